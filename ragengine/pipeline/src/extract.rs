@@ -1,0 +1,135 @@
+//! Answering without a language model: the sentences of the context that are nearest to the question, quoted.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The longest answer, in sentences.
+const MAX_SENTENCES: usize = 5;
+
+/// How far below the best sentence another may be, in cosine similarity.
+const SIMILARITY_MARGIN: f32 = 0.2;
+
+/// A sentence and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// The number of its passage, as in the prompt: from 1.
+    pub number: usize,
+    /// Its text on one line.
+    pub text: String,
+}
+
+/// The sentences of a passage's text, in reading order. Headings, code blocks, rules and fragments of less than three words are
+/// left out: they answer nothing on their own.
+pub fn sentences(number: usize, text: &str) -> Vec<Sentence> {
+    paragraphs(text)
+        .iter()
+        .flat_map(|paragraph| paragraph.unicode_sentences())
+        .map(str::trim)
+        .filter(|sentence| sentence.unicode_words().count() >= 3)
+        .map(|sentence| Sentence { number, text: sentence.to_owned() })
+        .collect()
+}
+
+/// Lines that belong together, joined by a space: what empty lines, list items, table rows and headings separate.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    let mut in_code = false;
+    for line in text.lines().map(str::trim) {
+        let is_fence = line.starts_with("```") || line.starts_with("~~~");
+        in_code ^= is_fence;
+        let is_break = is_fence || in_code || line.is_empty() || line.starts_with('#') || line.starts_with("---");
+        let item = list_item(line);
+        if is_break || item.is_some() || line.starts_with('|') {
+            paragraphs.push(String::new());
+        }
+        if is_break {
+            continue;
+        }
+        if let Some(last) = paragraphs.last_mut() {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(item.unwrap_or(line).trim_matches('|').trim());
+        }
+    }
+    paragraphs
+}
+
+/// The text of a list item or a quotation without its mark.
+fn list_item(line: &str) -> Option<&str> {
+    let numbered = || {
+        let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
+        rest.strip_prefix(". ").filter(|_| rest.len() < line.len())
+    };
+    ["- ", "* ", "+ ", "> "].iter().find_map(|mark| line.strip_prefix(mark)).or_else(numbered)
+}
+
+/// The positions of the sentences that make up the answer, in reading order: the nearest to the question, without repetitions.
+/// `similarities` has one cosine similarity for each sentence.
+pub fn pick(sentences: &[Sentence], similarities: &[f32]) -> Vec<usize> {
+    let mut ranked: Vec<usize> = (0..sentences.len().min(similarities.len())).collect();
+    ranked.sort_by(|&left, &right| similarities[right].total_cmp(&similarities[left]).then(left.cmp(&right)));
+    let Some(&best) = ranked.first() else { return Vec::new() };
+    let floor = similarities[best] - SIMILARITY_MARGIN;
+    let mut picked: Vec<usize> = Vec::with_capacity(MAX_SENTENCES);
+    for position in ranked.into_iter().filter(|&position| similarities[position] >= floor) {
+        let is_new = picked.iter().all(|&other| sentences[other].text != sentences[position].text);
+        if is_new && picked.len() < MAX_SENTENCES {
+            picked.push(position);
+        }
+    }
+    picked.sort_unstable();
+    picked
+}
+
+/// A sentence as it stands in the answer: with the number of its source behind it.
+pub fn quote(sentence: &Sentence) -> String {
+    format!("{} [{}]", sentence.text, sentence.number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        sentences(1, text).into_iter().map(|sentence| sentence.text).collect()
+    }
+
+    #[test]
+    fn prose_is_cut_at_its_sentences_and_not_at_its_lines() {
+        assert_eq!(
+            texts("The cat sat\non the mat. It was raining outside!\n\nNobody was at home."),
+            ["The cat sat on the mat.", "It was raining outside!", "Nobody was at home."]
+        );
+    }
+
+    #[test]
+    fn what_answers_nothing_is_left_out() {
+        let markdown = "# A long heading with words\n\nYes.\n\n```sh\nmake run with some words\n```\n---\n- one item of a list\n2. another item of it\n| a cell | of a table |";
+        assert_eq!(texts(markdown), ["one item of a list", "another item of it", "a cell | of a table"]);
+    }
+
+    #[test]
+    fn the_nearest_are_quoted_in_reading_order() {
+        let sentences = [
+            sentences(1, "Alpha is the first letter. Beta is the second letter."),
+            sentences(2, "Gamma is the third letter."),
+        ]
+        .concat();
+        assert_eq!(pick(&sentences, &[0.5, 0.1, 0.6]), [0, 2]);
+        assert_eq!(quote(&sentences[2]), "Gamma is the third letter. [2]");
+    }
+
+    #[test]
+    fn a_repeated_sentence_is_quoted_once_from_its_best_place() {
+        let sentences = [sentences(1, "The same words here."), sentences(2, "The same words here.")].concat();
+        assert_eq!(pick(&sentences, &[0.5, 0.5]), [0]);
+    }
+
+    #[test]
+    fn an_answer_is_bounded() {
+        let many: Vec<Sentence> =
+            (0..50).map(|position| Sentence { number: 1, text: format!("sentence {position}") }).collect();
+        assert_eq!(pick(&many, &[0.7; 50]), [0, 1, 2, 3, 4]);
+        assert_eq!(pick(&[], &[]), Vec::<usize>::new());
+    }
+}

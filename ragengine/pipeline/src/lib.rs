@@ -1,0 +1,17 @@
+//! The chat algorithm as pure functions on plain data: no I/O, no clock, no runtime.
+//!
+//! In the order of a request: [`request`] reads the body, [`plan`] decides between passing it through and retrieval,
+//! [`budget`] divides the context window, [`select`] is the ContextSelectionProcessor, [`prompt`] writes what the language
+//! model gets, [`extract`] answers without one, [`stream`] reads and marks the events of a streamed answer.
+
+pub mod budget;
+pub mod extract;
+pub mod plan;
+pub mod prompt;
+pub mod rejection;
+pub mod request;
+pub mod select;
+pub mod stream;
+pub mod tokens;
+
+pub use rejection::Rejection;

@@ -1,0 +1,64 @@
+//! Why a chat request is refused.
+
+/// A request that cannot be served as it is. Each is a 400 of the caller's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The body is not JSON.
+    #[error("The request body is not valid JSON: {0}.")]
+    Json(String),
+    /// A field has the wrong type, or a required one is missing.
+    #[error("{message}")]
+    Type {
+        /// The field, as a path in the body.
+        param: String,
+        /// What it must be.
+        message: String,
+    },
+    /// `context_token_ratio` is out of its bounds. Holds the number as it was written.
+    #[error("Invalid context_token_ratio: {0}. Must be between 0.2 and 0.8.")]
+    ContextTokenRatio(String),
+    /// More than one choice was asked for together with an index.
+    #[error("n > 1 is not supported.")]
+    SeveralChoices,
+    /// A user message says nothing.
+    #[error("messages[{0}]: the content of a user message must not be empty.")]
+    EmptyUserContent(usize),
+    /// The conversation does not end with the user's turn.
+    #[error("There must be a user prompt since the latest assistant message.")]
+    NoUserPrompt,
+    /// The conversation, or the finished prompt, leaves no room in the context window.
+    #[error("Prompt length exceeds context window.")]
+    ContextWindow,
+}
+
+impl Rejection {
+    /// A [`Rejection::Type`] whose message names the field.
+    pub(crate) fn wrong_type(param: impl Into<String>, must_be: &str) -> Self {
+        let param = param.into();
+        Self::Type { message: format!("{param} must be {must_be}."), param }
+    }
+
+    /// A short name for labels.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Json(_) => "json",
+            Self::Type { .. } => "type",
+            Self::ContextTokenRatio(_) => "context_token_ratio",
+            Self::SeveralChoices => "several_choices",
+            Self::EmptyUserContent(_) => "empty_user_content",
+            Self::NoUserPrompt => "no_user_prompt",
+            Self::ContextWindow => "context_window",
+        }
+    }
+
+    /// The field of the request that is at fault, where it is one.
+    pub fn param(&self) -> Option<&str> {
+        match self {
+            Self::Json(_) => None,
+            Self::Type { param, .. } => Some(param),
+            Self::ContextTokenRatio(_) => Some("context_token_ratio"),
+            Self::SeveralChoices => Some("n"),
+            Self::EmptyUserContent(_) | Self::NoUserPrompt | Self::ContextWindow => Some("messages"),
+        }
+    }
+}

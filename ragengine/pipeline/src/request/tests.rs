@@ -1,0 +1,127 @@
+use serde_json::json;
+
+use super::*;
+
+fn parse(body: Value) -> Result<ChatRequest, Rejection> {
+    ChatRequest::parse(body.to_string().as_bytes())
+}
+
+fn hello() -> Value {
+    json!([{"role": "user", "content": "Hello"}])
+}
+
+#[test]
+fn the_fields_that_are_looked_at_are_read() {
+    let request = parse(json!({
+        "model": "m", "index_name": "docs", "context_token_ratio": 0.6, "messages": hello(), "stream": true,
+        "stream_options": {"include_usage": true}, "n": 2, "max_tokens": 100, "max_completion_tokens": 50, "tools": []
+    }))
+    .unwrap();
+    assert_eq!(request.index_name.as_deref(), Some("docs"));
+    assert_eq!(request.context_token_ratio, Some(0.6));
+    assert_eq!((request.stream, request.include_usage, request.choices), (true, true, 2));
+    assert_eq!(request.max_tokens, Some(50));
+    assert!(request.has_tools);
+}
+
+#[test]
+fn null_is_absent() {
+    let request = parse(json!({
+        "model": null, "index_name": null, "context_token_ratio": null, "messages": hello(), "stream": null, "n": null,
+        "max_tokens": null, "tools": null, "functions": null, "stream_options": null
+    }))
+    .unwrap();
+    assert_eq!((request.model, request.index_name, request.context_token_ratio), (None, None, None));
+    assert_eq!((request.stream, request.choices, request.max_tokens, request.has_tools), (false, 1, None, false));
+}
+
+#[test]
+fn an_empty_index_name_is_none() {
+    assert_eq!(parse(json!({"index_name": "", "messages": hello()})).unwrap().index_name, None);
+}
+
+#[test]
+fn wrong_types_name_the_field() {
+    for (body, param) in [
+        (json!([]), "body"),
+        (json!({}), "messages"),
+        (json!({"messages": "hi"}), "messages"),
+        (json!({"messages": ["hi"]}), "messages[0]"),
+        (json!({"messages": [{"content": "hi"}]}), "messages[0].role"),
+        (json!({"messages": [{"role": "user", "content": {"a": 1}}]}), "messages[0].content"),
+        (json!({"messages": [{"role": "user", "content": ["x"]}]}), "messages[0].content[0].type"),
+        (json!({"messages": [{"role": "user", "content": [{"type": "text"}]}]}), "messages[0].content[0].text"),
+        (json!({"messages": hello(), "index_name": 1}), "index_name"),
+        (json!({"messages": hello(), "context_token_ratio": "0.5"}), "context_token_ratio"),
+        (json!({"messages": hello(), "model": 1}), "model"),
+        (json!({"messages": hello(), "stream": "yes"}), "stream"),
+        (json!({"messages": hello(), "n": 0}), "n"),
+        (json!({"messages": hello(), "max_tokens": -1}), "max_tokens"),
+        (json!({"messages": hello(), "max_tokens": 1.5}), "max_tokens"),
+        (json!({"messages": hello(), "max_completion_tokens": "x"}), "max_completion_tokens"),
+    ] {
+        let rejection = parse(body.clone()).expect_err(&body.to_string());
+        assert_eq!(rejection.param(), Some(param), "{body}");
+        assert!(rejection.to_string().contains("must be"), "{rejection}");
+    }
+    assert_eq!(ChatRequest::parse(b"{").unwrap_err().kind(), "json");
+}
+
+#[test]
+fn the_ratio_has_bounds_with_or_without_an_index() {
+    for (ratio, text) in [("0", "0"), ("0.1", "0.1"), ("0.19", "0.19"), ("0.81", "0.81"), ("1", "1"), ("-0.5", "-0.5")]
+    {
+        for index in ["", r#""index_name": "docs","#] {
+            let body = format!(
+                r#"{{{index} "context_token_ratio": {ratio}, "messages": [{{"role": "user", "content": "Hello"}}]}}"#
+            );
+            let rejection = ChatRequest::parse(body.as_bytes()).unwrap_err();
+            assert_eq!(
+                rejection.to_string(),
+                format!("Invalid context_token_ratio: {text}. Must be between 0.2 and 0.8.")
+            );
+        }
+    }
+    for ratio in [0.2, 0.5, 0.8] {
+        assert!(parse(json!({"messages": hello(), "context_token_ratio": ratio})).is_ok());
+    }
+}
+
+#[test]
+fn text_parts_are_joined_by_a_line_break() {
+    let request =
+        parse(json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]}))
+            .unwrap();
+    assert_eq!(request.messages[0].text(), "a\nb");
+}
+
+#[test]
+fn what_is_forwarded_is_what_was_sent_without_our_fields() {
+    let request = parse(json!({
+        "zeta": {"b": 1, "a": [1.50, null]}, "index_name": "", "messages": hello(), "context_token_ratio": 0.5, "seed": 7
+    }))
+    .unwrap();
+    assert!(!request.is_forwardable_as_sent());
+    let body = serde_json::to_string(&request.forwardable_body(Some("m"))).unwrap();
+    assert_eq!(
+        body,
+        r#"{"zeta":{"b":1,"a":[1.5,null]},"messages":[{"role":"user","content":"Hello"}],"seed":7,"model":"m"}"#
+    );
+    assert!(parse(json!({"model": "m", "messages": hello()})).unwrap().is_forwardable_as_sent());
+    assert!(!parse(json!({"messages": hello()})).unwrap().is_forwardable_as_sent());
+}
+
+#[test]
+fn max_tokens_is_lowered_where_it_stands_and_nowhere_else() {
+    let lowered = |body: Value| {
+        let mut body = body.as_object().unwrap().clone();
+        lower_max_tokens(&mut body, 100);
+        Value::from(body)
+    };
+    assert_eq!(lowered(json!({"max_tokens": 500})), json!({"max_tokens": 100}));
+    assert_eq!(
+        lowered(json!({"max_tokens": 50, "max_completion_tokens": 200})),
+        json!({"max_tokens": 50, "max_completion_tokens": 100})
+    );
+    assert_eq!(lowered(json!({"model": "m"})), json!({"model": "m"}));
+}

@@ -1,0 +1,85 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn cut(pieces: &[&[u8]]) -> (Vec<String>, String) {
+    let mut events = Events::default();
+    let mut whole = Vec::new();
+    for piece in pieces {
+        events.push(piece).unwrap();
+        while let Some(event) = events.next_event() {
+            whole.push(String::from_utf8(event).unwrap());
+        }
+    }
+    (whole, String::from_utf8(events.rest()).unwrap())
+}
+
+#[test]
+fn events_are_found_wherever_the_pieces_end() {
+    let stream = "data: {\"a\":1}\n\ndata: b\r\n\r\n: keep-alive\n\ndata: [DONE]\n\nda";
+    let expected = ["data: {\"a\":1}\n\n", "data: b\r\n\r\n", ": keep-alive\n\n", "data: [DONE]\n\n"];
+    for size in 1..stream.len() {
+        let pieces: Vec<&[u8]> = stream.as_bytes().chunks(size).collect();
+        let (events, rest) = cut(&pieces);
+        assert_eq!(events, expected, "pieces of {size}");
+        assert_eq!(rest, "da");
+    }
+}
+
+#[test]
+fn an_endless_event_is_refused() {
+    let mut events = Events::default();
+    let piece = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];
+    events.push(&piece).unwrap();
+    assert_eq!(events.push(&piece), Err(EventTooLong));
+}
+
+#[test]
+fn the_data_of_an_event() {
+    for (event, expected) in [
+        ("data: {\"a\":1}\n\n", Some("{\"a\":1}")),
+        ("data:[DONE]\r\n\r\n", Some("[DONE]")),
+        ("event: ping\ndata: x\n\n", Some("x")),
+        (": comment\n\n", None),
+        ("data: a\ndata: b\n\n", None),
+    ] {
+        assert_eq!(data(event.as_bytes()), expected, "{event:?}");
+    }
+}
+
+#[test]
+fn the_last_chunk_is_known_by_its_finish_reason() {
+    for (chunk, expected) in [
+        (r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#, true),
+        (r#"{"choices":[{"delta":{"content":"a"},"finish_reason":null}]}"#, false),
+        (r#"{"choices":[{"delta":{"content":"\"finish_reason\":\"stop\""}}]}"#, false),
+        (r#"{"choices":[],"usage":{}}"#, false),
+        ("[DONE]", false),
+        (r#"{"finish_reason""#, false),
+    ] {
+        assert_eq!(is_finish(chunk), expected, "{chunk}");
+    }
+}
+
+#[test]
+fn a_field_is_put_at_the_end_of_an_object() {
+    for (object, expected) in [
+        (r#"{"a":1.50}"#, Some(r#"{"a":1.50,"s":null}"#)),
+        ("{\n \"a\": 1\n}\n", Some("{\n \"a\": 1\n,\"s\":null}")),
+        ("{ }", Some("{ \"s\":null}")),
+        ("[1]", None),
+        ("", None),
+        ("}", None),
+    ] {
+        assert_eq!(with_field(object, "s", "null").as_deref(), expected, "{object}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_byte_is_lost_or_made_up(pieces in proptest::collection::vec("[a\n\r:{}\"]{0,12}", 0..20)) {
+        let bytes: Vec<&[u8]> = pieces.iter().map(String::as_bytes).collect();
+        let (events, rest) = cut(&bytes);
+        prop_assert_eq!(events.concat() + &rest, pieces.concat());
+    }
+}

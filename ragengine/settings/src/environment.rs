@@ -1,0 +1,140 @@
+use std::net::SocketAddr;
+
+use crate::{Invalid, SecretReference, Settings};
+
+/// An environment variable that overrides a setting.
+#[derive(Debug, Clone, Copy)]
+pub struct EnvironmentOverride {
+    /// The variable's name.
+    pub name: &'static str,
+    /// The setting's path in the file.
+    pub setting: &'static str,
+    apply: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+/// Every variable that is read, in the order in which they apply.
+pub const ENVIRONMENT: &[EnvironmentOverride] = &[
+    EnvironmentOverride { name: "LISTEN", setting: "listen", apply: listen },
+    EnvironmentOverride { name: "DATA_DIR", setting: "dataDir", apply: data_dir },
+    EnvironmentOverride {
+        name: "EMBEDDING_MODEL",
+        setting: "embedding.local.modelID, or embedding.remote.model where that is used",
+        apply: embedding_model,
+    },
+    EnvironmentOverride { name: "LLM_URL", setting: "inferenceService.url", apply: llm_url },
+    EnvironmentOverride {
+        name: "LLM_API_KEY",
+        setting: "inferenceService.apiKey (the key itself)",
+        apply: llm_api_key,
+    },
+    EnvironmentOverride { name: "LLM_MODEL", setting: "inferenceService.model", apply: llm_model },
+    EnvironmentOverride {
+        name: "RAG_DOCUMENT_NODE_TOKEN_APPROXIMATION",
+        setting: "retrieval.tokensPerChunk",
+        apply: tokens_per_chunk,
+    },
+];
+
+impl Settings {
+    /// Applies the variables of [`ENVIRONMENT`] that `lookup` finds. An empty one counts as not set.
+    ///
+    /// # Errors
+    ///
+    /// The first variable whose value cannot be what its setting is.
+    pub fn override_from(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), Invalid> {
+        for variable in ENVIRONMENT {
+            let Some(value) = lookup(variable.name).filter(|value| !value.is_empty()) else { continue };
+            (variable.apply)(self, &value)
+                .map_err(|message| Invalid { setting: format!("environment variable {}", variable.name), message })?;
+        }
+        Ok(())
+    }
+}
+
+fn listen(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.listen = value
+        .parse::<SocketAddr>()
+        .map_err(|_| format!("'{value}' is not an address and port such as 127.0.0.1:5000"))?;
+    Ok(())
+}
+
+fn data_dir(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.data_dir = value.into();
+    Ok(())
+}
+
+fn embedding_model(settings: &mut Settings, value: &str) -> Result<(), String> {
+    match &mut settings.embedding.remote {
+        Some(remote) => remote.model = value.to_owned(),
+        None => settings.embedding.local.get_or_insert_default().model_id = value.to_owned(),
+    }
+    Ok(())
+}
+
+fn llm_url(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.inference_service.url = Some(value.to_owned());
+    Ok(())
+}
+
+/// Only the reference is kept: the value is read where it is used.
+fn llm_api_key(settings: &mut Settings, _value: &str) -> Result<(), String> {
+    settings.inference_service.api_key = Some(SecretReference::Env("LLM_API_KEY".to_owned()));
+    Ok(())
+}
+
+fn llm_model(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.inference_service.model = Some(value.to_owned());
+    Ok(())
+}
+
+fn tokens_per_chunk(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.retrieval.tokens_per_chunk = value.parse().map_err(|_| format!("'{value}' is not a number of tokens"))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overridden(name: &str, value: &str) -> Result<Settings, Invalid> {
+        let mut settings = Settings::default();
+        settings.override_from(|asked| (asked == name).then(|| value.to_owned()))?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn every_variable_changes_the_settings() {
+        for variable in ENVIRONMENT {
+            let value = match variable.name {
+                "LISTEN" => "127.0.0.1:5055",
+                _ => "123",
+            };
+            assert_ne!(overridden(variable.name, value).unwrap(), Settings::default(), "{}", variable.name);
+            assert_eq!(overridden(variable.name, "").unwrap(), Settings::default(), "{} empty", variable.name);
+        }
+    }
+
+    #[test]
+    fn the_embedding_model_overrides_the_source_in_use() {
+        let mut settings = crate::from_yaml("embedding: {remote: {url: 'http://a/v1', model: old}}").unwrap();
+        settings.override_from(|name| (name == "EMBEDDING_MODEL").then(|| "new".to_owned())).unwrap();
+        assert_eq!(settings.embedding.remote.unwrap().model, "new");
+        assert_eq!(settings.embedding.local, None);
+    }
+
+    #[test]
+    fn a_key_stays_where_it_is() {
+        let settings = overridden("LLM_API_KEY", "sk-secret").unwrap();
+        assert!(!format!("{settings:?}").contains("sk-secret"));
+    }
+
+    #[test]
+    fn a_bad_value_names_its_variable() {
+        let error = overridden("LISTEN", "here").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "environment variable LISTEN: 'here' is not an address and port such as 127.0.0.1:5000"
+        );
+        assert!(overridden("RAG_DOCUMENT_NODE_TOKEN_APPROXIMATION", "many").is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! The server's settings: one typed tree, read from one YAML file.
+//!
+//! This crate is the contract between whoever writes the file (a person, or the operator, which renders it into a
+//! ConfigMap) and the server that reads it. It knows nothing of either, so that both can depend on it.
+
+mod environment;
+mod load;
+mod reference;
+mod secret;
+mod settings;
+mod validate;
+mod vector_index;
+
+pub use environment::{ENVIRONMENT, EnvironmentOverride};
+pub use load::{SettingsError, from_yaml};
+pub use reference::markdown_reference;
+pub use secret::SecretReference;
+pub use settings::{
+    Chunking, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling,
+    RemoteEmbedding, Retrieval, Search, Settings,
+};
+pub use validate::{Invalid, validate};
+pub use vector_index::{ParseVectorIndexError, VectorIndexKind};

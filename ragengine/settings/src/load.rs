@@ -1,0 +1,84 @@
+use crate::{Invalid, Settings, validate};
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// Not YAML, an unknown field, or a value of the wrong type. The text has the line and column.
+    #[error("{0}")]
+    Syntax(String),
+    /// Well-formed, but out of bounds or contradictory.
+    #[error("{}", list(.0))]
+    Meaning(Vec<Invalid>),
+}
+
+fn list(invalid: &[Invalid]) -> String {
+    invalid.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Reads settings from YAML. An empty text is the defaults.
+///
+/// # Errors
+///
+/// [`SettingsError::Syntax`] with the place, or [`SettingsError::Meaning`] with everything that is wrong.
+pub fn from_yaml(yaml: &str) -> Result<Settings, SettingsError> {
+    let settings = match is_blank(yaml) {
+        true => Settings::default(),
+        false => serde_saphyr::from_str(yaml).map_err(|error| SettingsError::Syntax(error.to_string()))?,
+    };
+    match validate(&settings) {
+        invalid if invalid.is_empty() => Ok(settings),
+        invalid => Err(SettingsError::Meaning(invalid)),
+    }
+}
+
+/// Whether there is nothing but comments, which YAML reads as null and not as an empty mapping.
+fn is_blank(yaml: &str) -> bool {
+    yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#') || line == "---")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EmbeddingSource, SecretReference, VectorIndexKind};
+
+    #[test]
+    fn nothing_is_the_defaults() {
+        for yaml in ["", "\n", "# only a comment\n", "---\n"] {
+            assert_eq!(from_yaml(yaml).unwrap(), Settings::default());
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let settings = from_yaml(
+            "listen: 0.0.0.0:5000\ndataDir: /mnt/data\nvectorIndex: HNSW16_SQ8\nchunking: {maxTokens: 200}\n\
+             embedding: {remote: {url: 'https://e/v1', model: m, dimensions: 3072, apiKey: {file: /run/key}}}\n\
+             inferenceService: {url: 'http://l/v1', apiKey: {env: LLM_KEY}, contextWindowSize: 32768}\n",
+        )
+        .unwrap();
+        assert_eq!(settings.vector_index, VectorIndexKind::HnswSq8 { m: 16 });
+        assert_eq!(settings.chunking.max_tokens, Some(200));
+        assert_eq!(settings.inference_service.api_key, Some(SecretReference::Env("LLM_KEY".into())));
+        let EmbeddingSource::Remote(remote) = settings.embedding.source() else { panic!("not remote") };
+        assert_eq!((remote.dimensions, remote.batch_size), (Some(3072), 64));
+        assert_eq!(remote.api_key, Some(SecretReference::File("/run/key".into())));
+    }
+
+    #[test]
+    fn settings_survive_being_written_and_read() {
+        let yaml = serde_saphyr::to_string(&Settings::default()).unwrap();
+        assert_eq!(from_yaml(&yaml).unwrap(), Settings::default(), "{yaml}");
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_its_place() {
+        let message = from_yaml("listen: 127.0.0.1:1\nretrieval:\n  maxDistanse: 1.0\n").unwrap_err().to_string();
+        assert!(message.contains("maxDistanse") && message.contains('3'), "{message}");
+    }
+
+    #[test]
+    fn a_wrong_type_is_named_with_its_place() {
+        let message = from_yaml("retrieval:\n  minTopK: lots\n").unwrap_err().to_string();
+        assert!(message.contains('2'), "{message}");
+    }
+}

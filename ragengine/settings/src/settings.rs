@@ -1,0 +1,332 @@
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{SecretReference, VectorIndexKind};
+
+/// Everything that can be set. With no file at all the defaults serve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Settings {
+    /// The address and port that the server listens on.
+    pub listen: SocketAddr,
+    /// The folder that holds the indexes and, below `models`, embedding models. It is made when it is missing. One server uses it at a time.
+    pub data_dir: PathBuf,
+    /// Which model turns text into vectors.
+    pub embedding: Embedding,
+    /// The language model that answers. Without a `url` the built-in model `extractive` does.
+    pub inference_service: InferenceService,
+    /// Whether the built-in model `extractive` (it quotes the nearest sentences of the documents) answers when `inferenceService.url` is not set. When it does not, chat is a 503.
+    pub extractive: bool,
+    /// What a chat takes from an index.
+    pub retrieval: Retrieval,
+    /// How documents are cut in new indexes.
+    pub chunking: Chunking,
+    /// How new indexes keep their vectors: `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64.
+    pub vector_index: VectorIndexKind,
+    /// How indexes are searched.
+    pub search: Search,
+    /// Bounds on what a request may ask for.
+    pub limits: Limits,
+    /// The server's log, on standard error.
+    pub log: Log,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 5000)),
+            data_dir: PathBuf::from("data"),
+            embedding: Embedding::default(),
+            inference_service: InferenceService::default(),
+            extractive: true,
+            retrieval: Retrieval::default(),
+            chunking: Chunking::default(),
+            vector_index: VectorIndexKind::default(),
+            search: Search::default(),
+            limits: Limits::default(),
+            log: Log::default(),
+        }
+    }
+}
+
+/// `local` or `remote`, not both. With neither, the local model all-MiniLM-L6-v2.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Embedding {
+    /// A sentence-transformer that this server runs itself, on the CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local: Option<LocalEmbedding>,
+    /// An OpenAI-compatible `/v1/embeddings` endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<RemoteEmbedding>,
+}
+
+/// The embedding model that the settings come down to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EmbeddingSource {
+    /// A model that this server runs itself.
+    Local(LocalEmbedding),
+    /// An endpoint.
+    Remote(RemoteEmbedding),
+}
+
+impl Embedding {
+    /// The one that is meant. `remote` wins here; [`crate::validate`] refuses settings that have both.
+    pub fn source(&self) -> EmbeddingSource {
+        match (&self.remote, &self.local) {
+            (Some(remote), _) => EmbeddingSource::Remote(remote.clone()),
+            (None, Some(local)) => EmbeddingSource::Local(local.clone()),
+            (None, None) => EmbeddingSource::Local(LocalEmbedding::default()),
+        }
+    }
+}
+
+/// A sentence-transformer exported as ONNX with its tokenizer.json.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LocalEmbedding {
+    /// The model's name on the hub (`organisation/name`), looked for in `dataDir/models` and else fetched into it; or the path of a folder with its files (absolute, or beginning with `./`).
+    #[serde(rename = "modelID")]
+    pub model_id: String,
+    /// The revision that is fetched: a commit, a tag or a branch.
+    pub revision: String,
+    /// Where models are fetched from.
+    pub hub_url: String,
+    /// The hub's access token, for models that need one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub_token: Option<SecretReference>,
+    /// Threads that embed queries, and as many that embed documents. 0: one for each core.
+    pub threads: u32,
+    /// The longest text in tokens, instead of the model's own limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// How the vectors of a text's tokens become one, instead of what the model's files say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pooling: Option<Pooling>,
+    /// Text put before every query, instead of what the model's files or its family ask for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_prefix: Option<String>,
+    /// Text put before every chunk, instead of what the model's files or its family ask for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passage_prefix: Option<String>,
+    /// Queries that may wait for a thread; one more is a 429.
+    pub queue: u32,
+}
+
+impl Default for LocalEmbedding {
+    fn default() -> Self {
+        Self {
+            model_id: "sentence-transformers/all-MiniLM-L6-v2".to_owned(),
+            revision: "main".to_owned(),
+            hub_url: "https://huggingface.co".to_owned(),
+            hub_token: None,
+            threads: 0,
+            max_tokens: None,
+            pooling: None,
+            query_prefix: None,
+            passage_prefix: None,
+            queue: 512,
+        }
+    }
+}
+
+/// How the vectors of a text's tokens become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Pooling {
+    /// Their mean.
+    Mean,
+    /// The first token's.
+    Cls,
+}
+
+/// An OpenAI-compatible `/v1/embeddings` endpoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RemoteEmbedding {
+    /// Its address: up to `/v1`, or up to `/v1/embeddings`.
+    pub url: String,
+    /// The model's name there.
+    pub model: String,
+    /// The key that is sent as a bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<SecretReference>,
+    /// The width of the vectors to ask for, where the model offers several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<u32>,
+    /// The longest text that it takes, in tokens.
+    #[serde(default = "remote_max_tokens")]
+    pub max_tokens: u32,
+    /// Texts in one request.
+    #[serde(default = "remote_batch_size")]
+    pub batch_size: u32,
+    /// How long one request may take, in seconds.
+    #[serde(default = "remote_timeout_seconds")]
+    pub timeout_seconds: u64,
+    /// Text put before every query.
+    #[serde(default)]
+    pub query_prefix: String,
+    /// Text put before every chunk.
+    #[serde(default)]
+    pub passage_prefix: String,
+}
+
+fn remote_max_tokens() -> u32 {
+    8191
+}
+
+fn remote_batch_size() -> u32 {
+    64
+}
+
+fn remote_timeout_seconds() -> u64 {
+    60
+}
+
+/// An OpenAI-compatible chat endpoint: OpenAI, vLLM, Ollama, llama.cpp, OpenRouter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct InferenceService {
+    /// Its address. One that ends in `/chat/completions` is used as it is, to one that ends in `/v1` the rest is added, and to a bare host `/v1/chat/completions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The model for requests that name none. Not set: the first that the endpoint lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The key that is sent as a bearer token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<SecretReference>,
+    /// The model's context window in tokens. Not set: read from the endpoint, and 4,096 where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window_size: Option<u32>,
+    /// How long an answer may take, in seconds: the whole of it, or the time between two pieces of a stream.
+    pub timeout_seconds: u64,
+    /// How long connecting may take, in seconds.
+    pub connect_timeout_seconds: u64,
+}
+
+impl Default for InferenceService {
+    fn default() -> Self {
+        Self {
+            url: None,
+            model: None,
+            api_key: None,
+            context_window_size: None,
+            timeout_seconds: 300,
+            connect_timeout_seconds: 10,
+        }
+    }
+}
+
+/// What a chat takes from an index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Retrieval {
+    /// Chunks farther than this from the question are not used: a squared L2 distance of normalised vectors, 0 (the same) to 4. What it means depends on the embedding model.
+    pub max_distance: f32,
+    /// The part of the tokens left that context may take when a request does not say: 0.2 to 0.8.
+    pub context_token_ratio: f64,
+    /// Chunks looked at by a chat, at least.
+    #[serde(rename = "minTopK")]
+    pub min_top_k: u32,
+    /// Tokens that a chunk is taken to have, in the reckoning of how many are looked at.
+    pub tokens_per_chunk: u32,
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        Self { max_distance: 0.85, context_token_ratio: 0.5, min_top_k: 100, tokens_per_chunk: 500 }
+    }
+}
+
+/// How documents are cut. Sizes are in tokens of the embedding model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Chunking {
+    /// The longest chunk, its heading included. Not set: 512, or the model's limit when that is less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// How much of a chunk is repeated at the start of the next. Not set: a tenth of the longest chunk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlap_tokens: Option<u32>,
+}
+
+/// How indexes are searched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Search {
+    /// Below this many chunks every search is exact, whatever `vectorIndex` says.
+    pub exact_below_rows: u32,
+    /// How many nodes of a graph a search keeps in view: more is slower and finds more.
+    pub ef_search: u32,
+    /// Threads that search. 0: one for each core.
+    pub threads: u32,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { exact_below_rows: 10_000, ef_search: 128, threads: 0 }
+    }
+}
+
+/// Bounds on what a request may ask for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Limits {
+    /// The largest request body in bytes; a larger one is a 413.
+    pub max_body_bytes: u64,
+    /// How long a request's body may take to arrive, in seconds.
+    pub body_timeout_seconds: u64,
+    /// Documents in one request.
+    pub max_documents: u32,
+    /// Bytes of one document's metadata, as JSON.
+    pub max_metadata_bytes: u32,
+    /// Indexes that may exist.
+    pub max_indexes: u32,
+    /// How long requests that run may take to finish when the server is told to stop, in seconds.
+    pub shutdown_grace_seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 32 << 20,
+            body_timeout_seconds: 60,
+            max_documents: 10_000,
+            max_metadata_bytes: 16 << 10,
+            max_indexes: 1_000,
+            shutdown_grace_seconds: 25,
+        }
+    }
+}
+
+/// The server's log, on standard error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Log {
+    /// What is logged: `error`, `warn`, `info`, `debug` or `trace`, or directives such as `info,ragengine::chat=debug`.
+    pub level: String,
+    /// How a line looks.
+    pub format: LogFormat,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { level: "info".to_owned(), format: LogFormat::Auto }
+    }
+}
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LogFormat {
+    /// Readable on a terminal, JSON elsewhere.
+    Auto,
+    /// One JSON object a line.
+    Json,
+    /// Readable.
+    Text,
+}

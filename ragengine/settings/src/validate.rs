@@ -1,0 +1,132 @@
+use std::fmt;
+
+use crate::Settings;
+
+/// One thing that is wrong with the settings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Invalid {
+    /// The setting's path in the file.
+    pub setting: String,
+    /// What is wrong, and what to write instead.
+    pub message: String,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.setting, self.message)
+    }
+}
+
+/// Everything that is out of bounds or contradictory, in the order of the file.
+pub fn validate(settings: &Settings) -> Vec<Invalid> {
+    let retrieval = &settings.retrieval;
+    let chunking = &settings.chunking;
+    let overlap_fits = match (chunking.max_tokens, chunking.overlap_tokens) {
+        (Some(max_tokens), Some(overlap_tokens)) => overlap_tokens < max_tokens,
+        _ => true,
+    };
+    let checks = [
+        (
+            settings.embedding.local.is_none() || settings.embedding.remote.is_none(),
+            "embedding",
+            "has both local and remote: keep one",
+        ),
+        (
+            settings.embedding.remote.as_ref().is_none_or(|remote| is_http(&remote.url)),
+            "embedding.remote.url",
+            "must begin with http:// or https://",
+        ),
+        (
+            settings.embedding.remote.as_ref().is_none_or(|remote| remote.batch_size > 0 && remote.max_tokens > 0),
+            "embedding.remote",
+            "batchSize and maxTokens must be at least 1",
+        ),
+        (
+            settings.embedding.local.as_ref().is_none_or(|local| !local.model_id.is_empty() && local.queue > 0),
+            "embedding.local",
+            "modelID must not be empty, and queue at least 1",
+        ),
+        (
+            settings.inference_service.url.as_deref().is_none_or(is_http),
+            "inferenceService.url",
+            "must begin with http:// or https://",
+        ),
+        (
+            settings.inference_service.context_window_size.is_none_or(|tokens| tokens >= 256),
+            "inferenceService.contextWindowSize",
+            "must be at least 256 tokens",
+        ),
+        (
+            settings.inference_service.timeout_seconds > 0 && settings.inference_service.connect_timeout_seconds > 0,
+            "inferenceService",
+            "timeoutSeconds and connectTimeoutSeconds must be at least 1",
+        ),
+        (
+            (0.0..=4.0).contains(&retrieval.max_distance),
+            "retrieval.maxDistance",
+            "must be between 0 and 4 (a squared distance of normalised vectors)",
+        ),
+        (
+            (0.2..=0.8).contains(&retrieval.context_token_ratio),
+            "retrieval.contextTokenRatio",
+            "must be between 0.2 and 0.8",
+        ),
+        ((1..=10_000).contains(&retrieval.min_top_k), "retrieval.minTopK", "must be between 1 and 10000"),
+        (retrieval.tokens_per_chunk > 0, "retrieval.tokensPerChunk", "must be at least 1"),
+        (chunking.max_tokens.is_none_or(|tokens| tokens >= 16), "chunking.maxTokens", "must be at least 16 tokens"),
+        (overlap_fits, "chunking.overlapTokens", "must be less than chunking.maxTokens"),
+        ((1..=65_536).contains(&settings.search.ef_search), "search.efSearch", "must be between 1 and 65536"),
+        (settings.limits.max_body_bytes >= 1024, "limits.maxBodyBytes", "must be at least 1024"),
+        (settings.limits.body_timeout_seconds > 0, "limits.bodyTimeoutSeconds", "must be at least 1"),
+        (settings.limits.max_documents > 0, "limits.maxDocuments", "must be at least 1"),
+        (settings.limits.max_indexes > 0, "limits.maxIndexes", "must be at least 1"),
+    ];
+    checks
+        .into_iter()
+        .filter(|(holds, ..)| !holds)
+        .map(|(_, setting, message)| Invalid { setting: setting.to_owned(), message: message.to_owned() })
+        .collect()
+}
+
+fn is_http(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::from_yaml;
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        for (yaml, setting) in [
+            ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "embedding:"),
+            ("embedding: {remote: {url: 'ftp://e', model: m}}", "embedding.remote.url"),
+            ("embedding: {remote: {url: 'http://e', model: m, batchSize: 0}}", "embedding.remote"),
+            ("embedding: {local: {queue: 0}}", "embedding.local"),
+            ("inferenceService: {url: 'localhost:8000'}", "inferenceService.url"),
+            ("inferenceService: {contextWindowSize: 10}", "inferenceService.contextWindowSize"),
+            ("inferenceService: {timeoutSeconds: 0}", "inferenceService"),
+            ("retrieval: {maxDistance: 4.5}", "retrieval.maxDistance"),
+            ("retrieval: {maxDistance: .nan}", "retrieval.maxDistance"),
+            ("retrieval: {contextTokenRatio: 0.1}", "retrieval.contextTokenRatio"),
+            ("retrieval: {minTopK: 0}", "retrieval.minTopK"),
+            ("retrieval: {tokensPerChunk: 0}", "retrieval.tokensPerChunk"),
+            ("chunking: {maxTokens: 3}", "chunking.maxTokens"),
+            ("chunking: {maxTokens: 100, overlapTokens: 100}", "chunking.overlapTokens"),
+            ("search: {efSearch: 0}", "search.efSearch"),
+            ("limits: {maxBodyBytes: 1}", "limits.maxBodyBytes"),
+            ("limits: {bodyTimeoutSeconds: 0}", "limits.bodyTimeoutSeconds"),
+            ("limits: {maxDocuments: 0}", "limits.maxDocuments"),
+            ("limits: {maxIndexes: 0}", "limits.maxIndexes"),
+        ] {
+            let message = from_yaml(yaml).unwrap_err().to_string();
+            assert!(message.starts_with(setting), "{yaml}: {message}");
+        }
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        let message = from_yaml("retrieval: {minTopK: 0, maxDistance: 9}").unwrap_err().to_string();
+        assert_eq!(message.lines().count(), 2, "{message}");
+    }
+}
