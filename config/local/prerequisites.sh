@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Names everything that is missing and that setup.sh cannot install, all at once, before anything starts. Arguments: setup.sh's purposes.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
+source "$here/step.sh"
+cd "$root"
+
+problems=()
+
+check_processor() {
+    local feature missing=()
+    if [[ $(uname -s) != Linux || $(uname -m) != x86_64 ]]; then
+        problems+=("Linux on an x86-64 processor is needed; this is $(uname -sm).")
+        return
+    fi
+    for feature in avx avx2 bmi1 bmi2 f16c fma abm movbe; do
+        grep -m1 '^flags' /proc/cpuinfo | grep -qw "$feature" || missing+=("$feature")
+    done
+    ((${#missing[@]} == 0)) ||
+        problems+=("The processor is too old: FAISS is built for x86-64-v3 (AVX2, any since about 2015); it lacks ${missing[*]}.")
+}
+
+check_rust() {
+    local needed found
+    needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    if ! found=$(rustc --version 2>&1 | awk '$1 == "rustc" { print $2 }') || [[ -z $found ]] || ! cargo --version >/dev/null 2>&1; then
+        problems+=("No Rust toolchain: install Rust $needed or newer with rustup (https://rustup.rs), then open a new shell. Debian's own is too old.")
+    elif [[ $(printf '%s\n' "$needed" "$found" | sort -V | head -n1) != "$needed" ]]; then
+        problems+=("Rust $found is too old: $needed or newer is needed: 'rustup update stable' (https://rustup.rs). Debian's own is too old.")
+    fi
+}
+
+check_rust_components() {
+    cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ||
+        problems+=("rustfmt or clippy is missing: 'rustup component add rustfmt clippy'.")
+}
+
+# check_disk FOLDER GIB: of the file system that FOLDER is on, or will be.
+check_disk() {
+    local folder=$1 free_kib
+    while [[ ! -d $folder ]]; do folder=$(dirname "$folder"); done
+    free_kib=$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')
+    ((free_kib >= $2 * 1024 * 1024)) ||
+        problems+=("$1 has $((free_kib / 1024 / 1024)) GiB free; $2 GiB are needed: make room, or put it elsewhere with CARGO_TARGET_DIR or RAGENGINE_CACHE.")
+}
+
+check_packages() {
+    local missing
+    missing=$("$here/packages.sh" --missing "$@")
+    [[ -z $missing || $EUID == 0 ]] || command -v sudo >/dev/null ||
+        problems+=("Debian packages are missing and this is neither root nor a user with sudo. As root: apt-get install $missing")
+}
+
+check_processor
+check_rust
+[[ " $* " != *" check "* ]] || check_rust_components
+if [[ -d $target_dir/debug/deps ]]; then
+    check_disk "$target_dir" 2
+else
+    check_disk "$target_dir" 8
+fi
+check_disk "$RAGENGINE_CACHE" 1
+check_packages "$@"
+
+((${#problems[@]} == 0)) || fail "this machine lacks what cannot be installed from here:" "${problems[@]}"

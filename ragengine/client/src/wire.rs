@@ -1,0 +1,19 @@
+//! The bodies of requests and replies, outside `/v1`.
+
+mod documents;
+mod indexes;
+mod retrieve;
+mod status;
+
+pub use documents::{
+    AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
+    StoredDocument, UpdateDocuments, UpdatedDocuments,
+};
+pub use indexes::{ChunkingSettings, IndexDescription, IndexSettings, SourceDocument, SourceDocuments};
+pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
+pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};
+
+use serde_json::{Map, Value};
+
+/// What a user says about a document: any JSON object.
+pub type Metadata = Map<String, Value>;

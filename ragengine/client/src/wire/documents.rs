@@ -1,0 +1,137 @@
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Metadata;
+
+/// A document as it is sent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Document {
+    /// Its id, 1 to 512 bytes. One that is there already is replaced. Without one, the SHA-256 of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doc_id: Option<String>,
+    /// Its text. It must hold more than white space.
+    pub text: String,
+    /// What is known about it. `title`, `url` and `page` are shown to the language model; `split_type` (`default`,
+    /// `markdown` or `code`) and `language` say how it is cut.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub metadata: Metadata,
+    /// Where it comes from: a name that groups documents, so that they can be kept in step. It is not shown to the language model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// A document as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StoredDocument {
+    /// Its id.
+    pub doc_id: String,
+    /// Its text.
+    pub text: String,
+    /// What is known about it.
+    #[schema(value_type = Object)]
+    pub metadata: Metadata,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// Documents for an index, which is made when it is not there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AddDocuments {
+    /// The index: 1 to 63 letters, digits, `.`, `_` or `-`, a letter or digit at both ends.
+    pub index_name: String,
+    /// The documents.
+    pub documents: Vec<Document>,
+}
+
+/// Documents that replace those of the same id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UpdateDocuments {
+    /// The documents. Each needs its `doc_id`.
+    pub documents: Vec<Document>,
+}
+
+/// What became of documents that were to be updated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UpdatedDocuments {
+    /// Those that were changed.
+    pub updated_documents: Vec<StoredDocument>,
+    /// Those that were the same already.
+    pub unchanged_documents: Vec<StoredDocument>,
+    /// Those whose id is not in the index. They were not added.
+    pub not_found_documents: Vec<StoredDocument>,
+}
+
+/// Documents to delete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DeleteDocuments {
+    /// Their ids.
+    pub doc_ids: Vec<String>,
+}
+
+/// What became of documents that were to be deleted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DeletedDocuments {
+    /// Ids that were there and are gone.
+    pub deleted_doc_ids: Vec<String>,
+    /// Ids that were not there.
+    pub not_found_doc_ids: Vec<String>,
+}
+
+/// Which documents of an index are listed, in the order in which they were added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListDocuments {
+    /// How many at most, 1 to 100.
+    #[serde(default = "default_limit")]
+    #[param(minimum = 1, maximum = 100, default = 10)]
+    pub limit: usize,
+    /// How many are skipped.
+    #[serde(default)]
+    pub offset: usize,
+    /// How many characters of a text are shown, at least 1.
+    #[serde(default = "default_max_text_length")]
+    #[param(minimum = 1, default = 1000)]
+    pub max_text_length: usize,
+    /// A JSON object: only documents whose metadata has these values. A list stands for any of its values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(example = r#"{"team": "platform"}"#)]
+    pub metadata_filter: Option<String>,
+}
+
+fn default_limit() -> usize {
+    10
+}
+
+fn default_max_text_length() -> usize {
+    1000
+}
+
+/// A page of an index's documents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DocumentList {
+    /// The documents of this page.
+    pub documents: Vec<ListedDocument>,
+    /// How many are in this page.
+    pub count: usize,
+    /// How many there are in all that match.
+    pub total_items: usize,
+}
+
+/// A document in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ListedDocument {
+    /// Its id.
+    pub doc_id: String,
+    /// Its text, or the beginning of it.
+    pub text: String,
+    /// What is known about it.
+    #[schema(value_type = Object)]
+    pub metadata: Metadata,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whether the text is only the beginning.
+    pub is_truncated: bool,
+}

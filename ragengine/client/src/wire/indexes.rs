@@ -1,0 +1,66 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// How an index is made. What is not said is the server's default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IndexSettings {
+    /// How documents are cut.
+    #[serde(default)]
+    pub chunking: ChunkingSettings,
+    /// How vectors are kept: `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "HNSW32")]
+    pub vector_index: Option<String>,
+}
+
+/// How documents are cut, in tokens of the embedding model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChunkingSettings {
+    /// The longest chunk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// How much of a chunk is repeated in the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap_tokens: Option<u32>,
+}
+
+/// An index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct IndexDescription {
+    /// Its name.
+    pub name: String,
+    /// How many documents it holds.
+    pub documents: u64,
+    /// How many chunks they were cut into.
+    pub chunks: u64,
+    /// The size of the documents' texts in bytes.
+    pub bytes: u64,
+    /// How it was made.
+    pub settings: IndexSettings,
+    /// What its vectors were made with: the embedding model and the chunking. Vectors of different ones never meet.
+    pub fingerprint: String,
+    /// The embedding model.
+    pub model: String,
+    /// The id of the data folder. Another one means that the folder was emptied or replaced.
+    pub data_id: String,
+}
+
+/// Documents of one source, by content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SourceDocuments {
+    /// The documents of this page, in the order in which they were added.
+    pub documents: Vec<SourceDocument>,
+    /// How many there are in all.
+    pub total_items: usize,
+}
+
+/// A document of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SourceDocument {
+    /// Its id.
+    pub doc_id: String,
+    /// The SHA-256 over its text and metadata.
+    pub content_hash: String,
+}

@@ -1,0 +1,47 @@
+use super::*;
+
+fn directory_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    directory
+}
+
+#[test]
+fn weights_are_found_in_both_places() {
+    for name in WEIGHTS {
+        let directory = directory_with(&[(name, "x"), (TOKENIZER, "{}")]);
+        let files = ModelFiles::at(directory.path()).unwrap();
+        assert_eq!(files.model, directory.path().join(name));
+        assert_eq!(files.tokenizer, directory.path().join(TOKENIZER));
+    }
+}
+
+#[test]
+fn a_missing_required_file_is_named() {
+    let cases = [(TOKENIZER, "onnx/model.onnx"), ("model.onnx", "tokenizer.json")];
+    for (present, absent) in cases {
+        let directory = directory_with(&[(present, "{}")]);
+        let error = ModelFiles::at(directory.path()).unwrap_err();
+        let Error::Missing { file, .. } = &error else { panic!("{error}") };
+        assert_eq!(*file, absent);
+        assert!(error.to_string().contains("embedding.local.modelID"), "{error}");
+    }
+}
+
+#[test]
+fn absent_configuration_is_none_and_a_broken_one_is_named() {
+    let required = [("model.onnx", "x"), (TOKENIZER, "{}")];
+    let directory = directory_with(&required);
+    let configs = ModelFiles::at(directory.path()).unwrap().read_configs().unwrap();
+    assert!(configs.transformer.is_none() && configs.modules.is_empty());
+
+    for broken in [CONFIG, SENTENCE_BERT, POOLING, MODULES, SENTENCE_TRANSFORMERS] {
+        let directory = directory_with(&[required[0], required[1], (broken, "no JSON")]);
+        let error = ModelFiles::at(directory.path()).unwrap().read_configs().unwrap_err();
+        assert!(error.to_string().contains(broken), "{error}");
+    }
+}

@@ -1,0 +1,15 @@
+//! Embedding in this process, on its processors.
+
+mod batching;
+mod fingerprint;
+mod graph;
+mod model;
+mod pooling;
+mod queue;
+mod service;
+mod text;
+mod worker;
+
+pub use model::Model;
+pub use rten::ThreadPool;
+pub use service::{QueueDepths, Service, ServiceOptions};

@@ -1,0 +1,168 @@
+//! One model in memory: texts in, vectors out, on the calling thread.
+
+use std::sync::Arc;
+
+use rten::{ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
+use rten_tensor::NdTensor;
+use rten_tensor::prelude::*;
+use tokenizers::Encoding;
+
+use super::fingerprint::fingerprint;
+use super::graph::{Input, Output, find_inputs, find_output, padded_input};
+use super::pooling::pool;
+use super::text::TextEncoder;
+use crate::files::ModelFiles;
+use crate::profile::Profile;
+use crate::vector::normalise;
+use crate::{Error, Purpose, Vector};
+
+/// A loaded sentence-transformer. It keeps no state between calls and may be shared by threads.
+pub struct Model {
+    model_id: String,
+    graph: rten::Model,
+    inputs: Vec<(NodeId, Input)>,
+    output: Output,
+    text: TextEncoder,
+    profile: Profile,
+    dimensions: usize,
+    fingerprint: String,
+}
+
+impl Model {
+    /// Loads weights and tokenizer, and embeds one word to see that they work. Takes a second or so: not for an
+    /// asynchronous task.
+    ///
+    /// `model_id` is the name that the model goes by; a directory counts by its last part.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Load`] names the file that cannot be used, [`Error::Configuration`] says what does not fit.
+    pub fn load(model_id: &str, files: &ModelFiles, profile: Profile) -> Result<Self, Error> {
+        let text =
+            TextEncoder::load(&files.tokenizer, profile.max_tokens, &profile.query_prefix, &profile.passage_prefix)?;
+        let unusable = |message: String| Error::Load { path: files.model.display().to_string(), message };
+        // Weights laid out for the processor: twice the memory, and half the time of a short query.
+        let graph = ModelOptions::with_all_ops()
+            .prepack_weights(true)
+            .load_file(&files.model)
+            .map_err(|error| unusable(error.to_string()))?;
+        let inputs = find_inputs(&graph).map_err(unusable)?;
+        let output = find_output(&graph).map_err(unusable)?;
+        let fingerprint = fingerprint(model_id, files, &profile)?;
+        let model_id = model_id.to_owned();
+        let mut model = Self { model_id, graph, inputs, output, text, profile, dimensions: 0, fingerprint };
+        model.dimensions = model.probe().map_err(|error| unusable(error.to_string()))?;
+        Ok(model)
+    }
+
+    /// Embeds one batch, all of it at once: each text is padded to the longest, so memory and time grow with
+    /// texts × longest text. The vectors come in the order of the texts.
+    ///
+    /// `pool` has one thread: requests run beside each other, not the parts of one.
+    ///
+    /// A query of more than [`Self::max_tokens`] keeps its first ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`] for a passage over the limit; [`Error::Inference`] when the model fails or its result is
+    /// not finite.
+    pub fn embed(&self, pool: &Arc<ThreadPool>, purpose: Purpose, texts: &[&str]) -> Result<Vec<Vector>, Error> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let encodings = texts
+            .iter()
+            .enumerate()
+            .map(|(position, text)| self.text.encode(purpose, text, position))
+            .collect::<Result<Vec<_>, _>>()?;
+        let hidden = self.run(pool, &encodings)?;
+        let mut vectors = self.pool(hidden, &encodings)?;
+        if vectors.len() != texts.len() {
+            return Err(Error::Inference(format!("it gave {} vectors for {} texts", vectors.len(), texts.len())));
+        }
+        for vector in &mut vectors {
+            normalise(vector).map_err(|error| Error::Inference(format!("a vector is not usable: {error}")))?;
+        }
+        Ok(vectors)
+    }
+
+    fn run(&self, pool: &Arc<ThreadPool>, encodings: &[Encoding]) -> Result<Value, Error> {
+        let padded = encodings.iter().map(Encoding::len).max().unwrap_or_default();
+        let inputs: Vec<(NodeId, ValueOrView<'_>)> = self
+            .inputs
+            .iter()
+            .map(|&(node, input)| (node, Value::from(padded_input(input, encodings, padded)).into()))
+            .collect();
+        let (Output::Sentences(node) | Output::Tokens(node)) = self.output;
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
+        let [value] =
+            self.graph.run_n(inputs, [node], Some(options)).map_err(|error| Error::Inference(error.to_string()))?;
+        Ok(value)
+    }
+
+    fn pool(&self, hidden: Value, encodings: &[Encoding]) -> Result<Vec<Vector>, Error> {
+        let shape_error = |_| Error::Inference("the model's output has not the shape that was expected".to_owned());
+        match self.output {
+            Output::Sentences(_) => {
+                let sentences = NdTensor::<f32, 2>::try_from(hidden).map_err(shape_error)?;
+                let [_, width] = sentences.shape();
+                Ok(sentences.into_data().chunks_exact(width.max(1)).map(<[f32]>::to_vec).collect())
+            }
+            Output::Tokens(_) => {
+                let tokens = NdTensor::<f32, 3>::try_from(hidden).map_err(shape_error)?;
+                let [_, padded, width] = tokens.shape();
+                let values = tokens.into_data();
+                let texts = values.chunks_exact((padded * width).max(1)).zip(encodings);
+                Ok(texts
+                    .map(|(rows, encoding)| pool(self.profile.pooling, rows, encoding.len(), width.max(1)))
+                    .collect())
+            }
+        }
+    }
+
+    fn probe(&self) -> Result<usize, Error> {
+        let pool = Arc::new(ThreadPool::with_num_threads(1));
+        let vectors = self.embed(&pool, Purpose::Passage, &["probe"])?;
+        Ok(vectors.first().map_or(0, Vec::len))
+    }
+
+    /// The name that the model goes by.
+    pub fn model_id(&self) -> &str {
+        &self.model_id
+    }
+
+    /// Width of the vectors.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Longest text in tokens, prefix and special tokens included.
+    pub fn max_tokens(&self) -> usize {
+        self.profile.max_tokens
+    }
+
+    /// Longest passage as [`Self::count_tokens`] counts it: the limit less prefix and special tokens.
+    pub fn max_passage_tokens(&self) -> usize {
+        self.text.max_passage_tokens()
+    }
+
+    /// Tokens of a text alone, without prefix and special tokens.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        self.text.count(text)
+    }
+
+    /// Tokens that are put around every text.
+    pub fn special_tokens(&self) -> usize {
+        self.text.special_tokens()
+    }
+
+    /// How the model is used.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What must be equal for two vectors to be comparable: name, contents of the files, pooling, limit, prefixes.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+}

@@ -1,0 +1,77 @@
+//! A thread that embeds.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rten::ThreadPool;
+
+use super::batching::Limits;
+use super::model::Model;
+use super::queue::{Consumer, Job};
+use crate::{Error, Purpose, Vector};
+
+/// What a thread that embeds passages adds to its niceness: at +10 it gets a tenth of a contended processor.
+const PASSAGE_NICENESS: i32 = 10;
+
+/// What a thread needs: it serves one queue, for one purpose.
+pub(super) struct Worker {
+    pub model: Arc<Model>,
+    pub consumer: Arc<Consumer>,
+    pub purpose: Purpose,
+    pub limits: Limits,
+}
+
+impl Worker {
+    /// Serves until the queue is closed. The loop is inside the pool's one thread, so that a batch is not handed over
+    /// to another thread once more.
+    pub fn run(self) {
+        let pool = Arc::new(ThreadPool::with_num_threads(1));
+        pool.run(|| {
+            if self.purpose == Purpose::Passage {
+                lower_priority();
+            }
+            while let Some(jobs) = self.consumer.take(self.limits) {
+                self.serve(&pool, jobs);
+            }
+        });
+    }
+
+    fn serve(&self, pool: &Arc<ThreadPool>, jobs: Vec<Job>) {
+        let texts: Vec<&str> = jobs.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
+        match self.embed(pool, &texts) {
+            Ok(vectors) => answer_all(jobs, vectors),
+            // One job's error is not its neighbours'.
+            Err(_) if jobs.len() > 1 => jobs.into_iter().for_each(|job| self.serve(pool, vec![job])),
+            Err(error) => jobs.into_iter().for_each(|job| answer(job, Err(error.clone()))),
+        }
+    }
+
+    fn embed(&self, pool: &Arc<ThreadPool>, texts: &[&str]) -> Result<Vec<Vector>, Error> {
+        // A panic in the runtime must not take the thread from the queue.
+        catch_unwind(AssertUnwindSafe(|| self.model.embed(pool, self.purpose, texts)))
+            .unwrap_or_else(|_| Err(Error::Inference("the runtime panicked".to_owned())))
+    }
+}
+
+fn answer_all(jobs: Vec<Job>, vectors: Vec<Vector>) {
+    let mut vectors = vectors.into_iter();
+    for job in jobs {
+        let batch = vectors.by_ref().take(job.texts.len()).collect();
+        answer(job, Ok(batch));
+    }
+}
+
+fn answer(job: Job, result: Result<Vec<Vector>, Error>) {
+    // The caller may have gone meanwhile.
+    let _ = job.reply.send(result);
+}
+
+/// Lets every thread of normal priority go first. Niceness is a thread's own on Linux, whatever POSIX says.
+fn lower_priority() {
+    let this_thread = Some(rustix::thread::gettid());
+    let lowered = rustix::process::getpriority_process(this_thread)
+        .and_then(|niceness| rustix::process::setpriority_process(this_thread, niceness + PASSAGE_NICENESS));
+    if let Err(error) = lowered {
+        tracing::warn!(%error, "cannot lower the priority of a thread that embeds passages: queries may wait for ingest");
+    }
+}

@@ -1,0 +1,269 @@
+//! Embedding by an endpoint that speaks OpenAI's `POST /v1/embeddings`.
+//!
+//! <https://platform.openai.com/docs/api-reference/embeddings/create>
+
+mod address;
+mod options;
+mod retry;
+mod wire;
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Response, Url};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+pub use self::options::EndpointOptions;
+use self::retry::Policy;
+use crate::http::{Body, describe, printable, read_body};
+use crate::{Error, Purpose, Secret, Vector};
+
+/// The part of an error's body that is read, and the part of it that is kept.
+const MAX_ERROR_BYTES: usize = 16 << 10;
+const MAX_ERROR_CHARS: usize = 500;
+
+/// A token is at least this long in nearly all text and tokenizers: counting by it errs on the safe side.
+const BYTES_PER_TOKEN: usize = 3;
+
+/// An endpoint and what is known of it.
+#[derive(Debug)]
+pub struct Endpoint {
+    options: EndpointOptions,
+    url: Url,
+    client: Client,
+    width: OnceLock<usize>,
+    fingerprint: String,
+    /// Queries that run or wait.
+    admitted_queries: Semaphore,
+    running_queries: Semaphore,
+    running_passages: Semaphore,
+}
+
+impl Endpoint {
+    /// Prepares the client; nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Configuration`]: the address, the key or a limit cannot be used.
+    ///
+    /// # Panics
+    ///
+    /// When the process has installed no rustls provider.
+    pub fn new(options: EndpointOptions) -> Result<Self, Error> {
+        options.check()?;
+        let url = address::embeddings(&options.url)?;
+        let client = Client::builder()
+            .connect_timeout(options.connect_timeout)
+            .timeout(options.timeout)
+            // A redirect would turn the POST into a GET, or carry the texts elsewhere.
+            .redirect(reqwest::redirect::Policy::none())
+            .default_headers(headers(options.api_key.as_ref())?)
+            .build()
+            .map_err(|error| {
+                Error::Configuration(format!("cannot prepare the embedding client: {}", describe(error)))
+            })?;
+        Ok(Self {
+            fingerprint: fingerprint(&options),
+            admitted_queries: Semaphore::new(options.max_in_flight + options.query_queue),
+            running_queries: Semaphore::new(options.max_in_flight),
+            running_passages: Semaphore::new(options.max_in_flight),
+            width: OnceLock::new(),
+            url,
+            client,
+            options,
+        })
+    }
+
+    /// Embeds one word, to learn the width and see that the endpoint answers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::embed`].
+    pub async fn probe(&self) -> Result<usize, Error> {
+        let vectors = self.embed(Purpose::Passage, vec!["probe".to_owned()]).await?;
+        Ok(vectors.first().map_or(0, Vec::len))
+    }
+
+    /// The vectors of the texts, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`] for a passage whose estimated tokens are over the limit (a query is cut there),
+    /// [`Error::Overloaded`] for a query when too many wait, [`Error::Upstream`], [`Error::Unreachable`],
+    /// [`Error::Timeout`], and [`Error::BadReply`] when number, order, width or values of the reply are not right.
+    pub async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
+        let _admission = self.admit(purpose)?;
+        let inputs = texts
+            .iter()
+            .enumerate()
+            .map(|(position, text)| self.input(purpose, text, position))
+            .collect::<Result<Vec<_>, _>>()?;
+        let batches: Vec<Vec<String>> = inputs.chunks(self.options.max_batch).map(<[String]>::to_vec).collect();
+        let replies: Vec<Vec<Vector>> = stream::iter(batches)
+            // The batch is owned: a closure over a borrowed one makes this future fail the check for Send in its callers.
+            .map(|batch| async move { self.embed_batch(purpose, &batch).await })
+            .buffered(self.options.max_in_flight)
+            .try_collect()
+            .await?;
+        Ok(replies.into_iter().flatten().collect())
+    }
+
+    fn admit(&self, purpose: Purpose) -> Result<Option<SemaphorePermit<'_>>, Error> {
+        match purpose {
+            Purpose::Passage => Ok(None),
+            Purpose::Query => self
+                .admitted_queries
+                .try_acquire()
+                .map(Some)
+                .map_err(|_| Error::Overloaded { waiting: self.options.query_queue }),
+        }
+    }
+
+    fn input(&self, purpose: Purpose, text: &str, position: usize) -> Result<String, Error> {
+        let prefix = match purpose {
+            Purpose::Query => &self.options.query_prefix,
+            Purpose::Passage => &self.options.passage_prefix,
+        };
+        let mut input = format!("{prefix}{text}");
+        let tokens = self.count_tokens(&input);
+        let max_tokens = self.options.max_tokens;
+        match purpose {
+            _ if tokens <= max_tokens => {}
+            Purpose::Query => input.truncate(input.floor_char_boundary(max_tokens * BYTES_PER_TOKEN)),
+            Purpose::Passage => return Err(Error::TooLong { position, tokens, max_tokens }),
+        }
+        Ok(input)
+    }
+
+    async fn embed_batch(&self, purpose: Purpose, inputs: &[String]) -> Result<Vec<Vector>, Error> {
+        let running = match purpose {
+            Purpose::Query => &self.running_queries,
+            Purpose::Passage => &self.running_passages,
+        };
+        let _turn = running.acquire().await.map_err(|_| Error::Stopped)?;
+        let body = self.send(inputs).await?;
+        let vectors = wire::vectors(&body, inputs.len(), self.options.dimensions).map_err(Error::BadReply)?;
+        self.check_width(&vectors)?;
+        Ok(vectors)
+    }
+
+    /// The first reply decides the width for as long as the process lives.
+    fn check_width(&self, vectors: &[Vector]) -> Result<(), Error> {
+        let Some(width) = vectors.first().map(Vec::len) else { return Ok(()) };
+        let known = *self.width.get_or_init(|| width);
+        if width == known {
+            return Ok(());
+        }
+        Err(Error::BadReply(format!("its vectors are {width} wide, and the ones before were {known}: another model?")))
+    }
+
+    /// Sends one request, again when that may help; gives the reply's body.
+    async fn send(&self, inputs: &[String]) -> Result<Vec<u8>, Error> {
+        let request = wire::Request::new(&self.options.model, inputs, self.options.dimensions);
+        let policy = Policy { max_retries: self.options.max_retries, max_wait: self.options.max_retry_wait };
+        let mut attempt = 0;
+        loop {
+            let failure = match self.attempt(&request).await {
+                Ok(body) => return Ok(body),
+                Err(failure) => failure,
+            };
+            let Some(wait) = policy.wait(attempt, &failure, retry::jitter()) else { return Err(failure.error) };
+            tracing::debug!(error = %failure.error, ?wait, "the embedding endpoint failed and is asked again");
+            tokio::time::sleep(wait).await;
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(&self, request: &wire::Request<'_>) -> Result<Vec<u8>, retry::Failure> {
+        let mut response = self.client.post(self.url.clone()).json(request).send().await.map_err(|e| self.broken(e))?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
+        }
+        match read_body(&mut response, self.options.max_reply_bytes).await.map_err(|e| self.broken(e))? {
+            Body::Whole(body) => Ok(body),
+            Body::Cut(_) => {
+                let limit = self.options.max_reply_bytes;
+                Err(retry::Failure::last(Error::BadReply(format!("it is longer than {limit} bytes"))))
+            }
+        }
+    }
+
+    fn broken(&self, error: reqwest::Error) -> retry::Failure {
+        let url = printable(&self.url);
+        if error.is_timeout() {
+            return retry::Failure::last(Error::Timeout { url, timeout: self.options.timeout });
+        }
+        retry::Failure::passing(Error::Unreachable { url, message: describe(error) }, None)
+    }
+
+    async fn refusal(&self, mut response: Response) -> retry::Failure {
+        let status = response.status();
+        let retry_after =
+            response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let body = match read_body(&mut response, MAX_ERROR_BYTES).await {
+            Ok(Body::Whole(body) | Body::Cut(body)) => body,
+            Err(_) => Vec::new(),
+        };
+        let message = wire::error_message(&body).unwrap_or_else(|| "(no message)".to_owned());
+        let message = self.options.api_key.as_ref().map_or_else(|| message.clone(), |key| key.redact(&message));
+        let message = message.chars().take(MAX_ERROR_CHARS).collect();
+        let error = Error::Upstream { status: status.as_u16(), message };
+        if status.as_u16() == 429 || status.is_server_error() {
+            return retry::Failure::passing(error, retry_after.map(Duration::from_secs));
+        }
+        retry::Failure::last(error)
+    }
+
+    /// The model's name.
+    pub fn model_id(&self) -> &str {
+        &self.options.model
+    }
+
+    /// An estimate on the safe side: 3 bytes a token.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        text.len().div_ceil(BYTES_PER_TOKEN)
+    }
+
+    /// Longest text in tokens, prefix included.
+    pub fn max_tokens(&self) -> usize {
+        self.options.max_tokens
+    }
+
+    /// Longest passage as [`Self::count_tokens`] counts it: the limit less the prefix.
+    pub fn max_passage_tokens(&self) -> usize {
+        self.options.max_tokens - self.count_tokens(&self.options.passage_prefix)
+    }
+
+    /// Width of the vectors: the one that is asked for, else unknown until the first reply.
+    pub fn dimensions(&self) -> Option<usize> {
+        self.options.dimensions.or_else(|| self.width.get().copied())
+    }
+
+    /// What must be equal for two vectors to be comparable: the model's name, the width that is asked for, prefixes.
+    /// The address is no part of it: the same model may move.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+}
+
+fn headers(api_key: Option<&Secret>) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    if let Some(key) = api_key {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| {
+            Error::Configuration("the embedding endpoint's key has characters that no header may have".to_owned())
+        })?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    Ok(headers)
+}
+
+fn fingerprint(options: &EndpointOptions) -> String {
+    let width = options.dimensions.map_or_else(|| "own".to_owned(), |width| width.to_string());
+    format!(
+        "{} dimensions={width} query_prefix={:?} passage_prefix={:?}",
+        options.model, options.query_prefix, options.passage_prefix,
+    )
+}

@@ -1,0 +1,204 @@
+// What FAISS' C API cannot do or does wrong: a graph search with its own efSearch and a filter, both on the stack
+// (the C API has no SearchParametersHNSW, and the Rust crate leaks the selector), distances to given rows, a look at what was read.
+// No exception leaves this file: each function returns 0, or 1 and a message.
+
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+
+#include <omp.h>
+
+#include <faiss/IndexFlat.h>
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexScalarQuantizer.h>
+#include <faiss/impl/DistanceComputer.h>
+#include <faiss/impl/IDSelector.h>
+#include <faiss/impl/io.h>
+#include <faiss/index_io.h>
+
+namespace {
+
+template <class Body>
+int guarded(char* message, size_t capacity, Body body) noexcept {
+    const char* text = "unknown C++ exception";
+    try {
+        body();
+        return 0;
+    } catch (const std::exception& error) {
+        std::strncpy(message, error.what(), capacity - 1);
+    } catch (...) {
+        std::strncpy(message, text, capacity - 1);
+    }
+    message[capacity - 1] = '\0';
+    return 1;
+}
+
+/// Where the vectors are: under the graph, or the index itself.
+const faiss::Index* storage_of(const faiss::Index* index) {
+    const auto* graph = dynamic_cast<const faiss::IndexHNSW*>(index);
+    return graph ? graph->storage : index;
+}
+
+/// Every number that a search uses as an index into memory, since FAISS checks none of them when it reads a file.
+bool graph_is_sound(const faiss::HNSW& hnsw, size_t rows) {
+    const auto& per_level = hnsw.cum_nneighbor_per_level;
+    if (per_level.size() < 2 || per_level[0] != 0 || hnsw.assign_probas.size() >= per_level.size()) {
+        return false;
+    }
+    for (size_t level = 1; level < per_level.size(); level++) {
+        if (per_level[level] < per_level[level - 1]) {
+            return false;
+        }
+    }
+    if (hnsw.levels.size() != rows || hnsw.offsets.size() != rows + 1 || hnsw.offsets[0] != 0) {
+        return false;
+    }
+    if (rows == 0) {
+        return hnsw.entry_point == -1 && hnsw.neighbors.size() == 0;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        const int level = hnsw.levels[row];
+        if (level < 1 || size_t(level) >= per_level.size() || hnsw.offsets[row + 1] != hnsw.offsets[row] + per_level[level]) {
+            return false;
+        }
+    }
+    if (hnsw.offsets[rows] != hnsw.neighbors.size()) {
+        return false;
+    }
+    if (hnsw.entry_point < 0 || size_t(hnsw.entry_point) >= rows || hnsw.max_level != hnsw.levels[hnsw.entry_point] - 1) {
+        return false;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        for (int level = 0; level < hnsw.levels[row]; level++) {
+            size_t begin, end;
+            hnsw.neighbor_range(row, level, &begin, &end);
+            for (size_t i = begin; i < end && hnsw.neighbors[i] != -1; i++) {
+                const auto neighbor = hnsw.neighbors[i];
+                if (neighbor < 0 || size_t(neighbor) >= rows || hnsw.levels[neighbor] <= level) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+bool quantizer_is_sound(const faiss::IndexScalarQuantizer& index) {
+    const size_t dimensions = index.d;
+    return index.sq.qtype == faiss::ScalarQuantizer::QT_8bit && index.sq.d == dimensions &&
+            index.sq.code_size == dimensions && index.code_size == dimensions &&
+            (index.is_trained ? index.sq.trained.size() == 2 * dimensions : index.ntotal == 0);
+}
+
+struct CountingWriter : faiss::IOWriter {
+    uint64_t bytes = 0;
+    size_t operator()(const void*, size_t size, size_t items) override {
+        bytes += uint64_t(size) * items;
+        return items;
+    }
+};
+
+} // namespace
+
+extern "C" {
+
+struct ragengine_faiss_shape {
+    int32_t has_graph;
+    /// The graph's M (the lowest level has twice as many neighbours per row); 0 without a graph.
+    int32_t m;
+    int32_t is_quantized;
+};
+
+/// Fails for anything but Flat, HNSW<M>, HNSW<M>_SQ8 and SQ8 with the squared L2 distance, and for parts that do not fit each other.
+int ragengine_faiss_shape_of(const void* native, ragengine_faiss_shape* shape, char* message, size_t capacity) {
+    return guarded(message, capacity, [&] {
+        const auto* index = static_cast<const faiss::Index*>(native);
+        const auto* graph = dynamic_cast<const faiss::IndexHNSW*>(index);
+        const auto* storage = dynamic_cast<const faiss::IndexFlatCodes*>(storage_of(index));
+        const auto* flat = dynamic_cast<const faiss::IndexFlat*>(storage);
+        const auto* quantized = dynamic_cast<const faiss::IndexScalarQuantizer*>(storage);
+        FAISS_THROW_IF_NOT_MSG(flat || quantized, "not one of Flat, HNSW, HNSW_SQ8 and SQ8");
+        FAISS_THROW_IF_NOT_MSG(
+                index->metric_type == faiss::METRIC_L2 && storage->metric_type == faiss::METRIC_L2,
+                "the metric is not the squared L2 distance");
+        FAISS_THROW_IF_NOT_MSG(
+                index->d > 0 && storage->d == index->d && storage->ntotal == index->ntotal && index->ntotal >= 0 &&
+                        index->is_trained == storage->is_trained &&
+                        storage->codes.size() == size_t(storage->ntotal) * storage->code_size,
+                "its sizes contradict each other");
+        FAISS_THROW_IF_NOT_MSG(!flat || flat->code_size == sizeof(float) * flat->d, "its sizes contradict each other");
+        FAISS_THROW_IF_NOT_MSG(!quantized || quantizer_is_sound(*quantized), "its quantizer does not fit");
+        FAISS_THROW_IF_NOT_MSG(!graph || graph_is_sound(graph->hnsw, graph->ntotal), "its graph is damaged");
+        shape->has_graph = graph != nullptr;
+        shape->m = graph ? graph->hnsw.nb_neighbors(0) / 2 : 0;
+        shape->is_quantized = quantized != nullptr;
+    });
+}
+
+/// The `k` nearest rows of a graph; `bitmap` may be null (no filter). Labels are -1 where nothing was found.
+int ragengine_faiss_search_graph(
+        const void* native,
+        const float* query,
+        int64_t k,
+        int32_t ef_search,
+        const uint8_t* bitmap,
+        size_t bitmap_bytes,
+        float* distances,
+        int64_t* labels,
+        char* message,
+        size_t capacity) {
+    return guarded(message, capacity, [&] {
+        faiss::IDSelectorBitmap selector(bitmap_bytes, bitmap);
+        faiss::SearchParametersHNSW parameters;
+        parameters.efSearch = ef_search;
+        parameters.sel = bitmap ? &selector : nullptr;
+        static_cast<const faiss::Index*>(native)->search(1, query, k, distances, labels, &parameters);
+    });
+}
+
+/// The distances from the query to `count` rows, four at a time as FAISS' own graph walk computes them.
+int ragengine_faiss_distances(
+        const void* native,
+        const float* query,
+        const int64_t* positions,
+        size_t count,
+        float* distances,
+        char* message,
+        size_t capacity) {
+    return guarded(message, capacity, [&] {
+        const auto* storage = storage_of(static_cast<const faiss::Index*>(native));
+        std::unique_ptr<faiss::DistanceComputer> computer(storage->get_distance_computer());
+        computer->set_query(query);
+        size_t i = 0;
+        for (; i + 4 <= count; i += 4) {
+            const int64_t* row = positions + i;
+            float* to = distances + i;
+            computer->distances_batch_4(row[0], row[1], row[2], row[3], to[0], to[1], to[2], to[3]);
+        }
+        for (; i < count; i++) {
+            distances[i] = (*computer)(positions[i]);
+        }
+    });
+}
+
+/// How many bytes FAISS writes for this index: its own writer does not report what is lost when the file is closed.
+int ragengine_faiss_serialized_bytes(const void* native, uint64_t* bytes, char* message, size_t capacity) {
+    return guarded(message, capacity, [&] {
+        CountingWriter writer;
+        faiss::write_index(static_cast<const faiss::Index*>(native), &writer);
+        *bytes = writer.bytes;
+    });
+}
+
+void openblas_set_num_threads(int threads);
+
+void ragengine_faiss_use_one_openmp_thread() {
+    omp_set_num_threads(1);
+}
+
+void ragengine_faiss_use_one_openblas_thread() {
+    openblas_set_num_threads(1);
+}
+
+} // extern "C"

@@ -1,0 +1,198 @@
+//! The C++ shim and the safe functions over it: the only unsafe code of the project.
+#![expect(unsafe_code, reason = "FAISS is C++; everything unsafe is in this module")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Once;
+
+use faiss::index::IndexImpl;
+
+use crate::error::Error;
+use crate::kind::Kind;
+use crate::nearest::Neighbor;
+
+// FAISS reads a bitmap by the byte: byte b of the words is then positions 8b..8b+8.
+#[cfg(target_endian = "big")]
+compile_error!("PositionSet has FAISS' layout on little-endian machines only");
+
+/// Room for a C++ exception's text; a longer one is cut.
+const MESSAGE_BYTES: usize = 1024;
+
+#[repr(C)]
+#[derive(Default)]
+struct Shape {
+    has_graph: i32,
+    m: i32,
+    is_quantized: i32,
+}
+
+// shim/shim.cpp, argument for argument.
+unsafe extern "C" {
+    fn ragengine_faiss_shape_of(
+        native: *const c_void,
+        shape: *mut Shape,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    fn ragengine_faiss_search_graph(
+        native: *const c_void,
+        query: *const f32,
+        k: i64,
+        ef_search: i32,
+        bitmap: *const u8,
+        bitmap_bytes: usize,
+        distances: *mut f32,
+        labels: *mut i64,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    fn ragengine_faiss_distances(
+        native: *const c_void,
+        query: *const f32,
+        positions: *const i64,
+        count: usize,
+        distances: *mut f32,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    fn ragengine_faiss_serialized_bytes(
+        native: *const c_void,
+        bytes: *mut u64,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    safe fn ragengine_faiss_use_one_openmp_thread();
+    safe fn ragengine_faiss_use_one_openblas_thread();
+}
+
+/// Makes FAISS use only the calling thread for what this thread asks of it. To be called once by each thread that searches or adds:
+/// requests are parallel already, and FAISS' own threads, which spin, make a batch of them 2 to 8 times slower.
+pub fn use_one_thread_per_call() {
+    // OpenMP's setting holds for the calling thread, OpenBLAS' for the whole process.
+    static OPENBLAS: Once = Once::new();
+    OPENBLAS.call_once(|| ragengine_faiss_use_one_openblas_thread());
+    ragengine_faiss_use_one_openmp_thread();
+}
+
+/// What the index behind the pointer really is, after checking that its parts fit each other.
+///
+/// # Errors
+///
+/// The reason, when it is none of our kinds or when it is damaged.
+pub(crate) fn kind_of(index: &IndexImpl) -> Result<Kind, String> {
+    let mut shape = Shape::default();
+    with_message(|message, capacity| {
+        // SAFETY: `index` owns a live faiss::Index for as long as it is borrowed, `shape` is writable and has the shim's layout,
+        // and `message` has room for `capacity` bytes. The shim only reads the index.
+        unsafe { ragengine_faiss_shape_of(native(index), &raw mut shape, message, capacity) }
+    })?;
+    let m = u16::try_from(shape.m).map_err(|_| format!("its graph has M {}", shape.m))?;
+    Ok(match (shape.has_graph != 0, shape.is_quantized != 0) {
+        (false, false) => Kind::Flat,
+        (false, true) => Kind::Sq8,
+        (true, false) => Kind::Hnsw { m },
+        (true, true) => Kind::HnswSq8 { m },
+    })
+}
+
+/// The nearest `k` rows that the graph leads to among those whose bit is set, in no order of ties; there may be fewer.
+/// The query has to be finite (see `rows`).
+pub(crate) fn search_graph(
+    index: &IndexImpl,
+    query: &[f32],
+    k: usize,
+    ef_search: usize,
+    filter: Option<&[u64]>,
+) -> Result<Vec<Neighbor>, Error> {
+    assert_eq!(query.len(), dimensions(index), "the caller checks the query");
+    let mut distances = vec![0.0_f32; k];
+    let mut labels = vec![-1_i64; k];
+    let ef_search = i32::try_from(ef_search).unwrap_or(i32::MAX);
+    let (bitmap, bitmap_bytes) =
+        filter.map_or((std::ptr::null(), 0), |words| (words.as_ptr().cast(), size_of_val(words)));
+    with_message(|message, capacity| {
+        // SAFETY: `index` owns a live faiss::Index, which nobody changes while it is borrowed (FAISS' searches are concurrent: they
+        // share but a counter of statistics that nobody reads). `query` holds the index's dimensions, as asserted; `bitmap` is null
+        // or `bitmap_bytes` readable bytes; `distances` and `labels` have room for `k`. The shim keeps none of the pointers.
+        unsafe {
+            ragengine_faiss_search_graph(
+                native(index),
+                query.as_ptr(),
+                k as i64,
+                ef_search,
+                bitmap,
+                bitmap_bytes,
+                distances.as_mut_ptr(),
+                labels.as_mut_ptr(),
+                message,
+                capacity,
+            )
+        }
+    })
+    .map_err(Error::Faiss)?;
+    let found = labels.into_iter().zip(distances);
+    // The label is -1 where nothing was found.
+    Ok(found
+        .filter_map(|(label, distance)| Some(Neighbor { position: usize::try_from(label).ok()?, distance }))
+        .collect())
+}
+
+/// The distances from the query to the rows at `positions`, in their order.
+pub(crate) fn distances(
+    index: &IndexImpl,
+    query: &[f32],
+    positions: &[i64],
+    distances: &mut [f32],
+) -> Result<(), Error> {
+    let rows = faiss::Index::ntotal(index);
+    assert_eq!(query.len(), dimensions(index), "the caller checks the query");
+    assert_eq!(positions.len(), distances.len(), "one distance for each position");
+    assert!(
+        positions.iter().all(|&position| u64::try_from(position).is_ok_and(|position| position < rows)),
+        "only rows that exist"
+    );
+    with_message(|message, capacity| {
+        // SAFETY: as in `search_graph`; besides, every position is that of a row, and both slices hold `positions.len()`, as asserted.
+        unsafe {
+            ragengine_faiss_distances(
+                native(index),
+                query.as_ptr(),
+                positions.as_ptr(),
+                positions.len(),
+                distances.as_mut_ptr(),
+                message,
+                capacity,
+            )
+        }
+    })
+    .map_err(Error::Faiss)
+}
+
+/// How many bytes `faiss::write_index` writes for this index.
+pub(crate) fn serialized_bytes(index: &IndexImpl) -> Result<u64, Error> {
+    let mut bytes = 0;
+    with_message(|message, capacity| {
+        // SAFETY: `index` owns a live faiss::Index that the shim only reads; `bytes` and `message` are writable.
+        unsafe { ragengine_faiss_serialized_bytes(native(index), &raw mut bytes, message, capacity) }
+    })
+    .map_err(Error::Faiss)?;
+    Ok(bytes)
+}
+
+/// FAISS' C API hands out `faiss::Index*` under another name, which is what the shim casts it back to.
+fn native(index: &IndexImpl) -> *const c_void {
+    index.inner_ptr().cast_const().cast()
+}
+
+fn dimensions(index: &IndexImpl) -> usize {
+    faiss::Index::d(index) as usize
+}
+
+/// Calls the shim with room for an exception's text, and returns that text when there was one.
+fn with_message(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String> {
+    let mut message = [0_u8; MESSAGE_BYTES];
+    if call(message.as_mut_ptr().cast(), message.len()) == 0 {
+        return Ok(());
+    }
+    let text = CStr::from_bytes_until_nul(&message).unwrap_or(c"(no message)");
+    Err(text.to_string_lossy().into_owned())
+}

@@ -1,0 +1,123 @@
+//! A set of row positions as a bitmap.
+
+const BITS: usize = u64::BITS as usize;
+
+/// A set of positions below a fixed length: which rows a search may return, or which rows are alive.
+///
+/// One bit per position, 1 MB for 8 million rows; the layout is the one that FAISS' `IDSelectorBitmap` reads.
+/// A position at or beyond [`len`](Self::len) is never in the set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PositionSet {
+    /// Bits at and beyond `len` are 0.
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl PositionSet {
+    /// An empty set that can hold the positions `0..len`.
+    #[must_use]
+    pub fn with_len(len: usize) -> Self {
+        Self { words: vec![0; len.div_ceil(BITS)], len }
+    }
+
+    /// The set of all the positions `0..len`.
+    #[must_use]
+    pub fn full(len: usize) -> Self {
+        let mut set = Self { words: vec![u64::MAX; len.div_ceil(BITS)], len };
+        set.clear_beyond_len();
+        set
+    }
+
+    /// How many positions the set can hold, not how many it holds (that is [`count`](Self::count)).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no position is in the set, whatever its `len`.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// How many positions are in the set. Counts the bits each time: 2 µs for 100,000 rows.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Makes room for the positions up to `len`, which are not in the set; never shrinks.
+    pub fn grow(&mut self, len: usize) {
+        self.len = self.len.max(len);
+        self.words.resize(self.len.div_ceil(BITS), 0);
+    }
+
+    /// Adds a position and says whether it is new. A position at or beyond `len` is not added: `false`.
+    pub fn insert(&mut self, position: usize) -> bool {
+        let is_new = position < self.len && !self.contains(position);
+        if is_new {
+            self.words[position / BITS] |= 1 << (position % BITS);
+        }
+        is_new
+    }
+
+    /// Takes a position out and says whether it was in.
+    pub fn remove(&mut self, position: usize) -> bool {
+        let was_in = self.contains(position);
+        if was_in {
+            self.words[position / BITS] &= !(1 << (position % BITS));
+        }
+        was_in
+    }
+
+    /// Whether a position is in the set.
+    #[must_use]
+    pub fn contains(&self, position: usize) -> bool {
+        self.words.get(position / BITS).is_some_and(|word| word >> (position % BITS) & 1 == 1)
+    }
+
+    /// Keeps only what is in `other` too; the length stays.
+    pub fn intersect_with(&mut self, other: &Self) {
+        let theirs = other.words.iter().copied().chain(std::iter::repeat(0));
+        for (word, other) in self.words.iter_mut().zip(theirs) {
+            *word &= other;
+        }
+    }
+
+    /// The positions in the set, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            // Each step clears the lowest bit that is set.
+            std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)))
+                .take_while(|&rest| rest != 0)
+                .map(move |rest| index * BITS + rest.trailing_zeros() as usize)
+        })
+    }
+
+    /// How many of the positions `0..end` are in the set.
+    pub(crate) fn count_below(&self, end: usize) -> usize {
+        if end >= self.len {
+            return self.count();
+        }
+        let whole: u32 = self.words[..end / BITS].iter().map(|word| word.count_ones()).sum();
+        let part = self.words[end / BITS] & ((1 << (end % BITS)) - 1);
+        whole as usize + part.count_ones() as usize
+    }
+
+    /// Position `p` is bit `p % 64` of word `p / 64`.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    fn clear_beyond_len(&mut self) {
+        let used = self.len % BITS;
+        if used != 0
+            && let Some(last) = self.words.last_mut()
+        {
+            *last &= (1 << used) - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use super::*;
+
+/// The share of what `expected` holds that `found` holds too.
+pub(super) fn recall(found: &[Vec<Neighbor>], expected: &[Vec<Neighbor>]) -> f64 {
+    let pairs = || found.iter().zip(expected);
+    let all: usize = pairs().map(|(_, expected)| expected.len()).sum();
+    let hits: usize = pairs()
+        .map(|(found, expected)| {
+            expected.iter().filter(|neighbor| positions(found).contains(&neighbor.position)).count()
+        })
+        .sum();
+    hits as f64 / all as f64
+}
+
+const COUNT: usize = 15_000;
+
+#[test]
+fn a_graph_finds_nearly_what_flat_finds() {
+    let flat = index_of(Kind::Flat, COUNT);
+    // kind, recall@10 at least, recall@100 at least
+    for (kind, at_10, at_100) in [(GRAPH, 0.95, 0.95), (Kind::HnswSq8 { m: 32 }, 0.9, 0.9)] {
+        let index = index_of(kind, COUNT);
+        for (k, at_least) in [(10, at_10), (100, at_100)] {
+            let search_of =
+                Search { kind, rows: COUNT, allowed: COUNT, k, ef_search: SearchOptions::default().ef_search };
+            assert!(matches!(search_of.strategy(), Strategy::Graph { .. }), "only a graph search is of interest here");
+            let queries = queries(100);
+            let all = |index| -> Vec<_> { queries.iter().map(|query| search(index, query, k, None)).collect() };
+            let recall = recall(&all(&index), &all(&flat));
+            println!("{kind}: recall@{k} {recall}");
+            assert!(recall >= at_least, "{kind}: recall@{k} {recall}");
+        }
+    }
+}
+
+/// FAISS computes distances one by one or four at a time: the sums have to be the same to the last bit, or equal rows would not be
+/// ties. Dimensions that fill whole vector registers, and others.
+#[test]
+fn a_row_has_one_distance_however_it_was_found() {
+    for dimensions in [5, 32, 37, 384] {
+        let rows = clustered(1_000, dimensions, 1);
+        for kind in KINDS {
+            let mut index = VectorIndex::new(kind, dimensions).unwrap();
+            index.train(&rows).unwrap();
+            index.add(&rows).unwrap();
+            let query = &clustered(1, dimensions, 2);
+            let scanned = search(&index, query, 1_000, None);
+            for &one in &scanned {
+                let mut only = PositionSet::with_len(1_000);
+                only.insert(one.position);
+                assert_eq!(search(&index, query, 1, Some(&only)), [one], "{kind}, {dimensions} dimensions");
+            }
+            if kind.graph_degree().is_some() {
+                let walked = index.search_graph(query, 100, None, 128).unwrap();
+                assert!(walked.iter().all(|found| scanned.contains(found)), "{kind}, {dimensions} dimensions");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_higher_ef_search_finds_more() {
+    let flat = index_of(Kind::Flat, COUNT);
+    let index = index_of(Kind::Hnsw { m: 8 }, COUNT);
+    let queries = queries(200);
+    let expected: Vec<_> = queries.iter().map(|query| search(&flat, query, 10, None)).collect();
+    let recalls = [10, 40, 160].map(|ef_search| {
+        let found: Vec<_> =
+            queries.iter().map(|query| index.search_graph(query, 10, None, ef_search).unwrap()).collect();
+        recall(&found, &expected)
+    });
+    println!("recall@10 {recalls:?}");
+    assert!(recalls.is_sorted_by(|less, more| less < more), "{recalls:?}");
+}

@@ -1,0 +1,56 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources.
+#[derive(Debug, Parser)]
+#[command(name = "ragengine", version, arg_required_else_help = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start the server.
+    Serve(SettingsFile),
+    /// Send a file or the files of a folder to a running server. A second time only what changed is sent.
+    Ingest(Ingest),
+    /// Read the settings, say what is wrong with them, and start nothing.
+    CheckConfig(SettingsFile),
+    /// Print the server's API as an OpenAPI document.
+    Openapi,
+    /// Print every setting with its meaning and default, as Markdown.
+    SettingsReference,
+}
+
+/// Where the settings are.
+#[derive(Debug, Args)]
+pub struct SettingsFile {
+    /// The settings, a YAML file. Without one the defaults hold.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// What is sent, and where to.
+#[derive(Debug, Args)]
+pub struct Ingest {
+    /// A file, or a folder: its text files are sent, without what its .gitignore names and without hidden files.
+    pub path: PathBuf,
+    /// The index. It is made when it is not there.
+    #[arg(long, value_name = "NAME")]
+    pub index: String,
+    /// The name that groups these documents in the index. Their ids begin with it. [default: the name of the file or folder]
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+    /// Delete documents of this source whose files are gone.
+    #[arg(long)]
+    pub delete_missing: bool,
+    /// The server.
+    #[arg(long, value_name = "URL", env = "RAGENGINE_SERVER", default_value = "http://127.0.0.1:5000")]
+    pub server: String,
+}

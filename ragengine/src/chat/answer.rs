@@ -1,0 +1,161 @@
+use std::convert::Infallible;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::http::HeaderValue;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use ragengine_client::wire::SourceNode;
+use ragengine_pipeline::request::ChatRequest;
+use ragengine_pipeline::stream::event;
+use serde_json::{Value, json};
+
+use super::Finished;
+use crate::app::Loaded;
+use crate::embedding::Embedding;
+use crate::error::ApiError;
+use crate::index::Index;
+use crate::llm::extractive::{self, MODEL, NOTHING_RELEVANT};
+
+/// A reply to a chat.
+pub enum ChatReply {
+    /// The whole answer.
+    Whole {
+        /// Its content type.
+        content_type: HeaderValue,
+        /// Its bytes.
+        body: Bytes,
+    },
+    /// Events, as they come.
+    Events(BoxStream<'static, Result<Bytes, Infallible>>),
+}
+
+impl ChatReply {
+    /// A whole answer in JSON.
+    pub fn json(body: impl Into<Bytes>) -> Self {
+        Self::Whole { content_type: HeaderValue::from_static("application/json"), body: body.into() }
+    }
+}
+
+/// The built-in model's answer from a context.
+pub(super) async fn extract(
+    loaded: &Loaded,
+    index: &Index,
+    request: &ChatRequest,
+    finished: Finished,
+) -> Result<ChatReply, ApiError> {
+    let passages: Vec<&str> = finished.context.selected.iter().map(|found| found.chunk.text.as_str()).collect();
+    let sentences = extractive::answer(&loaded.embedding, &finished.context.question, &passages).await?;
+    let answer = Answer {
+        completion_tokens: sentences.iter().map(|sentence| loaded.embedding.count_tokens(sentence) as u64).sum(),
+        prompt_tokens: finished.prompt_tokens,
+        source_nodes: finished.source_nodes(index),
+        max_tokens: request.max_tokens,
+        sentences,
+    };
+    Ok(answer.reply(request, &loaded.embedding))
+}
+
+/// The built-in model's answer when the index has none.
+pub(super) fn nothing_relevant(request: &ChatRequest, embedding: &Embedding) -> ChatReply {
+    let messages = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let answer = Answer {
+        sentences: vec![NOTHING_RELEVANT.to_owned()],
+        prompt_tokens: ragengine_pipeline::tokens::conversation(messages, |text| embedding.count_tokens(text) as u64),
+        completion_tokens: embedding.count_tokens(NOTHING_RELEVANT) as u64,
+        source_nodes: Vec::new(),
+        max_tokens: None,
+    };
+    answer.reply(request, embedding)
+}
+
+struct Answer {
+    sentences: Vec<String>,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    source_nodes: Vec<SourceNode>,
+    max_tokens: Option<u64>,
+}
+
+impl Answer {
+    fn reply(mut self, request: &ChatRequest, embedding: &Embedding) -> ChatReply {
+        let finish_reason = self.cut(embedding);
+        let head = json!({
+            "id": format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
+            "created": SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            "model": MODEL,
+        });
+        match request.stream {
+            false => ChatReply::json(self.whole(head, finish_reason).to_string()),
+            true => {
+                let events = self.events(&head, finish_reason, request.include_usage);
+                ChatReply::Events(stream::iter(events.into_iter().map(|text| Ok(Bytes::from(text)))).boxed())
+            }
+        }
+    }
+
+    /// Leaves out the sentences that are over the caller's bound, and says why the answer ends.
+    fn cut(&mut self, embedding: &Embedding) -> &'static str {
+        let Some(max_tokens) = self.max_tokens.filter(|limit| self.completion_tokens > *limit) else { return "stop" };
+        self.completion_tokens = 0;
+        let mut kept = 0;
+        for sentence in &self.sentences {
+            let tokens = embedding.count_tokens(sentence) as u64;
+            if self.completion_tokens + tokens > max_tokens {
+                break;
+            }
+            self.completion_tokens += tokens;
+            kept += 1;
+        }
+        self.sentences.truncate(kept);
+        "length"
+    }
+
+    fn usage(&self) -> Value {
+        json!({
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "total_tokens": self.prompt_tokens + self.completion_tokens,
+        })
+    }
+
+    fn whole(&self, mut head: Value, finish_reason: &str) -> Value {
+        head["object"] = json!("chat.completion");
+        head["choices"] = json!([{
+            "index": 0,
+            "message": {"role": "assistant", "content": self.sentences.join(" ")},
+            "logprobs": null,
+            "finish_reason": finish_reason,
+        }]);
+        head["usage"] = self.usage();
+        head["source_nodes"] = json!(self.source_nodes);
+        head
+    }
+
+    /// One chunk for the role, one for each sentence, one that ends the answer and holds the sources.
+    fn events(&self, head: &Value, finish_reason: &str, include_usage: bool) -> Vec<String> {
+        let chunk = |choices: Value| {
+            let mut chunk = head.clone();
+            chunk["object"] = json!("chat.completion.chunk");
+            chunk["choices"] = choices;
+            chunk
+        };
+        let delta = |delta: Value, finish_reason: Value| {
+            chunk(json!([{"index": 0, "delta": delta, "finish_reason": finish_reason}]))
+        };
+        let first = delta(json!({"role": "assistant", "content": ""}), Value::Null);
+        let sentences = self.sentences.iter().enumerate().map(|(position, sentence)| {
+            let separator = if position == 0 { "" } else { " " };
+            delta(json!({"content": format!("{separator}{sentence}")}), Value::Null)
+        });
+        let mut last = delta(json!({}), json!(finish_reason));
+        last["source_nodes"] = json!(self.source_nodes);
+        let usage = include_usage.then(|| {
+            let mut usage = chunk(json!([]));
+            usage["usage"] = self.usage();
+            usage
+        });
+        let chunks = [first].into_iter().chain(sentences).chain([last]).chain(usage);
+        chunks.map(|chunk| event(&chunk.to_string())).chain([event("[DONE]")]).collect()
+    }
+}

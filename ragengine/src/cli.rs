@@ -1,0 +1,6 @@
+//! The program's commands.
+
+pub mod ingest;
+pub mod print;
+pub mod serve;
+pub mod settings;

@@ -1,0 +1,137 @@
+//! `ragengine ingest`
+
+mod files;
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write as _};
+
+use anyhow::{Context as _, bail};
+use files::{LocalFile, read_document, walk};
+use indicatif::{ProgressBar, ProgressStyle};
+use ragengine_client::wire::Document;
+use ragengine_client::{Client, content_hash};
+
+use crate::args::Ingest;
+
+/// Documents and bytes in one request: small enough that the bar moves, large enough that nothing waits for the network.
+const BATCH: (usize, usize) = (64, 1 << 20);
+
+/// Ids in one request to delete.
+const DELETE_BATCH: usize = 1000;
+
+/// What was done.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Report {
+    sent: usize,
+    unchanged: usize,
+    deleted: usize,
+    missing: usize,
+    unreadable: Vec<String>,
+}
+
+/// Sends a file or a folder.
+///
+/// # Errors
+///
+/// When the path cannot be read, nobody answers, or the server refuses.
+pub fn run(arguments: &Ingest) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(ingest(arguments))?;
+    let mut out = io::stdout();
+    writeln!(
+        out,
+        "{}: {} sent, {} unchanged, {} deleted",
+        arguments.index, report.sent, report.unchanged, report.deleted
+    )?;
+    if report.missing > 0 {
+        writeln!(
+            out,
+            "{} documents of this source have no file any more: --delete-missing deletes them",
+            report.missing
+        )?;
+    }
+    match report.unreadable.as_slice() {
+        [] => Ok(()),
+        unreadable => bail!("{} files could not be sent:\n  {}", unreadable.len(), unreadable.join("\n  ")),
+    }
+}
+
+async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
+    let client = Client::new(&arguments.server)?;
+    let source = source_name(arguments)?;
+    let files = walk(&arguments.path).with_context(|| format!("cannot read {}", arguments.path.display()))?;
+    if files.is_empty() {
+        bail!("{} holds no text file that could be sent", arguments.path.display());
+    }
+    let known = client.source_documents(&arguments.index, &source).await?;
+    let known: HashMap<String, String> =
+        known.into_iter().map(|document| (document.doc_id, document.content_hash)).collect();
+    let present: HashSet<String> = files.iter().map(|file| file.doc_id(&source)).collect();
+    let mut report = send(&client, arguments, &source, &files, &known).await?;
+    let missing: Vec<String> = known.into_keys().filter(|doc_id| !present.contains(doc_id)).collect();
+    if !arguments.delete_missing {
+        report.missing = missing.len();
+        return Ok(report);
+    }
+    for batch in missing.chunks(DELETE_BATCH) {
+        report.deleted += client.delete(&arguments.index, batch.to_vec()).await?.deleted_doc_ids.len();
+    }
+    Ok(report)
+}
+
+/// Sends what the server does not have, in batches, and moves the bar.
+async fn send(
+    client: &Client,
+    arguments: &Ingest,
+    source: &str,
+    files: &[LocalFile],
+    known: &HashMap<String, String>,
+) -> anyhow::Result<Report> {
+    let bar = progress_bar(files.len() as u64);
+    let mut report = Report::default();
+    let mut batch: Vec<Document> = Vec::new();
+    for file in files {
+        match read_document(file, source) {
+            Ok(document) if is_known(&document, known) => report.unchanged += 1,
+            Ok(document) => batch.push(document),
+            Err(error) => report.unreadable.push(format!("{}: {error}", file.path.display())),
+        }
+        let bytes: usize = batch.iter().map(|document| document.text.len()).sum();
+        if batch.len() >= BATCH.0 || bytes >= BATCH.1 {
+            report.sent += batch.len();
+            client.add(&arguments.index, std::mem::take(&mut batch)).await?;
+        }
+        bar.inc(1);
+    }
+    if !batch.is_empty() {
+        report.sent += batch.len();
+        client.add(&arguments.index, batch).await?;
+    }
+    bar.finish_and_clear();
+    Ok(report)
+}
+
+fn is_known(document: &Document, known: &HashMap<String, String>) -> bool {
+    let known = document.doc_id.as_ref().and_then(|doc_id| known.get(doc_id));
+    known.is_some_and(|hash| *hash == content_hash(&document.text, &document.metadata))
+}
+
+fn source_name(arguments: &Ingest) -> anyhow::Result<String> {
+    if let Some(source) = &arguments.source {
+        return Ok(source.clone());
+    }
+    let path = arguments.path.canonicalize().with_context(|| format!("cannot read {}", arguments.path.display()))?;
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some(name) => Ok(name.to_owned()),
+        None => bail!("{} has no name that documents could be grouped under: give one with --source", path.display()),
+    }
+}
+
+/// Hidden where standard error is no terminal.
+fn progress_bar(files: u64) -> ProgressBar {
+    let bar = ProgressBar::new(files);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} files, {elapsed} gone, {eta} to go") {
+        bar.set_style(style);
+    }
+    bar
+}

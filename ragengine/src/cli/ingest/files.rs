@@ -1,0 +1,183 @@
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use ragengine_client::wire::{Document, Metadata};
+use serde_json::Value;
+
+use crate::index::chunking::Language;
+
+/// A larger file is not a text that somebody wrote.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// A file that can be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LocalFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its path below what was named, with `/` between the parts.
+    pub relative: String,
+}
+
+impl LocalFile {
+    /// The id of its document.
+    pub fn doc_id(&self, source: &str) -> String {
+        format!("{source}/{}", self.relative)
+    }
+}
+
+/// The text files at a path: the file itself, or those of a folder that neither .gitignore nor a leading dot hides, in order.
+pub(super) fn walk(path: &Path) -> io::Result<Vec<LocalFile>> {
+    if fs::metadata(path)?.is_file() {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
+        return Ok(vec![LocalFile { path: path.to_owned(), relative: name.to_owned() }]);
+    }
+    let mut files = Vec::new();
+    for entry in WalkBuilder::new(path).require_git(false).follow_links(false).sort_by_file_path(Path::cmp).build() {
+        let entry = entry.map_err(io::Error::other)?;
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if is_file && kind_of(entry.path()).is_some() {
+            let relative = entry.path().strip_prefix(path).unwrap_or(entry.path());
+            let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+            files.push(LocalFile { relative: parts.join("/"), path: entry.into_path() });
+        }
+    }
+    Ok(files)
+}
+
+/// The document that a file makes.
+pub(super) fn read_document(file: &LocalFile, source: &str) -> Result<Document, String> {
+    let size = fs::metadata(&file.path).map_err(|error| error.to_string())?.len();
+    if size > MAX_FILE_BYTES {
+        return Err(format!("it has {size} bytes, which is more than {MAX_FILE_BYTES}"));
+    }
+    let text = fs::read_to_string(&file.path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => "it is not text in UTF-8".to_owned(),
+        _ => error.to_string(),
+    })?;
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    let metadata = metadata(file, &text);
+    Ok(Document { doc_id: Some(file.doc_id(source)), text, metadata, source: Some(source.to_owned()) })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Prose,
+    Markdown,
+    Code(Language),
+}
+
+fn kind_of(path: &Path) -> Option<Kind> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    match extension.as_str() {
+        "md" | "markdown" => Some(Kind::Markdown),
+        "txt" | "text" | "rst" | "adoc" | "org" | "tex" => Some(Kind::Prose),
+        extension => Language::of_extension(extension).map(Kind::Code),
+    }
+}
+
+fn metadata(file: &LocalFile, text: &str) -> Metadata {
+    let mut metadata = Metadata::new();
+    let mut put = |name: &str, value: &str| metadata.insert(name.to_owned(), Value::from(value));
+    put("path", &file.relative);
+    match kind_of(&file.path) {
+        Some(Kind::Markdown) => {
+            put("split_type", "markdown");
+            put("title", &first_heading(text).unwrap_or_else(|| file.relative.clone()));
+        }
+        Some(Kind::Code(language)) => {
+            put("split_type", "code");
+            put("language", language.name());
+            put("title", &file.relative);
+        }
+        Some(Kind::Prose) | None => {
+            put("title", &file.relative);
+        }
+    }
+    metadata
+}
+
+fn first_heading(text: &str) -> Option<String> {
+    let heading = Parser::new(text)
+        .skip_while(|event| !matches!(event, Event::Start(Tag::Heading { .. })))
+        .take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
+    let title: String = heading
+        .filter_map(|event| match event {
+            Event::Text(piece) | Event::Code(piece) => Some(piece.into_string()),
+            _ => None,
+        })
+        .collect();
+    (!title.trim().is_empty()).then(|| title.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("b.md", "# The *title* `x`\n\ntext"),
+            ("a/code.rs", "fn main() {}"),
+            ("a/notes.txt", "notes"),
+            ("ignored.txt", "no"),
+            (".gitignore", "ignored.txt\n"),
+            (".hidden.md", "no"),
+            ("picture.png", "no"),
+            ("data.json", "{}"),
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_folder_gives_its_texts_in_order() {
+        let folder = folder();
+        let files: Vec<String> = walk(folder.path()).unwrap().into_iter().map(|file| file.relative).collect();
+        assert_eq!(files, ["a/code.rs", "a/notes.txt", "b.md"]);
+    }
+
+    #[test]
+    fn a_document_knows_how_it_is_cut() {
+        let folder = folder();
+        let documents: Vec<Document> =
+            walk(folder.path()).unwrap().iter().map(|file| read_document(file, "docs").unwrap()).collect();
+        let shown: Vec<(&str, &Value, &Value)> = documents
+            .iter()
+            .map(|document| {
+                (
+                    document.doc_id.as_deref().unwrap(),
+                    &document.metadata["title"],
+                    document.metadata.get("split_type").unwrap_or(&Value::Null),
+                )
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("docs/a/code.rs", &Value::from("a/code.rs"), &Value::from("code")),
+                ("docs/a/notes.txt", &Value::from("a/notes.txt"), &Value::Null),
+                ("docs/b.md", &Value::from("The title x"), &Value::from("markdown")),
+            ]
+        );
+        assert_eq!(documents[0].metadata["language"], "rust");
+    }
+
+    #[test]
+    fn what_cannot_be_sent_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.txt"), [0xff, 0xfe, 0x00]).unwrap();
+        fs::write(folder.path().join("b.txt"), " \n").unwrap();
+        let errors: Vec<String> =
+            walk(folder.path()).unwrap().iter().map(|file| read_document(file, "s").unwrap_err()).collect();
+        assert_eq!(errors, ["it is not text in UTF-8", "it is empty"]);
+        assert!(walk(&folder.path().join("nowhere")).is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! Commands that print something and end.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::settings;
+use crate::router;
+
+/// `ragengine check-config`
+///
+/// # Errors
+///
+/// What is wrong with the settings.
+pub fn check_config(path: Option<&Path>) -> anyhow::Result<()> {
+    let settings = settings::load(path)?;
+    print(&format!(
+        "The settings are fine: the server would listen on {} and keep its data in {}.\n",
+        settings.listen,
+        settings.data_dir.display()
+    ))
+}
+
+/// `ragengine openapi`
+///
+/// # Errors
+///
+/// When standard output is closed.
+pub fn openapi() -> anyhow::Result<()> {
+    print(&(router::openapi().to_pretty_json()? + "\n"))
+}
+
+/// `ragengine settings-reference`
+///
+/// # Errors
+///
+/// When standard output is closed.
+pub fn settings_reference() -> anyhow::Result<()> {
+    print(&ragengine_settings::markdown_reference())
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    io::stdout().write_all(text.as_bytes()).context("cannot write to standard output")
+}

@@ -1,0 +1,69 @@
+//! `ragengine serve`
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::info;
+
+use super::settings;
+use crate::app::{App, start};
+use crate::{logging, router, server};
+
+/// Serves until it is told to stop.
+///
+/// # Errors
+///
+/// When the processor lacks what FAISS was built for, the settings cannot be used, the port is taken, or another process has the
+/// data folder.
+pub fn run(config: Option<&Path>) -> anyhow::Result<()> {
+    ragengine_faiss::check_cpu()?;
+    let settings = settings::load(config)?;
+    logging::start(&settings.log).map_err(anyhow::Error::msg)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(serve(settings));
+    // What is still in the blocking pool has been given its grace period.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result
+}
+
+async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
+    let address = settings.listen;
+    let grace = Duration::from_secs(settings.limits.shutdown_grace_seconds);
+    let app = App::new(settings)?;
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address}: stop what listens there, or set listen (or LISTEN) to another address")
+    })?;
+    info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), "listening");
+    let stop = stop_signal()?;
+    let loading = tokio::spawn({
+        let app = Arc::clone(&app);
+        async move { start(&app).await }
+    });
+    let failed = async {
+        match loading.await {
+            Ok(Err(error)) => Some(error),
+            // Loaded: nothing to wait for any more.
+            Ok(Ok(())) | Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = server::serve(listener, router::router(app), stop, grace) => Ok(()),
+        Some(error) = failed => Err(error.into()),
+    }
+}
+
+/// Done when the process gets SIGTERM or SIGINT.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,111 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ragengine_embedding::files::{self, Hub, ModelFiles};
+use ragengine_embedding::local::{Model, Service, ServiceOptions};
+use ragengine_embedding::profile::{self, Overrides, Pooling, Profile};
+use ragengine_embedding::remote::{Endpoint, EndpointOptions};
+use ragengine_embedding::{Embedder, Error};
+use ragengine_settings::{EmbeddingSource, LocalEmbedding, RemoteEmbedding};
+
+use super::Embedding;
+use crate::metrics::Metrics;
+use crate::secrets::{self, SecretError};
+
+/// Why there is no embedding model.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Its files cannot be had.
+    #[error(transparent)]
+    Files(#[from] files::Error),
+    /// Its files contradict each other or the settings.
+    #[error(transparent)]
+    Profile(#[from] profile::Error),
+    /// It cannot be loaded, or the endpoint does not answer.
+    #[error(transparent)]
+    Model(#[from] Error),
+    /// A secret cannot be read.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+}
+
+/// Loads the local model, fetching it when it is not there, or asks the endpoint for a first vector.
+///
+/// # Errors
+///
+/// [`LoadError`], in words that say what to do.
+pub async fn load(
+    source: &EmbeddingSource,
+    models_directory: &Path,
+    metrics: Arc<Metrics>,
+    progress: &mut (dyn FnMut(String) + Send),
+) -> Result<Embedding, LoadError> {
+    match source {
+        EmbeddingSource::Local(local) => load_local(local, models_directory, metrics, progress).await,
+        EmbeddingSource::Remote(remote) => {
+            progress(format!("asking {} for a first vector", remote.model));
+            let endpoint = Endpoint::new(endpoint_options(remote)?)?;
+            let dimensions = endpoint.probe().await?;
+            Ok(Embedding::new(Embedder::Remote(endpoint), dimensions, metrics))
+        }
+    }
+}
+
+async fn load_local(
+    local: &LocalEmbedding,
+    models_directory: &Path,
+    metrics: Arc<Metrics>,
+    progress: &mut (dyn FnMut(String) + Send),
+) -> Result<Embedding, LoadError> {
+    let hub = Hub {
+        endpoint: local.hub_url.clone(),
+        revision: local.revision.clone(),
+        token: local.hub_token.as_ref().map(secrets::read).transpose()?,
+        ..Hub::default()
+    };
+    let directory = files::locate_or_fetch(&local.model_id, models_directory, &hub, &mut |piece| {
+        progress(format!("fetching {}: {} MB of {}", local.model_id, piece.received_bytes >> 20, piece.file));
+    })
+    .await?;
+    progress(format!("loading {}", local.model_id));
+    let files = ModelFiles::at(directory)?;
+    let profile = Profile::resolve(&local.model_id, &files.read_configs()?, &overrides(local))?;
+    let mut options = ServiceOptions { query_queue: local.queue as usize, ..ServiceOptions::default() };
+    if local.threads > 0 {
+        options.threads = local.threads as usize;
+    }
+    let model_id = local.model_id.clone();
+    let loading = tokio::task::spawn_blocking(move || {
+        let model = Model::load(&model_id, &files, profile)?;
+        let dimensions = model.dimensions();
+        Ok::<_, Error>((Service::start(model, &options)?, dimensions))
+    });
+    let (service, dimensions) = loading.await.unwrap_or(Err(Error::Stopped))?;
+    Ok(Embedding::new(Embedder::Local(service), dimensions, metrics))
+}
+
+fn overrides(local: &LocalEmbedding) -> Overrides {
+    Overrides {
+        max_tokens: local.max_tokens.map(|tokens| tokens as usize),
+        query_prefix: local.query_prefix.clone(),
+        passage_prefix: local.passage_prefix.clone(),
+        pooling: local.pooling.map(|pooling| match pooling {
+            ragengine_settings::Pooling::Mean => Pooling::Mean,
+            ragengine_settings::Pooling::Cls => Pooling::Cls,
+        }),
+    }
+}
+
+fn endpoint_options(remote: &RemoteEmbedding) -> Result<EndpointOptions, SecretError> {
+    Ok(EndpointOptions {
+        api_key: remote.api_key.as_ref().map(secrets::read).transpose()?,
+        dimensions: remote.dimensions.map(|width| width as usize),
+        query_prefix: remote.query_prefix.clone(),
+        passage_prefix: remote.passage_prefix.clone(),
+        max_tokens: remote.max_tokens as usize,
+        max_batch: remote.batch_size as usize,
+        timeout: Duration::from_secs(remote.timeout_seconds),
+        ..EndpointOptions::new(remote.url.clone(), remote.model.clone())
+    })
+}

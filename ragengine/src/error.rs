@@ -1,0 +1,249 @@
+//! What callers are told when something goes wrong. This is the only place that knows HTTP status codes.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ragengine_client::wire::{ErrorDetail, FieldError};
+use ragengine_embedding::Error as EmbeddingError;
+use ragengine_pipeline::Rejection;
+use serde_json::{Value, json};
+
+use crate::index::IndexError;
+use crate::index::filter::FilterError;
+use crate::index::store::StoreError;
+use crate::llm::LlmError;
+
+/// Why a request was not served.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The body or the query is not what the API takes, field by field.
+    #[error("{}", describe(.0))]
+    Schema(Vec<FieldError>),
+    /// A chat request that the algorithm refuses.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// Well-formed, but it cannot be meant.
+    #[error("{0}")]
+    Meaning(String),
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(String),
+    /// The path is there, the method is not.
+    #[error("{0}")]
+    MethodNotAllowed(String),
+    /// The body is larger than it may be.
+    #[error(
+        "the request body is larger than {0} bytes, which is the limit: send it in parts, or raise limits.maxBodyBytes"
+    )]
+    TooLarge(u64),
+    /// The body did not arrive in time, or was cut off.
+    #[error("{0}")]
+    BodyLost(String),
+    /// The server is still loading, or cannot load.
+    #[error("the server is not ready: {0}")]
+    NotReady(String),
+    /// No language model is set.
+    #[error("{0}")]
+    NoModel(String),
+    /// The index.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// The embedding model.
+    #[error(transparent)]
+    Embedding(#[from] EmbeddingError),
+    /// The language model.
+    #[error(transparent)]
+    Llm(#[from] LlmError),
+    /// The server's own fault.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+fn describe(errors: &[FieldError]) -> String {
+    let place = |error: &FieldError| {
+        let parts = error.loc.iter().map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned));
+        parts.collect::<Vec<_>>().join(".")
+    };
+    errors.iter().map(|error| format!("{}: {}", place(error), error.msg)).collect::<Vec<_>>().join("; ")
+}
+
+impl ApiError {
+    /// The HTTP status, outside `/v1`.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Schema(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Rejected(_) | Self::Meaning(_) => StatusCode::BAD_REQUEST,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyLost(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::NotReady(_) | Self::NoModel(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Index(error) => index_status(error),
+            Self::Embedding(error) => embedding_status(error),
+            Self::Llm(error) => llm_status(error),
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// A short name for labels.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Schema(_) => "schema",
+            Self::Rejected(rejection) => rejection.kind(),
+            Self::Meaning(_) => "meaning",
+            Self::NotFound(_) => "not_found",
+            Self::MethodNotAllowed(_) => "method_not_allowed",
+            Self::TooLarge(_) => "too_large",
+            Self::BodyLost(_) => "body_lost",
+            Self::NotReady(_) => "not_ready",
+            Self::NoModel(_) => "no_model",
+            Self::Index(error) => error.kind(),
+            Self::Embedding(error) => error.kind(),
+            Self::Llm(error) => error.kind(),
+            Self::Internal(_) => "internal",
+        }
+    }
+
+    fn headers(&self) -> HeaderMap {
+        let seconds = match self {
+            Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => Some(value.clone()),
+            Self::NotReady(_) => Some("5".to_owned()),
+            Self::Embedding(EmbeddingError::Overloaded { .. })
+            | Self::Index(IndexError::Embedding(EmbeddingError::Overloaded { .. })) => Some("1".to_owned()),
+            _ => None,
+        };
+        let value = seconds.and_then(|seconds| HeaderValue::from_str(&seconds).ok());
+        value.map(|value| (header::RETRY_AFTER, value)).into_iter().collect()
+    }
+
+    fn failure(&self) -> Failure {
+        Failure { kind: self.kind(), message: self.to_string() }
+    }
+}
+
+fn index_status(error: &IndexError) -> StatusCode {
+    match error {
+        IndexError::NoSuchIndex(_) => StatusCode::NOT_FOUND,
+        IndexError::Name(_) | IndexError::Document { .. } | IndexError::Chunking(_) => StatusCode::BAD_REQUEST,
+        IndexError::Filter(FilterError::NotAnObject | FilterError::TooLong) => StatusCode::BAD_REQUEST,
+        IndexError::TooMany(_) | IndexError::OtherSettings { .. } | IndexError::OtherModel { .. } => {
+            StatusCode::CONFLICT
+        }
+        IndexError::Embedding(error) => embedding_status(error),
+        IndexError::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+        IndexError::Store(StoreError::Disk(_)) => StatusCode::INSUFFICIENT_STORAGE,
+        IndexError::Vectors(_) | IndexError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn embedding_status(error: &EmbeddingError) -> StatusCode {
+    match error {
+        EmbeddingError::TooLong { .. } => StatusCode::BAD_REQUEST,
+        EmbeddingError::Overloaded { .. } => StatusCode::TOO_MANY_REQUESTS,
+        EmbeddingError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+        EmbeddingError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
+        EmbeddingError::Upstream { .. } | EmbeddingError::Unreachable { .. } | EmbeddingError::BadReply(_) => {
+            StatusCode::BAD_GATEWAY
+        }
+        EmbeddingError::Configuration(_) | EmbeddingError::Load { .. } | EmbeddingError::Inference(_) => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    }
+}
+
+fn llm_status(error: &LlmError) -> StatusCode {
+    match error {
+        LlmError::Refused { status, .. } => StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY),
+        LlmError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
+        LlmError::Unreachable { .. } | LlmError::Nonsense(_) => StatusCode::BAD_GATEWAY,
+    }
+}
+
+/// What the access log says of a failed request. It travels with the response.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The label.
+    pub kind: &'static str,
+    /// The words that the caller got.
+    pub message: String,
+}
+
+/// An error as the API outside `/v1` shows it: `{"detail": …}`.
+#[derive(Debug)]
+pub struct PlainError(pub ApiError);
+
+impl<E: Into<ApiError>> From<E> for PlainError {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for PlainError {
+    fn into_response(self) -> Response {
+        let detail = match &self.0 {
+            ApiError::Schema(errors) => json!(errors),
+            error => Value::from(error.to_string()),
+        };
+        respond(self.0.status(), &self.0, axum::Json(ErrorDetail { detail }))
+    }
+}
+
+/// An error as OpenAI's API shows it.
+#[derive(Debug)]
+pub struct OpenAiError(pub ApiError);
+
+impl<E: Into<ApiError>> From<E> for OpenAiError {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl OpenAiError {
+    /// What is wrong with a request is always a 400 here.
+    fn status(&self) -> StatusCode {
+        match self.0.status() {
+            StatusCode::UNPROCESSABLE_ENTITY if matches!(self.0, ApiError::Schema(_)) => StatusCode::BAD_REQUEST,
+            status => status,
+        }
+    }
+
+    /// The body: the upstream's own where it has the right shape already.
+    pub fn body(&self) -> Value {
+        if let ApiError::Llm(LlmError::Refused { body: Some(body), .. }) = &self.0 {
+            return body.clone();
+        }
+        let status = self.status();
+        let kind = match status {
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::NOT_FOUND => "not_found_error",
+            status if status.is_client_error() => "invalid_request_error",
+            _ => "server_error",
+        };
+        let param = match &self.0 {
+            ApiError::Rejected(rejection) => rejection.param().map(str::to_owned),
+            ApiError::Schema(errors) => errors.first().and_then(|error| error.loc.get(1)?.as_str().map(str::to_owned)),
+            _ => None,
+        };
+        json!({"error": {"message": self.0.to_string(), "type": kind, "param": param, "code": self.0.kind()}})
+    }
+}
+
+impl IntoResponse for OpenAiError {
+    fn into_response(self) -> Response {
+        respond(self.status(), &self.0, axum::Json(self.body()))
+    }
+}
+
+fn respond(status: StatusCode, error: &ApiError, body: impl IntoResponse) -> Response {
+    let mut response = (status, error.headers(), body).into_response();
+    response.extensions_mut().insert(error.failure());
+    response
+}
+
+/// The shape of errors for a path, for those that no handler makes.
+pub fn shaped(path: &str, error: ApiError) -> Response {
+    match path.starts_with("/v1/") {
+        true => OpenAiError(error).into_response(),
+        false => PlainError(error).into_response(),
+    }
+}

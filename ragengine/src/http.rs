@@ -1,0 +1,11 @@
+//! One file for each resource: extract, call, reply.
+
+pub mod chat_completions;
+pub mod documents;
+pub mod embeddings;
+pub mod extract;
+pub mod indexes;
+pub mod models;
+pub mod observe;
+pub mod probes;
+pub mod retrieve;

@@ -1,0 +1,41 @@
+//! OpenAI's chat completions.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+
+use super::extract;
+use crate::app::App;
+use crate::chat::{Chat, ChatReply, chat};
+use crate::error::OpenAiError;
+use crate::middleware::REQUEST_ID;
+
+/// Answers a conversation, from an index when the body has an `index_name`, else by the language model alone.
+///
+/// The body is OpenAI's, with two more fields: `index_name`, and `context_token_ratio` (0.2 to 0.8). Every other field goes to
+/// the language model as it is. The reply is the language model's, with `source_nodes`: null when no documents went into it; in a
+/// stream it is on the chunk that carries `finish_reason`.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body(content = Object,
+    description = "OpenAI's chat completion request, with `index_name` and `context_token_ratio`."), responses(
+    (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.", body = Object),
+    (status = 400, description = "The request cannot be served as it is.", body = Object),
+    (status = 404, description = "No such index.", body = Object),
+    (status = 503, description = "No language model is set, or the server is still loading.", body = Object),
+))]
+pub async fn chat_completions(State(app): State<Arc<App>>, request: Request) -> Result<Response, OpenAiError> {
+    let request_id = request.headers().get(REQUEST_ID).cloned().unwrap_or(HeaderValue::from_static("none"));
+    let body = extract::body(&app, request).await?;
+    Ok(match chat(&app, Chat { body, request_id }).await? {
+        ChatReply::Whole { content_type, body } => ([(header::CONTENT_TYPE, content_type)], body).into_response(),
+        ChatReply::Events(events) => {
+            let headers = [
+                (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+                (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+            ];
+            (headers, Body::from_stream(events)).into_response()
+        }
+    })
+}

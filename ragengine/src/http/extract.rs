@@ -1,0 +1,115 @@
+//! Reading requests, so that every mistake in them has its place and its words.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::request::Parts;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use ragengine_client::wire::FieldError;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_path_to_error::Segment;
+
+use crate::app::App;
+use crate::error::{ApiError, PlainError};
+
+/// A request's whole body, within its limits of size and time.
+///
+/// # Errors
+///
+/// [`ApiError::TooLarge`], or [`ApiError::BodyLost`] when it does not arrive.
+pub async fn body(app: &App, request: Request) -> Result<Bytes, ApiError> {
+    let limits = &app.settings.limits;
+    let max_bytes = limits.max_body_bytes;
+    let limited = Limited::new(request.into_body(), usize::try_from(max_bytes).unwrap_or(usize::MAX));
+    match tokio::time::timeout(Duration::from_secs(limits.body_timeout_seconds), limited.collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge(max_bytes)),
+        Ok(Err(_)) => Err(ApiError::BodyLost("the request body broke off".to_owned())),
+        Err(_) => {
+            Err(ApiError::BodyLost(format!("the request body did not arrive within {} s", limits.body_timeout_seconds)))
+        }
+    }
+}
+
+/// A value from JSON.
+///
+/// # Errors
+///
+/// [`ApiError::Schema`] with the place of what is wrong.
+pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let mut loc = vec![Value::from("body")];
+        loc.extend(error.path().iter().filter_map(place));
+        schema(loc, error.inner())
+    })?;
+    deserializer.end().map_err(|error| schema(vec![Value::from("body")], &error))?;
+    Ok(value)
+}
+
+fn place(segment: &Segment) -> Option<Value> {
+    match segment {
+        Segment::Seq { index } => Some(Value::from(*index)),
+        Segment::Map { key } => Some(Value::from(key.clone())),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    }
+}
+
+fn schema(mut loc: Vec<Value>, error: &serde_json::Error) -> ApiError {
+    let message = error.to_string();
+    let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    let (msg, kind) = match missing {
+        Some(field) => {
+            loc.push(Value::from(field));
+            ("this field is required".to_owned(), "missing")
+        }
+        None if error.is_data() => (message, "type"),
+        None => (format!("not valid JSON: {message}"), "json_invalid"),
+    };
+    ApiError::Schema(vec![FieldError { loc, msg, kind: kind.to_owned() }])
+}
+
+/// A number out of its bounds.
+pub fn out_of_bounds(place: [&str; 2], must_be: &str) -> ApiError {
+    let loc = place.map(Value::from).to_vec();
+    ApiError::Schema(vec![FieldError { loc, msg: format!("must be {must_be}"), kind: "bounds".to_owned() }])
+}
+
+/// A JSON body, outside `/v1`.
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for JsonBody<T> {
+    type Rejection = PlainError;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Self::Rejection> {
+        let bytes = body(app, request).await?;
+        Ok(Self(parse_json(&bytes)?))
+    }
+}
+
+/// The parameters behind the question mark.
+pub struct QueryString<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryString<T> {
+    type Rejection = PlainError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Self::Rejection> {
+        match Query::try_from_uri(&parts.uri) {
+            Ok(Query(value)) => Ok(Self(value)),
+            Err(error) => Err(query_error(&error).into()),
+        }
+    }
+}
+
+/// axum puts the name of the parameter before its own words.
+fn query_error(error: &QueryRejection) -> ApiError {
+    let text = error.body_text();
+    let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+    let (name, msg) = text.split_once(": ").unwrap_or(("", text));
+    let loc = ["query", name].into_iter().filter(|part| !part.is_empty()).map(Value::from).collect();
+    ApiError::Schema(vec![FieldError { loc, msg: msg.to_owned(), kind: "type".to_owned() }])
+}

@@ -1,0 +1,21 @@
+//! What the server tells about itself.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+
+use crate::app::App;
+use crate::error::{ApiError, PlainError};
+
+/// Metrics for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "operation", responses(
+    (status = 200, description = "Prometheus's text format.", body = String, content_type = "text/plain"),
+))]
+pub async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, PlainError> {
+    let indexes = app.loaded().map(|loaded| loaded.catalog.all()).unwrap_or_default();
+    let sizes: Vec<_> = indexes.iter().map(|index| (index.name().to_owned(), index.size())).collect();
+    let text = app.metrics.render(&sizes).map_err(|error| ApiError::Internal(error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text))
+}

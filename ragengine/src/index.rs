@@ -1,0 +1,202 @@
+//! An index: documents, their chunks and vectors, sources, filters, search. It is the seam to another engine.
+//!
+//! The store on disk is the source of truth. Everything in memory ([`view`]) is derived from it and is rebuilt when the index
+//! is opened, without embedding again.
+
+pub mod catalog;
+pub mod chunking;
+mod error;
+pub mod filter;
+pub mod listing;
+pub mod name;
+mod rebuild;
+pub mod record;
+pub mod search;
+pub mod store;
+mod vectors;
+mod view;
+pub mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use error::IndexError;
+use parking_lot::{Mutex, RwLock};
+use ragengine_client::wire::{ChunkingSettings, IndexDescription, IndexSettings};
+use ragengine_settings::VectorIndexKind;
+use uuid::Uuid;
+
+use self::record::IndexRecord;
+use self::store::{Reader, Store};
+use self::view::View;
+
+/// How indexes are searched and when their graphs are built: the same for all of them.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchSettings {
+    /// Below this many chunks a search is exact.
+    pub exact_below_rows: usize,
+    /// Nodes of a graph that a search keeps in view.
+    pub ef_search: usize,
+}
+
+/// One index.
+///
+/// Readers take the view's lock for as long as FAISS searches, and read the texts from the store's snapshot behind it. Writers
+/// take it only to add what is on disk already.
+pub struct Index {
+    name: String,
+    record: IndexRecord,
+    directory: PathBuf,
+    store: Store,
+    view: RwLock<View>,
+    search: SearchSettings,
+    /// Held from the start of a transaction until the view shows it, so that the two never differ in order.
+    writing: Mutex<()>,
+    is_deleted: AtomicBool,
+    is_rebuilding: AtomicBool,
+}
+
+/// Sizes of an index.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexSize {
+    /// Documents.
+    pub documents: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Bytes of the documents' texts.
+    pub text_bytes: u64,
+}
+
+impl Index {
+    /// Makes an empty index in `directory`, which must not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn create(
+        name: &str,
+        directory: &Path,
+        record: IndexRecord,
+        search: SearchSettings,
+    ) -> Result<Arc<Self>, IndexError> {
+        let store = Store::create(directory, &record)?;
+        Self::with_store(name, directory, record, store, search)
+    }
+
+    /// Opens the index in `directory` and loads its vectors.
+    ///
+    /// # Errors
+    ///
+    /// When its files cannot be read, or another process has it open.
+    pub fn open(name: &str, directory: &Path, search: SearchSettings) -> Result<Arc<Self>, IndexError> {
+        let (store, record) = Store::open(directory)?;
+        Self::with_store(name, directory, record, store, search)
+    }
+
+    fn with_store(
+        name: &str,
+        directory: &Path,
+        record: IndexRecord,
+        store: Store,
+        search: SearchSettings,
+    ) -> Result<Arc<Self>, IndexError> {
+        let view = View::load(Arc::new(store.reader()?), &record)?;
+        let index = Arc::new(Self {
+            name: name.to_owned(),
+            record,
+            directory: directory.to_owned(),
+            store,
+            view: RwLock::new(view),
+            search,
+            writing: Mutex::new(()),
+            is_deleted: AtomicBool::new(false),
+            is_rebuilding: AtomicBool::new(false),
+        });
+        index.rebuild_if_due();
+        Ok(index)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it was made.
+    pub fn record(&self) -> &IndexRecord {
+        &self.record
+    }
+
+    /// Its sizes at this moment.
+    pub fn size(&self) -> IndexSize {
+        self.view.read().size()
+    }
+
+    /// The index as the API describes it.
+    pub fn describe(&self, data_id: &str) -> IndexDescription {
+        let size = self.size();
+        IndexDescription {
+            name: self.name.clone(),
+            documents: size.documents,
+            chunks: size.chunks,
+            bytes: size.text_bytes,
+            settings: IndexSettings {
+                chunking: ChunkingSettings {
+                    max_tokens: Some(self.record.max_tokens),
+                    overlap_tokens: Some(self.record.overlap_tokens),
+                },
+                vector_index: Some(self.record.vector_index.to_string()),
+            },
+            fingerprint: self.record.fingerprint(),
+            model: self.record.model.clone(),
+            data_id: data_id.to_owned(),
+        }
+    }
+
+    /// Refuses to let vectors of different models meet.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::OtherModel`] when the index was made with another model than the one in use.
+    pub fn require_model(&self, embedding_fingerprint: &str, model: &str) -> Result<(), IndexError> {
+        if self.record.embedding_fingerprint == embedding_fingerprint {
+            return Ok(());
+        }
+        Err(IndexError::OtherModel {
+            index: self.name.clone(),
+            made_with: self.record.model.clone(),
+            in_use: model.to_owned(),
+        })
+    }
+
+    /// The id of a chunk, as the API shows it: the same for the same text at the same place of the same document.
+    pub fn node_id(&self, doc_id: &str, ordinal: u32, chunk_hash: &[u8; 32]) -> String {
+        let name = [self.name.as_bytes(), doc_id.as_bytes(), &ordinal.to_le_bytes(), chunk_hash].join(&0_u8);
+        Uuid::new_v5(&Uuid::NAMESPACE_OID, &name).to_string()
+    }
+
+    /// The store as it is now, for a reader that must not see later writes.
+    fn reader(&self) -> Arc<Reader> {
+        Arc::clone(self.view.read().reader())
+    }
+
+    fn kind(&self) -> VectorIndexKind {
+        self.record.vector_index
+    }
+
+    /// Marks it as gone: writers that are under way fail instead of writing into a folder that is being removed.
+    fn mark_deleted(&self) {
+        let _writing = self.writing.lock();
+        self.is_deleted.store(true, Ordering::Release);
+    }
+
+    fn require_present(&self) -> Result<(), IndexError> {
+        match self.is_deleted.load(Ordering::Acquire) {
+            true => Err(IndexError::NoSuchIndex(self.name.clone())),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

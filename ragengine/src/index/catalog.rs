@@ -1,0 +1,238 @@
+//! All indexes of a data folder.
+//!
+//! `catalog.redb` says which indexes there are; each has a folder of its own, named by a number that is never given twice. A
+//! folder that the catalog does not name is the rest of an index that was deleted, or never finished, and is removed at start.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use super::name::check_name;
+use super::record::IndexRecord;
+use super::store::{StoreError, open_database, sync_directory};
+use super::{Index, IndexError, SearchSettings};
+
+const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
+const FOLDERS: TableDefinition<'_, &str, u64> = TableDefinition::new("indexes");
+const FORMAT: &str = "1";
+
+/// What the catalog needs to know.
+#[derive(Debug, Clone)]
+pub struct CatalogOptions {
+    /// The data folder.
+    pub directory: PathBuf,
+    /// How indexes are searched.
+    pub search: SearchSettings,
+    /// Indexes that may exist.
+    pub max_indexes: u32,
+}
+
+/// The indexes of a data folder. It holds the folder: a second process cannot open it.
+pub struct Catalog {
+    options: CatalogOptions,
+    database: Database,
+    data_id: String,
+    indexes: RwLock<BTreeMap<String, Arc<Index>>>,
+    /// Held while an index is made or deleted.
+    changing: Mutex<()>,
+}
+
+impl Catalog {
+    /// Opens a data folder, and makes it when it is missing. The indexes are loaded by [`Self::load`].
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InUse`] when another process has it, or what the disk says.
+    pub fn open(options: CatalogOptions) -> Result<Self, IndexError> {
+        fs::create_dir_all(options.directory.join("indexes")).map_err(StoreError::from)?;
+        let database = open_database(&options.directory.join("catalog.redb"))?;
+        let data_id = initialise(&database)?;
+        sync_directory(&options.directory)?;
+        let catalog = Self { options, database, data_id, indexes: RwLock::default(), changing: Mutex::new(()) };
+        catalog.remove_orphans()?;
+        Ok(catalog)
+    }
+
+    /// Loads every index, and tells `progress` before each how many are done and how many there are.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be read. Serving the others as if it had never been would be worse than not starting.
+    pub fn load(&self, mut progress: impl FnMut(usize, usize)) -> Result<(), IndexError> {
+        let folders = self.folders()?;
+        for (done, (name, folder)) in folders.iter().enumerate() {
+            progress(done, folders.len());
+            let index = Index::open(name, &self.path(*folder), self.options.search)?;
+            let size = index.size();
+            info!(index = name, documents = size.documents, chunks = size.chunks, "index loaded");
+            self.indexes.write().insert(name.clone(), index);
+        }
+        Ok(())
+    }
+
+    /// The id of the data folder, made with it.
+    pub fn data_id(&self) -> &str {
+        &self.data_id
+    }
+
+    /// The names of all indexes, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.indexes.read().keys().cloned().collect()
+    }
+
+    /// All indexes, in the order of their names.
+    pub fn all(&self) -> Vec<Arc<Index>> {
+        self.indexes.read().values().cloned().collect()
+    }
+
+    /// The index of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoSuchIndex`].
+    pub fn get(&self, name: &str) -> Result<Arc<Index>, IndexError> {
+        self.indexes.read().get(name).cloned().ok_or_else(|| IndexError::NoSuchIndex(name.to_owned()))
+    }
+
+    /// The index of this name, made when it is not there. The flag says whether it was.
+    ///
+    /// # Errors
+    ///
+    /// When the name cannot be one, there are too many, or the disk refuses.
+    pub fn get_or_create(
+        &self,
+        name: &str,
+        record: impl FnOnce() -> IndexRecord,
+    ) -> Result<(Arc<Index>, bool), IndexError> {
+        if let Ok(index) = self.get(name) {
+            return Ok((index, false));
+        }
+        check_name(name)?;
+        let _changing = self.changing.lock();
+        if let Ok(index) = self.get(name) {
+            return Ok((index, false));
+        }
+        if self.indexes.read().len() >= self.options.max_indexes as usize {
+            return Err(IndexError::TooMany(self.options.max_indexes));
+        }
+        let folder = self.take_folder()?;
+        let index = Index::create(name, &self.path(folder), record(), self.options.search)?;
+        self.write(|folders, _| folders.insert(name, folder).map(|_| ()).map_err(redb::Error::from))?;
+        self.indexes.write().insert(name.to_owned(), Arc::clone(&index));
+        info!(index = name, "index created");
+        Ok((index, true))
+    }
+
+    /// Deletes an index. When this returns it is gone for good, whatever happens next.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoSuchIndex`], or what the disk says.
+    pub fn delete(&self, name: &str) -> Result<(), IndexError> {
+        let _changing = self.changing.lock();
+        let index = self.get(name)?;
+        self.write(|folders, _| folders.remove(name).map(|_| ()).map_err(redb::Error::from))?;
+        self.indexes.write().remove(name);
+        index.mark_deleted();
+        if let Err(error) = fs::remove_dir_all(&index.directory) {
+            warn!(index = name, %error, "the files of the deleted index are still there; they are removed at the next start");
+        }
+        info!(index = name, "index deleted");
+        Ok(())
+    }
+
+    fn path(&self, folder: u64) -> PathBuf {
+        self.options.directory.join("indexes").join(format!("{folder:08}"))
+    }
+
+    fn folders(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let read = self.database.begin_read().map_err(redb::Error::from)?;
+        let table = read.open_table(FOLDERS).map_err(redb::Error::from)?;
+        let entries = table.iter().map_err(redb::Error::from)?;
+        entries
+            .map(|entry| {
+                let (name, folder) = entry.map_err(redb::Error::from)?;
+                Ok((name.value().to_owned(), folder.value()))
+            })
+            .collect()
+    }
+
+    /// A number for a new folder.
+    fn take_folder(&self) -> Result<u64, StoreError> {
+        self.write(|_, meta| {
+            let next = meta
+                .get("next_folder")
+                .map_err(redb::Error::from)?
+                .and_then(|next| next.value().parse().ok())
+                .unwrap_or(1_u64);
+            meta.insert("next_folder", (next + 1).to_string().as_str()).map_err(redb::Error::from)?;
+            Ok(next)
+        })
+    }
+
+    fn write<T>(
+        &self,
+        change: impl FnOnce(
+            &mut redb::Table<'_, &'static str, u64>,
+            &mut redb::Table<'_, &'static str, &'static str>,
+        ) -> Result<T, redb::Error>,
+    ) -> Result<T, StoreError> {
+        let mut transaction = self.database.begin_write().map_err(redb::Error::from)?;
+        transaction.set_quick_repair(true);
+        let result = {
+            let mut folders = transaction.open_table(FOLDERS).map_err(redb::Error::from)?;
+            let mut meta = transaction.open_table(META).map_err(redb::Error::from)?;
+            change(&mut folders, &mut meta)?
+        };
+        transaction.commit().map_err(redb::Error::from)?;
+        Ok(result)
+    }
+
+    fn remove_orphans(&self) -> Result<(), StoreError> {
+        let known: Vec<PathBuf> = self.folders()?.into_iter().map(|(_, folder)| self.path(folder)).collect();
+        for entry in fs::read_dir(self.options.directory.join("indexes"))? {
+            let path = entry?.path();
+            if !known.contains(&path) && is_index_folder(&path) {
+                info!(path = %path.display(), "removing what a deleted index left behind");
+                fs::remove_dir_all(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether it is a folder that only this program makes.
+fn is_index_folder(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    path.is_dir() && name.len() == 8 && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Makes the tables of a new folder and reads the id of an old one.
+fn initialise(database: &Database) -> Result<String, StoreError> {
+    let mut transaction = database.begin_write().map_err(redb::Error::from)?;
+    transaction.set_quick_repair(true);
+    let data_id = {
+        transaction.open_table(FOLDERS).map_err(redb::Error::from)?;
+        let mut meta = transaction.open_table(META).map_err(redb::Error::from)?;
+        let format = meta.get("format").map_err(redb::Error::from)?.map(|format| format.value().to_owned());
+        match format {
+            Some(format) if format != FORMAT => return Err(StoreError::Format(format)),
+            _ => meta.insert("format", FORMAT).map_err(redb::Error::from)?,
+        };
+        let known = meta.get("data_id").map_err(redb::Error::from)?.map(|id| id.value().to_owned());
+        let data_id = known.unwrap_or_else(|| Uuid::new_v4().to_string());
+        meta.insert("data_id", data_id.as_str()).map_err(redb::Error::from)?;
+        data_id
+    };
+    transaction.commit().map_err(redb::Error::from)?;
+    Ok(data_id)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// Words and punctuation: near enough to a tokenizer, and easy to reckon with.
+fn count(text: &str) -> usize {
+    text.split_whitespace().map(|word| word.len().div_ceil(6)).sum()
+}
+
+fn sizes(max_tokens: usize, overlap_tokens: usize) -> Sizes {
+    Sizes { max_tokens, overlap_tokens, max_passage_tokens: 254 }
+}
+
+fn cut(text: &str, split: SplitType, sizes: Sizes) -> Vec<Chunk> {
+    let chunks = chunk(text, split, sizes, &count).unwrap();
+    for chunk in &chunks {
+        assert!(count(&chunk.embedded_text()) <= sizes.max_tokens, "{chunk:?}");
+    }
+    chunks
+}
+
+fn texts(chunks: &[Chunk]) -> Vec<&str> {
+    chunks.iter().map(|chunk| chunk.text.as_str()).collect()
+}
+
+#[test]
+fn prose_is_cut_between_sentences() {
+    let text = "One two three four. Five six seven eight. Nine ten eleven twelve.";
+    let chunks = cut(text, SplitType::Prose, sizes(9, 0));
+    assert_eq!(texts(&chunks), ["One two three four. Five six seven eight.", "Nine ten eleven twelve."]);
+}
+
+#[test]
+fn chunks_overlap_by_whole_sentences() {
+    let text = "Aa bb cc. Dd ee ff. Gg hh ii. Jj kk ll.";
+    let chunks = cut(text, SplitType::Prose, sizes(6, 3));
+    assert_eq!(texts(&chunks), ["Aa bb cc. Dd ee ff.", "Dd ee ff. Gg hh ii.", "Gg hh ii. Jj kk ll."]);
+}
+
+#[test]
+fn markdown_chunks_know_their_headings() {
+    let text = "Before any heading.\n\n# Handbook\n\nWelcome to all.\n\n## Leave\n\nTell us first, please.\n\n### Sick\n\nStay at home then.\n\n## Pay\n\nOn the last day.\n";
+    let chunks = cut(text, SplitType::Markdown, sizes(12, 0));
+    let placed: Vec<(Option<&str>, bool)> =
+        chunks.iter().map(|chunk| (chunk.heading.as_deref(), chunk.text.contains("home"))).collect();
+    assert_eq!(placed[0].0, None);
+    assert!(placed.contains(&(Some("Handbook > Leave > Sick"), true)), "{placed:?}");
+    assert_eq!(placed.last().unwrap().0, Some("Handbook > Pay"));
+}
+
+#[test]
+fn a_heading_that_is_too_long_loses_its_outer_parts() {
+    let outer = "outer ".repeat(30);
+    let text = format!("# {outer}\n\n## Inner\n\nSome text here.\n");
+    let chunks = cut(&text, SplitType::Markdown, sizes(40, 0));
+    assert_eq!(chunks.last().unwrap().heading.as_deref(), Some("Inner"));
+}
+
+#[test]
+fn code_is_cut_between_functions() {
+    for (language, text) in [
+        (
+            Language::Rust,
+            "fn alpha() -> u32 {\n    let one = 1;\n    one + 1\n}\n\nfn beta() -> u32 {\n    let two = 2;\n    two + 2\n}\n",
+        ),
+        (
+            Language::Go,
+            "package main\n\nfunc alpha() int {\n\tone := 1\n\treturn one + 1\n}\n\nfunc beta() int {\n\ttwo := 2\n\treturn two + 2\n}\n",
+        ),
+        (
+            Language::Python,
+            "def alpha():\n    one = 1\n    return one + 1\n\n\ndef beta():\n    two = 2\n    return two + 2\n",
+        ),
+        (
+            Language::Java,
+            "class A {\n  int alpha() {\n    int one = 1;\n    return one + 1;\n  }\n\n  int beta() {\n    int two = 2;\n    return two;\n  }\n}\n",
+        ),
+        (
+            Language::JavaScript,
+            "function alpha() {\n  const one = 1;\n  return one + 1;\n}\n\nfunction beta() {\n  const two = 2;\n  return two + 2;\n}\n",
+        ),
+        (
+            Language::TypeScript,
+            "function alpha(): number {\n  const one = 1;\n  return one;\n}\n\nfunction beta(): number {\n  const two = 2;\n  return two;\n}\n",
+        ),
+        (
+            Language::C,
+            "int alpha(void) {\n  int one = 1;\n  return one + 1;\n}\n\nint beta(void) {\n  int two = 2;\n  return two + 2;\n}\n",
+        ),
+        (
+            Language::Cpp,
+            "auto alpha() {\n  int one = 1;\n  return one + 1;\n}\n\nauto beta() {\n  int two = 2;\n  return two + 2;\n}\n",
+        ),
+    ] {
+        let chunks = cut(text, SplitType::Code(language), sizes(14, 0));
+        assert!(chunks.len() >= 2, "{}: {chunks:?}", language.name());
+        let has_both = |chunk: &Chunk| chunk.text.contains("one = 1") && chunk.text.contains("two = 2");
+        assert!(
+            !chunks
+                .iter()
+                .any(|chunk| has_both(chunk) || chunk.text.contains("one := 1") && chunk.text.contains("two := 2"))
+        );
+        assert!(chunks.iter().any(|chunk| chunk.text.contains("beta")), "{}", language.name());
+    }
+}
+
+#[test]
+fn the_split_type_is_in_the_metadata() {
+    let of = |metadata: serde_json::Value| SplitType::of(metadata.as_object().unwrap());
+    assert_eq!(of(json!({})), Ok(SplitType::Prose));
+    assert_eq!(of(json!({"split_type": "default"})), Ok(SplitType::Prose));
+    assert_eq!(of(json!({"split_type": "markdown"})), Ok(SplitType::Markdown));
+    for language in Language::ALL {
+        assert_eq!(of(json!({"split_type": "code", "language": language.name()})), Ok(SplitType::Code(language)));
+    }
+    assert_eq!(of(json!({"split_type": "code", "language": "C++"})), Ok(SplitType::Code(Language::Cpp)));
+    for metadata in [
+        json!({"split_type": "pages"}),
+        json!({"split_type": 1}),
+        json!({"split_type": "code"}),
+        json!({"split_type": "code", "language": "cobol"}),
+    ] {
+        let message = of(metadata.clone()).unwrap_err();
+        assert!(message.contains("use") || message.contains("one of") || message.contains("must be"), "{message}");
+    }
+}
+
+#[test]
+fn sizes_follow_the_model_where_nothing_is_said() {
+    for (max_tokens, overlap, model, expected) in [
+        (None, None, 254, (254, 25)),
+        (None, None, 8000, (512, 51)),
+        (Some(100), None, 254, (100, 10)),
+        (Some(600), Some(5), 254, (254, 5)),
+        (Some(100), Some(99), 254, (100, 50)),
+    ] {
+        let sizes = Sizes::resolve(max_tokens, overlap, model);
+        assert_eq!((sizes.max_tokens, sizes.overlap_tokens), expected);
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_word_is_in_a_chunk_and_no_chunk_is_too_long(
+        text in "([a-z]{1,12}[ .\n#]{1,3}){1,200}", max_tokens in 8_usize..60, markdown in any::<bool>(),
+    ) {
+        let split = if markdown { SplitType::Markdown } else { SplitType::Prose };
+        let chunks = cut(&text, split, sizes(max_tokens, max_tokens / 10));
+        let all = chunks.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>().join(" ");
+        for word in text.split(|character: char| !character.is_ascii_alphabetic()).filter(|word| !word.is_empty()) {
+            prop_assert!(all.contains(word), "{word} is lost");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+use ragengine_embedding::Error as EmbeddingError;
+
+use super::chunking::ChunkingError;
+use super::filter::FilterError;
+use super::name::InvalidName;
+use super::store::StoreError;
+
+/// Why an index does not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// A name that no index can have.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// There is no index of this name.
+    #[error("No such index: '{0}' exists.")]
+    NoSuchIndex(String),
+    /// There are as many indexes as there may be.
+    #[error("there are {0} indexes already, which is the limit: delete one, or raise limits.maxIndexes")]
+    TooMany(u32),
+    /// The index was made otherwise.
+    #[error("index '{index}' exists with {setting} {is}, not {wanted}: delete it first, or use another name")]
+    OtherSettings {
+        /// The index.
+        index: String,
+        /// The setting that differs.
+        setting: &'static str,
+        /// What it is.
+        is: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// The index was made with another embedding model.
+    #[error(
+        "index '{index}' was made with the embedding model {made_with}, and this server now uses {in_use}: \
+         set the model back, or delete the index and add its documents again"
+    )]
+    OtherModel {
+        /// The index.
+        index: String,
+        /// Its model.
+        made_with: String,
+        /// The server's model.
+        in_use: String,
+    },
+    /// A document that cannot be what it says.
+    #[error("document {position}: {reason}")]
+    Document {
+        /// Its place in the request, from 0.
+        position: usize,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// A filter that cannot be applied.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// A document that cannot be cut.
+    #[error(transparent)]
+    Chunking(#[from] ChunkingError),
+    /// No vectors could be had.
+    #[error(transparent)]
+    Embedding(#[from] EmbeddingError),
+    /// FAISS refused.
+    #[error("the vector index refused: {0}")]
+    Vectors(#[from] ragengine_faiss::Error),
+    /// The disk refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The work was given up because the server stops.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+}
+
+impl IndexError {
+    /// A short name for labels.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Name(_) => "invalid_name",
+            Self::NoSuchIndex(_) => "no_such_index",
+            Self::TooMany(_) => "too_many_indexes",
+            Self::OtherSettings { .. } => "other_settings",
+            Self::OtherModel { .. } => "other_model",
+            Self::Document { .. } => "invalid_document",
+            Self::Filter(_) => "invalid_filter",
+            Self::Chunking(_) => "chunking",
+            Self::Embedding(error) => error.kind(),
+            Self::Vectors(_) => "vectors",
+            Self::Store(error) => error.kind(),
+            Self::ShuttingDown => "shutting_down",
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Metadata filters: a JSON object whose every key must match.
+
+use std::collections::HashMap;
+
+use ragengine_client::wire::Metadata;
+use roaring::RoaringTreemap;
+use serde_json::Value;
+
+/// Keys in one filter, and values in one list of it: more is no filter that a person wrote.
+const MAX_VALUES: usize = 1000;
+
+/// A filter that cannot be applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    /// Not a JSON object in a string.
+    #[error("Invalid metadata filter format. Must be a valid JSON string.")]
+    NotAnObject,
+    /// Too long.
+    #[error("the metadata filter has more than {MAX_VALUES} values")]
+    TooLong,
+}
+
+/// Every key must match: a document's value equals the filter's, or is a list that holds it. A list in the filter stands for any of
+/// its values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    clauses: Vec<(String, Vec<String>)>,
+}
+
+impl Filter {
+    /// A filter from a JSON object.
+    ///
+    /// # Errors
+    ///
+    /// [`FilterError::TooLong`].
+    pub fn new(object: &Metadata) -> Result<Self, FilterError> {
+        let clauses: Vec<(String, Vec<String>)> = object
+            .iter()
+            .map(|(key, value)| match value {
+                Value::Array(choices) => (key.clone(), choices.iter().map(canonical).collect()),
+                value => (key.clone(), vec![canonical(value)]),
+            })
+            .collect();
+        match clauses.iter().map(|(_, values)| values.len().max(1)).sum::<usize>() {
+            values if values > MAX_VALUES => Err(FilterError::TooLong),
+            _ => Ok(Self { clauses }),
+        }
+    }
+
+    /// A filter from a JSON object in a string.
+    ///
+    /// # Errors
+    ///
+    /// [`FilterError::NotAnObject`] or [`FilterError::TooLong`].
+    pub fn parse(text: &str) -> Result<Self, FilterError> {
+        let object: Metadata = serde_json::from_str(text).map_err(|_| FilterError::NotAnObject)?;
+        Self::new(&object)
+    }
+
+    /// Whether it lets everything through.
+    pub fn is_empty(&self) -> bool {
+        self.clauses.is_empty()
+    }
+}
+
+/// Which documents have which metadata: what filters are answered from.
+#[derive(Debug, Default)]
+pub struct MetadataIndex {
+    documents: HashMap<String, HashMap<String, RoaringTreemap>>,
+}
+
+impl MetadataIndex {
+    /// Adds a document.
+    pub fn insert(&mut self, number: u64, metadata: &Metadata) {
+        for (key, value) in pairs(metadata) {
+            self.documents.entry(key.to_owned()).or_default().entry(value).or_default().insert(number);
+        }
+    }
+
+    /// Removes a document that was added with this metadata.
+    pub fn remove(&mut self, number: u64, metadata: &Metadata) {
+        for (key, value) in pairs(metadata) {
+            let Some(values) = self.documents.get_mut(key) else { continue };
+            if let Some(numbers) = values.get_mut(&value) {
+                numbers.remove(number);
+                if numbers.is_empty() {
+                    values.remove(&value);
+                }
+            }
+            if values.is_empty() {
+                self.documents.remove(key);
+            }
+        }
+    }
+
+    /// The documents that pass a filter that is not empty.
+    pub fn matching(&self, filter: &Filter) -> RoaringTreemap {
+        let mut clauses = filter.clauses.iter().map(|(key, values)| self.any_of(key, values));
+        let first = clauses.next().unwrap_or_default();
+        clauses.fold(first, |left, right| left & right)
+    }
+
+    fn any_of(&self, key: &str, values: &[String]) -> RoaringTreemap {
+        let Some(known) = self.documents.get(key) else { return RoaringTreemap::new() };
+        values.iter().filter_map(|value| known.get(value)).fold(RoaringTreemap::new(), |all, numbers| all | numbers)
+    }
+}
+
+/// The values under which a document is found: each value, and each element of a list.
+fn pairs(metadata: &Metadata) -> impl Iterator<Item = (&str, String)> {
+    metadata.iter().flat_map(|(key, value)| {
+        let elements = value.as_array().into_iter().flatten();
+        elements.chain([value]).map(|value| (key.as_str(), canonical(value)))
+    })
+}
+
+/// One text for equal values: 1 and 1.0 are the same number.
+fn canonical(value: &Value) -> String {
+    match value.as_f64() {
+        Some(number) => number.to_string(),
+        None => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Metadata {
+        value.as_object().unwrap().clone()
+    }
+
+    fn index() -> MetadataIndex {
+        let mut index = MetadataIndex::default();
+        index.insert(1, &object(json!({"team": "a", "year": 2024, "tags": ["x", "y"]})));
+        index.insert(2, &object(json!({"team": "b", "year": 2024.0, "open": true})));
+        index.insert(3, &object(json!({"team": "a", "nested": {"k": 1}, "none": null})));
+        index
+    }
+
+    fn matching(index: &MetadataIndex, filter: Value) -> Vec<u64> {
+        index.matching(&Filter::new(&object(filter)).unwrap()).iter().collect()
+    }
+
+    #[test]
+    fn every_key_must_match() {
+        let index = index();
+        for (filter, expected) in [
+            (json!({"team": "a"}), vec![1, 3]),
+            (json!({"team": "a", "year": 2024}), vec![1]),
+            (json!({"year": 2024}), vec![1, 2]),
+            (json!({"tags": "y"}), vec![1]),
+            (json!({"team": ["a", "b"]}), vec![1, 2, 3]),
+            (json!({"open": true}), vec![2]),
+            (json!({"open": "true"}), vec![]),
+            (json!({"nested": {"k": 1}}), vec![3]),
+            (json!({"none": null}), vec![3]),
+            (json!({"team": []}), vec![]),
+            (json!({"absent": 1}), vec![]),
+            (json!({"team": "a", "absent": 1}), vec![]),
+        ] {
+            assert_eq!(matching(&index, filter.clone()), expected, "{filter}");
+        }
+    }
+
+    #[test]
+    fn a_removed_document_leaves_nothing_behind() {
+        let mut index = index();
+        index.remove(1, &object(json!({"team": "a", "year": 2024, "tags": ["x", "y"]})));
+        assert_eq!(matching(&index, json!({"team": "a"})), [3]);
+        assert_eq!(matching(&index, json!({"tags": "x"})), Vec::<u64>::new());
+        index.remove(2, &object(json!({"team": "b", "year": 2024.0, "open": true})));
+        index.remove(3, &object(json!({"team": "a", "nested": {"k": 1}, "none": null})));
+        assert!(index.documents.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_filter() {
+        for text in ["", "{", "[]", "1", "\"a\""] {
+            assert_eq!(Filter::parse(text), Err(FilterError::NotAnObject), "{text}");
+        }
+        assert!(Filter::parse("{}").unwrap().is_empty());
+        let long = json!({"a": vec![1; MAX_VALUES + 1]}).to_string();
+        assert_eq!(Filter::parse(&long), Err(FilterError::TooLong));
+    }
+}

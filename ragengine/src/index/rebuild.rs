@@ -1,0 +1,84 @@
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tracing::{error, info};
+
+use super::store::Reader;
+use super::vectors::{SealedPart, Segment};
+use super::{Index, IndexError};
+
+/// Vectors handed to FAISS at once. A graph takes them in batches of its own.
+const BATCH: usize = 2048;
+
+/// Vectors that a quantiser is trained on, at most.
+const TRAINING_ROWS: usize = 50_000;
+
+impl Index {
+    /// Starts a rebuild of the vectors in the background when one is due and none is running.
+    ///
+    /// Until it is done, searches go on in the segments that are there.
+    pub fn rebuild_if_due(self: &Arc<Self>) {
+        if !self.view.read().vectors().is_rebuild_due(self.search.exact_below_rows)
+            || self.is_rebuilding.swap(true, Ordering::AcqRel)
+        {
+            return;
+        }
+        let index = Arc::clone(self);
+        let spawned = std::thread::Builder::new().name("rebuild".to_owned()).spawn(move || {
+            lower_priority();
+            ragengine_faiss::use_one_thread_per_call();
+            match index.rebuild() {
+                Ok(rows) => info!(index = index.name(), rows, kind = %index.kind(), "vector index rebuilt"),
+                Err(error) => error!(index = index.name(), %error, "vector index not rebuilt; search goes on without"),
+            }
+            index.is_rebuilding.store(false, Ordering::Release);
+        });
+        if let Err(error) = spawned {
+            self.is_rebuilding.store(false, Ordering::Release);
+            error!(index = self.name(), %error, "no thread for rebuilding the vector index");
+        }
+    }
+
+    fn rebuild(&self) -> Result<usize, IndexError> {
+        let (parts, reader, kind) = {
+            let mut view = self.view.write();
+            let kind = view.vectors().rebuilt_kind(self.search.exact_below_rows);
+            (view.vectors_mut().seal()?, Arc::clone(view.reader()), kind)
+        };
+        let rows: Vec<u64> = parts.iter().flat_map(SealedPart::rows).collect();
+        let mut segment = Segment::new(kind, self.record.dimensions)?;
+        segment.train(&vectors_of(&reader, &sample(&rows))?.1)?;
+        for batch in rows.chunks(BATCH) {
+            let (rows, vectors) = vectors_of(&reader, batch)?;
+            segment.add(&rows, &vectors)?;
+        }
+        self.view.write().vectors_mut().replace_sealed(segment);
+        Ok(rows.len())
+    }
+}
+
+/// At most [`TRAINING_ROWS`] rows, evenly spread.
+fn sample(rows: &[u64]) -> Vec<u64> {
+    rows.iter().step_by(rows.len().div_ceil(TRAINING_ROWS).max(1)).copied().collect()
+}
+
+/// The rows that have a vector, and their vectors one after the other.
+fn vectors_of(reader: &Reader, rows: &[u64]) -> Result<(Vec<u64>, Vec<f32>), IndexError> {
+    let mut present = Vec::with_capacity(rows.len());
+    let mut vectors = Vec::new();
+    for &row in rows {
+        if let Some(vector) = reader.vector(row)? {
+            present.push(row);
+            vectors.extend(vector);
+        }
+    }
+    Ok((present, vectors))
+}
+
+/// A graph takes minutes of one core; requests go first.
+fn lower_priority() {
+    let thread = rustix::thread::gettid();
+    if let Err(error) = rustix::process::setpriority_process(Some(thread), 10) {
+        tracing::debug!(%error, "the priority of the rebuild could not be lowered");
+    }
+}

@@ -1,0 +1,102 @@
+//! Finding the chunks that are nearest to a vector.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ragengine_client::wire::Metadata;
+use ragengine_faiss::SearchOptions;
+
+use super::filter::Filter;
+use super::record::{ChunkRecord, DocumentRecord};
+use super::store::Reader;
+use super::vectors::{Hit, nearest_first};
+use super::{Index, IndexError};
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// The vector, of the index's width and of length 1.
+    pub vector: Vec<f32>,
+    /// How many chunks at most.
+    pub top_k: usize,
+    /// Which documents may be found.
+    pub filter: Filter,
+    /// Chunks farther away are not read.
+    pub max_distance: Option<f32>,
+}
+
+/// A chunk that was found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Its row, which is its id inside the index.
+    pub row: u64,
+    /// Its squared L2 distance from what was looked for, 0 to 4.
+    pub distance: f32,
+    /// The chunk.
+    pub chunk: ChunkRecord,
+    /// Its document, without the text.
+    pub document: Arc<DocumentRecord>,
+    /// Its document's metadata.
+    pub metadata: Arc<Metadata>,
+}
+
+/// What a search gives.
+#[derive(Debug, Clone, Default)]
+pub struct SearchResult {
+    /// The chunks that are near enough, the nearest first.
+    pub found: Vec<Found>,
+    /// The distances of all that were looked at, the nearest first.
+    pub distances: Vec<f32>,
+}
+
+impl Index {
+    /// The nearest chunks to a vector. It computes: run it on the search pool.
+    ///
+    /// # Errors
+    ///
+    /// When FAISS refuses the vector, or the disk refuses.
+    pub fn search(&self, query: &Query) -> Result<SearchResult, IndexError> {
+        let (mut hits, reader, is_exact) = {
+            let view = self.view.read();
+            let allowed = view.rows_matching(&query.filter);
+            let options = SearchOptions { ef_search: self.search.ef_search, ..SearchOptions::default() };
+            let hits = view.vectors().search(&query.vector, query.top_k, allowed.as_deref(), options)?;
+            (hits, Arc::clone(view.reader()), view.vectors().has_exact_distances())
+        };
+        if !is_exact {
+            use_stored_vectors(&mut hits, &query.vector, &reader)?;
+        }
+        let distances = hits.iter().map(|hit| hit.distance).collect();
+        hits.retain(|hit| {
+            query.max_distance.is_none_or(|limit| ragengine_pipeline::select::is_near(hit.distance, limit))
+        });
+        Ok(SearchResult { found: read(&hits, &reader)?, distances })
+    }
+}
+
+/// Replaces the distances of a compressed index by those of the stored vectors, so that a threshold means the same everywhere.
+fn use_stored_vectors(hits: &mut [Hit], query: &[f32], reader: &Reader) -> Result<(), IndexError> {
+    for hit in hits.iter_mut() {
+        if let Some(vector) = reader.vector(hit.row)? {
+            hit.distance = vector.iter().zip(query).map(|(left, right)| (left - right).powi(2)).sum();
+        }
+    }
+    nearest_first(hits);
+    Ok(())
+}
+
+fn read(hits: &[Hit], reader: &Reader) -> Result<Vec<Found>, IndexError> {
+    let chunks = reader.chunks(hits.iter().map(|hit| hit.row))?;
+    let mut documents: HashMap<u64, (Arc<DocumentRecord>, Arc<Metadata>)> = HashMap::new();
+    let mut found = Vec::with_capacity(hits.len());
+    for (hit, chunk) in hits.iter().zip(chunks) {
+        if !documents.contains_key(&chunk.document) {
+            let Some(document) = reader.document(chunk.document)? else { continue };
+            let metadata = Arc::new(document.metadata());
+            documents.insert(chunk.document, (Arc::new(document), metadata));
+        }
+        let (document, metadata) = documents[&chunk.document].clone();
+        found.push(Found { row: hit.row, distance: hit.distance, chunk, document, metadata });
+    }
+    Ok(found)
+}

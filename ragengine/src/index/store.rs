@@ -1,0 +1,168 @@
+//! An index on disk: one redb file, every change one transaction that is on disk before it is answered.
+//!
+//! Commits save the allocator's state ("quick repair"), so that opening after a SIGKILL does not walk the file. Numbers of
+//! documents and rows only ever grow: one is never given twice, not even after a delete.
+
+mod reader;
+mod tables;
+mod transaction;
+
+use std::fs::{self, File};
+use std::path::Path;
+
+pub use reader::Reader;
+use redb::{Builder, Database, DatabaseError};
+pub use transaction::Transaction;
+
+use self::tables::{META, create_all};
+use super::record::IndexRecord;
+
+const FILE: &str = "store.redb";
+
+/// Pages kept in memory. Vectors are in FAISS and hot texts in the page cache of the system, so this can be small.
+const CACHE_BYTES: usize = 16 << 20;
+
+/// The layout of the tables. A store of a newer one is refused.
+const FORMAT: &str = "1";
+
+/// Why the store cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has it open.
+    #[error("the index's files are in use by another process")]
+    InUse,
+    /// It was written by a newer version.
+    #[error(
+        "the index was written in format {0}, which this version does not know: use the version that wrote it, or a newer one"
+    )]
+    Format(String),
+    /// What is in it is not what was written.
+    #[error("the index's files are damaged: {0}")]
+    Damaged(String),
+    /// The disk refused.
+    #[error("the disk refused: {0}")]
+    Disk(String),
+}
+
+impl StoreError {
+    /// A short name for labels.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::InUse => "store_in_use",
+            Self::Format(_) => "store_format",
+            Self::Damaged(_) => "store_damaged",
+            Self::Disk(_) => "store_disk",
+        }
+    }
+}
+
+impl From<redb::Error> for StoreError {
+    fn from(error: redb::Error) -> Self {
+        match error {
+            redb::Error::DatabaseAlreadyOpen => Self::InUse,
+            redb::Error::Corrupted(_) | redb::Error::TableTypeMismatch { .. } | redb::Error::TableDoesNotExist(_) => {
+                Self::Damaged(error.to_string())
+            }
+            error => Self::Disk(error.to_string()),
+        }
+    }
+}
+
+impl From<std::io::Error> for StoreError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Disk(error.to_string())
+    }
+}
+
+impl From<postcard::Error> for StoreError {
+    fn from(error: postcard::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// One index's file.
+pub struct Store {
+    database: Database,
+}
+
+impl Store {
+    /// Makes a store in a new folder.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn create(directory: &Path, record: &IndexRecord) -> Result<Self, StoreError> {
+        fs::create_dir_all(directory)?;
+        let database = open_database(&directory.join(FILE))?;
+        let store = Self { database };
+        store.write(|transaction| {
+            create_all(transaction.inner())?;
+            transaction.put_meta("format", FORMAT.as_bytes())?;
+            transaction.put_meta("index", &postcard::to_stdvec(record)?)
+        })?;
+        sync_directory(directory)?;
+        directory.parent().map_or(Ok(()), sync_directory)?;
+        Ok(store)
+    }
+
+    /// Opens the store in a folder.
+    ///
+    /// # Errors
+    ///
+    /// When it is in use, of a newer format, damaged, or cannot be read.
+    pub fn open(directory: &Path) -> Result<(Self, IndexRecord), StoreError> {
+        let path = directory.join(FILE);
+        if !path.is_file() {
+            return Err(StoreError::Damaged(format!("{} is missing", path.display())));
+        }
+        let store = Self { database: open_database(&path)? };
+        let record = store.reader()?.index_record(FORMAT)?;
+        Ok((store, record))
+    }
+
+    /// The store as it is now. It does not change under the reader.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn reader(&self) -> Result<Reader, StoreError> {
+        use redb::ReadableDatabase as _;
+        Ok(Reader::new(self.database.begin_read().map_err(redb::Error::from)?))
+    }
+
+    /// Makes one change, all of it or nothing. When this returns, it is on disk.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses, or when `change` does; nothing is changed then.
+    pub fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut inner = self.database.begin_write().map_err(redb::Error::from)?;
+        inner.set_quick_repair(true);
+        let transaction = Transaction::new(inner);
+        let result = change(&transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+}
+
+/// Opens or makes a redb file with a small cache.
+pub(super) fn open_database(path: &Path) -> Result<Database, StoreError> {
+    Builder::new().set_cache_size(CACHE_BYTES).create(path).map_err(|error| match error {
+        DatabaseError::DatabaseAlreadyOpen => StoreError::InUse,
+        error => redb::Error::from(error).into(),
+    })
+}
+
+/// Makes the entries of a folder last: a file's own fsync does not.
+pub(super) fn sync_directory(directory: &Path) -> Result<(), StoreError> {
+    Ok(File::open(directory)?.sync_all()?)
+}
+
+fn meta(reader: &redb::ReadTransaction, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let table = reader.open_table(META).map_err(redb::Error::from)?;
+    let value = table.get(key).map_err(redb::Error::from)?;
+    Ok(value.map(|value| value.value().to_vec()))
+}
+
+#[cfg(test)]
+mod tests;

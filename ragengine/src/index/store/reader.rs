@@ -1,0 +1,117 @@
+use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinition, Value};
+
+use super::tables::{CHUNKS, DOCUMENTS, HASHES, NUMBERS, TEXTS, VECTORS};
+use super::{StoreError, meta};
+use crate::index::record::{ChunkRecord, DocumentRecord, IndexRecord};
+
+/// The store at one moment.
+pub struct Reader {
+    transaction: ReadTransaction,
+}
+
+impl Reader {
+    pub(super) fn new(transaction: ReadTransaction) -> Self {
+        Self { transaction }
+    }
+
+    pub(super) fn index_record(&self, known_format: &str) -> Result<IndexRecord, StoreError> {
+        let format = meta(&self.transaction, "format")?.unwrap_or_default();
+        if format != known_format.as_bytes() {
+            return Err(StoreError::Format(String::from_utf8_lossy(&format).into_owned()));
+        }
+        let record =
+            meta(&self.transaction, "index")?.ok_or_else(|| StoreError::Damaged("it has no record".to_owned()))?;
+        Ok(postcard::from_bytes(&record)?)
+    }
+
+    /// The number of the document with this id.
+    pub fn number(&self, doc_id: &str) -> Result<Option<u64>, StoreError> {
+        Ok(self.table(NUMBERS)?.get(doc_id).map_err(redb::Error::from)?.map(|number| number.value()))
+    }
+
+    /// A document without its text.
+    pub fn document(&self, number: u64) -> Result<Option<DocumentRecord>, StoreError> {
+        match self.table(DOCUMENTS)?.get(number).map_err(redb::Error::from)? {
+            Some(bytes) => Ok(Some(postcard::from_bytes(bytes.value())?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The document with this id.
+    pub fn document_by_id(&self, doc_id: &str) -> Result<Option<DocumentRecord>, StoreError> {
+        match self.number(doc_id)? {
+            Some(number) => self.document(number),
+            None => Ok(None),
+        }
+    }
+
+    /// A document's text, at most its first `max_characters`, and whether that is not all of it.
+    pub fn text(&self, number: u64, max_characters: usize) -> Result<(String, bool), StoreError> {
+        let table = self.table(TEXTS)?;
+        let Some(text) = table.get(number).map_err(redb::Error::from)? else { return Ok((String::new(), false)) };
+        let text = text.value();
+        Ok(match text.char_indices().nth(max_characters) {
+            Some((end, _)) => (text[..end].to_owned(), true),
+            None => (text.to_owned(), false),
+        })
+    }
+
+    /// Chunks by their rows, in the order of the rows given.
+    pub fn chunks(&self, rows: impl IntoIterator<Item = u64>) -> Result<Vec<ChunkRecord>, StoreError> {
+        let table = self.table(CHUNKS)?;
+        rows.into_iter()
+            .map(|row| match table.get(row).map_err(redb::Error::from)? {
+                Some(bytes) => Ok(postcard::from_bytes(bytes.value())?),
+                None => Err(StoreError::Damaged(format!("chunk {row} is missing"))),
+            })
+            .collect()
+    }
+
+    /// The vector of a row.
+    pub fn vector(&self, row: u64) -> Result<Option<Vec<f32>>, StoreError> {
+        Ok(self.table(VECTORS)?.get(row).map_err(redb::Error::from)?.map(|bytes| decode(bytes.value())))
+    }
+
+    /// The vector of a chunk that embeds the same text, when there is one.
+    pub fn vector_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, StoreError> {
+        let table = self.table(HASHES)?;
+        let mut rows = table.range((hash, 0)..=(hash, u64::MAX)).map_err(redb::Error::from)?;
+        match rows.next() {
+            Some(entry) => self.vector(entry.map_err(redb::Error::from)?.0.value().1),
+            None => Ok(None),
+        }
+    }
+
+    /// Calls `visit` with every document, in the order in which they were added.
+    pub fn each_document(&self, mut visit: impl FnMut(u64, DocumentRecord)) -> Result<(), StoreError> {
+        for entry in self.table(DOCUMENTS)?.iter().map_err(redb::Error::from)? {
+            let (number, bytes) = entry.map_err(redb::Error::from)?;
+            visit(number.value(), postcard::from_bytes(bytes.value())?);
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with every row and its vector, in the order of the rows.
+    pub fn each_vector<E: From<StoreError>>(
+        &self,
+        mut visit: impl FnMut(u64, &[f32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let table = self.table(VECTORS)?;
+        for entry in table.iter().map_err(|error| StoreError::from(redb::Error::from(error)))? {
+            let (row, bytes) = entry.map_err(|error| StoreError::from(redb::Error::from(error)))?;
+            visit(row.value(), &decode(bytes.value()))?;
+        }
+        Ok(())
+    }
+
+    fn table<K: Key + 'static, V: Value + 'static>(
+        &self,
+        definition: TableDefinition<'static, K, V>,
+    ) -> Result<ReadOnlyTable<K, V>, StoreError> {
+        Ok(self.transaction.open_table(definition).map_err(redb::Error::from)?)
+    }
+}
+
+fn decode(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect()
+}

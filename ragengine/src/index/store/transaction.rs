@@ -1,0 +1,130 @@
+use redb::{ReadableTable as _, WriteTransaction};
+
+use super::StoreError;
+use super::tables::{CHUNKS, DOCUMENTS, HASHES, META, NUMBERS, TEXTS, VECTORS};
+use crate::index::record::{ChunkRecord, DocumentRecord};
+
+/// A change under way. Dropped without a commit, nothing has happened.
+pub struct Transaction {
+    inner: WriteTransaction,
+}
+
+impl Transaction {
+    pub(super) fn new(inner: WriteTransaction) -> Self {
+        Self { inner }
+    }
+
+    pub(super) fn inner(&self) -> &WriteTransaction {
+        &self.inner
+    }
+
+    pub(super) fn commit(self) -> Result<(), StoreError> {
+        Ok(self.inner.commit().map_err(redb::Error::from)?)
+    }
+
+    pub(super) fn put_meta(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        let mut table = self.inner.open_table(META).map_err(redb::Error::from)?;
+        table.insert(key, value).map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// The document with this id and its number.
+    pub fn document_by_id(&self, doc_id: &str) -> Result<Option<(u64, DocumentRecord)>, StoreError> {
+        let numbers = self.inner.open_table(NUMBERS).map_err(redb::Error::from)?;
+        let Some(number) = numbers.get(doc_id).map_err(redb::Error::from)?.map(|number| number.value()) else {
+            return Ok(None);
+        };
+        let documents = self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?;
+        let bytes = documents.get(number).map_err(redb::Error::from)?;
+        let bytes = bytes.ok_or_else(|| StoreError::Damaged(format!("document {number} is missing")))?;
+        Ok(Some((number, postcard::from_bytes(bytes.value())?)))
+    }
+
+    /// A number for a new document. It has never been given before.
+    pub fn next_document(&self) -> Result<u64, StoreError> {
+        self.take("next_document", 1)
+    }
+
+    /// The first of `count` rows that have never been given before.
+    pub fn next_rows(&self, count: u32) -> Result<u64, StoreError> {
+        self.take("next_row", u64::from(count))
+    }
+
+    /// Puts a document's record and text.
+    pub fn put_document(&self, number: u64, record: &DocumentRecord, text: &str) -> Result<(), StoreError> {
+        let bytes = postcard::to_stdvec(record)?;
+        self.inner
+            .open_table(DOCUMENTS)
+            .map_err(redb::Error::from)?
+            .insert(number, bytes.as_slice())
+            .map_err(redb::Error::from)?;
+        self.inner.open_table(TEXTS).map_err(redb::Error::from)?.insert(number, text).map_err(redb::Error::from)?;
+        self.inner
+            .open_table(NUMBERS)
+            .map_err(redb::Error::from)?
+            .insert(record.doc_id.as_str(), number)
+            .map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// Puts chunks and their vectors into rows that follow each other.
+    pub fn put_chunks<'a>(
+        &self,
+        first_row: u64,
+        chunks: impl IntoIterator<Item = (&'a ChunkRecord, &'a [f32])>,
+    ) -> Result<(), StoreError> {
+        let mut chunk_table = self.inner.open_table(CHUNKS).map_err(redb::Error::from)?;
+        let mut vectors = self.inner.open_table(VECTORS).map_err(redb::Error::from)?;
+        let mut hashes = self.inner.open_table(HASHES).map_err(redb::Error::from)?;
+        for (row, (chunk, vector)) in (first_row..).zip(chunks) {
+            chunk_table.insert(row, postcard::to_stdvec(chunk)?.as_slice()).map_err(redb::Error::from)?;
+            let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+            vectors.insert(row, bytes.as_slice()).map_err(redb::Error::from)?;
+            hashes.insert((&chunk.hash, row), ()).map_err(redb::Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a document's chunks and vectors, and leaves the document.
+    pub fn remove_chunks(&self, record: &DocumentRecord) -> Result<(), StoreError> {
+        let mut chunks = self.inner.open_table(CHUNKS).map_err(redb::Error::from)?;
+        let mut vectors = self.inner.open_table(VECTORS).map_err(redb::Error::from)?;
+        let mut hashes = self.inner.open_table(HASHES).map_err(redb::Error::from)?;
+        for row in record.rows() {
+            let removed = chunks.remove(row).map_err(redb::Error::from)?;
+            let hash = match &removed {
+                Some(bytes) => postcard::from_bytes::<ChunkRecord>(bytes.value())?.hash,
+                None => return Err(StoreError::Damaged(format!("chunk {row} is missing"))),
+            };
+            vectors.remove(row).map_err(redb::Error::from)?;
+            hashes.remove((&hash, row)).map_err(redb::Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a document with its chunks.
+    pub fn remove_document(&self, number: u64, record: &DocumentRecord) -> Result<(), StoreError> {
+        self.remove_chunks(record)?;
+        self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
+        self.inner.open_table(TEXTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
+        self.inner
+            .open_table(NUMBERS)
+            .map_err(redb::Error::from)?
+            .remove(record.doc_id.as_str())
+            .map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    fn take(&self, counter: &str, count: u64) -> Result<u64, StoreError> {
+        let mut table = self.inner.open_table(META).map_err(redb::Error::from)?;
+        let next = table.get(counter).map_err(redb::Error::from)?.map_or(Ok(0), |bytes| {
+            bytes
+                .value()
+                .try_into()
+                .map(u64::from_le_bytes)
+                .map_err(|_| StoreError::Damaged(format!("{counter} is not a number")))
+        })?;
+        table.insert(counter, (next + count).to_le_bytes().as_slice()).map_err(redb::Error::from)?;
+        Ok(next)
+    }
+}

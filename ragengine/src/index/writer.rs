@@ -1,0 +1,174 @@
+//! Writing documents: what changed is cut, what has no vector is embedded, and all of it becomes one transaction.
+
+mod prepare;
+
+use std::sync::Arc;
+
+use prepare::Prepared;
+pub use prepare::{Incoming, Limits, check_documents};
+
+use super::chunking::Sizes;
+use super::record::{ChunkRecord, DocumentRecord};
+use super::store::{StoreError, Transaction};
+use super::view::Written;
+use super::{Index, IndexError};
+use crate::embedding::Embedding;
+
+/// Whether documents that are not there yet are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// They are.
+    Upsert,
+    /// They are not.
+    UpdateOnly,
+}
+
+/// What became of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It was added or changed.
+    Written,
+    /// It was the same already.
+    Unchanged,
+    /// It is not there, and was not to be added.
+    NotFound,
+}
+
+impl Index {
+    /// Writes documents, whose ids must differ. When this returns, they are on disk and every later search finds them.
+    ///
+    /// No lock is held while texts are cut and embedded; what was prepared is compared with the store once more when it is written.
+    ///
+    /// # Errors
+    ///
+    /// When the model differs from the index's, a text cannot be cut or embedded, or the disk refuses. Nothing is written then.
+    pub async fn write(
+        self: &Arc<Self>,
+        incoming: Vec<Incoming>,
+        mode: Mode,
+        embedding: &Embedding,
+    ) -> Result<Vec<Fate>, IndexError> {
+        self.require_model(embedding.fingerprint(), embedding.model_id())?;
+        let sizes = Sizes {
+            max_tokens: self.record.max_tokens as usize,
+            overlap_tokens: self.record.overlap_tokens as usize,
+            max_passage_tokens: embedding.max_passage_tokens(),
+        };
+        let index = Arc::clone(self);
+        let counter = embedding.clone();
+        let prepared = blocking(move || {
+            prepare::prepare(&index.reader(), incoming, mode, sizes, |text| counter.count_tokens(text))
+        })
+        .await?;
+        let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
+        let prepared = prepared.with_vectors(vectors);
+        let index = Arc::clone(self);
+        let fates = blocking(move || index.commit(&prepared, mode)).await?;
+        self.rebuild_if_due();
+        Ok(fates)
+    }
+
+    /// Deletes documents. Returns for each id whether it was there.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses. Nothing is deleted then.
+    pub async fn delete(self: &Arc<Self>, doc_ids: Vec<String>) -> Result<Vec<bool>, IndexError> {
+        let index = Arc::clone(self);
+        let were_there = blocking(move || index.commit_deletes(&doc_ids)).await?;
+        self.rebuild_if_due();
+        Ok(were_there)
+    }
+
+    fn commit(&self, prepared: &[Prepared], mode: Mode) -> Result<Vec<Fate>, IndexError> {
+        let _writing = self.writing.lock();
+        self.require_present()?;
+        if prepared.iter().all(|document| document.chunks.is_none()) {
+            return Ok(prepared.iter().map(|document| document.fate).collect());
+        }
+        let (fates, written) = self.store.write(|transaction| {
+            let mut fates = Vec::with_capacity(prepared.len());
+            let mut written = Vec::new();
+            for document in prepared {
+                let (fate, change) = put(transaction, document, mode)?;
+                fates.push(fate);
+                written.extend(change);
+            }
+            Ok((fates, written))
+        })?;
+        let reader = Arc::new(self.store.reader()?);
+        self.view.write().apply_writes(&written, reader)?;
+        Ok(fates)
+    }
+
+    fn commit_deletes(&self, doc_ids: &[String]) -> Result<Vec<bool>, IndexError> {
+        let _writing = self.writing.lock();
+        self.require_present()?;
+        let reader = self.reader();
+        let are_there = doc_ids
+            .iter()
+            .map(|doc_id| Ok(reader.number(doc_id)?.is_some()))
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        if !are_there.contains(&true) {
+            return Ok(are_there);
+        }
+        let deleted = self.store.write(|transaction| {
+            let mut deleted = Vec::new();
+            for doc_id in doc_ids {
+                // An id may be there twice: the second time it is gone.
+                let Some((number, document)) = transaction.document_by_id(doc_id)? else { continue };
+                transaction.remove_document(number, &document)?;
+                deleted.push((number, document));
+            }
+            Ok(deleted)
+        })?;
+        let reader = Arc::new(self.store.reader()?);
+        self.view.write().apply_deletes(&deleted, reader);
+        Ok(are_there)
+    }
+}
+
+/// Puts one prepared document, unless the store has changed since in a way that makes it needless.
+fn put(transaction: &Transaction, document: &Prepared, mode: Mode) -> Result<(Fate, Option<Written>), StoreError> {
+    let Some(chunks) = &document.chunks else { return Ok((document.fate, None)) };
+    let before = transaction.document_by_id(&document.incoming.doc_id)?;
+    if before.is_none() && mode == Mode::UpdateOnly {
+        return Ok((Fate::NotFound, None));
+    }
+    if let Some((_, before)) = &before {
+        transaction.remove_chunks(before)?;
+    }
+    let number = match &before {
+        Some((number, _)) => *number,
+        None => transaction.next_document()?,
+    };
+    let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+    let first_row = transaction.next_rows(count)?;
+    let records: Vec<ChunkRecord> = (0..).zip(chunks).map(|(ordinal, chunk)| chunk.record(number, ordinal)).collect();
+    transaction.put_chunks(first_row, records.iter().zip(chunks.iter().map(|chunk| chunk.vector.as_slice())))?;
+    let after = document.record(first_row, count);
+    transaction.put_document(number, &after, &document.incoming.text)?;
+    let vectors = chunks.iter().flat_map(|chunk| chunk.vector.iter().copied()).collect();
+    Ok((Fate::Written, Some(Written { number, before: before.map(|(_, before)| before), after, vectors })))
+}
+
+impl Prepared {
+    fn record(&self, first_row: u64, chunks: u32) -> DocumentRecord {
+        DocumentRecord {
+            doc_id: self.incoming.doc_id.clone(),
+            metadata: serde_json::Value::Object(self.incoming.metadata.clone()).to_string(),
+            source: self.incoming.source.clone(),
+            content_hash: self.incoming.content_hash.clone(),
+            first_row,
+            chunks,
+            text_bytes: self.incoming.text.len() as u64,
+        }
+    }
+}
+
+/// Runs what computes or waits for the disk where it holds up no request.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
+) -> Result<T, IndexError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(IndexError::ShuttingDown))
+}

@@ -1,0 +1,187 @@
+use std::collections::{HashMap, HashSet};
+
+use ragengine_client::wire::{Document, Metadata};
+use ragengine_client::{content_hash, default_doc_id};
+use sha2::{Digest, Sha256};
+
+use super::{Fate, Mode};
+use crate::index::IndexError;
+use crate::index::chunking::{Chunk, Sizes, SplitType, chunk};
+use crate::index::record::ChunkRecord;
+use crate::index::store::Reader;
+
+const MAX_ID_BYTES: usize = 512;
+
+/// Bounds on documents.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Documents in one request.
+    pub max_documents: usize,
+    /// Bytes of a document's metadata, as JSON.
+    pub max_metadata_bytes: usize,
+}
+
+/// A document that has been checked and has an id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incoming {
+    /// Its id.
+    pub doc_id: String,
+    /// Its text.
+    pub text: String,
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// Where it comes from.
+    pub source: Option<String>,
+    /// The hash over its text and metadata.
+    pub content_hash: String,
+}
+
+/// Checks documents as they were sent, and gives an id to those that have none.
+///
+/// # Errors
+///
+/// [`IndexError::Document`] for the first that cannot be stored.
+pub fn check_documents(documents: Vec<Document>, limits: Limits) -> Result<Vec<Incoming>, IndexError> {
+    if documents.len() > limits.max_documents {
+        let reason = format!("there are more than {} in the request: send them in parts", limits.max_documents);
+        return Err(IndexError::Document { position: limits.max_documents, reason });
+    }
+    documents
+        .into_iter()
+        .enumerate()
+        .map(|(position, document)| check(document, limits).map_err(|reason| IndexError::Document { position, reason }))
+        .collect()
+}
+
+fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
+    if document.text.trim().is_empty() {
+        return Err("its text is empty".to_owned());
+    }
+    let doc_id = document.doc_id.unwrap_or_else(|| default_doc_id(&document.text));
+    check_label("doc_id", &doc_id)?;
+    if let Some(source) = &document.source {
+        check_label("source", source)?;
+    }
+    let metadata_bytes = serde_json::to_string(&document.metadata).map_or(0, |json| json.len());
+    if metadata_bytes > limits.max_metadata_bytes {
+        return Err(format!(
+            "its metadata has {metadata_bytes} bytes, which is more than {}",
+            limits.max_metadata_bytes
+        ));
+    }
+    SplitType::of(&document.metadata)?;
+    let content_hash = content_hash(&document.text, &document.metadata);
+    Ok(Incoming { doc_id, text: document.text, metadata: document.metadata, source: document.source, content_hash })
+}
+
+fn check_label(name: &str, value: &str) -> Result<(), String> {
+    match value {
+        "" => Err(format!("its {name} is empty: leave it out, or give it one")),
+        long if long.len() > MAX_ID_BYTES => Err(format!("its {name} is longer than {MAX_ID_BYTES} bytes")),
+        odd if odd.chars().any(char::is_control) => Err(format!("its {name} has control characters")),
+        _ => Ok(()),
+    }
+}
+
+/// A chunk and its vector, which is empty until it has been embedded.
+pub struct PreparedChunk {
+    chunk: Chunk,
+    hash: [u8; 32],
+    pub(super) vector: Vec<f32>,
+}
+
+impl PreparedChunk {
+    pub(super) fn record(&self, document: u64, ordinal: u32) -> ChunkRecord {
+        ChunkRecord {
+            document,
+            ordinal,
+            heading: self.chunk.heading.clone(),
+            text: self.chunk.text.clone(),
+            hash: self.hash,
+        }
+    }
+}
+
+/// A document that is ready to be written, or that needs no writing.
+pub struct Prepared {
+    pub(super) incoming: Incoming,
+    pub(super) fate: Fate,
+    /// Its chunks, when it has to be written.
+    pub(super) chunks: Option<Vec<PreparedChunk>>,
+}
+
+/// Prepared documents of which some chunks still lack a vector.
+pub struct Unembedded {
+    documents: Vec<Prepared>,
+    missing: Vec<([u8; 32], String)>,
+}
+
+/// Finds out what has to be written, cuts it, and takes over the vectors of chunks that are in the index already.
+pub fn prepare(
+    reader: &Reader,
+    incoming: Vec<Incoming>,
+    mode: Mode,
+    sizes: Sizes,
+    count_tokens: impl Fn(&str) -> usize,
+) -> Result<Unembedded, IndexError> {
+    let mut documents = Vec::with_capacity(incoming.len());
+    let mut missing = Vec::new();
+    let mut asked = HashSet::new();
+    for incoming in incoming {
+        let known = reader.document_by_id(&incoming.doc_id)?;
+        let is_same = known
+            .as_ref()
+            .is_some_and(|known| known.content_hash == incoming.content_hash && known.source == incoming.source);
+        let fate = match (known, is_same, mode) {
+            (Some(_), true, _) => Fate::Unchanged,
+            (None, _, Mode::UpdateOnly) => Fate::NotFound,
+            _ => Fate::Written,
+        };
+        let chunks = match fate {
+            Fate::Written => Some(cut(&incoming, sizes, &count_tokens)?),
+            Fate::Unchanged | Fate::NotFound => None,
+        };
+        let mut prepared = Prepared { incoming, fate, chunks };
+        for chunk in prepared.chunks.iter_mut().flatten() {
+            match reader.vector_by_hash(&chunk.hash)? {
+                Some(vector) => chunk.vector = vector,
+                None if asked.insert(chunk.hash) => missing.push((chunk.hash, chunk.chunk.embedded_text())),
+                None => {}
+            }
+        }
+        documents.push(prepared);
+    }
+    Ok(Unembedded { documents, missing })
+}
+
+fn cut(
+    incoming: &Incoming,
+    sizes: Sizes,
+    count_tokens: &impl Fn(&str) -> usize,
+) -> Result<Vec<PreparedChunk>, IndexError> {
+    let split = SplitType::of(&incoming.metadata).unwrap_or(SplitType::Prose);
+    let chunks = chunk(&incoming.text, split, sizes, count_tokens)?;
+    let prepared =
+        |chunk: Chunk| PreparedChunk { hash: Sha256::digest(chunk.embedded_text()).into(), chunk, vector: Vec::new() };
+    Ok(chunks.into_iter().map(prepared).collect())
+}
+
+impl Unembedded {
+    /// The texts that have no vector yet, each once.
+    pub fn texts_to_embed(&self) -> Vec<String> {
+        self.missing.iter().map(|(_, text)| text.clone()).collect()
+    }
+
+    /// Puts in the vectors of [`Self::texts_to_embed`], in their order.
+    pub fn with_vectors(self, vectors: Vec<Vec<f32>>) -> Vec<Prepared> {
+        let by_hash: HashMap<[u8; 32], Vec<f32>> =
+            self.missing.into_iter().map(|(hash, _)| hash).zip(vectors).collect();
+        let mut documents = self.documents;
+        for chunk in documents.iter_mut().flat_map(|document| document.chunks.iter_mut().flatten()) {
+            if let Some(vector) = by_hash.get(&chunk.hash) {
+                chunk.vector.clone_from(vector);
+            }
+        }
+        documents
+    }
+}

@@ -1,0 +1,69 @@
+//! The language model: an OpenAI-compatible endpoint, the built-in one, or none.
+
+pub mod address;
+pub mod extractive;
+mod facts;
+pub mod upstream;
+
+use serde_json::Value;
+pub use upstream::Upstream;
+
+/// Which language model answers.
+pub enum LanguageModel {
+    /// An endpoint.
+    Upstream(Upstream),
+    /// The built-in one.
+    Extractive,
+    /// None: chat is refused, everything else works.
+    None,
+}
+
+/// Why the language model gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    /// It answered with an error.
+    #[error("the language model answered {status}: {message}")]
+    Refused {
+        /// Its HTTP status.
+        status: u16,
+        /// Its words.
+        message: String,
+        /// Its body, when that has the shape of OpenAI's errors.
+        body: Option<Value>,
+        /// When it wants to be asked again.
+        retry_after: Option<String>,
+    },
+    /// It took too long.
+    #[error(
+        "the language model at {url} did not answer within {seconds} s: try again, or raise inferenceService.timeoutSeconds"
+    )]
+    Timeout {
+        /// Its address.
+        url: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// Nothing answers at its address, or the connection broke.
+    #[error("the language model at {url} cannot be reached: {reason}")]
+    Unreachable {
+        /// Its address.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// Its answer is not one.
+    #[error("the language model's answer cannot be used: {0}")]
+    Nonsense(String),
+}
+
+impl LlmError {
+    /// A short name for labels.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Refused { .. } => "llm_refused",
+            Self::Timeout { .. } => "llm_timeout",
+            Self::Unreachable { .. } => "llm_unreachable",
+            Self::Nonsense(_) => "llm_nonsense",
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Where an OpenAI-compatible endpoint's paths are.
+
+use reqwest::Url;
+
+/// The addresses below one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addresses {
+    /// Where chats go.
+    pub chat: Url,
+    /// Where the models are listed.
+    pub models: Url,
+    /// Where llama.cpp's server tells about itself.
+    pub props: Url,
+}
+
+impl Addresses {
+    /// From what a user wrote: a path that ends in `/chat/completions` is used as it is, to one that ends in `/v1` the rest
+    /// is added, and to anything else `/v1/chat/completions`.
+    ///
+    /// # Errors
+    ///
+    /// In words, when it is no HTTP address.
+    pub fn new(url: &str) -> Result<Self, String> {
+        let not_http = || format!("'{url}' is not an address such as http://127.0.0.1:8000/v1");
+        let parsed = Url::parse(url)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or_else(not_http)?;
+        let path = parsed.path().trim_end_matches('/');
+        let base = match path.strip_suffix("/chat/completions") {
+            Some(base) => base.to_owned(),
+            None if path.ends_with("/v1") => path.to_owned(),
+            None => format!("{path}/v1"),
+        };
+        let root = base.strip_suffix("/v1").unwrap_or(&base);
+        let at = |path: String| {
+            let mut url = parsed.clone();
+            url.set_path(&path);
+            url
+        };
+        Ok(Self {
+            chat: at(format!("{base}/chat/completions")),
+            models: at(format!("{base}/models")),
+            props: at(format!("{root}/props")),
+        })
+    }
+
+    /// The endpoint's address for messages: without user, password and query.
+    pub fn shown(&self) -> String {
+        let mut url = self.chat.clone();
+        url.set_query(None);
+        if url.set_username("").is_err() || url.set_password(None).is_err() {
+            return "the configured address".to_owned();
+        }
+        url.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Addresses;
+
+    #[test]
+    fn what_is_written_and_what_is_meant() {
+        for (written, chat, models) in [
+            ("http://h:8000", "http://h:8000/v1/chat/completions", "http://h:8000/v1/models"),
+            ("http://h:8000/", "http://h:8000/v1/chat/completions", "http://h:8000/v1/models"),
+            ("http://h/v1", "http://h/v1/chat/completions", "http://h/v1/models"),
+            ("https://h/api/v1/", "https://h/api/v1/chat/completions", "https://h/api/v1/models"),
+            ("http://h/x/chat/completions", "http://h/x/chat/completions", "http://h/x/models"),
+            ("http://h/v1/chat/completions?v=1", "http://h/v1/chat/completions?v=1", "http://h/v1/models?v=1"),
+        ] {
+            let addresses = Addresses::new(written).unwrap();
+            assert_eq!((addresses.chat.as_str(), addresses.models.as_str()), (chat, models), "{written}");
+        }
+        assert_eq!(Addresses::new("http://h/v1").unwrap().props.as_str(), "http://h/props");
+    }
+
+    #[test]
+    fn what_is_no_address() {
+        for written in ["", "h:8000", "ftp://h", "http://"] {
+            assert!(Addresses::new(written).is_err(), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_message_shows_no_password() {
+        let shown = Addresses::new("http://me:secret@h/v1?key=secret").unwrap().shown();
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}

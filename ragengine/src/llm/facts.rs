@@ -1,0 +1,81 @@
+//! What an endpoint says about its models.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// The models of an endpoint and their context windows in tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The first model that it lists.
+    pub first_model: Option<String>,
+    windows: HashMap<String, u64>,
+    /// The window of the one model that it serves, where it says so.
+    served_window: Option<u64>,
+}
+
+impl Facts {
+    /// Reads the replies of `/v1/models` and, from llama.cpp's server, `/props`.
+    pub fn read(models: &Value, props: Option<&Value>) -> Self {
+        let listed: Vec<&Value> = models["data"].as_array().into_iter().flatten().collect();
+        let id = |model: &&Value| model["id"].as_str().map(str::to_owned);
+        Self {
+            first_model: listed.first().and_then(id),
+            windows: listed.iter().filter_map(|model| Some((id(model)?, window(model)?))).collect(),
+            served_window: props.and_then(|props| {
+                positive(&props["default_generation_settings"]["n_ctx"]).or_else(|| positive(&props["n_ctx"]))
+            }),
+        }
+    }
+
+    /// The context window of a model in tokens.
+    pub fn window(&self, model: &str) -> Option<u64> {
+        // What a server was started with is less than what its model was trained for.
+        self.served_window.or_else(|| self.windows.get(model).copied())
+    }
+}
+
+/// vLLM says `max_model_len`, llama.cpp `meta.n_ctx_train`, OpenRouter `context_length`.
+fn window(model: &Value) -> Option<u64> {
+    [&model["max_model_len"], &model["context_length"], &model["context_window"], &model["meta"]["n_ctx_train"]]
+        .into_iter()
+        .find_map(positive)
+}
+
+fn positive(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|tokens| *tokens > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_server_says_it_in_its_own_way() {
+        for (model, tokens) in [
+            (json!({"id": "m", "max_model_len": 32768}), Some(32768)),
+            (json!({"id": "m", "meta": {"n_ctx_train": 2048}}), Some(2048)),
+            (json!({"id": "m", "context_length": 131_072}), Some(131_072)),
+            (json!({"id": "m"}), None),
+            (json!({"id": "m", "max_model_len": 0}), None),
+        ] {
+            let facts = Facts::read(&json!({"data": [model]}), None);
+            assert_eq!((facts.first_model.as_deref(), facts.window("m")), (Some("m"), tokens), "{model}");
+            assert_eq!(facts.window("other"), None);
+        }
+    }
+
+    #[test]
+    fn what_a_server_was_started_with_wins() {
+        let models = json!({"data": [{"id": "m", "meta": {"n_ctx_train": 32768}}]});
+        let props = json!({"default_generation_settings": {"n_ctx": 4096}});
+        assert_eq!(Facts::read(&models, Some(&props)).window("m"), Some(4096));
+    }
+
+    #[test]
+    fn nonsense_is_nothing() {
+        assert_eq!(Facts::read(&json!("no"), Some(&json!([]))), Facts::default());
+    }
+}

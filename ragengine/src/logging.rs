@@ -1,0 +1,29 @@
+//! The log: one line an event, on standard error.
+
+use std::io::{self, IsTerminal as _};
+
+use ragengine_settings::{Log, LogFormat};
+use tracing_subscriber::EnvFilter;
+
+/// Starts the log. `RUST_LOG` overrides its level.
+///
+/// # Errors
+///
+/// In words, when the level is none.
+pub fn start(log: &Log) -> Result<(), String> {
+    let directives =
+        std::env::var("RUST_LOG").ok().filter(|value| !value.is_empty()).unwrap_or_else(|| log.level.clone());
+    let filter =
+        EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is not one: {error}"))?;
+    let is_readable = match log.format {
+        LogFormat::Auto => io::stderr().is_terminal(),
+        LogFormat::Json => false,
+        LogFormat::Text => true,
+    };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let started = match is_readable {
+        true => builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
+        false => builder.json().flatten_event(true).with_current_span(false).try_init(),
+    };
+    started.map_err(|error| error.to_string())
+}

@@ -1,0 +1,32 @@
+//! The program `ragengine`: see [`ragengine::args`] for what it can do.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use ragengine::args::{Arguments, Command};
+use ragengine::cli;
+
+// Threads of several pools allocate at once, and memory has to be given back after an ingest.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Err(error) = run(arguments.command) {
+        eprintln!("ragengine: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    // The TLS library wants its cryptography chosen before the first connection; a second choice would be refused.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    match command {
+        Command::Serve(file) => cli::serve::run(file.config.as_deref()),
+        Command::Ingest(ingest) => cli::ingest::run(&ingest),
+        Command::CheckConfig(file) => cli::print::check_config(file.config.as_deref()),
+        Command::Openapi => cli::print::openapi(),
+        Command::SettingsReference => cli::print::settings_reference(),
+    }
+}

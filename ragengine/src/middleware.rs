@@ -1,0 +1,103 @@
+//! Around every request: its id, its measurements, its line in the log.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::{error, info, warn};
+
+use crate::app::App;
+use crate::error::{ApiError, Failure, shaped};
+
+/// The header that names a request. It is taken from the caller, or made, and comes back with the reply.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest id that is taken.
+const MAX_ID_BYTES: usize = 128;
+
+/// Gives the request an id, measures it and logs it once.
+pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let _in_flight = app.metrics.request_begins();
+    let id = request_id(request.headers().get(&REQUEST_ID));
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    request.headers_mut().insert(REQUEST_ID, id.clone());
+    let mut response = next.run(request).await;
+    response.headers_mut().insert(REQUEST_ID, id.clone());
+    let elapsed = started.elapsed();
+    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+    let method = known_method(method.as_str());
+    app.metrics.replied(method, route, response.status().as_str(), elapsed);
+    let failure = response.extensions_mut().remove::<Failure>();
+    log(method, route, &response, elapsed.as_secs_f64() * 1000.0, id.to_str().unwrap_or_default(), failure.as_ref());
+    response
+}
+
+/// The caller's id when it is short and plain, else a new one.
+fn request_id(sent: Option<&HeaderValue>) -> HeaderValue {
+    let is_plain = |value: &&HeaderValue| {
+        !value.is_empty() && value.len() <= MAX_ID_BYTES && value.as_bytes().iter().all(u8::is_ascii_graphic)
+    };
+    let made = || {
+        HeaderValue::from_str(&uuid::Uuid::new_v4().simple().to_string()).unwrap_or(HeaderValue::from_static("none"))
+    };
+    sent.filter(is_plain).cloned().unwrap_or_else(made)
+}
+
+/// Any word can be a method; only these are labels.
+fn known_method(method: &str) -> &'static str {
+    ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]
+        .into_iter()
+        .find(|known| *known == method)
+        .unwrap_or("other")
+}
+
+fn log(method: &str, route: &str, response: &Response, elapsed_ms: f64, request_id: &str, failure: Option<&Failure>) {
+    let status = response.status().as_u16();
+    match failure {
+        None => info!(method, route, status, elapsed_ms, request_id, "request"),
+        Some(Failure { kind, message }) if status < 500 => {
+            info!(method, route, status, elapsed_ms, request_id, kind, message, "request refused")
+        }
+        Some(Failure { kind, message }) if status == 503 => {
+            warn!(method, route, status, elapsed_ms, request_id, kind, message, "request failed")
+        }
+        Some(Failure { kind, message }) => {
+            error!(method, route, status, elapsed_ms, request_id, kind, message, "request failed")
+        }
+    }
+}
+
+/// What a caller gets when a handler panicked: the server lives on.
+#[expect(clippy::needless_pass_by_value, reason = "the signature is tower-http's")]
+pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    error!(panic = text.unwrap_or("unknown"), "a handler panicked");
+    shaped("/v1/", ApiError::Internal("the server made a mistake; it is in its log".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_taken_when_it_is_plain_and_made_when_it_is_not() {
+        let taken = HeaderValue::from_static("abc-123");
+        assert_eq!(request_id(Some(&taken)), taken);
+        let long = HeaderValue::from_str(&"x".repeat(129)).unwrap();
+        for odd in [HeaderValue::from_static(""), HeaderValue::from_static("a b"), long] {
+            assert_eq!(request_id(Some(&odd)).len(), 32);
+        }
+        assert_ne!(request_id(None), request_id(None));
+    }
+
+    #[test]
+    fn a_made_up_method_is_no_label() {
+        assert_eq!((known_method("PUT"), known_method("BREW")), ("PUT", "other"));
+    }
+}

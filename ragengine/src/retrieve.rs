@@ -1,0 +1,62 @@
+//! A retrieval: the question becomes a vector, the index is searched, what was found is shown.
+
+use std::sync::Arc;
+
+use ragengine_client::wire::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::index::Index;
+use crate::index::filter::Filter;
+use crate::index::search::{Found, Query};
+
+/// Finds the chunks that match a question best, the best first.
+///
+/// # Errors
+///
+/// [`ApiError`]: an empty question, an unknown index, or a part that fails.
+pub async fn retrieve(app: &App, request: Retrieve) -> Result<Retrieved, ApiError> {
+    let loaded = app.loaded()?;
+    if request.query.trim().is_empty() {
+        return Err(ApiError::Meaning("Query string cannot be empty.".to_owned()));
+    }
+    let index = loaded.catalog.get(&request.index_name)?;
+    index.require_model(loaded.embedding.fingerprint(), loaded.embedding.model_id())?;
+    let filter = Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new()))
+        .map_err(crate::index::IndexError::from)?;
+    let vector = loaded.embedding.embed_query(&request.query).await?;
+    let query = Query { vector, top_k: request.max_node_count, filter, max_distance: None };
+    let result = loaded.search_pool.search(Arc::clone(&index), query).await?;
+    let results: Vec<RetrievedNode> = result.found.into_iter().map(|found| node(&index, found)).collect();
+    Ok(Retrieved { query: request.query, count: results.len(), results })
+}
+
+fn node(index: &Index, found: Found) -> RetrievedNode {
+    let similarity = similarity(found.distance);
+    RetrievedNode {
+        doc_id: found.document.doc_id.clone(),
+        node_id: index.node_id(&found.document.doc_id, found.chunk.ordinal, &found.chunk.hash),
+        text: found.chunk.text,
+        score: similarity,
+        dense_score: Some(similarity),
+        sparse_score: None,
+        source: RetrievedSource::DenseOnly,
+        metadata: (*found.metadata).clone(),
+    }
+}
+
+/// A chunk as chat replies show it.
+pub fn source_node(index: &Index, found: &Found) -> SourceNode {
+    SourceNode {
+        doc_id: found.document.doc_id.clone(),
+        node_id: index.node_id(&found.document.doc_id, found.chunk.ordinal, &found.chunk.hash),
+        text: found.chunk.text.clone(),
+        score: found.distance,
+        metadata: (*found.metadata).clone(),
+    }
+}
+
+/// The cosine of normalised vectors from their squared L2 distance, at most 1.
+fn similarity(distance: f32) -> f32 {
+    (1.0 - distance / 2.0).min(1.0)
+}

@@ -1,0 +1,76 @@
+//! Every route on one screen.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
+use axum::routing::get;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::error::{ApiError, shaped};
+use crate::http::{chat_completions, documents, embeddings, indexes, models, observe, probes, retrieve};
+use crate::middleware;
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "RAGEngine",
+    description = "Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources."
+))]
+struct Document;
+
+fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(chat_completions::chat_completions))
+        .routes(routes!(embeddings::embeddings))
+        .routes(routes!(models::list))
+        .routes(routes!(retrieve::retrieve))
+        .routes(routes!(documents::add))
+        .routes(routes!(documents::list, documents::update))
+        .routes(routes!(documents::delete))
+        .routes(routes!(documents::list_source))
+        .routes(routes!(indexes::list))
+        .routes(routes!(indexes::describe, indexes::put, indexes::delete))
+        .routes(routes!(probes::livez))
+        .routes(routes!(probes::readyz))
+        .routes(routes!(probes::health))
+        .routes(routes!(observe::metrics))
+}
+
+/// The server's API as an OpenAPI document, made from the types.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    routes().into_openapi()
+}
+
+/// The server as one service.
+pub fn router(app: Arc<App>) -> Router {
+    let (router, document) = routes().split_for_parts();
+    router
+        .route("/openapi.json", get(async move || Json(document)))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_method)
+        .layer(CatchPanicLayer::custom(middleware::panicked))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), middleware::observe))
+        .with_state(app)
+}
+
+async fn unknown_path(request: Request) -> Response {
+    let path = request.uri().path();
+    shaped(path, ApiError::NotFound(format!("there is nothing at {path}: /openapi.json lists what there is")))
+}
+
+async fn unknown_method(request: Request) -> Response {
+    let path = request.uri().path();
+    shaped(
+        path,
+        ApiError::MethodNotAllowed(format!(
+            "{path} does not take {}: /openapi.json lists what it takes",
+            request.method()
+        )),
+    )
+}
