@@ -3,8 +3,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
-"$here/build.sh" --package ragengine-bench
-export EMBEDDING_MODEL="${EMBEDDING_MODEL:-$embedding_model}"
+"$here/build.sh"
 # Debian puts nginx where only root looks.
 export PATH="$PATH:/usr/sbin"
 exec "$target_dir/debug/ragengine-bench" "$@"

@@ -5,4 +5,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 cd "$root"
 
 [[ -d $target_dir/debug/deps ]] || echo "The first build takes about 15 minutes on 2 cores."
-cargo build --package ragengine "$@"
+# The whole workspace, as the tests do: a single package would unify the features of dependencies otherwise, and compile them again.
+cargo build --workspace "$@"

@@ -10,10 +10,17 @@ ready_timeout_s=120
 stop_timeout_s=30
 
 export DATA_DIR="${DATA_DIR:-$root/data}"
-export EMBEDDING_MODEL="${EMBEDDING_MODEL:-$embedding_model}"
 # Whatever proxy the machine uses, it does not lead back to the machine itself.
 export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
 export no_proxy="$NO_PROXY"
+
+# The server finds the model where it would put it after fetching it from the hub itself.
+link_model() {
+    local place="$DATA_DIR/models/sentence-transformers/all-MiniLM-L6-v2"
+    [[ -e $place ]] && return
+    mkdir -p "${place%/*}"
+    ln -sfn "$embedding_model" "$place"
+}
 
 start_server() {
     # In a process group of its own: Ctrl-C then reaches this script alone, which stops the server once, in order.
@@ -94,6 +101,7 @@ TEXT
 }
 
 "$here/port.sh"
+link_model
 start_server
 wait_until_ready
 ingest_documentation

@@ -197,6 +197,3 @@ impl Index {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod args;
+pub mod blocking;
 pub mod chat;
 pub mod cli;
 pub mod embedding;

@@ -2,12 +2,12 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use tracing::{error, info, warn};
 
 use crate::app::App;
@@ -27,14 +27,19 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.headers_mut().insert(REQUEST_ID, id.clone());
+    let is_openai = request.uri().path().starts_with("/v1/");
     let mut response = next.run(request).await;
+    if response.extensions().get::<Panicked>().is_some() {
+        let error = ApiError::Internal("the server made a mistake; it is in its log".to_owned());
+        response = shaped(if is_openai { "/v1/" } else { "/" }, error);
+    }
     response.headers_mut().insert(REQUEST_ID, id.clone());
     let elapsed = started.elapsed();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     let method = known_method(method.as_str());
     app.metrics.replied(method, route, response.status().as_str(), elapsed);
     let failure = response.extensions_mut().remove::<Failure>();
-    log(method, route, &response, elapsed.as_secs_f64() * 1000.0, id.to_str().unwrap_or_default(), failure.as_ref());
+    log(method, route, &response, milliseconds(elapsed), id.to_str().unwrap_or_default(), failure.as_ref());
     response
 }
 
@@ -47,6 +52,12 @@ fn request_id(sent: Option<&HeaderValue>) -> HeaderValue {
         HeaderValue::from_str(&uuid::Uuid::new_v4().simple().to_string()).unwrap_or(HeaderValue::from_static("none"))
     };
     sent.filter(is_plain).cloned().unwrap_or_else(made)
+}
+
+/// To the microsecond: more digits would only be noise.
+#[expect(clippy::cast_precision_loss, reason = "a request takes less than 2^52 microseconds")]
+fn milliseconds(elapsed: Duration) -> f64 {
+    elapsed.as_micros() as f64 / 1000.0
 }
 
 /// Any word can be a method; only these are labels.
@@ -62,23 +73,29 @@ fn log(method: &str, route: &str, response: &Response, elapsed_ms: f64, request_
     match failure {
         None => info!(method, route, status, elapsed_ms, request_id, "request"),
         Some(Failure { kind, message }) if status < 500 => {
-            info!(method, route, status, elapsed_ms, request_id, kind, message, "request refused")
+            info!(method, route, status, elapsed_ms, request_id, kind, error = message, "request refused")
         }
         Some(Failure { kind, message }) if status == 503 => {
-            warn!(method, route, status, elapsed_ms, request_id, kind, message, "request failed")
+            warn!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed")
         }
         Some(Failure { kind, message }) => {
-            error!(method, route, status, elapsed_ms, request_id, kind, message, "request failed")
+            error!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed")
         }
     }
 }
 
-/// What a caller gets when a handler panicked: the server lives on.
+/// Marks the response of a handler that panicked, until it is given the shape of its path.
+#[derive(Debug, Clone, Copy)]
+struct Panicked;
+
+/// Turns a panic into a response: the server lives on.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is tower-http's")]
 pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     error!(panic = text.unwrap_or("unknown"), "a handler panicked");
-    shaped("/v1/", ApiError::Internal("the server made a mistake; it is in its log".to_owned()))
+    let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    response.extensions_mut().insert(Panicked);
+    response
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,27 +13,49 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use ragengine_settings::Limits;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt as _;
 use tracing::{debug, info, warn};
 
-/// How long the head of a request may take.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection may wait for a request, and the head of a request may take. Longer than clients keep idle connections.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The pause after the system gave no connection, for example because there are no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `stop` is done, then lets the requests that run finish, for at most `grace`.
-pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>, grace: Duration) {
+/// Bounds of listening.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Connections at a time; more wait in the system's queue.
+    pub max_connections: usize,
+    /// How long requests that run may take to finish at the end.
+    pub grace: Duration,
+}
+
+impl Bounds {
+    /// The bounds that the settings give.
+    pub fn of(limits: &Limits) -> Self {
+        Self {
+            max_connections: limits.max_connections as usize,
+            grace: Duration::from_secs(limits.shutdown_grace_seconds),
+        }
+    }
+}
+
+/// Serves until `stop` is done, then lets the requests that run finish.
+pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>, bounds: Bounds) {
     let connections = GracefulShutdown::new();
+    let permits = Arc::new(Semaphore::new(bounds.max_connections));
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = accept(&listener, &permits) => accepted,
             () = &mut stop => break,
         };
         match accepted {
-            Ok((stream, _)) => spawn_connection(stream, router.clone(), &connections),
+            Ok((stream, permit)) => spawn_connection(stream, permit, router.clone(), &connections),
             Err(error) => {
                 warn!(%error, "no connection accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -39,13 +63,19 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
         }
     }
     drop(listener);
-    info!(grace_s = grace.as_secs(), "stopping: no new connections; finishing what runs");
-    if tokio::time::timeout(grace, connections.shutdown()).await.is_err() {
+    info!(grace_s = bounds.grace.as_secs(), "stopping: no new connections; finishing what runs");
+    if tokio::time::timeout(bounds.grace, connections.shutdown()).await.is_err() {
         warn!("requests still ran when the grace period was over");
     }
 }
 
-fn spawn_connection(stream: TcpStream, router: Router, connections: &GracefulShutdown) {
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, permit))
+}
+
+fn spawn_connection(stream: TcpStream, permit: OwnedSemaphorePermit, router: Router, connections: &GracefulShutdown) {
     if let Err(error) = stream.set_nodelay(true) {
         debug!(%error, "TCP_NODELAY not set");
     }
@@ -65,5 +95,6 @@ fn spawn_connection(stream: TcpStream, router: Router, connections: &GracefulShu
         if let Err(error) = connection.await {
             debug!(%error, "connection ended");
         }
+        drop(permit);
     });
 }

@@ -116,6 +116,20 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_prompt() {
+        let leave = Passage { title: Some("Handbook"), heading: Some("Leave"), page: Some(3), text: "Tell the office first.", ..Passage::default() };
+        let pay = Passage { url: Some("https://example.com/pay"), text: "Wages come monthly.", ..Passage::default() };
+        let body = json!({"index_name": "docs", "messages": [
+            {"role": "system", "content": "You are kind."},
+            {"role": "user", "content": "How do I take a day off?"}
+        ]});
+        let request = ChatRequest::parse(body.to_string().as_bytes()).unwrap();
+        let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
+        let messages = messages(&request, &turn, &context(&[block(1, &leave), block(2, &pay)]));
+        insta::assert_yaml_snapshot!(messages);
+    }
+
+    #[test]
     fn trailing_user_messages_become_one() {
         let messages = finished(json!([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]));
         assert_eq!(messages[1], json!({"role": "user", "content": "a\n\nb"}));

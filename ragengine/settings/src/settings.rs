@@ -276,6 +276,8 @@ impl Default for Search {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Limits {
+    /// Connections at a time; more wait until one ends.
+    pub max_connections: u32,
     /// The largest request body in bytes; a larger one is a 413.
     pub max_body_bytes: u64,
     /// How long a request's body may take to arrive, in seconds.
@@ -293,6 +295,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            max_connections: 2_048,
             max_body_bytes: 32 << 20,
             body_timeout_seconds: 60,
             max_documents: 10_000,

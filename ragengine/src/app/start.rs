@@ -118,7 +118,7 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
     catalog.load(|done, of| app.indexes_are(false, format!("{done} of {of} loaded")))?;
     let count = catalog.names().len();
     app.indexes_are(true, format!("{count} loaded"));
-    info!(indexes = count, elapsed_ms = started.elapsed().as_millis(), data_id = catalog.data_id(), "indexes loaded");
+    info!(indexes = count, elapsed_ms = milliseconds(started), data_id = catalog.data_id(), "indexes loaded");
     Ok(Arc::new(catalog))
 }
 
@@ -133,7 +133,7 @@ async fn load_model(app: &Arc<App>) -> embedding::Embedding {
             Ok(embedding) => {
                 app.model_is(true, embedding.model_id());
                 let (model, dimensions) = (embedding.model_id(), embedding.dimensions());
-                info!(model, dimensions, elapsed_ms = started.elapsed().as_millis(), "embedding model loaded");
+                info!(model, dimensions, elapsed_ms = milliseconds(started), "embedding model loaded");
                 return embedding;
             }
             Err(error) => retry_later(&error.to_string(), |detail| app.model_is(false, detail), &mut pause).await,
@@ -146,4 +146,8 @@ async fn retry_later(reason: &str, tell: impl Fn(String), pause: &mut Duration) 
     tell(reason.to_owned());
     tokio::time::sleep(*pause).await;
     *pause = (*pause * 2).min(RETRY.1);
+}
+
+fn milliseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use ragengine_client::wire::SourceNode;
 use ragengine_pipeline::request::ChatRequest;
-use ragengine_pipeline::stream::event;
+use ragengine_pipeline::stream::{event, with_field};
 use serde_json::{Value, json};
 
 use super::Finished;
@@ -86,7 +86,7 @@ impl Answer {
             "model": MODEL,
         });
         match request.stream {
-            false => ChatReply::json(self.whole(head, finish_reason).to_string()),
+            false => ChatReply::json(self.whole(head, finish_reason)),
             true => {
                 let events = self.events(&head, finish_reason, request.include_usage);
                 ChatReply::Events(stream::iter(events.into_iter().map(|text| Ok(Bytes::from(text)))).boxed())
@@ -119,7 +119,7 @@ impl Answer {
         })
     }
 
-    fn whole(&self, mut head: Value, finish_reason: &str) -> Value {
+    fn whole(&self, mut head: Value, finish_reason: &str) -> String {
         head["object"] = json!("chat.completion");
         head["choices"] = json!([{
             "index": 0,
@@ -128,8 +128,14 @@ impl Answer {
             "finish_reason": finish_reason,
         }]);
         head["usage"] = self.usage();
-        head["source_nodes"] = json!(self.source_nodes);
-        head
+        self.with_sources(&head)
+    }
+
+    /// The sources go in as text: as a JSON value, their 32-bit distances would show digits that they do not have.
+    fn with_sources(&self, object: &Value) -> String {
+        let sources = serde_json::to_string(&self.source_nodes).unwrap_or_else(|_| "[]".to_owned());
+        let object = object.to_string();
+        with_field(&object, "source_nodes", &sources).unwrap_or(object)
     }
 
     /// One chunk for the role, one for each sentence, one that ends the answer and holds the sources.
@@ -148,14 +154,14 @@ impl Answer {
             let separator = if position == 0 { "" } else { " " };
             delta(json!({"content": format!("{separator}{sentence}")}), Value::Null)
         });
-        let mut last = delta(json!({}), json!(finish_reason));
-        last["source_nodes"] = json!(self.source_nodes);
+        let last = self.with_sources(&delta(json!({}), json!(finish_reason)));
         let usage = include_usage.then(|| {
             let mut usage = chunk(json!([]));
             usage["usage"] = self.usage();
             usage
         });
-        let chunks = [first].into_iter().chain(sentences).chain([last]).chain(usage);
-        chunks.map(|chunk| event(&chunk.to_string())).chain([event("[DONE]")]).collect()
+        let before = [first].into_iter().chain(sentences).map(|chunk| chunk.to_string());
+        let after = usage.map(|chunk| chunk.to_string()).into_iter().chain(["[DONE]".to_owned()]);
+        before.chain([last]).chain(after).map(|data| event(&data)).collect()
     }
 }

@@ -11,6 +11,7 @@ use tracing::info;
 
 use super::settings;
 use crate::app::{App, start};
+use crate::server::Bounds;
 use crate::{logging, router, server};
 
 /// Serves until it is told to stop.
@@ -32,7 +33,7 @@ pub fn run(config: Option<&Path>) -> anyhow::Result<()> {
 
 async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
     let address = settings.listen;
-    let grace = Duration::from_secs(settings.limits.shutdown_grace_seconds);
+    let bounds = Bounds::of(&settings.limits);
     let app = App::new(settings)?;
     let listener = TcpListener::bind(address).await.with_context(|| {
         format!("cannot listen on {address}: stop what listens there, or set listen (or LISTEN) to another address")
@@ -51,7 +52,7 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
         }
     };
     tokio::select! {
-        () = server::serve(listener, router::router(app), stop, grace) => Ok(()),
+        () = server::serve(listener, router::router(app), stop, bounds) => Ok(()),
         Some(error) = failed => Err(error.into()),
     }
 }

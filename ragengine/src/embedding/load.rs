@@ -75,7 +75,7 @@ async fn load_local(
     if local.threads > 0 {
         options.threads = local.threads as usize;
     }
-    let model_id = local.model_id.clone();
+    let model_id = display_name(&local.model_id).to_owned();
     let loading = tokio::task::spawn_blocking(move || {
         let model = Model::load(&model_id, &files, profile)?;
         let dimensions = model.dimensions();
@@ -83,6 +83,14 @@ async fn load_local(
     });
     let (service, dimensions) = loading.await.unwrap_or(Err(Error::Stopped))?;
     Ok(Embedding::new(Embedder::Local(service), dimensions, metrics))
+}
+
+/// The name that a model goes by: of a folder its last part, so that moving the folder changes nothing.
+fn display_name(model_id: &str) -> &str {
+    match Path::new(model_id).is_absolute() || model_id.starts_with("./") {
+        true => Path::new(model_id).file_name().and_then(|name| name.to_str()).unwrap_or(model_id),
+        false => model_id,
+    }
 }
 
 fn overrides(local: &LocalEmbedding) -> Overrides {

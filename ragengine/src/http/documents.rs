@@ -15,6 +15,7 @@ use utoipa::IntoParams;
 use super::extract::{JsonBody, QueryString, out_of_bounds};
 use super::indexes::record;
 use crate::app::App;
+use crate::blocking;
 use crate::error::{ApiError, PlainError};
 use crate::index::IndexError;
 use crate::index::filter::Filter;
@@ -45,7 +46,7 @@ pub async fn add(
     let writes = newest_in_order(&incoming, &newest);
     let (catalog, embedding, name) = (Arc::clone(&loaded.catalog), loaded.embedding.clone(), request.index_name);
     let record = record(&app.settings, &embedding);
-    let (index, _) = run_blocking(move || catalog.get_or_create(&name, || record)).await?;
+    let (index, _) = blocking::run(move || catalog.get_or_create(&name, || record)).await?;
     index.write(writes, Mode::Upsert, &loaded.embedding).await?;
     Ok(Json(stored))
 }
@@ -125,7 +126,7 @@ pub async fn list(
     let filter = request.metadata_filter.as_deref().filter(|filter| !filter.is_empty());
     let filter = filter.map_or(Ok(Filter::default()), Filter::parse).map_err(IndexError::from)?;
     let page = Page { limit: request.limit, offset: request.offset };
-    let listing = run_blocking(move || index.list(&filter, &page, request.max_text_length)).await?;
+    let listing = blocking::run(move || index.list(&filter, &page, request.max_text_length)).await?;
     Ok(Json(listing))
 }
 
@@ -165,7 +166,7 @@ pub async fn list_source(
         return Err(out_of_bounds(["query", "limit"], "between 1 and 1000").into());
     }
     let page = Page { limit: request.limit, offset: request.offset };
-    Ok(Json(run_blocking(move || index.list_source(&source, &page)).await?))
+    Ok(Json(blocking::run(move || index.list_source(&source, &page)).await?))
 }
 
 fn limits(app: &App) -> Limits {
@@ -195,11 +196,4 @@ fn stored(document: &Incoming) -> StoredDocument {
         metadata: document.metadata.clone(),
         source: document.source.clone(),
     }
-}
-
-/// Runs what waits for the disk where it holds up no request.
-pub(super) async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
-) -> Result<T, IndexError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(IndexError::ShuttingDown))
 }

@@ -7,9 +7,9 @@ use axum::extract::{Path, State};
 use ragengine_client::wire::{ErrorDetail, IndexDescription, IndexSettings, Message};
 use ragengine_settings::{Settings, VectorIndexKind};
 
-use super::documents::run_blocking;
 use super::extract::JsonBody;
 use crate::app::App;
+use crate::blocking;
 use crate::embedding::Embedding;
 use crate::error::{ApiError, PlainError};
 use crate::index::IndexError;
@@ -53,7 +53,7 @@ pub async fn put(
     check_name(&index_name).map_err(IndexError::from)?;
     let record = record_for(&app.settings, &loaded.embedding, &wanted)?;
     let (catalog, new) = (Arc::clone(&loaded.catalog), record.clone());
-    let (index, is_new) = run_blocking(move || catalog.get_or_create(&index_name, || new)).await?;
+    let (index, is_new) = blocking::run(move || catalog.get_or_create(&index_name, || new)).await?;
     if !is_new {
         require_same(index.name(), index.record(), &record, &wanted)?;
     }
@@ -69,7 +69,7 @@ pub async fn put(
 pub async fn delete(State(app): State<Arc<App>>, Path(index_name): Path<String>) -> Result<Json<Message>, PlainError> {
     let catalog = Arc::clone(&app.loaded()?.catalog);
     let name = index_name.clone();
-    run_blocking(move || catalog.delete(&name)).await?;
+    blocking::run(move || catalog.delete(&name)).await?;
     Ok(Json(Message { message: format!("Successfully deleted index {index_name}.") }))
 }
 

@@ -59,7 +59,7 @@ impl Index {
         let (mut hits, reader, is_exact) = {
             let view = self.view.read();
             let allowed = view.rows_matching(&query.filter);
-            let options = SearchOptions { ef_search: self.search.ef_search, ..SearchOptions::default() };
+            let options = SearchOptions { ef_search: self.search.ef_search };
             let hits = view.vectors().search(&query.vector, query.top_k, allowed.as_deref(), options)?;
             (hits, Arc::clone(view.reader()), view.vectors().has_exact_distances())
         };

@@ -40,6 +40,9 @@ impl Segment {
 
     /// Adds rows, which must be greater than all before.
     pub fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
         debug_assert!(rows.is_sorted() && self.rows.last() < rows.first(), "rows only grow");
         self.index.add(vectors)?;
         self.rows.extend_from_slice(rows);

@@ -12,6 +12,7 @@ use super::record::{ChunkRecord, DocumentRecord};
 use super::store::{StoreError, Transaction};
 use super::view::Written;
 use super::{Index, IndexError};
+use crate::blocking;
 use crate::embedding::Embedding;
 
 /// Whether documents that are not there yet are added.
@@ -56,14 +57,14 @@ impl Index {
         };
         let index = Arc::clone(self);
         let counter = embedding.clone();
-        let prepared = blocking(move || {
+        let prepared = blocking::run(move || {
             prepare::prepare(&index.reader(), incoming, mode, sizes, |text| counter.count_tokens(text))
         })
         .await?;
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
         let prepared = prepared.with_vectors(vectors);
         let index = Arc::clone(self);
-        let fates = blocking(move || index.commit(&prepared, mode)).await?;
+        let fates = blocking::run(move || index.commit(&prepared, mode)).await?;
         self.rebuild_if_due();
         Ok(fates)
     }
@@ -75,7 +76,7 @@ impl Index {
     /// When the disk refuses. Nothing is deleted then.
     pub async fn delete(self: &Arc<Self>, doc_ids: Vec<String>) -> Result<Vec<bool>, IndexError> {
         let index = Arc::clone(self);
-        let were_there = blocking(move || index.commit_deletes(&doc_ids)).await?;
+        let were_there = blocking::run(move || index.commit_deletes(&doc_ids)).await?;
         self.rebuild_if_due();
         Ok(were_there)
     }
@@ -164,11 +165,4 @@ impl Prepared {
             text_bytes: self.incoming.text.len() as u64,
         }
     }
-}
-
-/// Runs what computes or waits for the disk where it holds up no request.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
-) -> Result<T, IndexError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(IndexError::ShuttingDown))
 }

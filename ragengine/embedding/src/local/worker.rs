@@ -75,3 +75,24 @@ fn lower_priority() {
         tracing::warn!(%error, "cannot lower the priority of a thread that embeds passages: queries may wait for ingest");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn niceness() -> i32 {
+        rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap()
+    }
+
+    #[test]
+    fn only_the_thread_that_asks_is_lowered() {
+        let before = niceness();
+        let lowered = std::thread::spawn(|| {
+            lower_priority();
+            niceness()
+        });
+        // 19 is the system's last.
+        assert_eq!(lowered.join().unwrap(), (before + PASSAGE_NICENESS).min(19));
+        assert_eq!(niceness(), before);
+    }
+}

@@ -1,1 +1,218 @@
+use std::collections::BTreeMap;
 
+use proptest::prelude::*;
+use ragengine_settings::VectorIndexKind;
+use tempfile::TempDir;
+
+use super::*;
+use crate::index::record::{ChunkRecord, DocumentRecord};
+
+fn record() -> IndexRecord {
+    IndexRecord {
+        model: "m".into(),
+        embedding_fingerprint: "f".into(),
+        dimensions: 2,
+        max_tokens: 100,
+        overlap_tokens: 10,
+        vector_index: VectorIndexKind::Flat,
+    }
+}
+
+fn new_store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(&folder.path().join("index"), &record()).unwrap();
+    (folder, store)
+}
+
+fn document(doc_id: &str, first_row: u64, chunks: u32) -> DocumentRecord {
+    DocumentRecord {
+        doc_id: doc_id.into(),
+        metadata: "{}".into(),
+        source: None,
+        content_hash: "h".into(),
+        first_row,
+        chunks,
+        text_bytes: 4,
+    }
+}
+
+/// Puts a document with as many chunks as `chunks`, each with a vector and a hash of its own.
+fn put(store: &Store, doc_id: &str, text: &str, chunks: u32) -> u64 {
+    store
+        .write(|transaction| {
+            let before = transaction.document_by_id(doc_id)?;
+            if let Some((_, before)) = &before {
+                transaction.remove_chunks(before)?;
+            }
+            let number = before.map_or_else(|| transaction.next_document(), |(number, _)| Ok(number))?;
+            let first_row = transaction.next_rows(chunks)?;
+            let chunk = |ordinal: u32| {
+                let hash = [(first_row as u8).wrapping_add(ordinal as u8); 32];
+                ChunkRecord { document: number, ordinal, heading: None, text: format!("{text} {ordinal}"), hash }
+            };
+            let records: Vec<ChunkRecord> = (0..chunks).map(chunk).collect();
+            let vectors: Vec<[f32; 2]> = (0..chunks).map(|ordinal| [first_row as f32, ordinal as f32]).collect();
+            transaction.put_chunks(first_row, records.iter().zip(vectors.iter().map(<[f32; 2]>::as_slice)))?;
+            transaction.put_document(number, &document(doc_id, first_row, chunks), text)?;
+            Ok(number)
+        })
+        .unwrap()
+}
+
+fn delete(store: &Store, doc_id: &str) -> bool {
+    store
+        .write(|transaction| match transaction.document_by_id(doc_id)? {
+            Some((number, document)) => transaction.remove_document(number, &document).map(|()| true),
+            None => Ok(false),
+        })
+        .unwrap()
+}
+
+fn everything(store: &Store) -> BTreeMap<String, (u64, String, Vec<String>)> {
+    let reader = store.reader().unwrap();
+    let mut documents = BTreeMap::new();
+    reader
+        .each_document(|number, document| {
+            let chunks = reader.chunks(document.rows()).unwrap().into_iter().map(|chunk| chunk.text).collect();
+            let (text, _) = reader.text(number, usize::MAX).unwrap();
+            assert_eq!(reader.number(&document.doc_id).unwrap(), Some(number));
+            documents.insert(document.doc_id, (number, text, chunks));
+        })
+        .unwrap();
+    documents
+}
+
+#[test]
+fn what_was_put_is_read() {
+    let (_folder, store) = new_store();
+    let number = put(&store, "a", "tëxt", 2);
+    let reader = store.reader().unwrap();
+    let document = reader.document_by_id("a").unwrap().unwrap();
+    assert_eq!(document.rows(), 0..2);
+    assert_eq!(reader.text(number, 2).unwrap(), ("të".to_owned(), true));
+    assert_eq!(reader.text(number, 4).unwrap(), ("tëxt".to_owned(), false));
+    assert_eq!(reader.chunks([1, 0]).unwrap()[0].text, "tëxt 1");
+    assert_eq!(reader.vector(1).unwrap(), Some(vec![0.0, 1.0]));
+    assert_eq!(reader.vector_by_hash(&[1; 32]).unwrap(), Some(vec![0.0, 1.0]));
+    assert_eq!(reader.vector_by_hash(&[9; 32]).unwrap(), None);
+}
+
+#[test]
+fn a_reader_does_not_see_later_writes() {
+    let (_folder, store) = new_store();
+    put(&store, "a", "old", 1);
+    let before = store.reader().unwrap();
+    put(&store, "a", "new", 1);
+    assert_eq!(before.text(0, 10).unwrap().0, "old");
+    assert_eq!(store.reader().unwrap().text(0, 10).unwrap().0, "new");
+}
+
+#[test]
+fn a_change_that_fails_changes_nothing() {
+    let (_folder, store) = new_store();
+    put(&store, "a", "text", 1);
+    let failed: Result<(), StoreError> = store.write(|transaction| {
+        let (number, document) = transaction.document_by_id("a")?.unwrap();
+        transaction.remove_document(number, &document)?;
+        Err(StoreError::Disk("full".into()))
+    });
+    assert!(failed.is_err());
+    assert_eq!(everything(&store).len(), 1);
+}
+
+#[test]
+fn numbers_are_never_given_twice_even_after_reopening() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let store = Store::create(&path, &record()).unwrap();
+    let first = put(&store, "a", "text", 3);
+    assert!(delete(&store, "a"));
+    drop(store);
+    let (store, read) = Store::open(&path).unwrap();
+    assert_eq!(read, record());
+    assert!(put(&store, "a", "text", 1) > first);
+    assert_eq!(store.reader().unwrap().document_by_id("a").unwrap().unwrap().first_row, 3);
+}
+
+#[test]
+fn a_store_has_one_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let _store = Store::create(&path, &record()).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::InUse)));
+}
+
+#[test]
+fn what_is_no_store_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(Store::open(folder.path()), Err(StoreError::Damaged(_))));
+    std::fs::write(folder.path().join(FILE), b"not a database, but long enough to look like one").unwrap();
+    assert!(Store::open(folder.path()).is_err());
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let store = Store::create(&path, &record()).unwrap();
+    store.write(|transaction| transaction.put_meta("format", b"2")).unwrap();
+    drop(store);
+    assert!(matches!(Store::open(&path), Err(StoreError::Format(format)) if format == "2"));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(u8, String, u32),
+    Delete(u8),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let put = (0_u8..6, "[a-z]{1,8}", 1_u32..4).prop_map(|(id, text, chunks)| Step::Put(id, text, chunks));
+    proptest::collection::vec(prop_oneof![2 => put, 1 => (0_u8..6).prop_map(Step::Delete)], 1..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_store_is_a_map(steps in steps()) {
+        let (_folder, store) = new_store();
+        let mut model: BTreeMap<String, (String, u32)> = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Put(id, text, chunks) => {
+                    put(&store, &id.to_string(), &text, chunks);
+                    model.insert(id.to_string(), (text, chunks));
+                }
+                Step::Delete(id) => {
+                    prop_assert_eq!(delete(&store, &id.to_string()), model.remove(&id.to_string()).is_some());
+                }
+            }
+        }
+        let stored = everything(&store);
+        prop_assert_eq!(stored.keys().collect::<Vec<_>>(), model.keys().collect::<Vec<_>>());
+        for (doc_id, (text, chunks)) in &model {
+            let (_, stored_text, stored_chunks) = &stored[doc_id];
+            prop_assert_eq!(stored_text, text);
+            prop_assert_eq!(stored_chunks.len(), *chunks as usize);
+        }
+        let mut rows = 0;
+        store.reader().unwrap().each_vector(|_, _| { rows += 1; Ok::<_, StoreError>(()) }).unwrap();
+        prop_assert_eq!(rows, model.values().map(|(_, chunks)| *chunks).sum::<u32>());
+    }
+}
+
+/// A copy of an open store is what a kill leaves: nothing that redb does when it closes has been done.
+#[test]
+fn opening_after_a_kill_repairs_nothing() {
+    let (folder, store) = new_store();
+    for number in 0..50 {
+        put(&store, &number.to_string(), "text", 2);
+    }
+    let copy = folder.path().join("copy.redb");
+    std::fs::copy(folder.path().join("index").join(FILE), &copy).unwrap();
+    let mut builder = Builder::new();
+    builder.set_repair_callback(|_| panic!("it walks the file"));
+    let database = builder.open(&copy).unwrap();
+    assert_eq!(everything(&Store { database }).len(), 50);
+}

@@ -1,0 +1,207 @@
+use axum::response::IntoResponse as _;
+use serde_json::{Value, json};
+
+use crate::support::upstream::{Upstream, completion, json_reply, text_reply};
+use crate::support::{FACTS, Server, ask};
+
+async fn server(upstream: &Upstream) -> Server {
+    let server = Server::start(&upstream.settings()).await;
+    server.add("docs", &FACTS).await;
+    server
+}
+
+#[tokio::test]
+async fn a_pass_through_sends_the_callers_own_bytes() {
+    let upstream = Upstream::friendly().await;
+    let server = server(&upstream).await;
+    let body = "{ \"model\":\"m\",\n  \"messages\": [{\"role\":\"user\",\"content\":\"Hi\"}], \"x\": 1.50, \"n\": 3 }";
+    let reply = server.post_bytes("/v1/chat/completions", body).await.ok();
+    assert_eq!(upstream.last().body, body.as_bytes());
+    let mut expected = completion("Hello.");
+    expected["source_nodes"] = Value::Null;
+    assert_eq!(reply, expected);
+}
+
+#[tokio::test]
+async fn our_fields_and_the_callers_authorization_stay_here() {
+    let upstream = Upstream::friendly().await;
+    let server = server(&upstream).await;
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "index_name": "", "context_token_ratio": 0.5, "seed": 1});
+    let request = server
+        .request("/v1/chat/completions")
+        .body(body.to_string())
+        .bearer_auth("callers")
+        .header("x-request-id", "r-1");
+    let reply = Server::reply(request).await;
+    reply.ok();
+    assert_eq!(reply.headers["x-request-id"], "r-1");
+    let received = upstream.last();
+    assert_eq!(received.json(), json!({"messages": [{"role": "user", "content": "Hi"}], "seed": 1, "model": "served"}));
+    assert_eq!(
+        (received.headers.get("authorization"), received.headers["x-request-id"].to_str().unwrap()),
+        (None, "r-1")
+    );
+}
+
+#[tokio::test]
+async fn the_key_of_the_settings_goes_upstream_and_nowhere_else() {
+    let upstream =
+        Upstream::scripted(|_| json_reply(401, &json!({"error": {"message": "bad key", "code": "invalid_api_key"}})))
+            .await;
+    let key = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(key.path(), "sk-very-secret\n").unwrap();
+    let settings =
+        format!("{{inferenceService: {{url: '{}', apiKey: {{file: {}}}}}}}", upstream.url, key.path().display());
+    let server = Server::start(&settings).await;
+    let reply = server
+        .post("/v1/chat/completions", &json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}))
+        .await;
+    assert_eq!(upstream.last().headers["authorization"], "Bearer sk-very-secret");
+    assert_eq!((reply.status, &reply.json()["error"]["code"]), (401, &json!("invalid_api_key")));
+    assert!(!reply.text.contains("sk-very"));
+}
+
+#[tokio::test]
+async fn an_answer_from_documents_has_its_sources() {
+    let upstream = Upstream::friendly().await;
+    let server = server(&upstream).await;
+    let mut body = ask("docs", "When is the annual tax return due?");
+    body["messages"] = json!([
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "Hello", "name": "ann"},
+        {"role": "assistant", "content": "Hi!"},
+        {"role": "user", "content": "When is the annual tax return due?"}
+    ]);
+    body["temperature"] = json!(0.25);
+    body["stop"] = json!(["END"]);
+    body["response_format"] = json!({"type": "json_object"});
+    body["made_up"] = json!({"a": [1, 2]});
+    let reply = server.post("/v1/chat/completions", &body).await.ok();
+    let sent = upstream.last().json();
+    for field in ["model", "temperature", "stop", "response_format", "made_up"] {
+        assert_eq!(sent[field], body[field], "{field}");
+    }
+    assert_eq!((sent.get("index_name"), sent.get("max_tokens")), (None, None));
+    let messages = sent["messages"].as_array().unwrap();
+    let system = messages[0]["content"].as_str().unwrap();
+    assert!(system.starts_with("Be brief.\n\n") && system.contains("[1]") && system.contains(FACTS[3].1), "{system}");
+    assert_eq!(
+        messages.iter().filter(|message| message["role"] == "system" || message["role"] == "developer").count(),
+        1
+    );
+    assert_eq!(messages[1..], body["messages"].as_array().unwrap()[1..]);
+    assert_eq!(reply["source_nodes"][0]["doc_id"], "tax");
+    for field in ["id", "usage", "system_fingerprint", "choices"] {
+        assert_eq!(reply[field], completion("Hello.")[field], "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_template_in_a_question_stays_text() {
+    let upstream = Upstream::friendly().await;
+    let server = server(&upstream).await;
+    let question = "When is the annual {context_str} tax return due, {{this}}?";
+    server.post("/v1/chat/completions", &ask("docs", question)).await.ok();
+    assert_eq!(upstream.last().json()["messages"][1]["content"], question);
+}
+
+#[tokio::test]
+async fn max_tokens_is_lowered_to_what_the_window_leaves() {
+    let upstream = Upstream::with_models(json!({"data": [{"id": "m", "max_model_len": 1000}]}), |_| {
+        json_reply(200, &completion("ok"))
+    })
+    .await;
+    let server = server(&upstream).await;
+    let mut body = ask("docs", "When is the annual tax return due?");
+    body["max_tokens"] = json!(5000);
+    server.post("/v1/chat/completions", &body).await.ok();
+    let sent = upstream.last().json()["max_tokens"].as_u64().unwrap();
+    assert!(sent < 1000, "{sent}");
+    body["max_tokens"] = json!(300);
+    server.post("/v1/chat/completions", &body).await.ok();
+    assert_eq!(upstream.last().json()["max_tokens"], 300);
+}
+
+#[tokio::test]
+async fn nothing_relevant_goes_to_the_model_without_our_fields() {
+    let upstream = Upstream::friendly().await;
+    let settings = format!("{{inferenceService: {{url: '{}'}}, retrieval: {{maxDistance: 0.1}}}}", upstream.url);
+    let server = Server::start(&settings).await;
+    server.add("docs", &FACTS).await;
+    let mut body = ask("docs", "Who wrote the opera about a flute?");
+    body["context_token_ratio"] = json!(0.5);
+    let reply = server.post("/v1/chat/completions", &body).await.ok();
+    assert_eq!(reply["source_nodes"], Value::Null);
+    assert_eq!(upstream.last().json(), json!({"model": "m", "messages": body["messages"]}));
+}
+
+#[tokio::test]
+async fn an_upstreams_error_keeps_its_status_and_words_on_both_paths() {
+    for (status, text, expected) in [
+        (429, r#"{"error": {"message": "slow down", "type": "rate_limit"}}"#, "slow down"),
+        (400, r#"{"error": {"message": "bad temperature"}}"#, "bad temperature"),
+        (500, "Internal Server Error", "the language model answered 500: Internal Server Error"),
+        (418, r#"{"detail": "odd"}"#, r#"the language model answered 418: {"detail": "odd"}"#),
+    ] {
+        let upstream = Upstream::scripted(move |_| {
+            let mut response = text_reply(status, text);
+            response.headers_mut().insert("retry-after", "7".parse().unwrap());
+            response
+        })
+        .await;
+        let server = server(&upstream).await;
+        let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+        for body in [through, ask("docs", "When is the annual tax return due?")] {
+            let reply = server.post("/v1/chat/completions", &body).await;
+            assert_eq!(reply.error(status), expected);
+            assert_eq!(reply.headers["retry-after"], "7");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_fails_is_told_apart() {
+    let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+    let nobody = Server::start("{inferenceService: {url: 'http://127.0.0.1:9/v1'}}").await;
+    assert!(nobody.post("/v1/chat/completions", &through).await.error(502).contains("cannot be reached"));
+    assert!(nobody.get("/v1/models").await.error(502).contains("127.0.0.1:9"));
+    let nonsense = Upstream::scripted(|_| text_reply(200, "<html>hello</html>")).await;
+    assert!(server(&nonsense).await.post("/v1/chat/completions", &through).await.error(502).contains("not JSON"));
+    let silent = Upstream::scripted(|_| {
+        let stream = futures_util::stream::pending::<Result<String, std::io::Error>>();
+        axum::body::Body::from_stream(stream).into_response()
+    })
+    .await;
+    assert!(server(&silent).await.post("/v1/chat/completions", &through).await.error(504).contains("timeoutSeconds"));
+}
+
+#[tokio::test]
+async fn concurrent_chats_share_nothing() {
+    let upstream = Upstream::scripted(|body| {
+        json_reply(
+            200,
+            &json!({"model": body["model"], "seed": body["seed"], "choices": [{"message": {"content": "x"}}]}),
+        )
+    })
+    .await;
+    let server = server(&upstream).await;
+    let chats = (0..64).map(|number| {
+        let mut body = ask("docs", "When is the annual tax return due?");
+        body["model"] = json!(format!("model-{number}"));
+        body["seed"] = json!(number);
+        let server = &server;
+        async move {
+            let reply = server.post("/v1/chat/completions", &body).await.ok();
+            assert_eq!((&reply["model"], &reply["seed"]), (&body["model"], &body["seed"]));
+        }
+    });
+    futures_util::future::join_all(chats).await;
+    assert_eq!(upstream.received().len(), 64);
+}
+
+#[tokio::test]
+async fn the_models_are_the_upstreams() {
+    let upstream = Upstream::friendly().await;
+    let server = server(&upstream).await;
+    assert_eq!(server.get("/v1/models").await.ok()["data"][0]["id"], "served");
+}

@@ -1,0 +1,141 @@
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use crate::support::Server;
+use crate::support::process::program;
+
+fn run(arguments: &[&str]) -> Output {
+    program().args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        fs::write(folder.join(path), text).unwrap();
+    }
+}
+
+/// Runs beside a server in this process, which must go on serving meanwhile.
+async fn ingest(server: &Server, folder: &Path, more: &'static [&'static str]) -> (bool, String, String) {
+    let (url, folder) = (server.url.clone(), folder.to_owned());
+    let output = tokio::task::spawn_blocking(move || {
+        program()
+            .arg("ingest")
+            .arg(folder)
+            .args(["--index", "files", "--source", "book", "--server", &url])
+            .args(more)
+            .output()
+            .unwrap()
+    });
+    let output = output.await.unwrap();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn help_names_every_command() {
+    let output = run(&["--help"]);
+    for command in ["serve", "ingest", "check-config", "openapi"] {
+        assert!(text(&output.stdout).contains(command), "{command}");
+    }
+    assert!(text(&run(&["ingest", "--help"]).stdout).contains("--delete-missing"));
+    assert!(text(&run(&["--version"]).stdout).contains("ragengine 0.1.0"));
+}
+
+#[test]
+fn settings_are_checked_without_starting_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.yaml");
+    let check = |yaml: &str| {
+        fs::write(&file, yaml).unwrap();
+        run(&["check-config", "--config", file.to_str().unwrap()])
+    };
+    let fine = check("listen: 127.0.0.1:5055\ndataDir: /tmp/x\n");
+    assert!(fine.status.success() && text(&fine.stdout).contains("127.0.0.1:5055"));
+    for (yaml, words) in [
+        ("lisen: 127.0.0.1:1", "lisen"),
+        ("retrieval: {contextTokenRatio: 0.9}", "between 0.2 and 0.8"),
+        ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "keep one"),
+    ] {
+        let refused = check(yaml);
+        assert!(
+            !refused.status.success() && text(&refused.stderr).contains(words),
+            "{yaml}: {}",
+            text(&refused.stderr)
+        );
+    }
+    let missing = run(&["check-config", "--config", "/nowhere.yaml"]);
+    assert!(!missing.status.success() && text(&missing.stderr).contains("/nowhere.yaml"));
+}
+
+#[test]
+fn a_secret_that_is_missing_stops_the_start_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.yaml");
+    fs::write(&file, "inferenceService: {url: 'http://127.0.0.1:9', apiKey: {file: /nowhere/key}}").unwrap();
+    let output = program()
+        .args(["serve", "--config", file.to_str().unwrap()])
+        .env("DATA_DIR", folder.path())
+        .env("LISTEN", "127.0.0.1:0")
+        .output();
+    let output = output.unwrap();
+    assert!(!output.status.success() && text(&output.stderr).contains("/nowhere/key"), "{}", text(&output.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_ingest_sends_only_what_changed() {
+    let server = Server::start("{}").await;
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        &[("a.md", "# Alpha\n\nThe first letter."), ("b.txt", "The second letter."), ("c.rs", "fn gamma() {}")],
+    );
+    assert_eq!(ingest(&server, folder.path(), &[]).await.1, "files: 3 sent, 0 unchanged, 0 deleted\n");
+    assert_eq!(ingest(&server, folder.path(), &[]).await.1, "files: 0 sent, 3 unchanged, 0 deleted\n");
+    write(folder.path(), &[("b.txt", "The second letter is beta.")]);
+    fs::remove_file(folder.path().join("c.rs")).unwrap();
+    let (_, said, _) = ingest(&server, folder.path(), &[]).await;
+    assert!(
+        said.starts_with("files: 1 sent, 1 unchanged, 0 deleted\n")
+            && said.contains("1 documents of this source have no file"),
+        "{said}"
+    );
+    assert_eq!(server.get("/indexes/files").await.ok()["documents"], 3);
+    assert_eq!(
+        ingest(&server, folder.path(), &["--delete-missing"]).await.1,
+        "files: 0 sent, 2 unchanged, 1 deleted\n"
+    );
+    let listed = server.get("/indexes/files/documents").await.ok();
+    assert_eq!(listed["total_items"], 2);
+    assert_eq!(
+        (&listed["documents"][0]["doc_id"], &listed["documents"][0]["metadata"]["title"]),
+        (&"book/a.md".into(), &"Alpha".into())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_file_does_not_stop_the_others_and_is_named() {
+    let server = Server::start("{}").await;
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[("good.txt", "Good."), ("empty.txt", " ")]);
+    fs::write(folder.path().join("binary.txt"), [0xff, 0xfe]).unwrap();
+    let (succeeded, said, complained) = ingest(&server, folder.path(), &[]).await;
+    assert!(!succeeded && said.contains("1 sent"), "{said}");
+    assert!(
+        complained.contains("binary.txt: it is not text") && complained.contains("empty.txt: it is empty"),
+        "{complained}"
+    );
+}
+
+#[test]
+fn an_ingest_without_a_server_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[("a.txt", "x")]);
+    let output = run(&["ingest", folder.path().to_str().unwrap(), "--index", "i", "--server", "http://127.0.0.1:9"]);
+    assert!(!output.status.success() && text(&output.stderr).contains("ragengine serve"), "{}", text(&output.stderr));
+    let output = run(&["ingest", "/nowhere", "--index", "i"]);
+    assert!(text(&output.stderr).contains("/nowhere"));
+}

@@ -1,0 +1,19 @@
+//! The server over HTTP, with the real store, FAISS and embedding model. Only the language model's words are scripted, and the
+//! faults of a remote embedder.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod bad_input;
+mod chat_extractive;
+mod chat_upstream;
+mod command_line;
+mod documents;
+mod durability;
+mod embeddings;
+mod observability;
+mod openai_client;
+mod remote_embedding;
+mod retrieve;
+mod snapshots;
+mod streams;
+mod support;

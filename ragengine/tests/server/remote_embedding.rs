@@ -1,0 +1,101 @@
+use axum::response::Response;
+use serde_json::json;
+
+use crate::support::embedder::{RemoteEmbedder, reply, words};
+use crate::support::upstream::text_reply;
+use crate::support::{FACTS, Server, settings};
+
+#[tokio::test]
+async fn an_index_of_3072_dimensions_works() {
+    let embedder = RemoteEmbedder::with_width(3072).await;
+    let server = Server::start(&embedder.settings("wide", "")).await;
+    server.add("wide", &FACTS).await;
+    assert_eq!(server.found("wide", "the container ship left", 2).await[0], "ships");
+    assert_eq!(server.get("/indexes/wide").await.ok()["model"], "wide");
+    let reply = server.post("/v1/embeddings", &json!({"input": "x"})).await.ok();
+    assert_eq!(reply["data"][0]["embedding"].as_array().unwrap().len(), 3072);
+}
+
+#[tokio::test]
+async fn every_kind_of_vector_index_finds_the_same() {
+    for kind in ["Flat", "SQ8", "HNSW16", "HNSW16_SQ8"] {
+        let embedder = RemoteEmbedder::with_width(64).await;
+        let yaml = format!("vectorIndex: {kind}\nsearch: {{exactBelowRows: 50}}");
+        let server = Server::start(&embedder.settings("m", &yaml)).await;
+        let texts: Vec<(String, String)> = (0..120)
+            .map(|number| (format!("d{number}"), format!("entry {number} colour{} shape{}", number % 7, number % 11)))
+            .collect();
+        let documents: Vec<(&str, &str)> = texts.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+        server.add("kinds", &documents[..60]).await;
+        server.add("kinds", &documents[60..]).await;
+        for number in [3, 59, 60, 119] {
+            assert_eq!(server.found("kinds", &texts[number].1, 1).await, [format!("d{number}")], "{kind}");
+        }
+        server.post("/indexes/kinds/documents/delete", &json!({"doc_ids": ["d59"]})).await.ok();
+        assert!(!server.found("kinds", &texts[59].1, 300).await.contains(&"d59".to_owned()), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn vectors_of_two_models_never_meet() {
+    let embedder = RemoteEmbedder::with_width(32).await;
+    let data = tempfile::tempdir().unwrap();
+    {
+        let server = Server::start_in(settings(&data, &embedder.settings("first", ""))).await;
+        server.add("old", &FACTS).await;
+        drop(server);
+    }
+    // The first server's tasks end with its runtime only: copy the folder, as another process would see it.
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(data.path(), copy.path());
+    let server = Server::start_in(settings(&copy, &embedder.settings("second", ""))).await;
+    for message in [
+        server.post("/retrieve", &json!({"index_name": "old", "query": "x"})).await.error(409),
+        server.post("/index", &json!({"index_name": "old", "documents": [{"text": "x"}]})).await.error(409),
+        server.post("/v1/chat/completions", &crate::support::ask("old", "x")).await.error(409),
+    ] {
+        assert!(message.contains("first") && message.contains("second"), "{message}");
+    }
+    assert_eq!(server.get("/indexes/old/documents").await.ok()["total_items"], 5);
+    assert_eq!(server.delete("/indexes/old").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_embedder_that_fails_says_so_and_nothing_is_stored() {
+    let broken: [(u16, fn(&[String]) -> Response); 4] = [
+        (502, |inputs| reply(inputs, |_| vec![f32::NAN; 8])),
+        (502, |inputs| reply(&inputs[..inputs.len() - 1], |text| words(text, 8))),
+        (502, |_| text_reply(401, r#"{"error": {"message": "no such key"}}"#)),
+        (502, |_| text_reply(200, "hello")),
+    ];
+    for (status, fault) in broken {
+        let embedder = RemoteEmbedder::scripted(move |inputs| {
+            let is_bad = inputs.iter().any(|text| text.contains("bad"));
+            if is_bad { fault(&inputs) } else { reply(&inputs, |text| words(text, 8)) }
+        })
+        .await;
+        let server = Server::start(&embedder.settings("m", "")).await;
+        server.add("kept", &FACTS[..1]).await;
+        let bad = json!({"index_name": "kept", "documents": [{"doc_id": "new", "text": "good"}, {"doc_id": "cats", "text": "bad"}]});
+        server.post("/index", &bad).await.error(status);
+        let listed = server.get("/indexes/kept/documents").await.ok();
+        assert_eq!(
+            (listed["total_items"].as_u64(), listed["documents"][0]["text"].as_str()),
+            (Some(1), Some(FACTS[0].1))
+        );
+        server.post("/retrieve", &json!({"index_name": "kept", "query": "bad"})).await.error(status);
+    }
+}
+
+fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

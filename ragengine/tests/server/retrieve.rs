@@ -1,0 +1,110 @@
+use serde_json::{Value, json};
+
+use crate::support::{FACTS, Server};
+
+#[tokio::test]
+async fn the_best_match_is_first() {
+    let server = Server::shared();
+    server.add("best", &FACTS).await;
+    for (question, doc_id) in [
+        ("How much do animals rest?", "cats"),
+        ("Where is the freight going?", "ships"),
+        ("At what temperature do I bake?", "bread"),
+        ("What happens when I file my taxes too late?", "tax"),
+        ("Does our satellite have air?", "moon"),
+    ] {
+        assert_eq!(server.found("best", question, 3).await[0], doc_id, "{question}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_has_every_field() {
+    let server = Server::shared();
+    let document =
+        json!({"doc_id": "d", "text": "The tower is 324 metres high.", "metadata": {"title": "Towers", "page": 3}});
+    server.post("/index", &json!({"index_name": "fields", "documents": [document]})).await.ok();
+    let ask = json!({"index_name": "fields", "query": "How high is the tower?"});
+    let reply = server.post("/retrieve", &ask).await.ok();
+    let node = &reply["results"][0];
+    assert_eq!((reply["query"].as_str(), reply["count"].as_u64()), (Some("How high is the tower?"), Some(1)));
+    assert_eq!((node["doc_id"].as_str(), node["text"].as_str()), (Some("d"), Some("The tower is 324 metres high.")));
+    assert_eq!(node["metadata"], json!({"title": "Towers", "page": 3}));
+    assert_eq!(
+        (node["source"].as_str(), &node["sparse_score"], &node["score"]),
+        (Some("dense_only"), &Value::Null, &node["dense_score"])
+    );
+    let similarity = node["score"].as_f64().unwrap();
+    assert!((0.5..=1.0).contains(&similarity), "{similarity}");
+    let again = server.post("/retrieve", &ask).await.ok();
+    assert_eq!(again["results"][0]["node_id"], node["node_id"]);
+    let same = json!({"index_name": "fields", "query": "The tower is 324 metres high."});
+    let exact = server.post("/retrieve", &same).await.ok()["results"][0]["score"].as_f64().unwrap();
+    assert!((0.999..=1.0).contains(&exact), "{exact}");
+}
+
+#[tokio::test]
+async fn scores_fall_and_never_exceed_one() {
+    let server = Server::shared();
+    server.add("scores", &FACTS).await;
+    let reply =
+        server.post("/retrieve", &json!({"index_name": "scores", "query": "bread", "max_node_count": 300})).await.ok();
+    let scores: Vec<f64> =
+        reply["results"].as_array().unwrap().iter().map(|node| node["score"].as_f64().unwrap()).collect();
+    assert_eq!(scores.len(), 5);
+    assert!(scores.is_sorted_by(|left, right| left >= right) && scores.iter().all(|score| *score <= 1.0), "{scores:?}");
+}
+
+#[tokio::test]
+async fn a_filter_gives_as_many_as_match() {
+    let server = Server::shared();
+    let teams = ["a", "b", "c"];
+    let documents: Vec<Value> = (0..60)
+        .map(|number| json!({"doc_id": format!("d{number}"), "text": format!("Entry number {number}."), "metadata": {"rare": number % 20 == 0, "team": teams[number % 3]}}))
+        .collect();
+    server.post("/index", &json!({"index_name": "filter", "documents": documents})).await.ok();
+    let count = async |filter: Value, max: usize| {
+        let body = json!({"index_name": "filter", "query": "Entry number 33", "max_node_count": max, "metadata_filter": filter});
+        let reply = server.post("/retrieve", &body).await.ok();
+        let filter = filter.as_object().unwrap().clone();
+        for node in reply["results"].as_array().unwrap() {
+            for (key, wanted) in &filter {
+                let is = &node["metadata"][key];
+                assert!(wanted == is || wanted.as_array().is_some_and(|any| any.contains(is)), "{node}");
+            }
+        }
+        reply["count"].as_u64().unwrap()
+    };
+    assert_eq!(count(json!({"rare": true}), 10).await, 3);
+    assert_eq!(count(json!({"team": "a"}), 300).await, 20);
+    assert_eq!(count(json!({"team": ["a", "b"]}), 300).await, 40);
+    assert_eq!(count(json!({"team": "a", "rare": true}), 5).await, 1);
+    assert_eq!(count(json!({"team": "z"}), 5).await, 0);
+    assert_eq!(count(json!({}), 7).await, 7);
+}
+
+#[tokio::test]
+async fn what_cannot_be_searched_is_told() {
+    let server = Server::shared();
+    server.add("told", &FACTS[..1]).await;
+    let retrieve = async |body: Value| server.post("/retrieve", &body).await;
+    assert_eq!(
+        retrieve(json!({"index_name": "told", "query": "  "})).await.error(400),
+        "Query string cannot be empty."
+    );
+    assert_eq!(retrieve(json!({"index_name": "no", "query": "x"})).await.error(404), "No such index: 'no' exists.");
+    for count in [0, 301] {
+        let message = retrieve(json!({"index_name": "told", "query": "x", "max_node_count": count})).await.error(422);
+        assert!(message.contains("max_node_count") && message.contains("between 1 and 300"), "{message}");
+    }
+    assert!(retrieve(json!({"index_name": "told"})).await.error(422).contains("query"));
+    let filter = json!({"index_name": "told", "query": "x", "metadata_filter": "team"});
+    assert!(retrieve(filter).await.error(422).contains("metadata_filter"));
+}
+
+#[tokio::test]
+async fn a_long_question_is_answered() {
+    let server = Server::shared();
+    server.add("long", &FACTS).await;
+    let question = format!("When is the tax return due? {}", "And please be exact about it. ".repeat(200));
+    assert_eq!(server.found("long", &question, 1).await.len(), 1);
+}

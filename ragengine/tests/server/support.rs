@@ -1,0 +1,202 @@
+//! Servers for tests.
+
+pub mod embedder;
+pub mod process;
+pub mod upstream;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use ragengine::app::{App, start};
+use ragengine::{router, server};
+use ragengine_settings::{Settings, from_yaml};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+/// The embedding model, which `make setup` fetches.
+pub fn model_directory() -> PathBuf {
+    let cache = std::env::var_os("RAGENGINE_CACHE")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").expect("HOME is set")).join(".cache/ragengine"));
+    let directory = cache.join("models/sentence-transformers/all-MiniLM-L6-v2");
+    assert!(
+        directory.join("onnx/model.onnx").is_file(),
+        "no embedding model in {}: run `make setup`",
+        directory.display()
+    );
+    directory
+}
+
+/// Settings with the real model, a data folder of their own, and what `yaml` says.
+pub fn settings(data: &TempDir, yaml: &str) -> Settings {
+    let mut settings = from_yaml(yaml).unwrap();
+    settings.data_dir = data.path().to_owned();
+    if settings.embedding.remote.is_none() {
+        settings.embedding.local.get_or_insert_default().model_id = model_directory().display().to_string();
+    }
+    settings
+}
+
+/// A running server.
+pub struct Server {
+    pub url: String,
+    pub app: Arc<App>,
+    http: reqwest::Client,
+    _data: Option<Arc<TempDir>>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub text: String,
+}
+
+impl Reply {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    /// The JSON of a reply that must be a 200.
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.text);
+        self.json()
+    }
+
+    /// The words of an error that must have this status, in either shape.
+    pub fn error(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{}", self.text);
+        let body = self.json();
+        match (&body["error"]["message"], &body["detail"]) {
+            (Value::String(message), _) | (_, Value::String(message)) => message.clone(),
+            (_, detail) if !detail.is_null() => detail.to_string(),
+            _ => panic!("no error in {body}"),
+        }
+    }
+}
+
+impl Server {
+    /// A server of its own, loaded.
+    pub async fn start(yaml: &str) -> Self {
+        let data = Arc::new(tempfile::tempdir().unwrap());
+        let mut server = Self::start_in(settings(&data, yaml)).await;
+        server._data = Some(data);
+        server
+    }
+
+    /// A server with these settings, loaded.
+    pub async fn start_in(settings: Settings) -> Self {
+        let server = Self::start_unloaded(settings).await;
+        start(&server.app).await.unwrap();
+        server
+    }
+
+    /// A server that listens and has loaded nothing.
+    pub async fn start_unloaded(settings: Settings) -> Self {
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let app = App::new(settings).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let service = router::router(Arc::clone(&app));
+        let bounds = server::Bounds::of(&app.settings.limits);
+        tokio::spawn(server::serve(listener, service, std::future::pending(), bounds));
+        Self { url, app, http: reqwest::Client::new(), _data: None }
+    }
+
+    /// One server with the built-in model for all tests that only differ in their indexes.
+    pub fn shared() -> Self {
+        static SHARED: OnceLock<(String, Arc<App>)> = OnceLock::new();
+        let (url, app) = SHARED.get_or_init(|| {
+            let (send, receive) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let runtime =
+                    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+                runtime.block_on(async {
+                    let server = Self::start(
+                        "{retrieval: {maxDistance: 1.1}, limits: {maxBodyBytes: 200000, maxDocuments: 500}}",
+                    )
+                    .await;
+                    send.send((server.url.clone(), Arc::clone(&server.app))).unwrap();
+                    std::future::pending::<()>().await;
+                });
+            });
+            receive.recv().unwrap()
+        });
+        Self { url: url.clone(), app: Arc::clone(app), http: reqwest::Client::new(), _data: None }
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        Self::reply(self.http.get(format!("{}{path}", self.url))).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Reply {
+        Self::reply(self.http.delete(format!("{}{path}", self.url))).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Reply {
+        Self::reply(self.http.put(format!("{}{path}", self.url)).body(body.to_string())).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.post_bytes(path, body.to_string()).await
+    }
+
+    pub async fn post_bytes(&self, path: &str, body: impl Into<reqwest::Body>) -> Reply {
+        Self::reply(self.http.post(format!("{}{path}", self.url)).body(body)).await
+    }
+
+    /// A request whose head the test writes.
+    pub fn request(&self, path: &str) -> reqwest::RequestBuilder {
+        self.http.post(format!("{}{path}", self.url))
+    }
+
+    pub async fn reply(request: reqwest::RequestBuilder) -> Reply {
+        let response = request.timeout(Duration::from_secs(60)).send().await.unwrap();
+        Reply {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            text: response.text().await.unwrap(),
+        }
+    }
+
+    /// Adds documents given as (doc_id, text).
+    pub async fn add(&self, index: &str, documents: &[(&str, &str)]) -> Value {
+        let documents: Vec<Value> =
+            documents.iter().map(|(doc_id, text)| json!({"doc_id": doc_id, "text": text})).collect();
+        self.post("/index", &json!({"index_name": index, "documents": documents})).await.ok()
+    }
+
+    /// The ids of the documents that a question finds, the best first.
+    pub async fn found(&self, index: &str, query: &str, max_node_count: usize) -> Vec<String> {
+        let body = json!({"index_name": index, "query": query, "max_node_count": max_node_count});
+        let reply = self.post("/retrieve", &body).await.ok();
+        reply["results"].as_array().unwrap().iter().map(|node| node["doc_id"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// A chat with one question.
+pub fn ask(index: &str, question: &str) -> Value {
+    json!({"model": "m", "index_name": index, "messages": [{"role": "user", "content": question}]})
+}
+
+/// The JSON of every event of a stream but `[DONE]`, and whether that came last.
+pub fn events(text: &str) -> (Vec<Value>, bool) {
+    let data: Vec<&str> =
+        text.split("\n\n").filter_map(|event| event.trim().strip_prefix("data:")).map(str::trim).collect();
+    let is_done = data.last() == Some(&"[DONE]");
+    let chunks =
+        data.iter().filter(|data| **data != "[DONE]").map(|data| serde_json::from_str(data).unwrap()).collect();
+    (chunks, is_done)
+}
+
+/// Five texts about different things.
+pub const FACTS: [(&str, &str); 5] = [
+    ("cats", "Cats sleep for most of the day. A cat purrs when it is content."),
+    ("ships", "The container ship left the harbour at noon. It carries steel to Rotterdam."),
+    ("bread", "Sourdough bread needs a starter of flour and water. Bake it at 230 degrees for forty minutes."),
+    ("tax", "The annual tax return is due on the last day of May. Late returns cost a fee of 25 euros."),
+    ("moon", "The moon orbits the earth in about 27 days. It has no atmosphere to speak of."),
+];

@@ -1,0 +1,65 @@
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// A remote embedder. Its vectors say which words a text has: texts with the same words are near.
+pub struct RemoteEmbedder {
+    pub url: String,
+}
+
+impl RemoteEmbedder {
+    /// One whose vectors have this width.
+    pub async fn with_width(width: usize) -> Self {
+        Self::scripted(move |inputs| reply(&inputs, |text| words(text, width))).await
+    }
+
+    /// One that answers as the script says.
+    pub async fn scripted(script: impl Fn(Vec<String>) -> Response + Clone + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let handler = move |Json(body): Json<Value>| {
+            let inputs =
+                body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect();
+            let response = script(inputs);
+            async move { response }
+        };
+        let router = Router::new().route("/v1/embeddings", post(handler));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url }
+    }
+
+    /// The settings that use it, and what else `yaml` says.
+    pub fn settings(&self, model: &str, yaml: &str) -> String {
+        format!(
+            "embedding: {{remote: {{url: '{}', model: {model}}}}}\nretrieval: {{maxDistance: 1.5}}\n{yaml}",
+            self.url
+        )
+    }
+}
+
+/// A reply in OpenAI's shape.
+pub fn reply(inputs: &[String], vector: impl Fn(&str) -> Vec<f32>) -> Response {
+    let data: Vec<Value> = inputs
+        .iter()
+        .enumerate()
+        .map(|(index, text)| json!({"object": "embedding", "index": index, "embedding": vector(text)}))
+        .collect();
+    let body = json!({"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}});
+    Response::builder().header("content-type", "application/json").body(Body::from(body.to_string())).unwrap()
+}
+
+/// One place for each word.
+pub fn words(text: &str, width: usize) -> Vec<f32> {
+    let mut vector = vec![0.0; width];
+    for word in
+        text.to_lowercase().split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty())
+    {
+        let place = word.bytes().fold(7_usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        vector[place % width] += 1.0;
+    }
+    vector[0] += 0.01;
+    vector
+}
