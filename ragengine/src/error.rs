@@ -209,7 +209,7 @@ impl OpenAiError {
     /// The body: the upstream's own where it has the right shape already.
     pub fn body(&self) -> Value {
         if let ApiError::Llm(LlmError::Refused { body: Some(body), .. }) = &self.0 {
-            return body.clone();
+            return (**body).clone();
         }
         let status = self.status();
         let kind = match status {

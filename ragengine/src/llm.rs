@@ -11,7 +11,7 @@ pub use upstream::Upstream;
 /// Which language model answers.
 pub enum LanguageModel {
     /// An endpoint.
-    Upstream(Upstream),
+    Upstream(Box<Upstream>),
     /// The built-in one.
     Extractive,
     /// None: chat is refused, everything else works.
@@ -29,7 +29,7 @@ pub enum LlmError {
         /// Its words.
         message: String,
         /// Its body, when that has the shape of OpenAI's errors.
-        body: Option<Value>,
+        body: Option<Box<Value>>,
         /// When it wants to be asked again.
         retry_after: Option<String>,
     },

@@ -61,7 +61,7 @@ fn language_model(service: &InferenceService, extractive: bool) -> Result<Langua
         .transpose()
         .map_err(|error| StartError::Settings(error.to_string()))?;
     let upstream = Upstream::new(service, url, key.as_ref()).map_err(StartError::Settings)?;
-    Ok(LanguageModel::Upstream(upstream))
+    Ok(LanguageModel::Upstream(Box::new(upstream)))
 }
 
 /// Loads the embedding model and the indexes. What fails is tried again: a model that cannot be fetched now, or a disk that is

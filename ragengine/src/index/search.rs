@@ -8,7 +8,7 @@ use ragengine_faiss::SearchOptions;
 
 use super::filter::Filter;
 use super::record::{ChunkRecord, DocumentRecord};
-use super::store::Reader;
+use super::store::{Reader, StoreError};
 use super::vectors::{Hit, nearest_first};
 use super::{Index, IndexError};
 
@@ -87,16 +87,33 @@ fn use_stored_vectors(hits: &mut [Hit], query: &[f32], reader: &Reader) -> Resul
 
 fn read(hits: &[Hit], reader: &Reader) -> Result<Vec<Found>, IndexError> {
     let chunks = reader.chunks(hits.iter().map(|hit| hit.row))?;
-    let mut documents: HashMap<u64, (Arc<DocumentRecord>, Arc<Metadata>)> = HashMap::new();
+    let mut documents = Documents { reader, read: HashMap::new() };
     let mut found = Vec::with_capacity(hits.len());
     for (hit, chunk) in hits.iter().zip(chunks) {
-        if !documents.contains_key(&chunk.document) {
-            let Some(document) = reader.document(chunk.document)? else { continue };
-            let metadata = Arc::new(document.metadata());
-            documents.insert(chunk.document, (Arc::new(document), metadata));
-        }
-        let (document, metadata) = documents[&chunk.document].clone();
+        let Some((document, metadata)) = documents.get(chunk.document)? else { continue };
         found.push(Found { row: hit.row, distance: hit.distance, chunk, document, metadata });
     }
     Ok(found)
+}
+
+type SharedDocument = (Arc<DocumentRecord>, Arc<Metadata>);
+
+/// Documents that have been read, each once however many of its chunks were found.
+struct Documents<'a> {
+    reader: &'a Reader,
+    read: HashMap<u64, Option<SharedDocument>>,
+}
+
+impl Documents<'_> {
+    fn get(&mut self, number: u64) -> Result<Option<SharedDocument>, StoreError> {
+        if let Some(known) = self.read.get(&number) {
+            return Ok(known.clone());
+        }
+        let document = self.reader.document(number)?.map(|document| {
+            let metadata = Arc::new(document.metadata());
+            (Arc::new(document), metadata)
+        });
+        self.read.insert(number, document.clone());
+        Ok(document)
+    }
 }

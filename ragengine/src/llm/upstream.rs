@@ -222,7 +222,7 @@ impl UpstreamReply {
         let message = said.unwrap_or_else(|| String::from_utf8_lossy(&text).trim().chars().take(1000).collect());
         // A redirect is nothing that a caller could follow.
         let status = if (300..400).contains(&status) { 502 } else { status };
-        LlmError::Refused { status, message, body, retry_after }
+        LlmError::Refused { status, message, body: body.map(Box::new), retry_after }
     }
 }
 

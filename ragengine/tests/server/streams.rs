@@ -76,7 +76,8 @@ async fn breaking_upstream() -> String {
         loop {
             let (mut connection, _) = listener.accept().await.unwrap();
             let mut request = [0; 16 << 10];
-            connection.read(&mut request).await.unwrap();
+            let received = connection.read(&mut request).await.unwrap();
+            assert!(received > 0, "the server closed its connection");
             let event = delta("Hel");
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
             connection.write_all(format!("{head}{:x}\r\n{event}\r\n", event.len()).as_bytes()).await.unwrap();
