@@ -1,6 +1,6 @@
 //! An index: documents, their chunks and vectors, sources, filters, search. It is the seam to another engine.
 //!
-//! The store on disk is the source of truth. Everything in memory ([`view`]) is derived from it and is rebuilt when the index
+//! The store on disk is the source of truth. Everything in memory (`view`) is derived from it and is rebuilt when the index
 //! is opened, without embedding again.
 
 pub mod catalog;

@@ -1,1 +1,120 @@
-fn main() {}
+//! The program `ragengine-bench`: the running server against the floor of its parts, in one run on one machine.
+//!
+//! ```text
+//! args ── what the command line says      effort ── how much is measured
+//! corpus ── documents and questions, the same ones every time
+//! upstream ── a language model that answers at once
+//! server, nginx ── child processes        child ── their end, whatever happens
+//! floor ── the embedding model and FAISS, called directly
+//! http, load ── connections, and loops of requests over them
+//! cpu, memory, log ── what the system and the server say about a process
+//! rows ── the measurements                table ── what is printed, and the verdicts
+//! ```
+//!
+//! Processor time is compared, and only within a run: machines are shared, and their speed changes from minute to minute.
+//! Whatever is compared is therefore measured in turns, and the median of the turns' ratios counts.
+
+mod args;
+mod child;
+mod corpus;
+mod cpu;
+mod effort;
+mod floor;
+mod http;
+mod load;
+mod log;
+mod memory;
+mod nginx;
+mod rows;
+mod server;
+mod statistics;
+mod table;
+mod upstream;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use args::{Arguments, Parts};
+use clap::Parser as _;
+use corpus::Corpus;
+use effort::Effort;
+use floor::Floor;
+use rows::Bench;
+use server::Server;
+use table::Table;
+use tokio::signal::unix::{SignalKind, signal};
+use upstream::Upstream;
+
+// The server's own, so that the floor's memory comes from the same allocator.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// A limit was missed.
+const MISSED: u8 = 1;
+/// Nothing could be measured.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments).and_then(|table| print(&table, &arguments).map(|()| table.misses())) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(MISSED),
+        Err(error) => {
+            eprintln!("ragengine-bench: {error:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<Table> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(async {
+        let stop = stop_signal()?;
+        tokio::select! {
+            // Dropping the measurement ends the child processes and removes the folder.
+            table = measure(arguments) => table,
+            () = stop => anyhow::bail!("stopped"),
+        }
+    });
+    // A floor that is being measured need not be waited for.
+    runtime.shutdown_background();
+    result
+}
+
+async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
+    let parts = Parts::find(arguments)?;
+    let effort = Effort::of(arguments);
+    let corpus = Corpus::new(effort.documents, effort.questions);
+    let folder = tempfile::tempdir().context("no temporary folder")?;
+    let upstream = Upstream::start().await?;
+    eprintln!("starting the server, and loading the floor's model");
+    let server = Server::start(&parts, folder.path(), upstream.address()).await?;
+    let floor = Floor::load(&parts.model).await?;
+    let mut bench = Bench { server, floor, upstream, parts, effort, corpus, folder };
+    let mut table = Table::default();
+    rows::ingest(&mut bench, &mut table).await?;
+    rows::restart(&mut bench, &mut table).await?;
+    rows::retrieve(&bench, &mut table).await?;
+    rows::chat(&bench, &mut table).await?;
+    rows::pass_through(&bench, &mut table).await?;
+    rows::throughput(&bench, &mut table).await?;
+    Ok(table)
+}
+
+fn print(table: &Table, arguments: &Arguments) -> anyhow::Result<()> {
+    let text = if arguments.markdown { table.markdown() } else { table.plain() };
+    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+}
+
+/// Done when the process gets SIGTERM or SIGINT.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
