@@ -84,13 +84,23 @@ impl App {
             Ok(()) => Stage { is_done: true, detail: "writable".to_owned() },
             Err(reason) => Stage { is_done: false, detail: reason },
         };
-        let checks = [("indexes", progress.indexes), ("model", progress.model), ("volume", volume)];
+        let indexes = self.failed_index().unwrap_or(progress.indexes);
+        let checks = [("indexes", indexes), ("model", progress.model), ("volume", volume)];
         let checks =
             checks.map(|(name, stage)| (name.to_owned(), Check { ready: stage.is_done, detail: stage.detail }));
         Readiness {
             ready: self.loaded.get().is_some() && checks.iter().all(|(_, check)| check.ready),
             checks: checks.into(),
         }
+    }
+
+    /// An index that cannot be written any more makes the server not ready: only a new start heals it.
+    fn failed_index(&self) -> Option<Stage> {
+        let catalog = &self.loaded.get()?.catalog;
+        let failed = catalog.all().into_iter().find(|index| index.has_failed())?;
+        let detail =
+            format!("the disk refused a write to index '{}': start the server again once it is well", failed.name());
+        Some(Stage { is_done: false, detail })
     }
 
     fn model_is(&self, is_done: bool, detail: impl Into<String>) {

@@ -11,6 +11,7 @@ pub use answer::ChatReply;
 use axum::http::HeaderValue;
 use bytes::Bytes;
 use context::Context;
+use ragengine_pipeline::Rejection;
 use ragengine_pipeline::budget::{Budget, Given, answer_tokens, budget};
 use ragengine_pipeline::plan::{Plan, Turn, plan};
 use ragengine_pipeline::prompt;
@@ -23,6 +24,9 @@ use crate::app::{App, Loaded};
 use crate::error::ApiError;
 use crate::index::Index;
 use crate::llm::{LanguageModel, Upstream, extractive};
+
+/// No text has more bytes in a token than this, but for one that nobody wrote.
+const MAX_BYTES_PER_TOKEN: u64 = 64;
 
 /// A chat request: its bytes, and the id that goes along with it.
 pub struct Chat {
@@ -85,10 +89,10 @@ async fn answer_from_index(
     index: Arc<Index>,
 ) -> Result<ChatReply, ApiError> {
     let loaded = app.loaded()?;
-    index.require_model(loaded.embedding.fingerprint(), loaded.embedding.model_id())?;
+    index.require_model(&loaded.embedding)?;
     let served = Served::of(app, loaded, &request).await?;
     let sent = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let conversation_tokens = served.counter.conversation(sent);
+    let conversation_tokens = conversation_tokens(loaded, &served, sent).await?;
     let retrieval = &app.settings.retrieval;
     let budget = budget(&Given {
         window: served.window_tokens,
@@ -138,7 +142,10 @@ async fn without_context(
         );
     }
     match served.model {
-        Model::Extractive => Ok(answer::nothing_relevant(&request, &app.loaded()?.embedding)),
+        Model::Extractive => {
+            let sentence = if context.relevant > 0 { extractive::NOTHING_FITS } else { extractive::NOTHING_RELEVANT };
+            Ok(answer::without_passages(&request, &app.loaded()?.embedding, sentence))
+        }
         Model::Upstream(upstream) => {
             let mut body = request.forwardable_body(served.name.as_deref());
             if let Some(tokens) = budget.max_tokens {
@@ -181,6 +188,17 @@ impl<'a> Served<'a> {
             }
         }
     }
+}
+
+/// The tokens of the conversation. One that cannot fit is refused before it is counted, and counting is kept from the threads
+/// that serve requests.
+async fn conversation_tokens(loaded: &Loaded, served: &Served<'_>, messages: &[Value]) -> Result<u64, ApiError> {
+    let bytes: usize = messages.iter().map(|message| message["content"].as_str().map_or(0, str::len)).sum();
+    if bytes as u64 > served.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN) {
+        return Err(Rejection::ContextWindow.into());
+    }
+    let (counter, messages) = (served.counter.clone(), messages.to_vec());
+    Ok(loaded.search_pool.run(move || Ok(counter.conversation(&messages))).await?)
 }
 
 /// A prompt that fits, and what it was made from.

@@ -12,6 +12,9 @@ use crate::index::filter::FilterError;
 use crate::index::store::StoreError;
 use crate::llm::LlmError;
 
+/// The longest message in characters.
+const MAX_WORDS: usize = 1000;
+
 /// Why a request was not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -115,8 +118,17 @@ impl ApiError {
         value.map(|value| (header::RETRY_AFTER, value)).into_iter().collect()
     }
 
+    /// The words for the caller and the log. What a caller sent may be in them, and it may be long.
+    fn words(&self) -> String {
+        let words = self.to_string();
+        match words.char_indices().nth(MAX_WORDS) {
+            Some((end, _)) => format!("{}…", &words[..end]),
+            None => words,
+        }
+    }
+
     fn failure(&self) -> Failure {
-        Failure { kind: self.kind(), message: self.to_string() }
+        Failure { kind: self.kind(), message: self.words() }
     }
 }
 
@@ -130,8 +142,10 @@ fn index_status(error: &IndexError) -> StatusCode {
         }
         IndexError::Embedding(error) => embedding_status(error),
         IndexError::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
-        IndexError::Store(StoreError::Disk(_)) => StatusCode::INSUFFICIENT_STORAGE,
-        IndexError::Vectors(_) | IndexError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        IndexError::Store(StoreError::Full) => StatusCode::INSUFFICIENT_STORAGE,
+        IndexError::OtherVectors(_) => StatusCode::BAD_GATEWAY,
+        IndexError::Store(StoreError::Latched) => StatusCode::SERVICE_UNAVAILABLE,
+        IndexError::Vectors(_) | IndexError::Store(_) | IndexError::Load { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -158,6 +172,11 @@ fn llm_status(error: &LlmError) -> StatusCode {
     }
 }
 
+/// A field's error without the whole of a long value that it quotes.
+fn shortened(error: &FieldError) -> FieldError {
+    FieldError { msg: error.msg.chars().take(MAX_WORDS).collect(), ..error.clone() }
+}
+
 /// What the access log says of a failed request. It travels with the response.
 #[derive(Debug, Clone)]
 pub struct Failure {
@@ -180,8 +199,8 @@ impl<E: Into<ApiError>> From<E> for PlainError {
 impl IntoResponse for PlainError {
     fn into_response(self) -> Response {
         let detail = match &self.0 {
-            ApiError::Schema(errors) => json!(errors),
-            error => Value::from(error.to_string()),
+            ApiError::Schema(errors) => json!(errors.iter().map(shortened).collect::<Vec<_>>()),
+            error => Value::from(error.words()),
         };
         respond(self.0.status(), &self.0, axum::Json(ErrorDetail { detail }))
     }
@@ -224,7 +243,7 @@ impl OpenAiError {
             ApiError::Schema(errors) => errors.first().and_then(|error| error.loc.get(1)?.as_str().map(str::to_owned)),
             _ => None,
         };
-        json!({"error": {"message": self.0.to_string(), "type": kind, "param": param, "code": self.0.kind()}})
+        json!({"error": {"message": self.0.words(), "type": kind, "param": param, "code": self.0.kind()}})
     }
 }
 

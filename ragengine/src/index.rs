@@ -30,6 +30,7 @@ use uuid::Uuid;
 use self::record::IndexRecord;
 use self::store::{Reader, Store};
 use self::view::View;
+use crate::embedding::Embedding;
 
 /// How indexes are searched and when their graphs are built: the same for all of them.
 #[derive(Debug, Clone, Copy)]
@@ -42,8 +43,8 @@ pub struct SearchSettings {
 
 /// One index.
 ///
-/// Readers take the view's lock for as long as FAISS searches, and read the texts from the store's snapshot behind it. Writers
-/// take it only to add what is on disk already.
+/// Readers take the view's lock only to copy what they search and read: a few pointers. Writers take it to show what is on disk
+/// already.
 pub struct Index {
     name: String,
     record: IndexRecord,
@@ -55,6 +56,8 @@ pub struct Index {
     writing: Mutex<()>,
     is_deleted: AtomicBool,
     is_rebuilding: AtomicBool,
+    /// The disk refused a write: the store takes none until it is opened anew.
+    has_failed: AtomicBool,
 }
 
 /// Sizes of an index.
@@ -102,7 +105,7 @@ impl Index {
         search: SearchSettings,
     ) -> Result<Arc<Self>, IndexError> {
         let view = View::load(Arc::new(store.reader()?), &record)?;
-        let index = Arc::new(Self {
+        Ok(Arc::new(Self {
             name: name.to_owned(),
             record,
             directory: directory.to_owned(),
@@ -112,9 +115,8 @@ impl Index {
             writing: Mutex::new(()),
             is_deleted: AtomicBool::new(false),
             is_rebuilding: AtomicBool::new(false),
-        });
-        index.rebuild_if_due();
-        Ok(index)
+            has_failed: AtomicBool::new(false),
+        }))
     }
 
     /// Its name.
@@ -125,6 +127,11 @@ impl Index {
     /// How it was made.
     pub fn record(&self) -> &IndexRecord {
         &self.record
+    }
+
+    /// Whether the disk refused a write, so that only a new start makes it writable again.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
     }
 
     /// Its sizes at this moment.
@@ -140,6 +147,7 @@ impl Index {
             documents: size.documents,
             chunks: size.chunks,
             bytes: size.text_bytes,
+            graph_chunks: self.view.read().vectors().built() as u64,
             settings: IndexSettings {
                 chunking: ChunkingSettings {
                     max_tokens: Some(self.record.max_tokens),
@@ -158,14 +166,16 @@ impl Index {
     /// # Errors
     ///
     /// [`IndexError::OtherModel`] when the index was made with another model than the one in use.
-    pub fn require_model(&self, embedding_fingerprint: &str, model: &str) -> Result<(), IndexError> {
-        if self.record.embedding_fingerprint == embedding_fingerprint {
+    pub fn require_model(&self, embedding: &Embedding) -> Result<(), IndexError> {
+        let record = &self.record;
+        if record.embedding_fingerprint == embedding.fingerprint() && record.dimensions == embedding.dimensions() {
             return Ok(());
         }
+        let shown = |model: &str, dimensions: usize| format!("{model} ({dimensions} dimensions)");
         Err(IndexError::OtherModel {
             index: self.name.clone(),
-            made_with: self.record.model.clone(),
-            in_use: model.to_owned(),
+            made_with: shown(&record.model, record.dimensions),
+            in_use: shown(embedding.model_id(), embedding.dimensions()),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
@@ -12,35 +12,100 @@ use tracing::{error, info, warn};
 
 use crate::app::App;
 use crate::error::{ApiError, Failure, shaped};
+use crate::metrics::InFlight;
 
 /// The header that names a request. It is taken from the caller, or made, and comes back with the reply.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The status of a request whose client did not wait, as nginx has it.
+const CLIENT_LEFT: &str = "499";
 
 /// The longest id that is taken.
 const MAX_ID_BYTES: usize = 128;
 
 /// Gives the request an id, measures it and logs it once.
 pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    let started = Instant::now();
-    let _in_flight = app.metrics.request_begins();
     let id = request_id(request.headers().get(&REQUEST_ID));
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().cloned();
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let is_openai = request.uri().path().starts_with("/v1/");
+    let observation = Observation {
+        app: &app,
+        started: Instant::now(),
+        method: known_method(request.method().as_str()),
+        route: request.extensions().get::<MatchedPath>().cloned(),
+        id: id.clone(),
+        _in_flight: app.metrics.request_begins(),
+        has_ended: false,
+    };
     let mut response = next.run(request).await;
     if response.extensions().get::<Panicked>().is_some() {
         let error = ApiError::Internal("the server made a mistake; it is in its log".to_owned());
         response = shaped(if is_openai { "/v1/" } else { "/" }, error);
     }
-    response.headers_mut().insert(REQUEST_ID, id.clone());
-    let elapsed = started.elapsed();
-    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-    let method = known_method(method.as_str());
-    app.metrics.replied(method, route, response.status().as_str(), elapsed);
+    response.headers_mut().insert(REQUEST_ID, id);
     let failure = response.extensions_mut().remove::<Failure>();
-    log(method, route, &response, milliseconds(elapsed), id.to_str().unwrap_or_default(), failure.as_ref());
+    observation.end(response.status(), failure.as_ref());
     response
+}
+
+/// A request that is being served. When it is dropped before its end, the client has left.
+struct Observation<'a> {
+    app: &'a App,
+    started: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    id: HeaderValue,
+    _in_flight: InFlight<'a>,
+    has_ended: bool,
+}
+
+impl Observation<'_> {
+    fn end(mut self, status: StatusCode, failure: Option<&Failure>) {
+        self.has_ended = true;
+        self.measure(status.as_str());
+        let (method, route, elapsed_ms, request_id) = (self.method, self.route(), self.elapsed_ms(), self.id());
+        let status = status.as_u16();
+        match failure {
+            None => info!(method, route, status, elapsed_ms, request_id, "request"),
+            Some(Failure { kind, message }) if status < 500 => {
+                info!(method, route, status, elapsed_ms, request_id, kind, error = message, "request refused");
+            }
+            Some(Failure { kind, message }) if status == 503 => {
+                warn!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed");
+            }
+            Some(Failure { kind, message }) => {
+                error!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed");
+            }
+        }
+    }
+
+    fn measure(&self, status: &str) {
+        self.app.metrics.replied(self.method, self.route(), status, self.started.elapsed());
+    }
+
+    fn route(&self) -> &str {
+        self.route.as_ref().map_or("unmatched", MatchedPath::as_str)
+    }
+
+    fn id(&self) -> &str {
+        self.id.to_str().unwrap_or_default()
+    }
+
+    /// To the microsecond: more digits would only be noise.
+    #[expect(clippy::cast_precision_loss, reason = "a request takes less than 2^52 microseconds")]
+    fn elapsed_ms(&self) -> f64 {
+        self.started.elapsed().as_micros() as f64 / 1000.0
+    }
+}
+
+impl Drop for Observation<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.measure(CLIENT_LEFT);
+            let (method, route, elapsed_ms, request_id) = (self.method, self.route(), self.elapsed_ms(), self.id());
+            info!(method, route, status = CLIENT_LEFT, elapsed_ms, request_id, "client left before the reply");
+        }
+    }
 }
 
 /// The caller's id when it is short and plain, else a new one.
@@ -54,34 +119,12 @@ fn request_id(sent: Option<&HeaderValue>) -> HeaderValue {
     sent.filter(is_plain).cloned().unwrap_or_else(made)
 }
 
-/// To the microsecond: more digits would only be noise.
-#[expect(clippy::cast_precision_loss, reason = "a request takes less than 2^52 microseconds")]
-fn milliseconds(elapsed: Duration) -> f64 {
-    elapsed.as_micros() as f64 / 1000.0
-}
-
 /// Any word can be a method; only these are labels.
 fn known_method(method: &str) -> &'static str {
     ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]
         .into_iter()
         .find(|known| *known == method)
         .unwrap_or("other")
-}
-
-fn log(method: &str, route: &str, response: &Response, elapsed_ms: f64, request_id: &str, failure: Option<&Failure>) {
-    let status = response.status().as_u16();
-    match failure {
-        None => info!(method, route, status, elapsed_ms, request_id, "request"),
-        Some(Failure { kind, message }) if status < 500 => {
-            info!(method, route, status, elapsed_ms, request_id, kind, error = message, "request refused")
-        }
-        Some(Failure { kind, message }) if status == 503 => {
-            warn!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed")
-        }
-        Some(Failure { kind, message }) => {
-            error!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed")
-        }
-    }
 }
 
 /// Marks the response of a handler that panicked, until it is given the shape of its path.

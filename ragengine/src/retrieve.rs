@@ -21,7 +21,7 @@ pub async fn retrieve(app: &App, request: Retrieve) -> Result<Retrieved, ApiErro
         return Err(ApiError::Meaning("Query string cannot be empty.".to_owned()));
     }
     let index = loaded.catalog.get(&request.index_name)?;
-    index.require_model(loaded.embedding.fingerprint(), loaded.embedding.model_id())?;
+    index.require_model(&loaded.embedding)?;
     let filter = Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new()))
         .map_err(crate::index::IndexError::from)?;
     let vector = loaded.embedding.embed_query(&request.query).await?;

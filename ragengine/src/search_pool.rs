@@ -1,5 +1,6 @@
 //! The threads that search: as many as cores, each with FAISS set to one thread per call.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,22 +31,52 @@ impl SearchPool {
         Ok(Self { pool, metrics })
     }
 
-    /// Searches an index. A search whose caller has gone before it began is not made.
+    /// Searches an index.
     ///
     /// # Errors
     ///
     /// As [`Index::search`].
     pub async fn search(&self, index: Arc<Index>, query: Query) -> Result<SearchResult, IndexError> {
         let started = Instant::now();
+        let result = self.run(move || index.search(&query)).await;
+        self.metrics.searched(started.elapsed());
+        result
+    }
+
+    /// Computes something. It is not begun when its caller has gone by then; a panic in it goes on in the caller.
+    ///
+    /// # Errors
+    ///
+    /// What the work says, or [`IndexError::ShuttingDown`] when it was not begun.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, IndexError> {
         let (send, receive) = oneshot::channel();
         self.pool.spawn(move || {
             if !send.is_closed() {
                 // When the caller leaves meanwhile there is nobody to tell.
-                drop(send.send(index.search(&query)));
+                drop(send.send(catch_unwind(AssertUnwindSafe(work))));
             }
         });
-        let result = receive.await.unwrap_or(Err(IndexError::ShuttingDown));
-        self.metrics.searched(started.elapsed());
-        result
+        match receive.await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => Err(IndexError::ShuttingDown),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_the_callers_and_the_pool_lives_on() {
+        let pool = Arc::new(SearchPool::new(1, Arc::new(Metrics::new().unwrap())).unwrap());
+        let broken = Arc::clone(&pool);
+        let caller = tokio::spawn(async move { broken.run::<()>(|| panic!("as planned")).await });
+        assert!(caller.await.unwrap_err().is_panic());
+        assert_eq!(pool.run(|| Ok(7)).await.unwrap(), 7);
     }
 }

@@ -39,6 +39,11 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// Whether the server refused what was sent, and not because of the index or itself: another document may be taken.
+    pub fn is_of_the_document(&self) -> bool {
+        matches!(self, Self::Refused { status: 400 | 413 | 422, .. })
+    }
+
     /// Whether the server said that there is no such thing.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })

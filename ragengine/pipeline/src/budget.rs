@@ -48,9 +48,17 @@ pub fn budget(given: &Given) -> Result<Budget, Rejection> {
     Ok(Budget {
         lowered_from: given.max_tokens.filter(|tokens| *tokens > space),
         max_tokens,
-        top_k: given.min_top_k.max(usize::try_from(space / given.tokens_per_chunk.max(1)).unwrap_or(usize::MAX)),
+        top_k: top_k(given, space),
         context_tokens: part(available, given.context_token_ratio),
     })
+}
+
+/// Chunks to look at, at most: a search for more answers nothing better.
+const MAX_TOP_K: usize = 10_000;
+
+fn top_k(given: &Given, space: u64) -> usize {
+    let fitting = usize::try_from(space / given.tokens_per_chunk.max(1)).unwrap_or(usize::MAX);
+    given.min_top_k.max(fitting).min(MAX_TOP_K)
 }
 
 /// What may be sent as the bound of the answer, once the prompt is finished: nothing when the caller gave none.
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn top_k_grows_with_the_window() {
-        for (window, top_k) in [(4096, 100), (50_500, 100), (51_000, 101), (131_572, 262)] {
+        for (window, top_k) in [(4096, 100), (50_500, 100), (51_000, 101), (131_572, 262), (u64::MAX, 10_000)] {
             assert_eq!(budget(&given(window, 500, None, 0.5)).unwrap().top_k, top_k, "{window}");
         }
     }

@@ -117,7 +117,13 @@ mod tests {
 
     #[test]
     fn a_whole_prompt() {
-        let leave = Passage { title: Some("Handbook"), heading: Some("Leave"), page: Some(3), text: "Tell the office first.", ..Passage::default() };
+        let leave = Passage {
+            title: Some("Handbook"),
+            heading: Some("Leave"),
+            page: Some(3),
+            text: "Tell the office first.",
+            ..Passage::default()
+        };
         let pay = Passage { url: Some("https://example.com/pay"), text: "Wages come monthly.", ..Passage::default() };
         let body = json!({"index_name": "docs", "messages": [
             {"role": "system", "content": "You are kind."},

@@ -284,6 +284,8 @@ pub struct Limits {
     pub body_timeout_seconds: u64,
     /// Documents in one request.
     pub max_documents: u32,
+    /// Bytes of one document's text; a larger one has to be split.
+    pub max_document_bytes: u32,
     /// Bytes of one document's metadata, as JSON.
     pub max_metadata_bytes: u32,
     /// Indexes that may exist.
@@ -299,6 +301,7 @@ impl Default for Limits {
             max_body_bytes: 32 << 20,
             body_timeout_seconds: 60,
             max_documents: 10_000,
+            max_document_bytes: 2 << 20,
             max_metadata_bytes: 16 << 10,
             max_indexes: 1_000,
             shutdown_grace_seconds: 25,

@@ -17,6 +17,9 @@ impl fmt::Display for Invalid {
     }
 }
 
+/// More threads than this are a mistake, not a machine.
+const MAX_THREADS: u32 = 1024;
+
 /// Everything that is out of bounds or contradictory, in the order of the file.
 pub fn validate(settings: &Settings) -> Vec<Invalid> {
     let retrieval = &settings.retrieval;
@@ -37,14 +40,24 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
             "must begin with http:// or https://",
         ),
         (
-            settings.embedding.remote.as_ref().is_none_or(|remote| remote.batch_size > 0 && remote.max_tokens > 0),
+            settings.embedding.remote.as_ref().is_none_or(|remote| {
+                remote.batch_size > 0
+                    && remote.max_tokens > 0
+                    && remote.timeout_seconds > 0
+                    && remote.dimensions != Some(0)
+            }),
             "embedding.remote",
-            "batchSize and maxTokens must be at least 1",
+            "batchSize, maxTokens, timeoutSeconds and dimensions must be at least 1",
         ),
         (
-            settings.embedding.local.as_ref().is_none_or(|local| !local.model_id.is_empty() && local.queue > 0),
+            settings.embedding.local.as_ref().is_none_or(|local| {
+                !local.model_id.is_empty()
+                    && local.queue > 0
+                    && local.threads <= MAX_THREADS
+                    && local.max_tokens != Some(0)
+            }),
             "embedding.local",
-            "modelID must not be empty, and queue at least 1",
+            "modelID must not be empty, queue and maxTokens at least 1, and threads at most 1024",
         ),
         (
             settings.inference_service.url.as_deref().is_none_or(is_http),
@@ -75,11 +88,13 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         (retrieval.tokens_per_chunk > 0, "retrieval.tokensPerChunk", "must be at least 1"),
         (chunking.max_tokens.is_none_or(|tokens| tokens >= 16), "chunking.maxTokens", "must be at least 16 tokens"),
         (overlap_fits, "chunking.overlapTokens", "must be less than chunking.maxTokens"),
+        (settings.search.threads <= MAX_THREADS, "search.threads", "must be at most 1024"),
         ((1..=65_536).contains(&settings.search.ef_search), "search.efSearch", "must be between 1 and 65536"),
         (settings.limits.max_connections > 0, "limits.maxConnections", "must be at least 1"),
         (settings.limits.max_body_bytes >= 1024, "limits.maxBodyBytes", "must be at least 1024"),
         (settings.limits.body_timeout_seconds > 0, "limits.bodyTimeoutSeconds", "must be at least 1"),
         (settings.limits.max_documents > 0, "limits.maxDocuments", "must be at least 1"),
+        (settings.limits.max_document_bytes > 0, "limits.maxDocumentBytes", "must be at least 1"),
         (settings.limits.max_indexes > 0, "limits.maxIndexes", "must be at least 1"),
     ];
     checks
@@ -103,7 +118,12 @@ mod tests {
             ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "embedding:"),
             ("embedding: {remote: {url: 'ftp://e', model: m}}", "embedding.remote.url"),
             ("embedding: {remote: {url: 'http://e', model: m, batchSize: 0}}", "embedding.remote"),
+            ("embedding: {remote: {url: 'http://e', model: m, timeoutSeconds: 0}}", "embedding.remote"),
+            ("embedding: {remote: {url: 'http://e', model: m, dimensions: 0}}", "embedding.remote"),
             ("embedding: {local: {queue: 0}}", "embedding.local"),
+            ("embedding: {local: {threads: 5000}}", "embedding.local"),
+            ("search: {threads: 5000}", "search.threads"),
+            ("limits: {maxDocumentBytes: 0}", "limits.maxDocumentBytes"),
             ("inferenceService: {url: 'localhost:8000'}", "inferenceService.url"),
             ("inferenceService: {contextWindowSize: 10}", "inferenceService.contextWindowSize"),
             ("inferenceService: {timeoutSeconds: 0}", "inferenceService"),

@@ -60,7 +60,7 @@ fn language_model(service: &InferenceService, extractive: bool) -> Result<Langua
         .map(secrets::read)
         .transpose()
         .map_err(|error| StartError::Settings(error.to_string()))?;
-    let upstream = Upstream::new(service, url, key.as_ref()).map_err(StartError::Settings)?;
+    let upstream = Upstream::new(service, url, key).map_err(StartError::Settings)?;
     Ok(LanguageModel::Upstream(Box::new(upstream)))
 }
 
@@ -76,7 +76,7 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     let search_pool = SearchPool::new(app.settings.search.threads as usize, Arc::clone(&app.metrics));
     let search_pool = search_pool.map_err(|error| StartError::Settings(error.to_string()))?;
     for index in catalog.all() {
-        if let Err(error) = index.require_model(embedding.fingerprint(), embedding.model_id()) {
+        if let Err(error) = index.require_model(&embedding) {
             error!(index = index.name(), %error, "index cannot be used");
         }
     }

@@ -15,7 +15,7 @@ use crate::app::Loaded;
 use crate::embedding::Embedding;
 use crate::error::ApiError;
 use crate::index::Index;
-use crate::llm::extractive::{self, MODEL, NOTHING_RELEVANT};
+use crate::llm::extractive::{self, MODEL};
 
 /// A reply to a chat.
 pub enum ChatReply {
@@ -50,23 +50,21 @@ pub(super) async fn extract(
         completion_tokens: sentences.iter().map(|sentence| loaded.embedding.count_tokens(sentence) as u64).sum(),
         prompt_tokens: finished.prompt_tokens,
         source_nodes: finished.source_nodes(index),
-        max_tokens: request.max_tokens,
         sentences,
     };
-    Ok(answer.reply(request, &loaded.embedding))
+    Ok(answer.reply(request))
 }
 
-/// The built-in model's answer when the index has none.
-pub(super) fn nothing_relevant(request: &ChatRequest, embedding: &Embedding) -> ChatReply {
+/// The built-in model's answer when no passage can be quoted: one fixed sentence.
+pub(super) fn without_passages(request: &ChatRequest, embedding: &Embedding, sentence: &str) -> ChatReply {
     let messages = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let answer = Answer {
-        sentences: vec![NOTHING_RELEVANT.to_owned()],
+        sentences: vec![sentence.to_owned()],
         prompt_tokens: ragengine_pipeline::tokens::conversation(messages, |text| embedding.count_tokens(text) as u64),
-        completion_tokens: embedding.count_tokens(NOTHING_RELEVANT) as u64,
+        completion_tokens: embedding.count_tokens(sentence) as u64,
         source_nodes: Vec::new(),
-        max_tokens: None,
     };
-    answer.reply(request, embedding)
+    answer.reply(request)
 }
 
 struct Answer {
@@ -74,41 +72,22 @@ struct Answer {
     prompt_tokens: u64,
     completion_tokens: u64,
     source_nodes: Vec<SourceNode>,
-    max_tokens: Option<u64>,
 }
 
 impl Answer {
-    fn reply(mut self, request: &ChatRequest, embedding: &Embedding) -> ChatReply {
-        let finish_reason = self.cut(embedding);
+    fn reply(self, request: &ChatRequest) -> ChatReply {
         let head = json!({
             "id": format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
             "created": SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             "model": MODEL,
         });
         match request.stream {
-            false => ChatReply::json(self.whole(head, finish_reason)),
+            false => ChatReply::json(self.whole(head)),
             true => {
-                let events = self.events(&head, finish_reason, request.include_usage);
+                let events = self.events(&head, request.include_usage);
                 ChatReply::Events(stream::iter(events.into_iter().map(|text| Ok(Bytes::from(text)))).boxed())
             }
         }
-    }
-
-    /// Leaves out the sentences that are over the caller's bound, and says why the answer ends.
-    fn cut(&mut self, embedding: &Embedding) -> &'static str {
-        let Some(max_tokens) = self.max_tokens.filter(|limit| self.completion_tokens > *limit) else { return "stop" };
-        self.completion_tokens = 0;
-        let mut kept = 0;
-        for sentence in &self.sentences {
-            let tokens = embedding.count_tokens(sentence) as u64;
-            if self.completion_tokens + tokens > max_tokens {
-                break;
-            }
-            self.completion_tokens += tokens;
-            kept += 1;
-        }
-        self.sentences.truncate(kept);
-        "length"
     }
 
     fn usage(&self) -> Value {
@@ -119,13 +98,13 @@ impl Answer {
         })
     }
 
-    fn whole(&self, mut head: Value, finish_reason: &str) -> String {
+    fn whole(&self, mut head: Value) -> String {
         head["object"] = json!("chat.completion");
         head["choices"] = json!([{
             "index": 0,
             "message": {"role": "assistant", "content": self.sentences.join(" ")},
             "logprobs": null,
-            "finish_reason": finish_reason,
+            "finish_reason": "stop",
         }]);
         head["usage"] = self.usage();
         self.with_sources(&head)
@@ -139,7 +118,7 @@ impl Answer {
     }
 
     /// One chunk for the role, one for each sentence, one that ends the answer and holds the sources.
-    fn events(&self, head: &Value, finish_reason: &str, include_usage: bool) -> Vec<String> {
+    fn events(&self, head: &Value, include_usage: bool) -> Vec<String> {
         let chunk = |choices: Value| {
             let mut chunk = head.clone();
             chunk["object"] = json!("chat.completion.chunk");
@@ -154,7 +133,7 @@ impl Answer {
             let separator = if position == 0 { "" } else { " " };
             delta(json!({"content": format!("{separator}{sentence}")}), Value::Null)
         });
-        let last = self.with_sources(&delta(json!({}), json!(finish_reason)));
+        let last = self.with_sources(&delta(json!({}), json!("stop")));
         let usage = include_usage.then(|| {
             let mut usage = chunk(json!([]));
             usage["usage"] = self.usage();

@@ -11,7 +11,7 @@ use crate::app::{App, Loaded};
 use crate::error::ApiError;
 use crate::index::Index;
 use crate::index::filter::Filter;
-use crate::index::search::{Found, Query};
+use crate::index::search::{Found, Query, SearchResult};
 
 /// What goes into the prompt.
 pub(super) struct Context {
@@ -52,25 +52,34 @@ pub(super) async fn find(
         filter: Filter::default(),
         max_distance: Some(max_distance),
     };
-    let result = loaded.search_pool.search(Arc::clone(index), query).await?;
-    let candidates: Vec<Candidate> = result
-        .found
-        .iter()
-        .enumerate()
-        .map(|(position, found)| Candidate {
-            distance: found.distance,
-            tokens: counter.text(&render(position + 1, found)),
-        })
-        .collect();
-    let chosen = select(&candidates, max_distance, budget.context_tokens);
+    let (index, counter, context_tokens) = (Arc::clone(index), counter.clone(), budget.context_tokens);
+    let result = loaded.search_pool.search(index, query).await?;
+    // Counting takes a tokenizer's time for each chunk: it is kept from the threads that serve requests.
+    let choosing = move || Ok(choose(result, &counter, max_distance, context_tokens, question));
+    Ok(loaded.search_pool.run(choosing).await?)
+}
+
+/// Selects from what was found.
+fn choose(
+    result: SearchResult,
+    counter: &TokenCounter,
+    max_distance: f32,
+    context_tokens: u64,
+    question: Vec<f32>,
+) -> Context {
+    let candidate = |(position, found): (usize, &Found)| Candidate {
+        distance: found.distance,
+        tokens: counter.text(&render(position + 1, found)),
+    };
+    let candidates: Vec<Candidate> = result.found.iter().enumerate().map(candidate).collect();
+    let chosen = select(&candidates, max_distance, context_tokens);
     let relevant = result.found.len();
-    let nearest_distance = result.distances.first().copied();
     let mut is_chosen = vec![false; relevant];
     chosen.selected().for_each(|position| is_chosen[position] = true);
     let selected: Vec<Found> =
         result.found.into_iter().zip(is_chosen).filter_map(|(found, chosen)| chosen.then_some(found)).collect();
     let blocks = selected.iter().enumerate().map(|(position, found)| render(position + 1, found)).collect();
-    Ok(Context { question, selected, blocks, relevant, nearest_distance })
+    Context { question, selected, blocks, relevant, nearest_distance: result.distances.first().copied() }
 }
 
 fn render(number: usize, found: &Found) -> String {

@@ -20,7 +20,7 @@ type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, LlmError>> + Send>>;
 /// Passes on an answer that no documents went into.
 pub(super) async fn unmarked(reply: UpstreamReply, wants_stream: bool) -> Result<ChatReply, ApiError> {
     match wants_stream && reply.is_event_stream() {
-        true => Ok(ChatReply::Events(reply.pieces().map(|piece| Ok(piece.unwrap_or_else(broken_stream))).boxed())),
+        true => Ok(ChatReply::Events(events(reply, None))),
         false => whole(reply, "null").await,
     }
 }
@@ -28,7 +28,7 @@ pub(super) async fn unmarked(reply: UpstreamReply, wants_stream: bool) -> Result
 /// Passes on an answer with the documents that went into it: a JSON list.
 pub(super) async fn marked(reply: UpstreamReply, wants_stream: bool, sources: String) -> Result<ChatReply, ApiError> {
     match wants_stream && reply.is_event_stream() {
-        true => Ok(ChatReply::Events(marked_events(reply, sources))),
+        true => Ok(ChatReply::Events(events(reply, Some(sources)))),
         false => whole(reply, &sources).await,
     }
 }
@@ -45,22 +45,23 @@ async fn whole(reply: UpstreamReply, sources: &str) -> Result<ChatReply, ApiErro
     Ok(ChatReply::Whole { content_type, body: marked.into() })
 }
 
-struct Marking {
+struct Relay {
     pieces: Pieces,
     events: Events,
-    /// The sources, until they have been sent.
+    /// The sources, when there are some and until they have been sent.
     sources: Option<String>,
 }
 
-/// Event by event, with the sources on the one that carries the finish reason.
-fn marked_events(reply: UpstreamReply, sources: String) -> stream::BoxStream<'static, Result<Bytes, Infallible>> {
-    let state = Marking { pieces: Box::pin(reply.pieces()), events: Events::default(), sources: Some(sources) };
+/// Event by event, as they come, with the sources on the one that carries the finish reason. Of a stream that breaks, the event
+/// that was not finished is left out: the error behind it could not be read otherwise.
+fn events(reply: UpstreamReply, sources: Option<String>) -> stream::BoxStream<'static, Result<Bytes, Infallible>> {
+    let state = Relay { pieces: Box::pin(reply.pieces()), events: Events::default(), sources };
     stream::unfold(Some(state), |state| next_piece(state).map(|next| next.map(|(bytes, state)| (Ok(bytes), state))))
         .boxed()
 }
 
 /// Whatever whole events have come, as one piece.
-async fn next_piece(state: Option<Marking>) -> Option<(Bytes, Option<Marking>)> {
+async fn next_piece(state: Option<Relay>) -> Option<(Bytes, Option<Relay>)> {
     let mut state = state?;
     loop {
         let Some(piece) = state.pieces.next().await else {

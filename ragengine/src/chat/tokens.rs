@@ -4,6 +4,7 @@ use serde_json::Value;
 use crate::embedding::Embedding;
 
 /// Counts tokens as the served model does, or on the safe side of it.
+#[derive(Clone)]
 pub(super) enum TokenCounter {
     /// The embedding model's own tokenizer, for the built-in model.
     Embedding(Embedding),

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
 
 use anyhow::{Context as _, bail};
-use files::{LocalFile, read_document, walk};
+use files::{LocalFile, Walked, read_document, walk};
 use indicatif::{ProgressBar, ProgressStyle};
 use ragengine_client::wire::Document;
 use ragengine_client::{Client, content_hash};
@@ -59,8 +59,9 @@ pub fn run(arguments: &Ingest) -> anyhow::Result<()> {
 async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
     let client = Client::new(&arguments.server)?;
     let source = source_name(arguments)?;
-    let files = walk(&arguments.path).with_context(|| format!("cannot read {}", arguments.path.display()))?;
-    if files.is_empty() {
+    let Walked { files, unreadable } =
+        walk(&arguments.path).with_context(|| format!("cannot read {}", arguments.path.display()))?;
+    if files.is_empty() && unreadable.is_empty() {
         bail!("{} holds no text file that could be sent", arguments.path.display());
     }
     let known = client.source_documents(&arguments.index, &source).await?;
@@ -68,6 +69,7 @@ async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
         known.into_iter().map(|document| (document.doc_id, document.content_hash)).collect();
     let present: HashSet<String> = files.iter().map(|file| file.doc_id(&source)).collect();
     let mut report = send(&client, arguments, &source, &files, &known).await?;
+    report.unreadable.extend(unreadable);
     let missing: Vec<String> = known.into_keys().filter(|doc_id| !present.contains(doc_id)).collect();
     if !arguments.delete_missing {
         report.missing = missing.len();
@@ -98,17 +100,35 @@ async fn send(
         }
         let bytes: usize = batch.iter().map(|document| document.text.len()).sum();
         if batch.len() >= BATCH.0 || bytes >= BATCH.1 {
-            report.sent += batch.len();
-            client.add(&arguments.index, std::mem::take(&mut batch)).await?;
+            send_batch(client, &arguments.index, std::mem::take(&mut batch), &mut report).await?;
         }
         bar.inc(1);
     }
-    if !batch.is_empty() {
-        report.sent += batch.len();
-        client.add(&arguments.index, batch).await?;
-    }
+    send_batch(client, &arguments.index, batch, &mut report).await?;
     bar.finish_and_clear();
     Ok(report)
+}
+
+/// Sends a batch. When the server refuses it, its documents go one by one, so that only what is wrong is left out.
+async fn send_batch(client: &Client, index: &str, batch: Vec<Document>, report: &mut Report) -> anyhow::Result<()> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let count = batch.len();
+    match client.add(index, batch.clone()).await {
+        Ok(_) => report.sent += count,
+        Err(error) if !error.is_of_the_document() => return Err(error.into()),
+        Err(error) if count == 1 => {
+            let doc_id = batch.first().and_then(|document| document.doc_id.clone()).unwrap_or_default();
+            report.unreadable.push(format!("{doc_id}: {error}"));
+        }
+        Err(_) => {
+            for document in batch {
+                Box::pin(send_batch(client, index, vec![document], report)).await?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn is_known(document: &Document, known: &HashMap<String, String>) -> bool {

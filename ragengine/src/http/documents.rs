@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use ragengine_client::wire::{
     AddDocuments, DeleteDocuments, DeletedDocuments, DocumentList, ErrorDetail, ListDocuments, SourceDocuments,
     StoredDocument, UpdateDocuments, UpdatedDocuments,
@@ -12,7 +12,7 @@ use ragengine_client::wire::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::{JsonBody, QueryString, out_of_bounds};
+use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use super::indexes::record;
 use crate::app::App;
 use crate::blocking;
@@ -46,8 +46,14 @@ pub async fn add(
     let writes = newest_in_order(&incoming, &newest);
     let (catalog, embedding, name) = (Arc::clone(&loaded.catalog), loaded.embedding.clone(), request.index_name);
     let record = record(&app.settings, &embedding);
-    let (index, _) = blocking::run(move || catalog.get_or_create(&name, || record)).await?;
-    index.write(writes, Mode::Upsert, &loaded.embedding).await?;
+    let creating = Arc::clone(&catalog);
+    let (index, is_new) = blocking::run(move || creating.get_or_create(&name, || record)).await?;
+    if let Err(error) = index.write(writes, Mode::Upsert, &loaded.embedding).await {
+        if is_new {
+            blocking::run(move || catalog.delete_if_empty(index.name())).await?;
+        }
+        return Err(error.into());
+    }
     Ok(Json(stored))
 }
 
@@ -60,7 +66,7 @@ pub async fn add(
 ))]
 pub async fn update(
     State(app): State<Arc<App>>,
-    Path(index_name): Path<String>,
+    PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<UpdateDocuments>,
 ) -> Result<Json<UpdatedDocuments>, PlainError> {
     let loaded = app.loaded()?;
@@ -92,7 +98,7 @@ pub async fn update(
 ))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    Path(index_name): Path<String>,
+    PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<DeleteDocuments>,
 ) -> Result<Json<DeletedDocuments>, PlainError> {
     let index = app.loaded()?.catalog.get(&index_name)?;
@@ -113,7 +119,7 @@ pub async fn delete(
 ))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    Path(index_name): Path<String>,
+    PathParameters(index_name): PathParameters<String>,
     QueryString(request): QueryString<ListDocuments>,
 ) -> Result<Json<DocumentList>, PlainError> {
     let index = app.loaded()?.catalog.get(&index_name)?;
@@ -158,7 +164,7 @@ fn max_source_page() -> usize {
 ))]
 pub async fn list_source(
     State(app): State<Arc<App>>,
-    Path((index_name, source)): Path<(String, String)>,
+    PathParameters((index_name, source)): PathParameters<(String, String)>,
     QueryString(request): QueryString<ListSource>,
 ) -> Result<Json<SourceDocuments>, PlainError> {
     let index = app.loaded()?.catalog.get(&index_name)?;
@@ -171,7 +177,11 @@ pub async fn list_source(
 
 fn limits(app: &App) -> Limits {
     let limits = &app.settings.limits;
-    Limits { max_documents: limits.max_documents as usize, max_metadata_bytes: limits.max_metadata_bytes as usize }
+    Limits {
+        max_documents: limits.max_documents as usize,
+        max_document_bytes: limits.max_document_bytes as usize,
+        max_metadata_bytes: limits.max_metadata_bytes as usize,
+    }
 }
 
 /// The last document of each id: the one that counts when an id comes twice in a request.

@@ -17,6 +17,9 @@ use crate::error::{ApiError, OpenAiError};
 /// Texts in one request, as OpenAI has it.
 const MAX_INPUTS: usize = 2048;
 
+/// A longer text in proportion to the model's limit is refused before its tokens are counted.
+const MAX_BYTES_PER_TOKEN: usize = 64;
+
 /// Texts to embed.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct EmbeddingsRequest {
@@ -29,6 +32,9 @@ pub struct EmbeddingsRequest {
     /// `float` (the default) or `base64`: 32-bit floats, little endian.
     #[serde(default)]
     encoding_format: Option<Encoding>,
+    /// The model's own width, which is the only one that it has.
+    #[serde(default)]
+    dimensions: Option<usize>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,6 +66,17 @@ pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result
     if asked != "default" && asked != embedding.model_id() {
         let message = format!("The model '{asked}' does not exist: use '{}' or 'default'.", embedding.model_id());
         return Err(ApiError::NotFound(message).into());
+    }
+    if let Some(asked) = request.dimensions.filter(|asked| *asked != embedding.dimensions()) {
+        return Err(ApiError::Meaning(format!("dimensions must be {}, not {asked}", embedding.dimensions())).into());
+    }
+    let max_bytes = embedding.max_passage_tokens().saturating_mul(MAX_BYTES_PER_TOKEN);
+    if let Some(long) = texts.iter().find(|text| text.len() > max_bytes) {
+        return Err(ApiError::Meaning(format!(
+            "an input has {} bytes, which no {asked} model reads at once",
+            long.len()
+        ))
+        .into());
     }
     let tokens: usize = texts.iter().map(|text| embedding.count_tokens(text)).sum();
     let vectors = embedding.embed_passages(texts).await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -112,4 +112,18 @@ fn query_error(error: &QueryRejection) -> ApiError {
     let (name, msg) = text.split_once(": ").unwrap_or(("", text));
     let loc = ["query", name].into_iter().filter(|part| !part.is_empty()).map(Value::from).collect();
     ApiError::Schema(vec![FieldError { loc, msg: msg.to_owned(), kind: "type".to_owned() }])
+}
+
+/// The parts of the path that name something.
+pub struct PathParameters<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for PathParameters<T> {
+    type Rejection = PlainError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Self::Rejection> {
+        match Path::from_request_parts(parts, app).await {
+            Ok(Path(value)) => Ok(Self(value)),
+            Err(_) => Err(ApiError::Meaning("the path is not text in UTF-8".to_owned()).into()),
+        }
+    }
 }

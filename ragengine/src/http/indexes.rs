@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use ragengine_client::wire::{ErrorDetail, IndexDescription, IndexSettings, Message};
 use ragengine_settings::{Settings, VectorIndexKind};
 
-use super::extract::JsonBody;
+use super::extract::{JsonBody, PathParameters};
 use crate::app::App;
 use crate::blocking;
 use crate::embedding::Embedding;
@@ -31,7 +31,7 @@ pub async fn list(State(app): State<Arc<App>>) -> Result<Json<Vec<String>>, Plai
 ))]
 pub async fn describe(
     State(app): State<Arc<App>>,
-    Path(index_name): Path<String>,
+    PathParameters(index_name): PathParameters<String>,
 ) -> Result<Json<IndexDescription>, PlainError> {
     let catalog = &app.loaded()?.catalog;
     Ok(Json(catalog.get(&index_name)?.describe(catalog.data_id())))
@@ -46,7 +46,7 @@ pub async fn describe(
 ))]
 pub async fn put(
     State(app): State<Arc<App>>,
-    Path(index_name): Path<String>,
+    PathParameters(index_name): PathParameters<String>,
     JsonBody(wanted): JsonBody<IndexSettings>,
 ) -> Result<Json<IndexDescription>, PlainError> {
     let loaded = app.loaded()?;
@@ -66,7 +66,10 @@ pub async fn put(
     (status = 200, description = "It is gone.", body = Message),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
-pub async fn delete(State(app): State<Arc<App>>, Path(index_name): Path<String>) -> Result<Json<Message>, PlainError> {
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    PathParameters(index_name): PathParameters<String>,
+) -> Result<Json<Message>, PlainError> {
     let catalog = Arc::clone(&app.loaded()?.catalog);
     let name = index_name.clone();
     blocking::run(move || catalog.delete(&name)).await?;

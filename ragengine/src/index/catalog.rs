@@ -68,11 +68,17 @@ impl Catalog {
         let folders = self.folders()?;
         for (done, (name, folder)) in folders.iter().enumerate() {
             progress(done, folders.len());
-            let index = Index::open(name, &self.path(*folder), self.options.search)?;
+            let path = self.path(*folder);
+            let index = Index::open(name, &path, self.options.search).map_err(|error| IndexError::Load {
+                index: name.clone(),
+                path: path.display().to_string(),
+                reason: Box::new(error),
+            })?;
             let size = index.size();
             info!(index = name, documents = size.documents, chunks = size.chunks, "index loaded");
             self.indexes.write().insert(name.clone(), index);
         }
+        self.all().iter().for_each(Index::rebuild_if_due);
         Ok(())
     }
 
@@ -145,6 +151,18 @@ impl Catalog {
         }
         info!(index = name, "index deleted");
         Ok(())
+    }
+
+    /// Deletes an index that was made for documents that could not be added, unless somebody else has added some meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What the disk says.
+    pub fn delete_if_empty(&self, name: &str) -> Result<(), IndexError> {
+        match self.get(name) {
+            Ok(index) if index.size().documents == 0 => self.delete(name),
+            _ => Ok(()),
+        }
     }
 
     fn path(&self, folder: u64) -> PathBuf {

@@ -65,6 +65,19 @@ pub enum IndexError {
     /// The disk refused.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An index cannot be opened.
+    #[error("index '{index}' in {path} cannot be opened: {reason}")]
+    Load {
+        /// The index.
+        index: String,
+        /// Its folder.
+        path: String,
+        /// What is wrong.
+        reason: Box<IndexError>,
+    },
+    /// The embedder's vectors are not what the index holds.
+    #[error("the embedding model gave {0}")]
+    OtherVectors(String),
     /// The work was given up because the server stops.
     #[error("the server is shutting down")]
     ShuttingDown,
@@ -85,6 +98,8 @@ impl IndexError {
             Self::Embedding(error) => error.kind(),
             Self::Vectors(_) => "vectors",
             Self::Store(error) => error.kind(),
+            Self::Load { reason, .. } => reason.kind(),
+            Self::OtherVectors(_) => "other_vectors",
             Self::ShuttingDown => "shutting_down",
         }
     }

@@ -1,6 +1,6 @@
 //! Metadata filters: a JSON object whose every key must match.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ragengine_client::wire::Metadata;
 use roaring::RoaringTreemap;
@@ -114,11 +114,25 @@ fn pairs(metadata: &Metadata) -> impl Iterator<Item = (&str, String)> {
     })
 }
 
-/// One text for equal values: 1 and 1.0 are the same number.
+/// One text for equal values: 1 and 1.0 are the same number, and the order of an object's keys says nothing.
 fn canonical(value: &Value) -> String {
-    match value.as_f64() {
-        Some(number) => number.to_string(),
-        None => value.to_string(),
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(|| number.to_string(), |float| float.to_string())
+        }
+        Value::Object(_) | Value::Array(_) => sorted(value).to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let in_order: BTreeMap<&String, Value> = fields.iter().map(|(key, value)| (key, sorted(value))).collect();
+            in_order.into_iter().map(|(key, value)| (key.clone(), value)).collect()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => Value::from(canonical(other)),
     }
 }
 
@@ -136,7 +150,9 @@ mod tests {
         let mut index = MetadataIndex::default();
         index.insert(1, &object(json!({"team": "a", "year": 2024, "tags": ["x", "y"]})));
         index.insert(2, &object(json!({"team": "b", "year": 2024.0, "open": true})));
-        index.insert(3, &object(json!({"team": "a", "nested": {"k": 1}, "none": null})));
+        index.insert(3, &object(json!({"team": "a", "nested": {"k": 1, "l": [2.0]}, "none": null})));
+        index.insert(4, &object(json!({"id": 1_234_567_890_123_456_789_u64})));
+        index.insert(5, &object(json!({"id": 1_234_567_890_123_456_788_u64})));
         index
     }
 
@@ -155,7 +171,9 @@ mod tests {
             (json!({"team": ["a", "b"]}), vec![1, 2, 3]),
             (json!({"open": true}), vec![2]),
             (json!({"open": "true"}), vec![]),
-            (json!({"nested": {"k": 1}}), vec![3]),
+            (json!({"nested": {"l": [2], "k": 1}}), vec![3]),
+            (json!({"nested": {"k": 1}}), vec![]),
+            (json!({"id": 1_234_567_890_123_456_789_u64}), vec![4]),
             (json!({"none": null}), vec![3]),
             (json!({"team": []}), vec![]),
             (json!({"absent": 1}), vec![]),
@@ -172,7 +190,9 @@ mod tests {
         assert_eq!(matching(&index, json!({"team": "a"})), [3]);
         assert_eq!(matching(&index, json!({"tags": "x"})), Vec::<u64>::new());
         index.remove(2, &object(json!({"team": "b", "year": 2024.0, "open": true})));
-        index.remove(3, &object(json!({"team": "a", "nested": {"k": 1}, "none": null})));
+        index.remove(3, &object(json!({"team": "a", "nested": {"k": 1, "l": [2.0]}, "none": null})));
+        index.remove(4, &object(json!({"id": 1_234_567_890_123_456_789_u64})));
+        index.remove(5, &object(json!({"id": 1_234_567_890_123_456_788_u64})));
         assert!(index.documents.is_empty());
     }
 

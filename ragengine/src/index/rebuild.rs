@@ -1,10 +1,11 @@
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use tracing::{error, info};
 
 use super::store::Reader;
-use super::vectors::{SealedPart, Segment};
+use super::vectors::Segment;
 use super::{Index, IndexError};
 
 /// Vectors handed to FAISS at once. A graph takes them in batches of its own.
@@ -13,29 +14,45 @@ const BATCH: usize = 2048;
 /// Vectors that a quantiser is trained on, at most.
 const TRAINING_ROWS: usize = 50_000;
 
+/// One rebuild at a time in the whole process: each takes a core, and memory for a second copy of its vectors.
+static REBUILDING: Mutex<()> = Mutex::new(());
+
 impl Index {
     /// Starts a rebuild of the vectors in the background when one is due and none is running.
     ///
     /// Until it is done, searches go on in the segments that are there.
     pub fn rebuild_if_due(self: &Arc<Self>) {
-        if !self.view.read().vectors().is_rebuild_due(self.search.exact_below_rows)
-            || self.is_rebuilding.swap(true, Ordering::AcqRel)
-        {
+        if !self.is_rebuild_due() || self.is_rebuilding.swap(true, Ordering::AcqRel) {
             return;
         }
         let index = Arc::clone(self);
         let spawned = std::thread::Builder::new().name("rebuild".to_owned()).spawn(move || {
+            let _flag = ClearWhenDone(&index.is_rebuilding);
+            let _turn = REBUILDING.lock();
             lower_priority();
             ragengine_faiss::use_one_thread_per_call();
-            match index.rebuild() {
-                Ok(rows) => info!(index = index.name(), rows, kind = %index.kind(), "vector index rebuilt"),
-                Err(error) => error!(index = index.name(), %error, "vector index not rebuilt; search goes on without"),
-            }
-            index.is_rebuilding.store(false, Ordering::Release);
+            index.rebuild_while_due();
         });
         if let Err(error) = spawned {
             self.is_rebuilding.store(false, Ordering::Release);
             error!(index = self.name(), %error, "no thread for rebuilding the vector index");
+        }
+    }
+
+    fn is_rebuild_due(&self) -> bool {
+        self.view.read().vectors().is_rebuild_due(self.search.exact_below_rows)
+    }
+
+    /// Again when more was written meanwhile. An index that is deleted needs none.
+    fn rebuild_while_due(&self) {
+        while self.is_rebuild_due() && self.require_present().is_ok() {
+            match self.rebuild() {
+                Ok(rows) => info!(index = self.name(), rows, kind = %self.kind(), "vector index rebuilt"),
+                Err(error) => {
+                    error!(index = self.name(), %error, "vector index not rebuilt; search goes on without");
+                    return;
+                }
+            }
         }
     }
 
@@ -45,7 +62,7 @@ impl Index {
             let kind = view.vectors().rebuilt_kind(self.search.exact_below_rows);
             (view.vectors_mut().seal()?, Arc::clone(view.reader()), kind)
         };
-        let rows: Vec<u64> = parts.iter().flat_map(SealedPart::rows).collect();
+        let rows = parts.rows();
         let mut segment = Segment::new(kind, self.record.dimensions)?;
         segment.train(&vectors_of(&reader, &sample(&rows))?.1)?;
         for batch in rows.chunks(BATCH) {
@@ -54,6 +71,15 @@ impl Index {
         }
         self.view.write().vectors_mut().replace_sealed(segment);
         Ok(rows.len())
+    }
+}
+
+/// Clears a flag however the thread ends.
+struct ClearWhenDone<'a>(&'a AtomicBool);
+
+impl Drop for ClearWhenDone<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 

@@ -56,14 +56,13 @@ impl Index {
     ///
     /// When FAISS refuses the vector, or the disk refuses.
     pub fn search(&self, query: &Query) -> Result<SearchResult, IndexError> {
-        let (mut hits, reader, is_exact) = {
+        let (allowed, vectors, reader) = {
             let view = self.view.read();
-            let allowed = view.rows_matching(&query.filter);
-            let options = SearchOptions { ef_search: self.search.ef_search };
-            let hits = view.vectors().search(&query.vector, query.top_k, allowed.as_deref(), options)?;
-            (hits, Arc::clone(view.reader()), view.vectors().has_exact_distances())
+            (view.rows_matching(&query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
         };
-        if !is_exact {
+        let options = SearchOptions { ef_search: self.search.ef_search };
+        let mut hits = vectors.search(&query.vector, query.top_k, allowed.as_deref(), options)?;
+        if !vectors.has_exact_distances() {
             use_stored_vectors(&mut hits, &query.vector, &reader)?;
         }
         let distances = hits.iter().map(|hit| hit.distance).collect();

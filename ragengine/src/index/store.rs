@@ -8,6 +8,7 @@ mod tables;
 mod transaction;
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::Path;
 
 pub use reader::Reader;
@@ -39,6 +40,14 @@ pub enum StoreError {
     /// What is in it is not what was written.
     #[error("the index's files are damaged: {0}")]
     Damaged(String),
+    /// The disk is full.
+    #[error("the disk is full: free some space, or give the volume more, then start the server again")]
+    Full,
+    /// The disk refused earlier, and nothing is written to this index until it is opened anew.
+    #[error(
+        "the disk refused an earlier write to this index: start the server again once the disk is well; nothing acknowledged is lost"
+    )]
+    Latched,
     /// The disk refused.
     #[error("the disk refused: {0}")]
     Disk(String),
@@ -51,6 +60,8 @@ impl StoreError {
             Self::InUse => "store_in_use",
             Self::Format(_) => "store_format",
             Self::Damaged(_) => "store_damaged",
+            Self::Full => "store_full",
+            Self::Latched => "store_latched",
             Self::Disk(_) => "store_disk",
         }
     }
@@ -63,6 +74,8 @@ impl From<redb::Error> for StoreError {
             redb::Error::Corrupted(_) | redb::Error::TableTypeMismatch { .. } | redb::Error::TableDoesNotExist(_) => {
                 Self::Damaged(error.to_string())
             }
+            redb::Error::PreviousIo => Self::Latched,
+            redb::Error::Io(error) => error.into(),
             error => Self::Disk(error.to_string()),
         }
     }
@@ -70,7 +83,10 @@ impl From<redb::Error> for StoreError {
 
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> Self {
-        Self::Disk(error.to_string())
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Disk(error.to_string()),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use ragengine_faiss::{Error, Kind, PositionSet, SearchOptions, VectorIndex};
 use ragengine_settings::VectorIndexKind;
 
@@ -44,6 +45,7 @@ impl Segment {
             return Ok(());
         }
         debug_assert!(rows.is_sorted() && self.rows.last() < rows.first(), "rows only grow");
+        debug_assert_eq!(vectors.len(), rows.len() * self.index.dimensions(), "one vector for each row");
         self.index.add(vectors)?;
         self.rows.extend_from_slice(rows);
         Ok(())
@@ -57,82 +59,82 @@ impl Segment {
     }
 }
 
-/// A segment and which of its rows are still there.
+/// A segment and which of its rows are still there. The set is copied when it changes under a reader.
+///
+/// Only the tail's segment is ever written; the lock of a sealed one is never waited for.
+#[derive(Clone)]
 struct Part {
-    segment: Arc<Segment>,
-    alive: PositionSet,
+    segment: Arc<RwLock<Segment>>,
+    alive: Arc<PositionSet>,
     dead: usize,
 }
 
 impl Part {
-    fn remove(&mut self, rows: &Range<u64>) {
-        self.dead += self.segment.positions(rows).filter(|&position| self.alive.remove(position)).count();
-    }
-}
-
-/// A segment that can be copied out from under a lock, with what was alive in it then.
-#[derive(Clone)]
-pub struct SealedPart {
-    segment: Arc<Segment>,
-    alive: PositionSet,
-}
-
-impl SealedPart {
-    /// Rows that were alive.
-    pub fn rows(&self) -> impl Iterator<Item = u64> + '_ {
-        self.alive.iter().map(|position| self.segment.rows[position])
-    }
-}
-
-/// All vectors of an index.
-pub struct VectorSet {
-    kind: Kind,
-    dimensions: usize,
-    sealed: Vec<Part>,
-    tail: Segment,
-    tail_alive: PositionSet,
-    tail_dead: usize,
-}
-
-impl VectorSet {
-    /// No vectors.
-    pub fn new(kind: VectorIndexKind, dimensions: usize) -> Result<Self, Error> {
-        Ok(Self {
-            kind: faiss_kind(kind),
-            dimensions,
-            sealed: Vec::new(),
-            tail: Segment::new(Kind::Flat, dimensions)?,
-            tail_alive: PositionSet::with_len(0),
-            tail_dead: 0,
-        })
+    fn new(segment: Segment) -> Self {
+        let alive = PositionSet::full(segment.rows.len());
+        Self { segment: Arc::new(RwLock::new(segment)), alive: Arc::new(alive), dead: 0 }
     }
 
-    /// Adds rows to the tail.
-    pub fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
-        let before = self.tail.rows.len();
-        self.tail.add(rows, vectors)?;
-        self.tail_alive.grow(self.tail.rows.len());
-        (before..self.tail.rows.len()).for_each(|position| {
-            self.tail_alive.insert(position);
+    fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
+        let mut segment = self.segment.write();
+        segment.add(rows, vectors)?;
+        let alive = Arc::make_mut(&mut self.alive);
+        let before = alive.len();
+        alive.grow(segment.rows.len());
+        (before..segment.rows.len()).for_each(|position| {
+            alive.insert(position);
         });
         Ok(())
     }
 
-    /// Removes rows that follow each other.
-    pub fn remove(&mut self, rows: &Range<u64>) {
-        self.sealed.iter_mut().for_each(|part| part.remove(rows));
-        self.tail_dead += self.tail.positions(rows).filter(|&position| self.tail_alive.remove(position)).count();
+    fn remove(&mut self, rows: &Range<u64>) {
+        let positions = self.segment.read().positions(rows);
+        if !positions.is_empty() {
+            let alive = Arc::make_mut(&mut self.alive);
+            self.dead += positions.filter(|&position| alive.remove(position)).count();
+        }
     }
 
-    /// Rows that are there.
-    pub fn alive(&self) -> usize {
-        self.sealed.iter().map(|part| part.segment.rows.len() - part.dead).sum::<usize>() + self.tail.rows.len()
-            - self.tail_dead
+    fn search(
+        &self,
+        query: &[f32],
+        k: usize,
+        allowed: Option<&[Range<u64>]>,
+        options: SearchOptions,
+    ) -> Result<Vec<Hit>, Error> {
+        let segment = self.segment.read();
+        let allowed = allowed.map(|rows| allowed_positions(&segment, &self.alive, rows));
+        // A tail may have grown since this part was copied: what is not in `alive` is not to be found.
+        let is_all_alive = self.dead == 0 && self.alive.len() == segment.rows.len();
+        let filter = allowed.as_ref().or((!is_all_alive).then_some(&*self.alive));
+        let found = segment.index.search(query, k, filter, options)?;
+        Ok(found.iter().map(|near| Hit { row: segment.rows[near.position], distance: near.distance }).collect())
     }
 
+    /// Rows that are there, in order.
+    fn rows(&self) -> Vec<u64> {
+        let segment = self.segment.read();
+        self.alive.iter().map(|position| segment.rows[position]).collect()
+    }
+
+    fn alive(&self) -> usize {
+        self.alive.len() - self.dead
+    }
+
+    fn kind(&self) -> Kind {
+        self.segment.read().index.kind()
+    }
+}
+
+/// The vectors at one moment: what is added later is not found, what is removed later still is.
+pub struct VectorSnapshot {
+    parts: Vec<Part>,
+}
+
+impl VectorSnapshot {
     /// Whether distances are those of the stored vectors; where they are not, they must be computed again.
     pub fn has_exact_distances(&self) -> bool {
-        self.sealed.iter().all(|part| part.segment.index.kind().stores_exact_vectors())
+        self.parts.iter().all(|part| part.kind().stores_exact_vectors())
     }
 
     /// The `k` nearest rows, nearest first; `allowed` are ranges of rows in order, None lets every row through.
@@ -143,35 +145,71 @@ impl VectorSet {
         allowed: Option<&[Range<u64>]>,
         options: SearchOptions,
     ) -> Result<Vec<Hit>, Error> {
-        let sealed = self.sealed.iter().map(|part| (&*part.segment, &part.alive, part.dead));
-        let mut hits = Vec::with_capacity(k);
-        for (segment, alive, dead) in sealed.chain([(&self.tail, &self.tail_alive, self.tail_dead)]) {
-            if segment.rows.is_empty() {
-                continue;
-            }
-            let positions = allowed.map(|rows| allowed_positions(segment, alive, rows));
-            let filter = positions.as_ref().or((dead > 0).then_some(alive));
-            let found = segment.index.search(query, k, filter, options)?;
-            hits.extend(found.iter().map(|near| Hit { row: segment.rows[near.position], distance: near.distance }));
+        let mut hits = Vec::new();
+        for part in self.parts.iter().filter(|part| part.alive() > 0) {
+            hits.extend(part.search(query, k, allowed, options)?);
         }
         nearest_first(&mut hits);
         hits.truncate(k);
         Ok(hits)
     }
 
+    /// Rows that are there, in order.
+    pub fn rows(&self) -> Vec<u64> {
+        self.parts.iter().flat_map(Part::rows).collect()
+    }
+}
+
+/// All vectors of an index.
+pub struct VectorSet {
+    kind: Kind,
+    dimensions: usize,
+    sealed: Vec<Part>,
+    tail: Part,
+}
+
+impl VectorSet {
+    /// No vectors.
+    pub fn new(kind: VectorIndexKind, dimensions: usize) -> Result<Self, Error> {
+        let tail = Part::new(Segment::new(Kind::Flat, dimensions)?);
+        Ok(Self { kind: faiss_kind(kind), dimensions, sealed: Vec::new(), tail })
+    }
+
+    /// Adds rows to the tail. It waits for searches of the tail that are under way, which take a millisecond or so.
+    pub fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
+        self.tail.add(rows, vectors)
+    }
+
+    /// Removes rows that follow each other.
+    pub fn remove(&mut self, rows: &Range<u64>) {
+        self.parts_mut().for_each(|part| part.remove(rows));
+    }
+
+    /// Rows that are there.
+    pub fn alive(&self) -> usize {
+        self.parts().map(Part::alive).sum()
+    }
+
+    /// Rows that are in a segment of the kind that was asked for, the others being searched one by one.
+    pub fn built(&self) -> usize {
+        self.parts().filter(|part| part.kind() == self.kind).map(Part::alive).sum()
+    }
+
+    /// The vectors as they are now, to be searched without holding up anybody.
+    pub fn snapshot(&self) -> VectorSnapshot {
+        VectorSnapshot { parts: self.parts().cloned().collect() }
+    }
+
     /// Whether enough has changed that the segments should become one, of the kind that was asked for.
     ///
     /// Below `exact_below_rows` everything stays flat. Above, a rebuild is due when the rows that are not in a graph have
-    /// become a quarter of all and enough to need one; and at any size when more than a quarter of the positions are dead.
+    /// become a quarter of all; and at any size when more than a quarter of the positions are dead.
     pub fn is_rebuild_due(&self, exact_below_rows: usize) -> bool {
         let alive = self.alive();
-        let dead = self.sealed.iter().map(|part| part.dead).sum::<usize>() + self.tail_dead;
-        let is_wanted_kind = |part: &&Part| part.segment.index.kind() == self.kind;
-        let built: usize = self.sealed.iter().filter(is_wanted_kind).map(|part| part.segment.rows.len()).sum();
-        let positions = alive + dead;
-        let loose = positions - built.min(positions);
+        let dead: usize = self.parts().map(|part| part.dead).sum();
+        let loose = alive - self.built();
         let has_outgrown = self.kind != Kind::Flat && alive >= exact_below_rows.max(1) && loose * 4 > alive;
-        let is_wasteful = dead > 1000 && dead * 4 > positions;
+        let is_wasteful = dead > 1000 && dead * 4 > alive + dead;
         has_outgrown || is_wasteful
     }
 
@@ -184,35 +222,29 @@ impl VectorSet {
     }
 
     /// Closes the tail, so that every row so far is in a sealed part, and gives them out for a rebuild.
-    pub fn seal(&mut self) -> Result<Vec<SealedPart>, Error> {
-        if !self.tail.rows.is_empty() {
-            let tail = std::mem::replace(&mut self.tail, Segment::new(Kind::Flat, self.dimensions)?);
-            let alive = std::mem::replace(&mut self.tail_alive, PositionSet::with_len(0));
-            self.sealed.push(Part { segment: Arc::new(tail), alive, dead: std::mem::take(&mut self.tail_dead) });
-        }
-        Ok(self
-            .sealed
-            .iter()
-            .map(|part| SealedPart { segment: Arc::clone(&part.segment), alive: part.alive.clone() })
-            .collect())
+    pub fn seal(&mut self) -> Result<VectorSnapshot, Error> {
+        let empty = Part::new(Segment::new(Kind::Flat, self.dimensions)?);
+        let tail = std::mem::replace(&mut self.tail, empty);
+        self.sealed.push(tail);
+        Ok(VectorSnapshot { parts: self.sealed.clone() })
     }
 
     /// Puts a rebuilt segment in the place of all sealed ones. Rows that were removed while it was built are dead in it.
     pub fn replace_sealed(&mut self, segment: Segment) {
-        let rows = segment.rows.len();
-        let mut rebuilt = Part { alive: PositionSet::full(rows), segment: Arc::new(segment), dead: 0 };
-        for position in 0..rows {
-            let row = rebuilt.segment.rows[position];
-            let is_alive = self.sealed.iter().any(|part| {
-                let at = part.segment.positions(&(row..row + 1));
-                !at.is_empty() && part.alive.contains(at.start)
-            });
-            if !is_alive {
-                rebuilt.alive.remove(position);
-                rebuilt.dead += 1;
-            }
-        }
-        self.sealed = if rows == 0 { Vec::new() } else { vec![rebuilt] };
+        let still_there: Vec<u64> = self.sealed.iter().flat_map(Part::rows).collect();
+        let gone: Vec<u64> =
+            segment.rows.iter().copied().filter(|row| still_there.binary_search(row).is_err()).collect();
+        let mut rebuilt = Part::new(segment);
+        gone.into_iter().for_each(|row| rebuilt.remove(&(row..row + 1)));
+        self.sealed = vec![rebuilt];
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.sealed.iter().chain([&self.tail])
+    }
+
+    fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
+        self.sealed.iter_mut().chain([&mut self.tail])
     }
 }
 

@@ -3,6 +3,7 @@
 mod prepare;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use prepare::Prepared;
 pub use prepare::{Incoming, Limits, check_documents};
@@ -49,7 +50,7 @@ impl Index {
         mode: Mode,
         embedding: &Embedding,
     ) -> Result<Vec<Fate>, IndexError> {
-        self.require_model(embedding.fingerprint(), embedding.model_id())?;
+        self.require_model(embedding)?;
         let sizes = Sizes {
             max_tokens: self.record.max_tokens as usize,
             overlap_tokens: self.record.overlap_tokens as usize,
@@ -62,7 +63,7 @@ impl Index {
         })
         .await?;
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
-        let prepared = prepared.with_vectors(vectors);
+        let prepared = prepared.with_vectors(vectors, self.record.dimensions)?;
         let index = Arc::clone(self);
         let fates = blocking::run(move || index.commit(&prepared, mode)).await?;
         self.rebuild_if_due();
@@ -87,7 +88,7 @@ impl Index {
         if prepared.iter().all(|document| document.chunks.is_none()) {
             return Ok(prepared.iter().map(|document| document.fate).collect());
         }
-        let (fates, written) = self.store.write(|transaction| {
+        let (fates, written) = self.write_store(|transaction| {
             let mut fates = Vec::with_capacity(prepared.len());
             let mut written = Vec::new();
             for document in prepared {
@@ -102,6 +103,15 @@ impl Index {
         Ok(fates)
     }
 
+    /// Makes a change, and remembers when the disk refused it.
+    fn write_store<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let result = self.store.write(change);
+        if matches!(result, Err(StoreError::Full | StoreError::Latched | StoreError::Disk(_))) {
+            self.has_failed.store(true, Ordering::Release);
+        }
+        result
+    }
+
     fn commit_deletes(&self, doc_ids: &[String]) -> Result<Vec<bool>, IndexError> {
         let _writing = self.writing.lock();
         self.require_present()?;
@@ -113,7 +123,7 @@ impl Index {
         if !are_there.contains(&true) {
             return Ok(are_there);
         }
-        let deleted = self.store.write(|transaction| {
+        let deleted = self.write_store(|transaction| {
             let mut deleted = Vec::new();
             for doc_id in doc_ids {
                 // An id may be there twice: the second time it is gone.

@@ -21,7 +21,8 @@ impl Addresses {
     ///
     /// In words, when it is no HTTP address.
     pub fn new(url: &str) -> Result<Self, String> {
-        let not_http = || format!("'{url}' is not an address such as http://127.0.0.1:8000/v1");
+        // Not repeated: it may hold a password.
+        let not_http = || "inferenceService.url is not an address such as http://127.0.0.1:8000/v1".to_owned();
         let parsed = Url::parse(url)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())

@@ -14,6 +14,9 @@ pub const WINDOW_TOKENS: u64 = 8192;
 /// What it says when nothing in the index is near enough.
 pub const NOTHING_RELEVANT: &str = "The documents do not say anything about this.";
 
+/// What it says when something is near enough but too long for the context budget.
+pub const NOTHING_FITS: &str = "Passages about this were found, but none fits into the context: raise max_tokens or context_token_ratio in the request.";
+
 /// Sentences that are compared with the question, from the nearest chunks on. Each costs an embedding.
 const MAX_COMPARED: usize = 64;
 

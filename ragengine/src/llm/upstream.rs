@@ -1,11 +1,13 @@
 //! An OpenAI-compatible chat endpoint.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
+use parking_lot::RwLock;
 use ragengine_embedding::Secret;
 use ragengine_settings::InferenceService;
 use reqwest::{Response, Url};
@@ -27,19 +29,30 @@ const MAX_REPLY_BYTES: usize = 64 << 20;
 /// How long the endpoint may take to say what it serves.
 const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// When the endpoint is asked again, because another model may be served by then.
+const FACTS_VALIDITY: Duration = Duration::from_secs(60);
+
 /// When an endpoint that did not say is asked again.
 const FACTS_RETRY: Duration = Duration::from_secs(30);
 
 /// An OpenAI-compatible chat endpoint.
 pub struct Upstream {
-    http: reqwest::Client,
-    addresses: Addresses,
-    api_key: Option<HeaderValue>,
+    endpoint: Arc<Endpoint>,
     model: Option<String>,
     window_tokens: Option<u64>,
     answer_timeout: Duration,
-    facts: Mutex<Option<(Facts, Instant)>>,
     has_warned_of_window: AtomicBool,
+}
+
+/// What asking the endpoint takes, and what it said.
+struct Endpoint {
+    http: reqwest::Client,
+    addresses: Addresses,
+    api_key: Option<Secret>,
+    authorization: Option<HeaderValue>,
+    facts: RwLock<Option<(Facts, Instant)>>,
+    /// Held by whoever asks the endpoint what it serves.
+    asking: Mutex<()>,
 }
 
 /// A reply whose head has arrived.
@@ -47,6 +60,7 @@ pub struct UpstreamReply {
     response: Response,
     shown_address: String,
     answer_timeout: Duration,
+    api_key: Option<Secret>,
 }
 
 impl Upstream {
@@ -55,21 +69,26 @@ impl Upstream {
     /// # Errors
     ///
     /// In words, when the address or the key cannot be used.
-    pub fn new(settings: &InferenceService, url: &str, api_key: Option<&Secret>) -> Result<Self, String> {
+    pub fn new(settings: &InferenceService, url: &str, api_key: Option<Secret>) -> Result<Self, String> {
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
             .tcp_nodelay(true)
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| error.to_string())?;
-        Ok(Self {
+        let endpoint = Endpoint {
             http,
             addresses: Addresses::new(url)?,
-            api_key: api_key.map(bearer).transpose()?,
+            authorization: api_key.as_ref().map(bearer).transpose()?,
+            api_key,
+            facts: RwLock::new(None),
+            asking: Mutex::new(()),
+        };
+        Ok(Self {
+            endpoint: Arc::new(endpoint),
             model: settings.model.clone(),
             window_tokens: settings.context_window_size.map(u64::from),
             answer_timeout: Duration::from_secs(settings.timeout_seconds),
-            facts: Mutex::new(None),
             has_warned_of_window: AtomicBool::new(false),
         })
     }
@@ -78,7 +97,7 @@ impl Upstream {
     pub async fn default_model(&self) -> Option<String> {
         match &self.model {
             Some(model) => Some(model.clone()),
-            None => self.facts().await.first_model,
+            None => self.endpoint.facts().await.first_model,
         }
     }
 
@@ -87,7 +106,7 @@ impl Upstream {
         if let Some(tokens) = self.window_tokens {
             return tokens;
         }
-        self.facts().await.window(model).unwrap_or_else(|| {
+        self.endpoint.facts().await.window(model).unwrap_or_else(|| {
             if !self.has_warned_of_window.swap(true, Ordering::Relaxed) {
                 warn!(
                     model,
@@ -105,22 +124,26 @@ impl Upstream {
     ///
     /// [`LlmError`]: refused with its own status and words, too late, out of reach.
     pub async fn send(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
-        let request = self
+        let endpoint = &self.endpoint;
+        let shown_address = || endpoint.addresses.shown();
+        let request = endpoint
             .http
-            .post(self.addresses.chat.clone())
+            .post(endpoint.addresses.chat.clone())
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .header("x-request-id", request_id)
-            .headers(self.authorization())
+            .headers(endpoint.authorization())
             .body(body);
         let response = match timeout(self.answer_timeout, request.send()).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(unreachable(&error, self.addresses.shown(), self.answer_timeout)),
-            Err(_) => {
-                return Err(LlmError::Timeout { url: self.addresses.shown(), seconds: self.answer_timeout.as_secs() });
-            }
+            Ok(Err(error)) => return Err(unreachable(&error, shown_address(), self.answer_timeout)),
+            Err(_) => return Err(LlmError::Timeout { url: shown_address(), seconds: self.answer_timeout.as_secs() }),
         };
-        let reply =
-            UpstreamReply { response, shown_address: self.addresses.shown(), answer_timeout: self.answer_timeout };
+        let reply = UpstreamReply {
+            response,
+            shown_address: shown_address(),
+            answer_timeout: self.answer_timeout,
+            api_key: endpoint.api_key.clone(),
+        };
         match reply.response.status() {
             status if status.is_success() => Ok(reply),
             _ => Err(reply.into_refusal().await),
@@ -133,26 +156,59 @@ impl Upstream {
     ///
     /// As for [`Self::send`].
     pub async fn list_models(&self) -> Result<Value, LlmError> {
-        let unreachable = |reason: String| LlmError::Unreachable { url: self.addresses.shown(), reason };
-        self.get(&self.addresses.models).await.ok_or_else(|| unreachable("it does not list its models".to_owned()))
+        let endpoint = &self.endpoint;
+        let unreachable =
+            |reason: &str| LlmError::Unreachable { url: endpoint.addresses.shown(), reason: reason.to_owned() };
+        endpoint.get(&endpoint.addresses.models).await.ok_or_else(|| unreachable("it does not list its models"))
+    }
+}
+
+impl Endpoint {
+    /// What the endpoint serves. It is asked when nothing is known; later, requests go on with what is known while one task asks.
+    async fn facts(self: &Arc<Self>) -> Facts {
+        match self.known() {
+            Some((facts, asked)) => {
+                let validity = if facts.first_model.is_some() { FACTS_VALIDITY } else { FACTS_RETRY };
+                if asked.elapsed() >= validity {
+                    let endpoint = Arc::clone(self);
+                    tokio::spawn(async move { endpoint.ask().await });
+                }
+                facts
+            }
+            None => {
+                self.ask().await;
+                self.known().map(|(facts, _)| facts).unwrap_or_default()
+            }
+        }
     }
 
-    async fn facts(&self) -> Facts {
-        let mut known = self.facts.lock().await;
-        if let Some((facts, asked)) = &*known
-            && (facts.first_model.is_some() || asked.elapsed() < FACTS_RETRY)
-        {
-            return facts.clone();
+    fn known(&self) -> Option<(Facts, Instant)> {
+        self.facts.read().clone()
+    }
+
+    /// Asks, unless somebody else does; then it waits for that one when nothing is known.
+    async fn ask(&self) {
+        let before = self.known().map(|(_, asked)| asked);
+        let _asking = match (before, self.asking.try_lock()) {
+            (_, Ok(asking)) => asking,
+            (None, Err(_)) => self.asking.lock().await,
+            (Some(_), Err(_)) => return,
+        };
+        if self.known().map(|(_, asked)| asked) != before {
+            return;
         }
-        let models = self.get(&self.addresses.models).await.unwrap_or_default();
-        let props = self.get(&self.addresses.props).await;
-        let facts = Facts::read(&models, props.as_ref());
-        info!(
-            model = facts.first_model.as_deref().unwrap_or("unknown"),
-            "asked the language model's endpoint what it serves"
-        );
-        *known = Some((facts.clone(), Instant::now()));
-        facts
+        let (models, props) = tokio::join!(self.get(&self.addresses.models), self.get(&self.addresses.props));
+        let facts = Facts::read(&models.unwrap_or_default(), props.as_ref());
+        let old = self.known().map(|(facts, _)| facts);
+        if old.as_ref() != Some(&facts) {
+            info!(
+                model = facts.first_model.as_deref().unwrap_or("unknown"),
+                "asked the language model's endpoint what it serves"
+            );
+        }
+        // An endpoint that says nothing for a moment still serves what it served.
+        let facts = if facts.first_model.is_some() { facts } else { old.unwrap_or(facts) };
+        *self.facts.write() = Some((facts, Instant::now()));
     }
 
     async fn get(&self, url: &Url) -> Option<Value> {
@@ -163,7 +219,7 @@ impl Upstream {
     }
 
     fn authorization(&self) -> HeaderMap {
-        self.api_key.iter().map(|key| (header::AUTHORIZATION, key.clone())).collect()
+        self.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone())).collect()
     }
 }
 
@@ -217,9 +273,10 @@ impl UpstreamReply {
             self.response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let reading = timeout(self.answer_timeout, read_bounded(self.response.bytes_stream(), 1 << 20));
         let text = reading.await.ok().flatten().unwrap_or_default();
-        let body: Option<Value> = serde_json::from_slice(&text).ok().filter(|body: &Value| body["error"].is_object());
+        let text = without_key(&String::from_utf8_lossy(&text), self.api_key.as_ref());
+        let body: Option<Value> = serde_json::from_str(&text).ok().filter(|body: &Value| body["error"].is_object());
         let said = body.as_ref().and_then(|body| body["error"]["message"].as_str()).map(str::to_owned);
-        let message = said.unwrap_or_else(|| String::from_utf8_lossy(&text).trim().chars().take(1000).collect());
+        let message = said.unwrap_or_else(|| text.trim().chars().take(1000).collect());
         // A redirect is nothing that a caller could follow.
         let status = if (300..400).contains(&status) { 502 } else { status };
         LlmError::Refused { status, message, body: body.map(Box::new), retry_after }
@@ -237,6 +294,14 @@ async fn read_bounded<E>(pieces: impl Stream<Item = Result<Bytes, E>>, max_bytes
         body.extend_from_slice(&piece);
     }
     Some(body.freeze())
+}
+
+/// An endpoint may repeat the key that it was given.
+fn without_key(text: &str, api_key: Option<&Secret>) -> String {
+    match api_key {
+        Some(key) => text.replace(key.expose(), "***"),
+        None => text.to_owned(),
+    }
 }
 
 fn bearer(key: &Secret) -> Result<HeaderValue, String> {

@@ -24,6 +24,7 @@ async fn a_bad_document_is_refused_in_words() {
         (document(json!({"text": "x", "metadata": {"split_type": "pages"}})), 400, "markdown"),
         (document(json!({"text": "x", "metadata": {"split_type": "code"}})), 400, "language"),
         (document(json!({"text": "x", "metadata": {"split_type": "code", "language": "cobol"}})), 400, "cobol"),
+        (document(json!({"text": "word ".repeat(30_000)})), 400, "limits.maxDocumentBytes"),
         (json!({"index_name": "bad", "documents": []}), 400, "empty"),
         (json!({"index_name": "bad", "documents": "x"}), 422, "documents"),
         (json!({"documents": [{"text": "x"}]}), 422, "index_name"),
@@ -46,6 +47,7 @@ async fn a_bad_name_is_refused_and_says_what_is_allowed() {
     }
     assert!(server.put("/indexes/-a", &json!({})).await.error(400).contains("1 to 63"));
     server.get("/indexes/..%2f..%2fetc").await.error(404);
+    assert!(server.get("/indexes/%ff").await.error(400).contains("UTF-8"));
 }
 
 #[tokio::test]
@@ -87,7 +89,7 @@ async fn parameters_are_checked() {
 }
 
 #[tokio::test]
-async fn a_huge_body_is_refused_before_it_is_read() {
+async fn a_huge_body_is_refused() {
     let server = Server::shared();
     for path in ["/index", "/retrieve", "/v1/chat/completions", "/v1/embeddings"] {
         let message = server.post_bytes(path, "x".repeat(200_001)).await.error(413);
@@ -131,6 +133,20 @@ async fn errors_of_the_openai_api_have_its_shape() {
     assert!(server.get("/v1/chat/completions").await.error(405).contains("GET"));
     assert!(server.get("/nothing").await.json()["detail"].is_string());
     assert!(server.delete("/retrieve").await.error(405).contains("/openapi.json"));
+}
+
+#[tokio::test]
+async fn a_message_does_not_repeat_megabytes() {
+    let server = Server::shared();
+    let long = "x".repeat(150_000);
+    for (path, body) in [
+        ("/retrieve", json!({"index_name": long, "query": "x"})),
+        ("/index", json!({"index_name": "bad", "documents": long})),
+        ("/v1/embeddings", json!({"input": "x", "model": long})),
+    ] {
+        let reply = server.post(path, &body).await;
+        assert!((400..500).contains(&reply.status) && reply.text.len() < 3000, "{path}: {} bytes", reply.text.len());
+    }
 }
 
 #[tokio::test]

@@ -72,15 +72,18 @@ async fn nothing_relevant_is_one_fixed_sentence() {
 }
 
 #[tokio::test]
-async fn an_answer_is_bounded_by_max_tokens() {
+async fn relevant_passages_that_do_not_fit_are_not_denied() {
     let server = Server::shared();
-    server.add("bounded", &FACTS).await;
-    let mut body = ask("bounded", "When is the annual tax return due?");
-    body["max_tokens"] = json!(200);
-    let whole = server.post("/v1/chat/completions", &body).await.ok();
-    assert_eq!(whole["choices"][0]["finish_reason"], "stop");
-    let tokens = whole["usage"]["completion_tokens"].as_u64().unwrap();
-    assert!(tokens <= 200);
+    let long = "The annual tax return is due on the last day of May, and nobody likes it. ".repeat(8);
+    server.add("unfitting", &[("tax", &long)]).await;
+    let mut body = ask("unfitting", "When is the annual tax return due?");
+    body["max_tokens"] = json!(100);
+    let reply = server.post("/v1/chat/completions", &body).await.ok();
+    let answer = reply["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(answer.contains("none fits") && answer.contains("max_tokens"), "{answer}");
+    body["max_tokens"] = json!(2000);
+    let reply = server.post("/v1/chat/completions", &body).await.ok();
+    assert_eq!(reply["source_nodes"][0]["doc_id"], "tax");
 }
 
 #[tokio::test]

@@ -45,9 +45,10 @@ async fn our_fields_and_the_callers_authorization_stay_here() {
 
 #[tokio::test]
 async fn the_key_of_the_settings_goes_upstream_and_nowhere_else() {
-    let upstream =
-        Upstream::scripted(|_| json_reply(401, &json!({"error": {"message": "bad key", "code": "invalid_api_key"}})))
-            .await;
+    let upstream = Upstream::scripted(|_| {
+        json_reply(401, &json!({"error": {"message": "bad key sk-very-secret", "code": "invalid_api_key"}}))
+    })
+    .await;
     let key = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(key.path(), "sk-very-secret\n").unwrap();
     let settings =
@@ -58,7 +59,7 @@ async fn the_key_of_the_settings_goes_upstream_and_nowhere_else() {
         .await;
     assert_eq!(upstream.last().headers["authorization"], "Bearer sk-very-secret");
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (401, &json!("invalid_api_key")));
-    assert!(!reply.text.contains("sk-very"));
+    assert!(reply.text.contains("bad key ***") && !reply.text.contains("sk-very"), "{}", reply.text);
 }
 
 #[tokio::test]

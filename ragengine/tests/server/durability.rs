@@ -22,6 +22,42 @@ fn get(url: &str) -> serde_json::Value {
     run(async { reqwest::get(url).await.unwrap().json().await.unwrap() })
 }
 
+/// The ids and texts of all chunks, the best first.
+async fn retrieve(url: &str, query: &str) -> Vec<(String, String)> {
+    let body = serde_json::json!({"index_name": "kept", "query": query, "max_node_count": 300}).to_string();
+    let reply = reqwest::Client::new().post(format!("{url}/retrieve")).body(body).send().await.unwrap();
+    let reply: serde_json::Value = reply.json().await.unwrap();
+    let text = |node: &serde_json::Value, field: &str| node[field].as_str().unwrap().to_owned();
+    reply["results"].as_array().unwrap().iter().map(|node| (text(node, "doc_id"), text(node, "text"))).collect()
+}
+
+#[test]
+fn a_request_is_one_line_of_json_in_the_log() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Process::start(data.path());
+    run(async {
+        let http = reqwest::Client::new();
+        http.get(format!("{}/indexes", server.url)).header("x-request-id", "good-1").send().await.unwrap();
+        http.get(format!("{}/indexes/nowhere", server.url)).header("x-request-id", "bad-1").send().await.unwrap();
+    });
+    let (good, bad) = server.wait_until("has logged both", |server| {
+        let lines = server.log_lines();
+        let of = |id: &str| lines.iter().filter(|line| line["request_id"] == id).cloned().collect::<Vec<_>>();
+        let (good, bad) = (of("good-1"), of("bad-1"));
+        (!good.is_empty() && !bad.is_empty()).then_some((good, bad))
+    });
+    assert_eq!((good.len(), bad.len()), (1, 1));
+    assert_eq!(
+        (&good[0]["route"], &good[0]["status"], &good[0]["level"]),
+        (&"/indexes".into(), &200.into(), &"INFO".into())
+    );
+    assert!(good[0]["elapsed_ms"].is_number());
+    assert_eq!(
+        (&bad[0]["kind"], &bad[0]["error"]),
+        (&"no_such_index".into(), &"No such index: 'nowhere' exists.".into())
+    );
+}
+
 #[test]
 fn what_was_acknowledged_outlives_a_kill() {
     let data = tempfile::tempdir().unwrap();
@@ -42,6 +78,13 @@ fn what_was_acknowledged_outlives_a_kill() {
         listed["documents"].as_array().unwrap().iter().map(|document| document["doc_id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["cats", "ships", "bread", "moon"]);
     assert_eq!(listed["documents"][0]["text"], "Cats have nine lives.");
+    // FAISS was filled again from the store: what was updated is found by its new text, what was deleted is not.
+    let found = run(retrieve(&server.url, "How many lives does a cat have?"));
+    assert_eq!(found[0], ("cats".to_owned(), "Cats have nine lives.".to_owned()));
+    assert!(
+        found.len() == 4 && found.iter().all(|(doc_id, text)| doc_id != "tax" && !text.contains("purrs")),
+        "{found:?}"
+    );
     // Written to again, and killed again without a pause.
     run(async {
         Client::new(&server.url).unwrap().add("kept", documents(&[("late", "The last one.")])).await.unwrap()
@@ -80,28 +123,12 @@ fn a_read_only_data_folder_is_not_ready_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     std::fs::write(&data, "not a folder").unwrap();
-    let port = crate::support::process::free_port();
-    let mut child = crate::support::process::program()
-        .arg("serve")
-        .env("LISTEN", format!("127.0.0.1:{port}"))
-        .env("DATA_DIR", &data)
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let ready = run(async {
-        for _ in 0..500 {
-            if let Ok(response) = reqwest::get(format!("http://127.0.0.1:{port}/readyz")).await {
-                let body: serde_json::Value = response.json().await.unwrap();
-                if body["checks"]["indexes"]["detail"].as_str().unwrap().contains("refused") {
-                    return body;
-                }
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        panic!("it never said why it is not ready");
+    let mut server = Process::start_unready(&data);
+    let ready = server.wait_until("says why it is not ready", |server| {
+        let ready = get(&format!("{}/readyz", server.url));
+        ready["checks"]["indexes"]["detail"].as_str().unwrap().contains("refused").then_some(ready)
     });
     assert_eq!(ready["ready"], false);
     assert!(ready["checks"]["volume"]["detail"].as_str().unwrap().contains("cannot be written"), "{ready}");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    assert_eq!(get(&format!("{}/health", server.url))["status"], "Unhealthy");
 }

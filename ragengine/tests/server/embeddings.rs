@@ -32,6 +32,8 @@ async fn what_cannot_be_embedded_is_told() {
     assert!(refused(json!({"input": []}), 400).await.contains("at least one"));
     assert!(refused(json!({"input": ["a", " "]}), 400).await.contains("empty"));
     assert!(refused(json!({"input": [1, 2]}), 400).await.contains("string"));
+    assert!(refused(json!({"input": "x", "dimensions": 256}), 400).await.contains("384"));
+    assert!(refused(json!({"input": "x".repeat(100_000)}), 400).await.contains("100000 bytes"));
     assert!(refused(json!({}), 400).await.contains("input"));
     assert!(refused(json!({"input": "word ".repeat(2000)}), 400).await.contains("at most 256"));
 }

@@ -1,3 +1,4 @@
+use axum::response::IntoResponse as _;
 use serde_json::json;
 
 use crate::support::upstream::Upstream;
@@ -59,17 +60,39 @@ async fn a_model_that_cannot_be_had_is_not_ready_in_words() {
     let server = Server::start_unloaded(settings).await;
     let app = std::sync::Arc::clone(&server.app);
     let loading = tokio::spawn(async move { ragengine::app::start(&app).await });
-    let detail = loop {
-        let ready = server.get("/readyz").await.json();
-        let detail = ready["checks"]["model"]["detail"].as_str().unwrap().to_owned();
+    let mut detail = String::new();
+    for _ in 0..1000 {
+        detail = server.get("/readyz").await.json()["checks"]["model"]["detail"].as_str().unwrap().to_owned();
         if detail.contains("cannot") {
-            break detail;
+            break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    };
+    }
     assert!(detail.contains("nobody/nothing"), "{detail}");
     assert_eq!(server.get("/livez").await.status, 200);
     loading.abort();
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_is_counted() {
+    let upstream = Upstream::scripted(|_| {
+        let nothing = futures_util::stream::pending::<Result<String, std::io::Error>>();
+        axum::body::Body::from_stream(nothing).into_response()
+    })
+    .await;
+    let server = Server::start(&upstream.settings()).await;
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+    let request = server.request("/v1/chat/completions").body(body.to_string());
+    let leaving = tokio::time::timeout(std::time::Duration::from_millis(300), request.send()).await;
+    assert!(leaving.is_err(), "the upstream never answers");
+    let line = "ragengine_http_requests_total{method=\"POST\",route=\"/v1/chat/completions\",status=\"499\"} 1";
+    for _ in 0..500 {
+        if server.get("/metrics").await.text.contains(line) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("not counted: {}", server.get("/metrics").await.text);
 }
 
 #[tokio::test]

@@ -28,6 +28,7 @@ async fn every_kind_of_vector_index_finds_the_same() {
         let documents: Vec<(&str, &str)> = texts.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
         server.add("kinds", &documents[..60]).await;
         server.add("kinds", &documents[60..]).await;
+        wait_until_built(&server, 120).await;
         for number in [3, 59, 60, 119] {
             assert_eq!(server.found("kinds", &texts[number].1, 1).await, [format!("d{number}")], "{kind}");
         }
@@ -61,6 +62,44 @@ async fn vectors_of_two_models_never_meet() {
 }
 
 #[tokio::test]
+async fn the_same_name_with_another_width_is_another_model() {
+    let data = tempfile::tempdir().unwrap();
+    let narrow = RemoteEmbedder::with_width(16).await;
+    Server::start_in(settings(&data, &narrow.settings("m", ""))).await.add("old", &FACTS).await;
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(data.path(), copy.path());
+    let wide = RemoteEmbedder::with_width(32).await;
+    let server = Server::start_in(settings(&copy, &wide.settings("m", ""))).await;
+    let message = server.post("/index", &json!({"index_name": "old", "documents": [{"text": "x"}]})).await.error(409);
+    assert!(message.contains("16 dimensions") && message.contains("32 dimensions"), "{message}");
+}
+
+#[tokio::test]
+async fn nothing_is_embedded_twice() {
+    let embedder = RemoteEmbedder::with_width(32).await;
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(settings(&data, &embedder.settings("m", ""))).await;
+    server.add("once", &FACTS).await;
+    server.add("once", &[("cats", "Cats have whiskers.")]).await;
+    server.post("/indexes/once/documents/delete", &json!({"doc_ids": ["tax"]})).await.ok();
+    let before = embedder.embedded();
+    // A document that moves to another id, and comes back under its own.
+    server.add("once", &[("moon2", FACTS[4].1)]).await;
+    server.post("/indexes/once/documents/delete", &json!({"doc_ids": ["moon"]})).await.ok();
+    server.add("once", &[("moon", FACTS[4].1)]).await;
+    assert_eq!(embedder.embedded(), before);
+    // Another process: the probe and the question are all that it embeds.
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(data.path(), copy.path());
+    let server = Server::start_in(settings(&copy, &embedder.settings("m", ""))).await;
+    assert_eq!(server.found("once", "cats have whiskers", 1).await, ["cats"]);
+    let mut all = server.found("once", "the annual tax return is due", 300).await;
+    all.sort();
+    assert_eq!(all, ["bread", "cats", "moon", "moon2", "ships"]);
+    assert_eq!(embedder.embedded(), before + 3);
+}
+
+#[tokio::test]
 async fn an_embedder_that_fails_says_so_and_nothing_is_stored() {
     let faults: [fn(&[String]) -> Response; 4] = [
         |inputs| reply(inputs, |_| vec![f32::NAN; 8]),
@@ -84,7 +123,20 @@ async fn an_embedder_that_fails_says_so_and_nothing_is_stored() {
             (Some(1), Some(FACTS[0].1))
         );
         server.post("/retrieve", &json!({"index_name": "kept", "query": "bad"})).await.error(502);
+        server.post("/index", &json!({"index_name": "fresh", "documents": [{"text": "bad"}]})).await.error(502);
+        server.get("/indexes/fresh").await.error(404);
     }
+}
+
+/// The structure is built in the background.
+async fn wait_until_built(server: &Server, chunks: u64) {
+    for _ in 0..1000 {
+        if server.get("/indexes/kinds").await.ok()["graph_chunks"] == chunks {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("not built: {}", server.get("/indexes/kinds").await.text);
 }
 
 fn copy_folder(from: &std::path::Path, to: &std::path::Path) {

@@ -78,7 +78,7 @@ async fn breaking_upstream() -> String {
             let mut request = [0; 16 << 10];
             let received = connection.read(&mut request).await.unwrap();
             assert!(received > 0, "the server closed its connection");
-            let event = delta("Hel");
+            let event = delta("Hel") + "data: {\"id\": \"c1\", \"cho";
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
             connection.write_all(format!("{head}{:x}\r\n{event}\r\n", event.len()).as_bytes()).await.unwrap();
             connection.shutdown().await.unwrap();

@@ -116,7 +116,7 @@ impl Server {
                     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
                 runtime.block_on(async {
                     let server = Self::start(
-                        "{retrieval: {maxDistance: 1.1}, limits: {maxBodyBytes: 200000, maxDocuments: 500}}",
+                        "{retrieval: {maxDistance: 1.1}, limits: {maxBodyBytes: 200000, maxDocuments: 500, maxDocumentBytes: 100000}}",
                     )
                     .await;
                     send.send((server.url.clone(), Arc::clone(&server.app))).unwrap();

@@ -37,6 +37,8 @@ pub struct IndexDescription {
     pub chunks: u64,
     /// The size of the documents' texts in bytes.
     pub bytes: u64,
+    /// How many chunks are in the structure that `vectorIndex` names. The others are searched one by one until it is built.
+    pub graph_chunks: u64,
     /// How it was made.
     pub settings: IndexSettings,
     /// What its vectors were made with: the embedding model and the chunking. Vectors of different ones never meet.

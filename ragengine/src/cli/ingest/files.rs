@@ -2,15 +2,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
-use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use ignore::{DirEntry, WalkBuilder};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ragengine_client::wire::{Document, Metadata};
 use serde_json::Value;
 
 use crate::index::chunking::Language;
 
-/// A larger file is not a text that somebody wrote.
-const MAX_FILE_BYTES: u64 = 16 << 20;
+/// The server takes no larger text (limits.maxDocumentBytes).
+const MAX_FILE_BYTES: u64 = 2 << 20;
 
 /// A file that can be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,23 +28,41 @@ impl LocalFile {
     }
 }
 
-/// The text files at a path: the file itself, or those of a folder that neither .gitignore nor a leading dot hides, in order.
-pub(super) fn walk(path: &Path) -> io::Result<Vec<LocalFile>> {
+/// What a folder holds.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    /// Files that can be sent, in order.
+    pub files: Vec<LocalFile>,
+    /// What could not be looked at, and why.
+    pub unreadable: Vec<String>,
+}
+
+/// The text files at a path: the file itself, or those of a folder that neither .gitignore nor a leading dot hides.
+pub(super) fn walk(path: &Path) -> io::Result<Walked> {
+    let mut walked = Walked::default();
     if fs::metadata(path)?.is_file() {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-        return Ok(vec![LocalFile { path: path.to_owned(), relative: name.to_owned() }]);
+        walked.files.push(LocalFile { path: path.to_owned(), relative: name.to_owned() });
+        return Ok(walked);
     }
-    let mut files = Vec::new();
     for entry in WalkBuilder::new(path).require_git(false).follow_links(false).sort_by_file_path(Path::cmp).build() {
-        let entry = entry.map_err(io::Error::other)?;
-        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if is_file && kind_of(entry.path()).is_some() {
-            let relative = entry.path().strip_prefix(path).unwrap_or(entry.path());
-            let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-            files.push(LocalFile { relative: parts.join("/"), path: entry.into_path() });
+        match entry {
+            Ok(entry) if is_text_file(&entry) => {
+                let relative = entry.path().strip_prefix(path).unwrap_or(entry.path());
+                let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+                walked.files.push(LocalFile { relative: parts.join("/"), path: entry.into_path() });
+            }
+            Ok(_) => {}
+            Err(error) => walked.unreadable.push(error.to_string()),
         }
     }
-    Ok(files)
+    Ok(walked)
+}
+
+/// Empty files, such as Python's markers, hold nothing to send.
+fn is_text_file(entry: &DirEntry) -> bool {
+    let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+    is_file && kind_of(entry.path()).is_some() && entry.metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
 /// The document that a file makes.
@@ -102,7 +120,7 @@ fn metadata(file: &LocalFile, text: &str) -> Metadata {
 }
 
 fn first_heading(text: &str) -> Option<String> {
-    let heading = Parser::new(text)
+    let heading = Parser::new_ext(text, Options::all())
         .skip_while(|event| !matches!(event, Event::Start(Tag::Heading { .. })))
         .take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
     let title: String = heading
@@ -121,7 +139,7 @@ mod tests {
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in [
-            ("b.md", "# The *title* `x`\n\ntext"),
+            ("b.md", "---\ntitle: not this\n---\n\n# The *title* `x`\n\ntext"),
             ("a/code.rs", "fn main() {}"),
             ("a/notes.txt", "notes"),
             ("ignored.txt", "no"),
@@ -129,6 +147,7 @@ mod tests {
             (".hidden.md", "no"),
             ("picture.png", "no"),
             ("data.json", "{}"),
+            ("a/__init__.py", ""),
         ] {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -140,7 +159,7 @@ mod tests {
     #[test]
     fn a_folder_gives_its_texts_in_order() {
         let folder = folder();
-        let files: Vec<String> = walk(folder.path()).unwrap().into_iter().map(|file| file.relative).collect();
+        let files: Vec<String> = walk(folder.path()).unwrap().files.into_iter().map(|file| file.relative).collect();
         assert_eq!(files, ["a/code.rs", "a/notes.txt", "b.md"]);
     }
 
@@ -148,7 +167,7 @@ mod tests {
     fn a_document_knows_how_it_is_cut() {
         let folder = folder();
         let documents: Vec<Document> =
-            walk(folder.path()).unwrap().iter().map(|file| read_document(file, "docs").unwrap()).collect();
+            walk(folder.path()).unwrap().files.iter().map(|file| read_document(file, "docs").unwrap()).collect();
         let shown: Vec<(&str, &Value, &Value)> = documents
             .iter()
             .map(|document| {
@@ -176,7 +195,7 @@ mod tests {
         fs::write(folder.path().join("a.txt"), [0xff, 0xfe, 0x00]).unwrap();
         fs::write(folder.path().join("b.txt"), " \n").unwrap();
         let errors: Vec<String> =
-            walk(folder.path()).unwrap().iter().map(|file| read_document(file, "s").unwrap_err()).collect();
+            walk(folder.path()).unwrap().files.iter().map(|file| read_document(file, "s").unwrap_err()).collect();
         assert_eq!(errors, ["it is not text in UTF-8", "it is empty"]);
         assert!(walk(&folder.path().join("nowhere")).is_err());
     }

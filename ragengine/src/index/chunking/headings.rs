@@ -1,4 +1,4 @@
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// The headings of a Markdown text, by where they stand.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ impl Headings {
         let mut open: Vec<(HeadingLevel, String)> = Vec::new();
         let mut headings = Self::default();
         let mut current: Option<(usize, HeadingLevel, String)> = None;
-        for (event, range) in Parser::new(text).into_offset_iter() {
+        for (event, range) in Parser::new_ext(text, Options::all()).into_offset_iter() {
             match event {
                 Event::Start(Tag::Heading { level, .. }) => current = Some((range.start, level, String::new())),
                 Event::Text(piece) | Event::Code(piece) => {

@@ -58,6 +58,12 @@ fn a_heading_that_is_too_long_loses_its_outer_parts() {
 }
 
 #[test]
+fn front_matter_is_no_heading() {
+    let headings = Headings::of("---\ntitle: Page\n---\n\n# Real\n\nText.\n", 10, &count);
+    assert_eq!((headings.above(5), headings.above(27).as_deref()), (None, Some("Real")));
+}
+
+#[test]
 fn code_is_cut_between_functions() {
     for (language, text) in [
         (

@@ -20,7 +20,7 @@ fn add(set: &mut VectorSet, rows: Range<u64>) {
 }
 
 fn nearest(set: &VectorSet, number: u64, k: usize, allowed: Option<&[Range<u64>]>) -> Vec<u64> {
-    let hits = set.search(&point(number), k, allowed, SearchOptions::default()).unwrap();
+    let hits = set.snapshot().search(&point(number), k, allowed, SearchOptions::default()).unwrap();
     assert!(hits.is_sorted_by(|left, right| left.distance <= right.distance));
     hits.iter().map(|hit| hit.row).collect()
 }
@@ -28,7 +28,7 @@ fn nearest(set: &VectorSet, number: u64, k: usize, allowed: Option<&[Range<u64>]
 fn rebuild(set: &mut VectorSet) {
     let parts = set.seal().unwrap();
     let mut segment = Segment::new(set.rebuilt_kind(EXACT_BELOW), 2).unwrap();
-    let rows: Vec<u64> = parts.iter().flat_map(SealedPart::rows).collect();
+    let rows = parts.rows();
     let vectors: Vec<f32> = rows.iter().flat_map(|&row| point(row)).collect();
     segment.train(&vectors).unwrap();
     segment.add(&rows, &vectors).unwrap();
@@ -90,7 +90,7 @@ fn a_rebuild_keeps_what_is_there_and_nothing_else() {
         rebuild(&mut set);
         assert_eq!(set.alive(), 200, "{kind}");
         let mut found = nearest(&set, 150, 4, None);
-        if !set.has_exact_distances() {
+        if !set.snapshot().has_exact_distances() {
             found.sort_unstable_by_key(|row| row.abs_diff(150));
         }
         assert!(found.iter().all(|row| !(100..200).contains(row)), "{kind}: {found:?}");
@@ -104,7 +104,7 @@ fn a_rebuild_keeps_what_is_there_and_nothing_else() {
 fn what_is_removed_during_a_rebuild_stays_removed() {
     let mut set = set_with(0..100, VectorIndexKind::default());
     let parts = set.seal().unwrap();
-    let rows: Vec<u64> = parts.iter().flat_map(SealedPart::rows).collect();
+    let rows = parts.rows();
     set.remove(&(50..60));
     add(&mut set, 100..101);
     let mut segment = Segment::new(Kind::Hnsw { m: 16 }, 2).unwrap();
@@ -124,4 +124,29 @@ fn everything_can_be_removed() {
     assert_eq!(set.alive(), 0);
     add(&mut set, 10..11);
     assert_eq!(nearest(&set, 5, 3, None), [10]);
+}
+
+#[test]
+fn a_snapshot_does_not_see_later_rows() {
+    let mut set = set_with(0..100, VectorIndexKind::default());
+    let before = set.snapshot();
+    add(&mut set, 100..110);
+    set.remove(&(90..100));
+    let found = |snapshot: &VectorSnapshot| -> Vec<u64> {
+        snapshot.search(&point(105), 2, None, SearchOptions::default()).unwrap().iter().map(|hit| hit.row).collect()
+    };
+    assert_eq!(found(&before), [99, 98]);
+    set.seal().unwrap();
+    rebuild(&mut set);
+    assert_eq!(found(&before), [99, 98], "not even when the tail has been sealed and rebuilt");
+    assert!(found(&set.snapshot()).contains(&105));
+}
+
+#[test]
+fn a_filter_over_a_graph_returns_as_many_as_match() {
+    let mut set = set_with(0..300, VectorIndexKind::Hnsw { m: 16 });
+    rebuild(&mut set);
+    add(&mut set, 300..320);
+    assert_eq!((set.built(), set.alive()), (300, 320));
+    assert_eq!(nearest(&set, 304, 5, Some(&[10..12, 299..301, 310..311])), [300, 299, 310, 11, 10]);
 }

@@ -17,6 +17,8 @@ const MAX_ID_BYTES: usize = 512;
 pub struct Limits {
     /// Documents in one request.
     pub max_documents: usize,
+    /// Bytes of a document's text.
+    pub max_document_bytes: usize,
     /// Bytes of a document's metadata, as JSON.
     pub max_metadata_bytes: usize,
 }
@@ -56,6 +58,13 @@ pub fn check_documents(documents: Vec<Document>, limits: Limits) -> Result<Vec<I
 fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
     if document.text.trim().is_empty() {
         return Err("its text is empty".to_owned());
+    }
+    if document.text.len() > limits.max_document_bytes {
+        let bytes = document.text.len();
+        return Err(format!(
+            "its text has {bytes} bytes, which is more than {}: split it, or raise limits.maxDocumentBytes",
+            limits.max_document_bytes
+        ));
     }
     let doc_id = document.doc_id.unwrap_or_else(|| default_doc_id(&document.text));
     check_label("doc_id", &doc_id)?;
@@ -173,7 +182,22 @@ impl Unembedded {
     }
 
     /// Puts in the vectors of [`Self::texts_to_embed`], in their order.
-    pub fn with_vectors(self, vectors: Vec<Vec<f32>>) -> Vec<Prepared> {
+    ///
+    /// What is written is checked here once more: a vector of another width on disk could not be searched any more.
+    pub fn with_vectors(self, vectors: Vec<Vec<f32>>, dimensions: usize) -> Result<Vec<Prepared>, IndexError> {
+        if vectors.len() != self.missing.len() {
+            return Err(IndexError::OtherVectors(format!(
+                "{} vectors for {} texts",
+                vectors.len(),
+                self.missing.len()
+            )));
+        }
+        if let Some(odd) = vectors.iter().find(|vector| vector.len() != dimensions) {
+            return Err(IndexError::OtherVectors(format!("a vector of {} values, not {dimensions}", odd.len())));
+        }
+        if vectors.iter().flatten().any(|value| !value.is_finite()) {
+            return Err(IndexError::OtherVectors("a vector that is not finite".to_owned()));
+        }
         let by_hash: HashMap<[u8; 32], Vec<f32>> =
             self.missing.into_iter().map(|(hash, _)| hash).zip(vectors).collect();
         let mut documents = self.documents;
@@ -182,6 +206,6 @@ impl Unembedded {
                 chunk.vector.clone_from(vector);
             }
         }
-        documents
+        Ok(documents)
     }
 }

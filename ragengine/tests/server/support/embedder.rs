@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing::post;
@@ -8,6 +11,7 @@ use tokio::net::TcpListener;
 /// A remote embedder. Its vectors say which words a text has: texts with the same words are near.
 pub struct RemoteEmbedder {
     pub url: String,
+    embedded: Arc<AtomicUsize>,
 }
 
 impl RemoteEmbedder {
@@ -20,15 +24,23 @@ impl RemoteEmbedder {
     pub async fn scripted(script: impl Fn(Vec<String>) -> Response + Clone + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let embedded = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&embedded);
         let handler = move |Json(body): Json<Value>| {
-            let inputs =
+            let inputs: Vec<String> =
                 body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect();
+            counter.fetch_add(inputs.len(), Ordering::Relaxed);
             let response = script(inputs);
             async move { response }
         };
         let router = Router::new().route("/v1/embeddings", post(handler));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url }
+        Self { url, embedded }
+    }
+
+    /// How many texts it was given.
+    pub fn embedded(&self) -> usize {
+        self.embedded.load(Ordering::Relaxed)
     }
 
     /// The settings that use it, and what else `yaml` says.

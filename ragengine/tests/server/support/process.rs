@@ -1,17 +1,20 @@
 use std::io::Read as _;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::NamedTempFile;
 
 use super::model_directory;
 
 /// The program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ragengine");
 
-/// A server in a process of its own.
+/// A server in a process of its own, on a port that the system chose.
 pub struct Process {
     child: Child,
+    log: NamedTempFile,
     pub url: String,
 }
 
@@ -27,16 +30,42 @@ pub fn program() -> Command {
 impl Process {
     /// Starts a server on a data folder and waits until it is ready.
     pub fn start(data: &Path) -> Self {
-        let port = free_port();
-        let mut child = command(data, port).stderr(Stdio::null()).spawn().unwrap();
-        let url = format!("http://127.0.0.1:{port}");
+        let mut server = Self::start_unready(data);
+        server.wait_until("is ready", |server| is_ready(&server.url).then_some(()));
+        server
+    }
+
+    /// Starts a server on a data folder and waits until it listens.
+    pub fn start_unready(data: &Path) -> Self {
+        let log = NamedTempFile::new().unwrap();
+        let child = command(data).stderr(log.reopen().unwrap()).spawn().unwrap();
+        let mut server = Self { child, log, url: String::new() };
+        let address = server.wait_until("listens", |server| {
+            let listening = server.log_lines().into_iter().find(|line| line["message"] == "listening")?;
+            Some(listening["address"].as_str().unwrap().to_owned())
+        });
+        server.url = format!("http://{address}");
+        server
+    }
+
+    /// What it has logged, line by line.
+    pub fn log_lines(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.log.path()).unwrap();
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        whole.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    }
+
+    /// Waits, with a limit, until something can be seen of it.
+    pub fn wait_until<T>(&mut self, what: &str, mut seen: impl FnMut(&Self) -> Option<T>) -> T {
         let deadline = Instant::now() + Duration::from_secs(60);
-        while !is_ready(&url) {
-            assert!(child.try_wait().unwrap().is_none(), "the server ended");
-            assert!(Instant::now() < deadline, "the server was not ready in time");
-            std::thread::sleep(Duration::from_millis(50));
+        loop {
+            if let Some(value) = seen(self) {
+                return value;
+            }
+            assert!(self.child.try_wait().unwrap().is_none(), "the server ended: {:?}", self.log_lines());
+            assert!(Instant::now() < deadline, "not seen in time that it {what}: {:?}", self.log_lines());
+            std::thread::sleep(Duration::from_millis(20));
         }
-        Self { child, url }
     }
 
     /// SIGKILL: nothing that the program does about its end is done.
@@ -60,11 +89,11 @@ impl Drop for Process {
     }
 }
 
-fn command(data: &Path, port: u16) -> Command {
+fn command(data: &Path) -> Command {
     let mut command = program();
     command
         .arg("serve")
-        .env("LISTEN", format!("127.0.0.1:{port}"))
+        .env("LISTEN", "127.0.0.1:0")
         .env("DATA_DIR", data)
         .env("EMBEDDING_MODEL", model_directory())
         .stdin(Stdio::null())
@@ -74,15 +103,11 @@ fn command(data: &Path, port: u16) -> Command {
 
 /// What a server that must not start says before it ends.
 pub fn refusal(data: &Path) -> String {
-    let mut child = command(data, free_port()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(data).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(!child.wait().unwrap().success(), "it started");
     said
-}
-
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn is_ready(url: &str) -> bool {
