@@ -16,7 +16,8 @@ pub fn markdown_reference() -> String {
          refused, with the line and column. `ragengine check-config --config FILE` reads it, says what is wrong, and starts nothing.\n\n\
          A secret is never written into the file: a field of the type *secret* is `{{file: PATH}}` or `{{env: NAME}}`.\n\n\
          | setting | type | default | meaning |\n|---|---|---|---|\n{settings}\n\
-         ## Environment\n\nA variable that is set and not empty overrides its setting.\n\n\
+         ## Environment\n\nA variable that is set and not empty overrides its setting. `RUST_LOG` overrides `log.level`; \
+         `RAGENGINE_SERVER` is the server that `ragengine ingest` talks to.\n\n\
          | variable | setting |\n|---|---|\n{environment}"
     )
 }

@@ -1,39 +1,27 @@
 //! An OpenAI-compatible chat endpoint.
 
+mod endpoint;
+mod reply;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderValue, header};
-use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt as _};
-use parking_lot::RwLock;
+use axum::http::{HeaderValue, header};
+use bytes::Bytes;
+use endpoint::Endpoint;
 use ragengine_embedding::Secret;
 use ragengine_settings::InferenceService;
-use reqwest::{Response, Url};
+pub use reply::UpstreamReply;
+use reply::unreachable;
 use serde_json::Value;
-use tokio::sync::Mutex;
 use tokio::time::timeout;
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::LlmError;
-use super::address::Addresses;
-use super::facts::Facts;
 
 /// The window of a model about which nothing is known.
 const DEFAULT_WINDOW_TOKENS: u64 = 4096;
-
-/// The largest answer that is not a stream.
-const MAX_REPLY_BYTES: usize = 64 << 20;
-
-/// How long the endpoint may take to say what it serves.
-const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// When the endpoint is asked again, because another model may be served by then.
-const FACTS_VALIDITY: Duration = Duration::from_secs(60);
-
-/// When an endpoint that did not say is asked again.
-const FACTS_RETRY: Duration = Duration::from_secs(30);
 
 /// An OpenAI-compatible chat endpoint.
 pub struct Upstream {
@@ -42,25 +30,6 @@ pub struct Upstream {
     window_tokens: Option<u64>,
     answer_timeout: Duration,
     has_warned_of_window: AtomicBool,
-}
-
-/// What asking the endpoint takes, and what it said.
-struct Endpoint {
-    http: reqwest::Client,
-    addresses: Addresses,
-    api_key: Option<Secret>,
-    authorization: Option<HeaderValue>,
-    facts: RwLock<Option<(Facts, Instant)>>,
-    /// Held by whoever asks the endpoint what it serves.
-    asking: Mutex<()>,
-}
-
-/// A reply whose head has arrived.
-pub struct UpstreamReply {
-    response: Response,
-    shown_address: String,
-    answer_timeout: Duration,
-    api_key: Option<Secret>,
 }
 
 impl Upstream {
@@ -76,16 +45,8 @@ impl Upstream {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| error.to_string())?;
-        let endpoint = Endpoint {
-            http,
-            addresses: Addresses::new(url)?,
-            authorization: api_key.as_ref().map(bearer).transpose()?,
-            api_key,
-            facts: RwLock::new(None),
-            asking: Mutex::new(()),
-        };
         Ok(Self {
-            endpoint: Arc::new(endpoint),
+            endpoint: Arc::new(Endpoint::new(http, url, api_key)?),
             model: settings.model.clone(),
             window_tokens: settings.context_window_size.map(u64::from),
             answer_timeout: Duration::from_secs(settings.timeout_seconds),
@@ -161,164 +122,4 @@ impl Upstream {
             |reason: &str| LlmError::Unreachable { url: endpoint.addresses.shown(), reason: reason.to_owned() };
         endpoint.get(&endpoint.addresses.models).await.ok_or_else(|| unreachable("it does not list its models"))
     }
-}
-
-impl Endpoint {
-    /// What the endpoint serves. It is asked when nothing is known; later, requests go on with what is known while one task asks.
-    async fn facts(self: &Arc<Self>) -> Facts {
-        match self.known() {
-            Some((facts, asked)) => {
-                let validity = if facts.first_model.is_some() { FACTS_VALIDITY } else { FACTS_RETRY };
-                if asked.elapsed() >= validity {
-                    let endpoint = Arc::clone(self);
-                    tokio::spawn(async move { endpoint.ask().await });
-                }
-                facts
-            }
-            None => {
-                self.ask().await;
-                self.known().map(|(facts, _)| facts).unwrap_or_default()
-            }
-        }
-    }
-
-    fn known(&self) -> Option<(Facts, Instant)> {
-        self.facts.read().clone()
-    }
-
-    /// Asks, unless somebody else does; then it waits for that one when nothing is known.
-    async fn ask(&self) {
-        let before = self.known().map(|(_, asked)| asked);
-        let _asking = match (before, self.asking.try_lock()) {
-            (_, Ok(asking)) => asking,
-            (None, Err(_)) => self.asking.lock().await,
-            (Some(_), Err(_)) => return,
-        };
-        if self.known().map(|(_, asked)| asked) != before {
-            return;
-        }
-        let (models, props) = tokio::join!(self.get(&self.addresses.models), self.get(&self.addresses.props));
-        let facts = Facts::read(&models.unwrap_or_default(), props.as_ref());
-        let old = self.known().map(|(facts, _)| facts);
-        if old.as_ref() != Some(&facts) {
-            info!(
-                model = facts.first_model.as_deref().unwrap_or("unknown"),
-                "asked the language model's endpoint what it serves"
-            );
-        }
-        // An endpoint that says nothing for a moment still serves what it served.
-        let facts = if facts.first_model.is_some() { facts } else { old.unwrap_or(facts) };
-        *self.facts.write() = Some((facts, Instant::now()));
-    }
-
-    async fn get(&self, url: &Url) -> Option<Value> {
-        let request = self.http.get(url.clone()).headers(self.authorization()).timeout(FACTS_TIMEOUT);
-        let response = request.send().await.ok()?.error_for_status().ok()?;
-        let body = read_bounded(response.bytes_stream(), 4 << 20).await?;
-        serde_json::from_slice(&body).ok()
-    }
-
-    fn authorization(&self) -> HeaderMap {
-        self.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone())).collect()
-    }
-}
-
-impl UpstreamReply {
-    /// The content type that came with it.
-    pub fn content_type(&self) -> Option<&HeaderValue> {
-        self.response.headers().get(header::CONTENT_TYPE)
-    }
-
-    /// Whether it is a stream of events.
-    pub fn is_event_stream(&self) -> bool {
-        let content_type = self.content_type().and_then(|value| value.to_str().ok());
-        content_type.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
-    }
-
-    /// The whole body.
-    ///
-    /// # Errors
-    ///
-    /// When it does not come in time, breaks off, or is too large.
-    pub async fn body(self) -> Result<Bytes, LlmError> {
-        let (address, limit) = (self.shown_address, self.answer_timeout);
-        match timeout(limit, read_bounded(self.response.bytes_stream(), MAX_REPLY_BYTES)).await {
-            Ok(Some(body)) => Ok(body),
-            Ok(None) => Err(LlmError::Nonsense(format!("it broke off, or has more than {MAX_REPLY_BYTES} bytes"))),
-            Err(_) => Err(LlmError::Timeout { url: address, seconds: limit.as_secs() }),
-        }
-    }
-
-    /// The body piece by piece. A pause longer than the timeout is an error and the last item.
-    pub fn pieces(self) -> impl Stream<Item = Result<Bytes, LlmError>> + Send + 'static {
-        let (address, limit) = (self.shown_address, self.answer_timeout);
-        let pieces = Box::pin(self.response.bytes_stream());
-        futures_util::stream::unfold(Some(pieces), move |state| {
-            let address = address.clone();
-            async move {
-                let mut pieces = state?;
-                match timeout(limit, pieces.next()).await {
-                    Ok(Some(Ok(piece))) => Some((Ok(piece), Some(pieces))),
-                    Ok(Some(Err(error))) => Some((Err(unreachable(&error, address, limit)), None)),
-                    Ok(None) => None,
-                    Err(_) => Some((Err(LlmError::Timeout { url: address, seconds: limit.as_secs() }), None)),
-                }
-            }
-        })
-    }
-
-    async fn into_refusal(self) -> LlmError {
-        let status = self.response.status().as_u16();
-        let retry_after =
-            self.response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let reading = timeout(self.answer_timeout, read_bounded(self.response.bytes_stream(), 1 << 20));
-        let text = reading.await.ok().flatten().unwrap_or_default();
-        let text = without_key(&String::from_utf8_lossy(&text), self.api_key.as_ref());
-        let body: Option<Value> = serde_json::from_str(&text).ok().filter(|body: &Value| body["error"].is_object());
-        let said = body.as_ref().and_then(|body| body["error"]["message"].as_str()).map(str::to_owned);
-        let message = said.unwrap_or_else(|| text.trim().chars().take(1000).collect());
-        // A redirect is nothing that a caller could follow.
-        let status = if (300..400).contains(&status) { 502 } else { status };
-        LlmError::Refused { status, message, body: body.map(Box::new), retry_after }
-    }
-}
-
-async fn read_bounded<E>(pieces: impl Stream<Item = Result<Bytes, E>>, max_bytes: usize) -> Option<Bytes> {
-    let mut pieces = std::pin::pin!(pieces);
-    let mut body = BytesMut::new();
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.ok()?;
-        if body.len() + piece.len() > max_bytes {
-            return None;
-        }
-        body.extend_from_slice(&piece);
-    }
-    Some(body.freeze())
-}
-
-/// An endpoint may repeat the key that it was given.
-fn without_key(text: &str, api_key: Option<&Secret>) -> String {
-    match api_key {
-        Some(key) => text.replace(key.expose(), "***"),
-        None => text.to_owned(),
-    }
-}
-
-fn bearer(key: &Secret) -> Result<HeaderValue, String> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-        .map_err(|_| "the key for the language model has characters that no header can hold".to_owned())?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-/// The innermost reason, without the address: reqwest would print it with its query.
-fn unreachable(error: &reqwest::Error, url: String, limit: Duration) -> LlmError {
-    if error.is_timeout() && !error.is_connect() {
-        return LlmError::Timeout { url, seconds: limit.as_secs() };
-    }
-    let mut reason: &dyn std::error::Error = error;
-    while let Some(source) = reason.source() {
-        reason = source;
-    }
-    LlmError::Unreachable { url, reason: reason.to_string() }
 }

@@ -1,0 +1,122 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use parking_lot::RwLock;
+use ragengine_embedding::Secret;
+use reqwest::Url;
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tracing::info;
+
+use super::reply::read_bounded;
+use crate::llm::address::Addresses;
+use crate::llm::facts::Facts;
+
+/// How long the endpoint may take to say what it serves.
+const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest list of models.
+const MAX_FACTS_BYTES: usize = 4 << 20;
+
+/// When the endpoint is asked again, because another model may be served by then.
+const FACTS_VALIDITY: Duration = Duration::from_secs(60);
+
+/// When an endpoint that did not say is asked again.
+const FACTS_RETRY: Duration = Duration::from_secs(30);
+
+/// What asking the endpoint takes, and what it said.
+pub struct Endpoint {
+    pub http: reqwest::Client,
+    pub addresses: Addresses,
+    pub api_key: Option<Secret>,
+    authorization: Option<HeaderValue>,
+    facts: RwLock<Option<(Facts, Instant)>>,
+    /// Held by whoever asks the endpoint what it serves.
+    asking: Mutex<()>,
+}
+
+impl Endpoint {
+    /// An endpoint that has not been asked anything.
+    ///
+    /// # Errors
+    ///
+    /// In words, when the address or the key cannot be used.
+    pub fn new(http: reqwest::Client, url: &str, api_key: Option<Secret>) -> Result<Self, String> {
+        Ok(Self {
+            http,
+            addresses: Addresses::new(url)?,
+            authorization: api_key.as_ref().map(bearer).transpose()?,
+            api_key,
+            facts: RwLock::new(None),
+            asking: Mutex::new(()),
+        })
+    }
+
+    /// What the endpoint serves. It is asked when nothing is known; later, requests go on with what is known while one task asks.
+    pub async fn facts(self: &Arc<Self>) -> Facts {
+        match self.known() {
+            Some((facts, asked)) => {
+                let validity = if facts.first_model.is_some() { FACTS_VALIDITY } else { FACTS_RETRY };
+                if asked.elapsed() >= validity {
+                    let endpoint = Arc::clone(self);
+                    tokio::spawn(async move { endpoint.ask().await });
+                }
+                facts
+            }
+            None => {
+                self.ask().await;
+                self.known().map(|(facts, _)| facts).unwrap_or_default()
+            }
+        }
+    }
+
+    fn known(&self) -> Option<(Facts, Instant)> {
+        self.facts.read().clone()
+    }
+
+    /// Asks, unless somebody else does; then it waits for that one when nothing is known.
+    async fn ask(&self) {
+        let before = self.known().map(|(_, asked)| asked);
+        let _asking = match (before, self.asking.try_lock()) {
+            (_, Ok(asking)) => asking,
+            (None, Err(_)) => self.asking.lock().await,
+            (Some(_), Err(_)) => return,
+        };
+        if self.known().map(|(_, asked)| asked) != before {
+            return;
+        }
+        let (models, props) = tokio::join!(self.get(&self.addresses.models), self.get(&self.addresses.props));
+        let facts = Facts::read(&models.unwrap_or_default(), props.as_ref());
+        let old = self.known().map(|(facts, _)| facts);
+        if old.as_ref() != Some(&facts) {
+            info!(
+                model = facts.first_model.as_deref().unwrap_or("unknown"),
+                "asked the language model's endpoint what it serves"
+            );
+        }
+        // An endpoint that says nothing for a moment still serves what it served.
+        let facts = if facts.first_model.is_some() { facts } else { old.unwrap_or(facts) };
+        *self.facts.write() = Some((facts, Instant::now()));
+    }
+
+    /// The JSON at one of the addresses.
+    pub async fn get(&self, url: &Url) -> Option<Value> {
+        let request = self.http.get(url.clone()).headers(self.authorization()).timeout(FACTS_TIMEOUT);
+        let response = request.send().await.ok()?.error_for_status().ok()?;
+        let body = read_bounded(response.bytes_stream(), MAX_FACTS_BYTES).await?;
+        serde_json::from_slice(&body).ok()
+    }
+
+    /// The header with the key, when there is one.
+    pub fn authorization(&self) -> HeaderMap {
+        self.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone())).collect()
+    }
+}
+
+fn bearer(key: &Secret) -> Result<HeaderValue, String> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+        .map_err(|_| "the key for the language model has characters that no header can hold".to_owned())?;
+    value.set_sensitive(true);
+    Ok(value)
+}

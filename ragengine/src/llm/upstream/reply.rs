@@ -1,0 +1,120 @@
+use std::time::Duration;
+
+use axum::http::{HeaderValue, header};
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt as _};
+use ragengine_embedding::Secret;
+use reqwest::Response;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::llm::LlmError;
+
+/// The largest answer that is not a stream.
+const MAX_REPLY_BYTES: usize = 64 << 20;
+
+/// The longest refusal that is read.
+const MAX_REFUSAL_BYTES: usize = 1 << 20;
+
+/// A reply whose head has arrived.
+pub struct UpstreamReply {
+    pub(super) response: Response,
+    pub(super) shown_address: String,
+    pub(super) answer_timeout: Duration,
+    pub(super) api_key: Option<Secret>,
+}
+
+impl UpstreamReply {
+    /// The content type that came with it.
+    pub fn content_type(&self) -> Option<&HeaderValue> {
+        self.response.headers().get(header::CONTENT_TYPE)
+    }
+
+    /// Whether it is a stream of events.
+    pub fn is_event_stream(&self) -> bool {
+        let content_type = self.content_type().and_then(|value| value.to_str().ok());
+        content_type.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
+    }
+
+    /// The whole body.
+    ///
+    /// # Errors
+    ///
+    /// When it does not come in time, breaks off, or is too large.
+    pub async fn body(self) -> Result<Bytes, LlmError> {
+        let (address, limit) = (self.shown_address, self.answer_timeout);
+        match timeout(limit, read_bounded(self.response.bytes_stream(), MAX_REPLY_BYTES)).await {
+            Ok(Some(body)) => Ok(body),
+            Ok(None) => Err(LlmError::Nonsense(format!("it broke off, or has more than {MAX_REPLY_BYTES} bytes"))),
+            Err(_) => Err(LlmError::Timeout { url: address, seconds: limit.as_secs() }),
+        }
+    }
+
+    /// The body piece by piece. A pause longer than the timeout is an error and the last item.
+    pub fn pieces(self) -> impl Stream<Item = Result<Bytes, LlmError>> + Send + 'static {
+        let (address, limit) = (self.shown_address, self.answer_timeout);
+        let pieces = Box::pin(self.response.bytes_stream());
+        futures_util::stream::unfold(Some(pieces), move |state| {
+            let address = address.clone();
+            async move {
+                let mut pieces = state?;
+                match timeout(limit, pieces.next()).await {
+                    Ok(Some(Ok(piece))) => Some((Ok(piece), Some(pieces))),
+                    Ok(Some(Err(error))) => Some((Err(unreachable(&error, address, limit)), None)),
+                    Ok(None) => None,
+                    Err(_) => Some((Err(LlmError::Timeout { url: address, seconds: limit.as_secs() }), None)),
+                }
+            }
+        })
+    }
+
+    /// The error that a reply without success is.
+    pub(super) async fn into_refusal(self) -> LlmError {
+        let status = self.response.status().as_u16();
+        let retry_after =
+            self.response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let reading = timeout(self.answer_timeout, read_bounded(self.response.bytes_stream(), MAX_REFUSAL_BYTES));
+        let text = reading.await.ok().flatten().unwrap_or_default();
+        let text = without_key(&String::from_utf8_lossy(&text), self.api_key.as_ref());
+        let body: Option<Value> = serde_json::from_str(&text).ok().filter(|body: &Value| body["error"].is_object());
+        let said = body.as_ref().and_then(|body| body["error"]["message"].as_str()).map(str::to_owned);
+        let message = said.unwrap_or_else(|| text.trim().chars().take(1000).collect());
+        // A redirect is nothing that a caller could follow.
+        let status = if (300..400).contains(&status) { 502 } else { status };
+        LlmError::Refused { status, message, body: body.map(Box::new), retry_after }
+    }
+}
+
+/// A body of at most so many bytes; nothing when it is longer or breaks off.
+pub(super) async fn read_bounded<E>(pieces: impl Stream<Item = Result<Bytes, E>>, max_bytes: usize) -> Option<Bytes> {
+    let mut pieces = std::pin::pin!(pieces);
+    let mut body = BytesMut::new();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.ok()?;
+        if body.len() + piece.len() > max_bytes {
+            return None;
+        }
+        body.extend_from_slice(&piece);
+    }
+    Some(body.freeze())
+}
+
+/// An endpoint may repeat the key that it was given.
+fn without_key(text: &str, api_key: Option<&Secret>) -> String {
+    match api_key {
+        Some(key) => text.replace(key.expose(), "***"),
+        None => text.to_owned(),
+    }
+}
+
+/// The innermost reason, without the address: reqwest would print it with its query.
+pub(super) fn unreachable(error: &reqwest::Error, url: String, limit: Duration) -> LlmError {
+    if error.is_timeout() && !error.is_connect() {
+        return LlmError::Timeout { url, seconds: limit.as_secs() };
+    }
+    let mut reason: &dyn std::error::Error = error;
+    while let Some(source) = reason.source() {
+        reason = source;
+    }
+    LlmError::Unreachable { url, reason: reason.to_string() }
+}
