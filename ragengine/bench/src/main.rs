@@ -11,8 +11,9 @@
 //! rows ── the measurements                table ── what is printed, and the verdicts
 //! ```
 //!
-//! Processor time is compared, and only within a run: machines are shared, and their speed changes from minute to minute.
-//! Whatever is compared is therefore measured in turns, and the median of the turns' ratios counts.
+//! Processor time is compared, and only within a run: machines are shared, and what the same work costs changes
+//! from one second to the next, by a half and more. Whatever is compared is therefore measured in short turns, and the median of
+//! the turns' ratios counts.
 
 mod args;
 mod child;
@@ -93,12 +94,8 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
     let floor = Floor::load(&parts.model).await?;
     let mut bench = Bench { server, floor, upstream, parts, effort, corpus, folder };
     let mut table = Table::default();
-    rows::ingest(&mut bench, &mut table).await?;
-    rows::restart(&mut bench, &mut table).await?;
-    rows::retrieve(&bench, &mut table).await?;
-    rows::chat(&bench, &mut table).await?;
-    rows::pass_through(&bench, &mut table).await?;
-    rows::throughput(&bench, &mut table).await?;
+    let measured = rows::measure(&mut bench, &mut table).await;
+    measured.with_context(|| bench.server.condition())?;
     Ok(table)
 }
 

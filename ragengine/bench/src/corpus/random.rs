@@ -1,0 +1,61 @@
+/// A generator of numbers that look random and are the same every time: SplitMix64
+/// (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// A stream of its own for each seed.
+    pub fn new(seed: u64) -> Self {
+        let mut random = Self { state: seed };
+        // Neighbouring seeds give neighbouring states: one step, whose result is the state, puts them far apart.
+        random.state = random.next();
+        random
+    }
+
+    /// A number below `bound`, which is small: the bias is of no consequence.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    /// One of the values, which are not empty.
+    pub fn pick<'a, T: ?Sized>(&mut self, values: &[&'a T]) -> &'a T {
+        values[self.below(values.len())]
+    }
+
+    /// Puts values into another order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            values.swap(last, self.below(last + 1));
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shuffle_keeps_every_value() {
+        let mut values: Vec<usize> = (0..50).collect();
+        Random::new(3).shuffle(&mut values);
+        assert_ne!(values, (0..50).collect::<Vec<_>>());
+        values.sort_unstable();
+        assert_eq!(values, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_value_comes_up() {
+        let mut random = Random::new(0);
+        let seen: std::collections::HashSet<usize> = (0..1000).map(|_| random.below(20)).collect();
+        assert_eq!(seen.len(), 20);
+    }
+}

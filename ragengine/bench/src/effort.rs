@@ -1,0 +1,42 @@
+//! How much is measured.
+
+use std::time::Duration;
+
+use crate::args::Arguments;
+
+/// Sizes and times of all measurements.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Documents in the index.
+    pub documents: usize,
+    /// Different questions.
+    pub questions: usize,
+    /// Turns of everything that is measured in turns.
+    pub rounds: usize,
+    /// How long a turn lasts where it is bounded by time.
+    pub turn: Duration,
+    /// Requests before memory is looked at.
+    pub requests_before_memory: usize,
+}
+
+impl Effort {
+    /// The one that the command line asks for.
+    pub fn of(arguments: &Arguments) -> Self {
+        match arguments.quick {
+            false => Self {
+                documents: 2000,
+                questions: 200,
+                rounds: 12,
+                turn: Duration::from_millis(1500),
+                requests_before_memory: 500,
+            },
+            true => Self {
+                documents: 300,
+                questions: 30,
+                rounds: 4,
+                turn: Duration::from_millis(500),
+                requests_before_memory: 50,
+            },
+        }
+    }
+}

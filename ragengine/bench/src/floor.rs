@@ -1,0 +1,185 @@
+//! The floor: the embedding model and FAISS, called directly in this process, and the processor time of the threads that do it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{num::NonZeroUsize, thread};
+
+use anyhow::{Context as _, ensure};
+use ragengine_embedding::files::ModelFiles;
+use ragengine_embedding::local::{Model, ThreadPool};
+use ragengine_embedding::profile::{Overrides, Profile};
+use ragengine_embedding::{Purpose, Vector};
+use ragengine_faiss::{Kind, SearchOptions, VectorIndex, use_one_thread_per_call};
+
+use crate::cpu;
+
+/// The server's bounds on a batch: texts, and texts × longest text in bytes.
+const BATCH_TEXTS: usize = 8;
+const BATCH_BYTES: usize = 4 << 10;
+
+/// A model and the index of what it has embedded.
+pub struct Floor {
+    model: Arc<Model>,
+    index: Arc<VectorIndex>,
+    /// As many as the server has for passages: one for each processor.
+    pools: Arc<[Arc<ThreadPool>]>,
+}
+
+/// Embedded texts.
+pub struct Embedded {
+    /// The vectors in the order of the texts.
+    pub vectors: Vec<Vector>,
+    /// Processor time of all threads.
+    pub cpu: Duration,
+}
+
+/// Answered questions.
+pub struct Answered {
+    /// Positions of the nearest vectors for each question, nearest first.
+    pub nearest: Vec<Vec<usize>>,
+    /// Processor time.
+    pub cpu: Duration,
+}
+
+impl Floor {
+    /// Loads the model. The index is empty.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be loaded.
+    pub async fn load(directory: &Path) -> anyhow::Result<Self> {
+        let directory = directory.to_owned();
+        tokio::task::spawn_blocking(move || {
+            let name = directory.display().to_string();
+            let files = ModelFiles::at(directory)?;
+            let profile = Profile::resolve(&name, &files.read_configs()?, &Overrides::default())?;
+            let model = Arc::new(Model::load(&name, &files, profile)?);
+            let index = Arc::new(VectorIndex::new(Kind::Flat, model.dimensions())?);
+            let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+            let pools = (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect();
+            Ok(Self { model, index, pools })
+        })
+        .await?
+    }
+
+    /// Embeds the texts of one request of the server: in the same batches, and in as many threads, which get in each other's way as
+    /// the server's do.
+    ///
+    /// # Errors
+    ///
+    /// When the model fails.
+    pub async fn embed(&self, texts: Vec<String>) -> anyhow::Result<Embedded> {
+        let (model, pools) = (Arc::clone(&self.model), Arc::clone(&self.pools));
+        tokio::task::spawn_blocking(move || embed(&model, &pools, &texts)).await?
+    }
+
+    /// Puts vectors into the index, exactly and without a graph.
+    ///
+    /// # Errors
+    ///
+    /// When FAISS refuses them.
+    pub fn index(&mut self, vectors: &[Vector]) -> anyhow::Result<()> {
+        let mut index = VectorIndex::new(Kind::Flat, self.model.dimensions())?;
+        index.add(&vectors.concat())?;
+        self.index = Arc::new(index);
+        Ok(())
+    }
+
+    /// Embeds questions one by one and searches for the `k` nearest vectors of each, in one thread.
+    ///
+    /// # Errors
+    ///
+    /// When the model or FAISS fails.
+    pub async fn answer(&self, questions: Vec<String>, k: usize) -> anyhow::Result<Answered> {
+        let (model, index, pool) = (Arc::clone(&self.model), Arc::clone(&self.index), Arc::clone(&self.pools[0]));
+        tokio::task::spawn_blocking(move || {
+            let answered = measured(&pool, || {
+                use_one_thread_per_call();
+                questions.iter().map(|question| answer(&model, &index, &pool, question, k)).collect()
+            });
+            answered.map(|(nearest, cpu)| Answered { nearest, cpu })
+        })
+        .await?
+    }
+}
+
+fn answer(
+    model: &Model,
+    index: &VectorIndex,
+    pool: &Arc<ThreadPool>,
+    question: &str,
+    k: usize,
+) -> anyhow::Result<Vec<usize>> {
+    let vectors = model.embed(pool, Purpose::Query, &[question])?;
+    let vector = vectors.first().context("the model gave no vector")?;
+    let found = index.search(vector, k, None, SearchOptions::default())?;
+    Ok(found.iter().map(|neighbor| neighbor.position).collect())
+}
+
+fn embed(model: &Model, pools: &[Arc<ThreadPool>], texts: &[String]) -> anyhow::Result<Embedded> {
+    let batches = batches(texts);
+    let next = AtomicUsize::new(0);
+    let take_batches = &|pool: &Arc<ThreadPool>| {
+        let mut done = Vec::new();
+        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let texts: Vec<&str> = batch.iter().map(|&position| texts[position].as_str()).collect();
+            done.extend(batch.iter().copied().zip(model.embed(pool, Purpose::Passage, &texts)?));
+        }
+        Ok(done)
+    };
+    let finished: Vec<_> = thread::scope(|scope| {
+        let running: Vec<_> =
+            pools.iter().map(|pool| scope.spawn(move || measured(pool, || take_batches(pool)))).collect();
+        running.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    let mut embedded = Embedded { vectors: vec![Vector::new(); texts.len()], cpu: Duration::ZERO };
+    for thread in finished {
+        let (done, cpu) = thread.map_err(|_| anyhow::anyhow!("a thread that embeds panicked"))??;
+        done.into_iter().for_each(|(position, vector)| embedded.vectors[position] = vector);
+        embedded.cpu += cpu;
+    }
+    ensure!(embedded.vectors.iter().all(|vector| !vector.is_empty()), "a text has no vector");
+    Ok(embedded)
+}
+
+/// Runs something in the one thread of a pool, and measures that thread meanwhile.
+fn measured<T: Send>(
+    pool: &ThreadPool,
+    work: impl FnOnce() -> anyhow::Result<T> + Send,
+) -> anyhow::Result<(T, Duration)> {
+    pool.run(|| {
+        let before = cpu::of_this_thread()?;
+        let done = work()?;
+        Ok((done, cpu::of_this_thread()?.saturating_sub(before)))
+    })
+}
+
+/// Positions of the texts, the longest first, cut as the server cuts them.
+fn batches(texts: &[String]) -> Vec<Vec<usize>> {
+    let mut positions: Vec<usize> = (0..texts.len()).collect();
+    positions.sort_by_key(|&position| std::cmp::Reverse(texts[position].len()));
+    let mut batches = Vec::new();
+    let mut rest = positions.as_slice();
+    while let Some(&longest) = rest.first() {
+        let size = (BATCH_BYTES / texts[longest].len().max(1)).clamp(1, BATCH_TEXTS).min(rest.len());
+        batches.push(rest[..size].to_vec());
+        rest = &rest[size..];
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_bounded_and_hold_every_text() {
+        let lengths = [900, 1000, 2100, 950, 40, 9000, 980, 990];
+        let texts: Vec<String> = lengths.iter().map(|&length| "x".repeat(length)).collect();
+        assert_eq!(batches(&texts), [vec![5], vec![2], vec![1, 7, 6, 3], vec![0, 4]]);
+        assert!(batches(&[]).is_empty());
+        assert_eq!(batches(&vec!["short".to_owned(); 20]).iter().map(Vec::len).collect::<Vec<_>>(), [8, 8, 4]);
+    }
+}

@@ -1,0 +1,87 @@
+//! One connection that is kept alive, and nothing else: what a client costs must not disturb what it measures.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, ensure};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// 64 documents on a busy machine take some seconds.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
+const MAX_REPLY_BYTES: usize = 64 << 20;
+
+/// A connection to one address.
+pub struct Connection {
+    requests: SendRequest<Full<Bytes>>,
+    address: SocketAddr,
+}
+
+impl Connection {
+    /// Connects.
+    ///
+    /// # Errors
+    ///
+    /// When nothing listens there.
+    pub async fn open(address: SocketAddr) -> anyhow::Result<Self> {
+        let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await?.context(address)?;
+        stream.set_nodelay(true)?;
+        let (requests, connection) = handshake(TokioIo::new(stream)).await?;
+        // It ends with the sender of requests; its errors come back with the request that meets them.
+        drop(tokio::spawn(connection));
+        Ok(Self { requests, address })
+    }
+
+    /// Gets a JSON value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`].
+    pub async fn get(&mut self, path: &str) -> anyhow::Result<Value> {
+        Ok(serde_json::from_slice(&self.send(Method::GET, path, Bytes::new()).await?)?)
+    }
+
+    /// Posts JSON and waits for the whole reply.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`].
+    pub async fn post(&mut self, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
+        self.send(Method::POST, path, body).await
+    }
+
+    /// Sends a request with a JSON body and waits for the whole reply.
+    ///
+    /// # Errors
+    ///
+    /// When the connection breaks, the reply takes too long, or its status is not 2xx: then with its words.
+    pub async fn send(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
+        let name = format!("{method} http://{}{path}", self.address);
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, self.address.to_string())
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(body))?;
+        let reply = timeout(REPLY_TIMEOUT, self.exchange(request)).await.context("no reply in time");
+        let (status, body) = reply.and_then(|reply| reply).with_context(|| name.clone())?;
+        ensure!((200..300).contains(&status), "{name}: {status}: {}", String::from_utf8_lossy(&body));
+        Ok(body)
+    }
+
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<(u16, Bytes)> {
+        self.requests.ready().await?;
+        let reply = self.requests.send_request(request).await?;
+        let status = reply.status().as_u16();
+        let body = Limited::new(reply.into_body(), MAX_REPLY_BYTES).collect().await;
+        Ok((status, body.map_err(|error| anyhow!(error))?.to_bytes()))
+    }
+}

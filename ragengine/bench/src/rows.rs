@@ -1,0 +1,138 @@
+//! The measurements: each adds its rows to the table.
+
+mod chats;
+mod ingest;
+mod pass_through;
+mod retrieve;
+mod start;
+mod throughput;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::args::Parts;
+use crate::corpus::Corpus;
+use crate::effort::Effort;
+use crate::floor::Floor;
+use crate::load::{Load, Outcome, Stop};
+use crate::server::Server;
+use crate::statistics::median;
+use crate::table::{Comparison, Table};
+use crate::upstream::Upstream;
+
+/// The index that is asked.
+const INDEX: &str = "bench";
+
+/// What all measurements share. The child processes come first, so that they end before their folder does.
+pub struct Bench {
+    /// The server.
+    pub server: Server,
+    /// The model and FAISS, called directly.
+    pub floor: Floor,
+    /// The language model.
+    pub upstream: Upstream,
+    /// Programs and files.
+    pub parts: Parts,
+    /// How much is measured.
+    pub effort: Effort,
+    /// Documents and questions.
+    pub corpus: Corpus,
+    /// Where everything is written.
+    pub folder: TempDir,
+}
+
+/// Measures everything.
+///
+/// # Errors
+///
+/// When something could not be measured, or was not what it should be.
+pub async fn measure(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
+    ingest::ingest(bench, table).await?;
+    start::restart(bench, table).await?;
+    retrieve::retrieve(bench, table).await?;
+    chats::chat(bench, table).await?;
+    pass_through::pass_through(bench, table).await?;
+    throughput::throughput(bench, table).await
+}
+
+impl Bench {
+    /// One request for each question.
+    fn bodies(&self, body: impl Fn(&str) -> Value) -> Arc<[Bytes]> {
+        self.corpus.questions.iter().map(|question| Bytes::from(body(question).to_string())).collect()
+    }
+
+    fn retrievals(&self) -> Load {
+        let bodies =
+            self.bodies(|question| json!({"index_name": INDEX, "query": question, "max_node_count": RETRIEVED}));
+        self.one_client("/retrieve", bodies)
+    }
+
+    fn chats(&self) -> Load {
+        let message = |question: &str| json!([{"role": "user", "content": question}]);
+        let bodies =
+            self.bodies(|question| json!({"model": "bench", "messages": message(question), "index_name": INDEX}));
+        self.one_client(CHAT, bodies)
+    }
+
+    fn passed_through(&self) -> Load {
+        let message = |question: &str| json!([{"role": "user", "content": question}]);
+        self.one_client(CHAT, self.bodies(|question| json!({"model": "bench", "messages": message(question)})))
+    }
+
+    /// A load of one client that asks every question once.
+    fn one_client(&self, path: &'static str, bodies: Arc<[Bytes]>) -> Load {
+        let stop = Stop::Requests(bodies.len());
+        Load { address: self.server.address(), path, bodies, clients: 1, stop }
+    }
+
+    /// Runs a load, watching the server.
+    async fn run(&self, load: &Load) -> anyhow::Result<Outcome> {
+        load.run(&[self.server.id()]).await
+    }
+
+    /// Processor time of a load, which has one request for each question, against that of embedding the questions and searching.
+    /// All questions are a turn; within it the two sides take turns, too.
+    async fn against_the_floor(&self, name: &str, load: &Load, k: usize) -> anyhow::Result<(Comparison, Vec<Outcome>)> {
+        let mut comparison = Comparison::default();
+        let mut outcomes = Vec::new();
+        for round in 1..=self.effort.rounds {
+            eprintln!("{name}: round {round} of {}", self.effort.rounds);
+            let (mut measured, mut floor) = (Duration::ZERO, Duration::ZERO);
+            for (bodies, questions) in load.bodies.chunks(ALTERNATION).zip(self.corpus.questions.chunks(ALTERNATION)) {
+                let part = Load { bodies: bodies.into(), stop: Stop::Requests(bodies.len()), ..load.clone() };
+                let outcome = self.run(&part).await?;
+                measured += outcome.cpu();
+                outcomes.push(outcome);
+                floor += self.floor.answer(questions.to_vec(), k).await?.cpu;
+            }
+            let milliseconds = |cpu: Duration| cpu.as_secs_f64() * 1e3 / load.bodies.len() as f64;
+            comparison.push(milliseconds(measured), milliseconds(floor));
+        }
+        Ok((comparison, outcomes))
+    }
+}
+
+/// The median of the loads' rates.
+fn rate(outcomes: &[Outcome]) -> f64 {
+    median(&outcomes.iter().map(Outcome::rate).collect::<Vec<_>>())
+}
+
+/// The median of the loads' latencies.
+fn latency(outcomes: &[Outcome], fraction: f64) -> f64 {
+    median(&outcomes.iter().map(|outcome| outcome.latency_ms(fraction)).collect::<Vec<_>>())
+}
+
+/// Questions that one side answers before it is the other's turn.
+const ALTERNATION: usize = 10;
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// Chunks that a retrieval asks for.
+const RETRIEVED: usize = 5;
+
+/// Clients at once where many are meant.
+const MANY_CLIENTS: usize = 32;

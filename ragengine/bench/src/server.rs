@@ -1,0 +1,142 @@
+//! The server that is measured: a child process with settings and data of its own.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use serde_json::json;
+
+use crate::args::Parts;
+use crate::child::ChildProcess;
+use crate::http::Connection;
+
+/// How long it may take to be ready.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(50);
+
+/// Variables that would override the settings.
+const OVERRIDES: [&str; 7] =
+    ["LISTEN", "DATA_DIR", "LLM_URL", "LLM_API_KEY", "LLM_MODEL", "EMBEDDING_MODEL", "RUST_LOG"];
+
+/// A running server.
+pub struct Server {
+    process: ChildProcess,
+    program: PathBuf,
+    settings: PathBuf,
+    log: PathBuf,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts it on an empty data folder below `folder` and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// When it ends or is not ready in time, with the end of its log.
+    pub async fn start(parts: &Parts, folder: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
+        let address = free_address()?;
+        let settings = folder.join("settings.yaml");
+        let log = folder.join("server.log");
+        fs::write(&settings, settings_text(parts, folder, address, upstream))?;
+        let process = spawn(&parts.server, &settings, &log)?;
+        let mut server = Self { process, program: parts.server.clone(), settings, log, address };
+        server.wait_until_ready().await?;
+        Ok(server)
+    }
+
+    /// Stops it and starts it again on the same data.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub async fn restart(&mut self) -> anyhow::Result<()> {
+        self.process.stop();
+        self.process = spawn(&self.program, &self.settings, &self.log)?;
+        self.wait_until_ready().await
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Its log so far, of all its starts.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn log(&self) -> anyhow::Result<String> {
+        fs::read_to_string(&self.log).context("the server's log")
+    }
+
+    async fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        while !is_ready(self.address).await {
+            self.process.require_running().with_context(|| self.last_words())?;
+            if Instant::now() > deadline {
+                bail!("the server is not ready after {} s: {}", START_TIMEOUT.as_secs(), self.last_words());
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(())
+    }
+
+    /// Whether it runs, and the end of its log: for whoever has to find out what went wrong.
+    pub fn condition(&mut self) -> String {
+        let state =
+            self.process.require_running().err().map_or("the server runs".to_owned(), |error| error.to_string());
+        format!("{state}; the last line of its log: {}", self.last_words())
+    }
+
+    fn last_words(&self) -> String {
+        let log = self.log().unwrap_or_default();
+        log.lines().last().unwrap_or("its log is empty").to_owned()
+    }
+}
+
+fn spawn(program: &Path, settings: &Path, log: &Path) -> anyhow::Result<ChildProcess> {
+    let mut command = Command::new(program);
+    command.arg("serve").arg("--config").arg(settings).stderr(File::options().append(true).create(true).open(log)?);
+    for name in OVERRIDES {
+        command.env_remove(name);
+    }
+    ChildProcess::start("the server", &mut command)
+}
+
+/// JSON is YAML.
+fn settings_text(parts: &Parts, folder: &Path, address: SocketAddr, upstream: SocketAddr) -> String {
+    let settings = json!({
+        "listen": address.to_string(),
+        "dataDir": folder.join("data"),
+        "embedding": {"local": {"modelID": parts.model}},
+        "inferenceService": {"url": format!("http://{upstream}/v1"), "contextWindowSize": 8192},
+        // As `make run` has it: what is nearer counts as relevant, and goes into the prompt.
+        "retrieval": {"maxDistance": 1.1},
+        "log": {"format": "json"},
+    });
+    settings.to_string()
+}
+
+async fn is_ready(address: SocketAddr) -> bool {
+    match Connection::open(address).await {
+        Ok(mut connection) => connection.get("/readyz").await.is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// A port of the loopback interface that nothing listened on a moment ago.
+///
+/// # Errors
+///
+/// When there is none.
+pub fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
