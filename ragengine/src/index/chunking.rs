@@ -77,6 +77,8 @@ impl Chunk {
 
 /// Cuts a text: prose at its sentences, Markdown at its structure, code at its syntax.
 ///
+/// A chunk of Markdown never reaches over a heading: a chunk about two things is near to neither.
+///
 /// # Errors
 ///
 /// [`ChunkingError`] when the sizes leave no room.
@@ -95,15 +97,13 @@ pub fn chunk(
         0 => 0,
         tokens => tokens + JOINT_TOKENS,
     });
-    let pieces = split_text(text, split, sizes, capacity, count_tokens)?;
-    let mut chunks = Vec::with_capacity(pieces.len());
-    for (offset, piece) in pieces {
-        let chunk = Chunk { heading: headings.above(offset), text: piece.to_owned() };
-        if count_tokens(&chunk.embedded_text()) <= limit {
-            chunks.push(chunk);
-        } else {
-            // The heading and the text together came to more than the sum of their parts.
-            chunks.push(Chunk { heading: None, ..chunk });
+    let mut chunks = Vec::new();
+    for section in headings.sections(text) {
+        for piece in split_text(&text[section.clone()], split, sizes, capacity, count_tokens)? {
+            let chunk = Chunk { heading: headings.above(section.end.saturating_sub(1)), text: piece.to_owned() };
+            let fits = count_tokens(&chunk.embedded_text()) <= limit;
+            // The heading and the text together can come to more than the sum of their parts.
+            chunks.push(if fits { chunk } else { Chunk { heading: None, ..chunk } });
         }
     }
     Ok(chunks)
@@ -115,7 +115,7 @@ fn split_text<'a>(
     sizes: Sizes,
     capacity: usize,
     count_tokens: &impl Fn(&str) -> usize,
-) -> Result<Vec<(usize, &'a str)>, ChunkingError> {
+) -> Result<Vec<&'a str>, ChunkingError> {
     let too_small = || ChunkingError::Sizes { max_tokens: sizes.max_tokens, overlap_tokens: sizes.overlap_tokens };
     if capacity == 0 {
         return Err(too_small());
@@ -125,11 +125,11 @@ fn split_text<'a>(
         .with_overlap(sizes.overlap_tokens.min(capacity - 1))
         .map_err(|_| too_small())?;
     Ok(match split {
-        SplitType::Prose => TextSplitter::new(config).chunk_indices(text).collect(),
-        SplitType::Markdown => MarkdownSplitter::new(config).chunk_indices(text).collect(),
+        SplitType::Prose => TextSplitter::new(config).chunks(text).collect(),
+        SplitType::Markdown => MarkdownSplitter::new(config).chunks(text).collect(),
         SplitType::Code(language) => CodeSplitter::new(language.grammar(), config)
             .map_err(|error| ChunkingError::Language { language: language.name(), reason: error.to_string() })?
-            .chunk_indices(text)
+            .chunks(text)
             .collect(),
     })
 }

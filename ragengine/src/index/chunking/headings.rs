@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// The headings of a Markdown text, by where they stand.
@@ -39,6 +41,22 @@ impl Headings {
         let after = self.paths.partition_point(|(start, _)| *start <= offset);
         let (_, path) = self.paths.get(after.checked_sub(1)?)?;
         (!path.is_empty()).then(|| path.clone())
+    }
+
+    /// The parts of the text between headings, each with the heading at its start. A heading that has no text of its own stays
+    /// with what follows it.
+    pub fn sections(&self, text: &str) -> Vec<Range<usize>> {
+        let starts = self.paths.iter().map(|(start, _)| *start).filter(|start| *start > 0);
+        let mut sections = Vec::new();
+        let mut start = 0;
+        for end in starts.chain([text.len()]) {
+            let has_text = text[start..end].lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'));
+            if has_text || end == text.len() {
+                sections.push(start..end);
+                start = end;
+            }
+        }
+        sections
     }
 
     /// The tokens of the longest path.

@@ -58,6 +58,15 @@ fn a_heading_that_is_too_long_loses_its_outer_parts() {
 }
 
 #[test]
+fn a_chunk_never_reaches_over_a_heading() {
+    let text = "Intro.\n\n# A\n\n## B\n\nAbout b.\n\n## C\n\nAbout c.\n";
+    let chunks = cut(text, SplitType::Markdown, sizes(200, 0));
+    let shown: Vec<(Option<&str>, &str)> =
+        chunks.iter().map(|chunk| (chunk.heading.as_deref(), chunk.text.as_str())).collect();
+    assert_eq!(shown, [(None, "Intro."), (Some("A > B"), "# A\n\n## B\n\nAbout b."), (Some("A > C"), "## C\n\nAbout c.")]);
+}
+
+#[test]
 fn front_matter_is_no_heading() {
     let headings = Headings::of("---\ntitle: Page\n---\n\n# Real\n\nText.\n", 10, &count);
     assert_eq!((headings.above(5), headings.above(27).as_deref()), (None, Some("Real")));
