@@ -14,6 +14,8 @@ struct Stat {
     parent: u32,
     /// User and system time of all threads, those that have ended included.
     ticks: u32,
+    /// The same of child processes that have ended, and of theirs.
+    ticks_of_ended_children: u32,
 }
 
 /// Processor time of a process so far, to 10 ms.
@@ -22,7 +24,17 @@ struct Stat {
 ///
 /// When there is no such process.
 pub fn of_process(pid: u32) -> anyhow::Result<Duration> {
-    Ok(Duration::from_secs(1) * stat(pid)?.ticks / TICKS_PER_SECOND)
+    Ok(seconds(stat(pid)?.ticks.into()))
+}
+
+/// Processor time of this process so far, with its child processes that have ended.
+///
+/// # Errors
+///
+/// When /proc cannot be read.
+pub fn of_this_process_and_ended_children() -> anyhow::Result<Duration> {
+    let stat = stat(std::process::id())?;
+    Ok(seconds((stat.ticks + stat.ticks_of_ended_children).into()))
 }
 
 /// Processor time of the calling thread so far, to the nanosecond.
@@ -46,7 +58,7 @@ pub fn of_machine() -> anyhow::Result<Duration> {
     let path = "/proc/stat";
     let text = fs::read_to_string(path).context(path)?;
     let ticks = parse_machine(&text).with_context(|| format!("{path} is not understood"))?;
-    Ok(Duration::from_secs_f64(ticks as f64 / f64::from(TICKS_PER_SECOND)))
+    Ok(seconds(ticks))
 }
 
 /// The processes that a process has started and that still run.
@@ -61,6 +73,10 @@ pub fn children(pid: u32) -> anyhow::Result<Vec<u32>> {
     Ok(processes.filter(|&process| stat(process).is_ok_and(|stat| stat.parent == pid)).collect())
 }
 
+fn seconds(ticks: u64) -> Duration {
+    Duration::from_millis(ticks * 1000 / u64::from(TICKS_PER_SECOND))
+}
+
 fn stat(pid: u32) -> anyhow::Result<Stat> {
     let path = format!("/proc/{pid}/stat");
     let text = fs::read_to_string(&path).with_context(|| path.clone())?;
@@ -71,9 +87,9 @@ fn stat(pid: u32) -> anyhow::Result<Stat> {
 fn parse(text: &str) -> Option<Stat> {
     let (_, fields) = text.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
-    // Numbered from 1 with the name as the second: 4 is the parent, 14 and 15 are user and system time.
+    // Numbered from 1 with the name as the second: 4 is the parent, 14 and 15 are user and system time, 16 and 17 the children's.
     let field = |number: usize| fields.get(number - 3)?.parse::<u32>().ok();
-    Some(Stat { parent: field(4)?, ticks: field(14)? + field(15)? })
+    Some(Stat { parent: field(4)?, ticks: field(14)? + field(15)?, ticks_of_ended_children: field(16)? + field(17)? })
 }
 
 /// The line of all processors: user, nice, system, idle, waiting for disks, interrupts, soft interrupts, steal.
@@ -92,7 +108,7 @@ mod tests {
         let rest = "S 17 4242 4242 0 -1 4194304 1021 0 3 0 250 31 7 9 20 0 5 0 8914 1574952 55000";
         for name in ["nginx", "tokio worker", "a) R 1 (b", ") ( )", ""] {
             let line = format!("4242 ({name}) {rest}\n");
-            assert_eq!(parse(&line), Some(Stat { parent: 17, ticks: 281 }), "{line}");
+            assert_eq!(parse(&line), Some(Stat { parent: 17, ticks: 281, ticks_of_ended_children: 16 }), "{line}");
         }
     }
 

@@ -26,7 +26,7 @@ impl Effort {
             false => Self {
                 documents: 2000,
                 questions: 200,
-                rounds: 12,
+                rounds: 10,
                 turn: Duration::from_millis(1500),
                 requests_before_memory: 500,
             },

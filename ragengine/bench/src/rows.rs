@@ -8,7 +8,8 @@ mod start;
 mod throughput;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -16,12 +17,13 @@ use tempfile::TempDir;
 
 use crate::args::Parts;
 use crate::corpus::Corpus;
+use crate::cpu;
 use crate::effort::Effort;
 use crate::floor::Floor;
 use crate::load::{Load, Outcome, Stop};
 use crate::server::Server;
 use crate::statistics::median;
-use crate::table::{Comparison, Table};
+use crate::table::{Comparison, Row, Table};
 use crate::upstream::Upstream;
 
 /// The index that is asked.
@@ -51,12 +53,24 @@ pub struct Bench {
 ///
 /// When something could not be measured, or was not what it should be.
 pub async fn measure(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
+    let (others, started) = (cpu_of_others(bench)?, Instant::now());
     ingest::ingest(bench, table).await?;
     start::restart(bench, table).await?;
     retrieve::retrieve(bench, table).await?;
     chats::chat(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
-    throughput::throughput(bench, table).await
+    throughput::throughput(bench, table).await?;
+    let others = cpu_of_others(bench)? - others;
+    let available = started.elapsed().as_secs_f64() * thread::available_parallelism()?.get() as f64;
+    table.push(Row::figure("taken meanwhile by others, % of the processors", others / available * 1e2));
+    Ok(())
+}
+
+/// Seconds of processor time that others than this program and its children have had of the machine, or have kept from it. Much of it
+/// means that the figures are not to be trusted.
+fn cpu_of_others(bench: &Bench) -> anyhow::Result<f64> {
+    let own = cpu::of_this_process_and_ended_children()? + cpu::of_process(bench.server.id())?;
+    Ok(cpu::of_machine()?.as_secs_f64() - own.as_secs_f64())
 }
 
 impl Bench {
