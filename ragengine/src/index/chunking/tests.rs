@@ -63,7 +63,10 @@ fn a_chunk_never_reaches_over_a_heading() {
     let chunks = cut(text, SplitType::Markdown, sizes(200, 0));
     let shown: Vec<(Option<&str>, &str)> =
         chunks.iter().map(|chunk| (chunk.heading.as_deref(), chunk.text.as_str())).collect();
-    assert_eq!(shown, [(None, "Intro."), (Some("A > B"), "# A\n\n## B\n\nAbout b."), (Some("A > C"), "## C\n\nAbout c.")]);
+    assert_eq!(
+        shown,
+        [(None, "Intro."), (Some("A > B"), "# A\n\n## B\n\nAbout b."), (Some("A > C"), "## C\n\nAbout c.")]
+    );
 }
 
 #[test]
