@@ -150,9 +150,9 @@ fn measured<T: Send>(
     work: impl FnOnce() -> anyhow::Result<T> + Send,
 ) -> anyhow::Result<(T, Duration)> {
     pool.run(|| {
-        let before = cpu::of_this_thread()?;
+        let before = cpu::of_this_thread();
         let done = work()?;
-        Ok((done, cpu::of_this_thread()?.saturating_sub(before)))
+        Ok((done, cpu::of_this_thread().saturating_sub(before)))
     })
 }
 

@@ -33,10 +33,10 @@ impl Story {
     pub fn question(&self) -> String {
         let Self { thing, part, trouble, place, role, year, .. } = self;
         match year % 4 {
-            0 => format!("What did the {role} in {place} do when the {part} of the {thing} {trouble}?"),
-            1 => format!("Why has the {part} of the {thing} in {place} {trouble} since {year}?"),
+            0 => format!("When was the {part} of the {place} {thing} repaired?"),
+            1 => format!("{thing} {place} {year} {part} {trouble}"),
             2 => format!("Who looks after the {part} of the {thing} in {place}?"),
-            _ => format!("How was the {thing} in {place} repaired after its {part} {trouble}?"),
+            _ => format!("What did the {role} in {place} do about the {part}?"),
         }
     }
 
