@@ -11,10 +11,7 @@ use tracing_subscriber::EnvFilter;
 ///
 /// In words, when the level is none.
 pub fn start(log: &Log) -> Result<(), String> {
-    let directives =
-        std::env::var("RUST_LOG").ok().filter(|value| !value.is_empty()).unwrap_or_else(|| log.level.clone());
-    let filter =
-        EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is not one: {error}"))?;
+    let filter = filter(log)?;
     let is_readable = match log.format {
         LogFormat::Auto => io::stderr().is_terminal(),
         LogFormat::Json => false,
@@ -26,4 +23,15 @@ pub fn start(log: &Log) -> Result<(), String> {
         false => builder.json().flatten_event(true).with_current_span(false).try_init(),
     };
     started.map_err(|error| error.to_string())
+}
+
+/// What is logged, as `RUST_LOG` or the settings say.
+///
+/// # Errors
+///
+/// In words, when that is no level.
+pub fn filter(log: &Log) -> Result<EnvFilter, String> {
+    let from_environment = std::env::var("RUST_LOG").ok().filter(|value| !value.is_empty());
+    let directives = from_environment.unwrap_or_else(|| log.level.clone());
+    EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is not one: {error}"))
 }

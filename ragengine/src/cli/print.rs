@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::settings;
-use crate::router;
+use crate::{logging, router};
 
 /// `ragengine check-config`
 ///
@@ -15,6 +15,7 @@ use crate::router;
 /// What is wrong with the settings.
 pub fn check_config(path: Option<&Path>) -> anyhow::Result<()> {
     let settings = settings::load(path)?;
+    logging::filter(&settings.log).map_err(anyhow::Error::msg)?;
     print(&format!(
         "The settings are fine: the server would listen on {} and keep its data in {}.\n",
         settings.listen,

@@ -57,6 +57,7 @@ fn settings_are_checked_without_starting_anything() {
     assert!(fine.status.success() && text(&fine.stdout).contains("127.0.0.1:5055"));
     for (yaml, words) in [
         ("lisen: 127.0.0.1:1", "lisen"),
+        ("log: {level: 'info,=,='}", "log.level"),
         ("retrieval: {contextTokenRatio: 0.9}", "between 0.2 and 0.8"),
         ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "keep one"),
     ] {
