@@ -8,7 +8,7 @@
 //! floor ── the embedding model and FAISS, called directly
 //! http, load ── connections, and loops of requests over them
 //! cpu, memory, log ── what the system and the server say about a process
-//! rows ── the measurements                table ── what is printed, and the verdicts
+//! rows ── the measurements                statistics, table ── what is made of them, and the verdicts
 //! ```
 //!
 //! Processor time is compared, and only within a run: machines are shared, and what the same work costs changes

@@ -6,7 +6,7 @@ use crate::statistics::{median, percentile};
 
 const COLUMNS: usize = 7;
 
-const HEAD: [&str; COLUMNS] = ["row", "measured", "floor", "ratio", "of turns", "limit", "verdict"];
+const HEAD: [&str; COLUMNS] = ["row", "measured", "floor", "ratio", "range", "limit", "verdict"];
 
 /// The columns with numbers.
 const NUMBERS: RangeInclusive<usize> = 1..=4;

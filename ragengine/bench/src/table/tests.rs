@@ -51,10 +51,10 @@ fn rows_with_a_limit_come_first() {
     assert_eq!(
         table.markdown(),
         "\
-| row                | measured | floor | ratio | of turns | limit       | verdict |
-| ------------------ | -------: | ----: | ----: | -------: | ----------- | ------- |
-| resident, MiB      |     45.7 |     – |     – |        – | at most 300 | reached |
-| documents a second |      123 |     – |     – |        – | –           | –       |
+| row                | measured | floor | ratio | range | limit       | verdict |
+| ------------------ | -------: | ----: | ----: | ----: | ----------- | ------- |
+| resident, MiB      |     45.7 |     – |     – |     – | at most 300 | reached |
+| documents a second |      123 |     – |     – |     – | –           | –       |
 "
     );
     let plain = table.plain();
