@@ -48,7 +48,8 @@ pub async fn chat(app: &App, chat: Chat) -> Result<ChatReply, ApiError> {
         None => None,
     };
     match (plan(&request)?, index) {
-        (Plan::Retrieve(turn), Some(index)) => answer_from_index(app, &chat, request, turn, index).await,
+        // Boxed, so that a chat that is passed through does not carry the room for this one around.
+        (Plan::Retrieve(turn), Some(index)) => Box::pin(answer_from_index(app, &chat, request, turn, index)).await,
         (Plan::PassThrough(bypass), _) => {
             debug!(reason = bypass.reason(), "chat passed through");
             pass_through(app, &chat, request).await

@@ -5,6 +5,8 @@ pub mod extractive;
 mod facts;
 pub mod upstream;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 pub use upstream::Upstream;
 
@@ -39,7 +41,7 @@ pub enum LlmError {
     )]
     Timeout {
         /// Its address.
-        url: String,
+        url: Arc<str>,
         /// How long it was waited for.
         seconds: u64,
     },
@@ -47,7 +49,7 @@ pub enum LlmError {
     #[error("the language model at {url} cannot be reached: {reason}")]
     Unreachable {
         /// Its address.
-        url: String,
+        url: Arc<str>,
         /// What happened.
         reason: String,
     },

@@ -1,34 +1,32 @@
-//! The threads that search: as many as cores, each with FAISS set to one thread per call.
+//! Searching: as many at once as cores, each with FAISS set to one thread per call.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Instant;
 
-use tokio::sync::oneshot;
+use tokio::sync::Semaphore;
 
+use crate::blocking;
 use crate::index::search::{Query, SearchResult};
 use crate::index::{Index, IndexError};
 use crate::metrics::Metrics;
 
-/// A bounded pool, apart from the runtime's threads: a search computes, and hundreds of them at once would only wait for each other.
+/// A bound on how many searches compute at once, apart from the threads that serve requests: hundreds of them would only wait for
+/// each other. Waiting costs nothing here; the threads of a work-stealing pool look for work for a while before they sleep, which cost
+/// 0.3 ms a search.
 pub struct SearchPool {
-    pool: rayon::ThreadPool,
+    turns: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
 
 impl SearchPool {
-    /// Starts the threads. 0: one for each core.
-    ///
-    /// # Errors
-    ///
-    /// When the system gives none.
-    pub fn new(threads: usize, metrics: Arc<Metrics>) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|number| format!("search-{number}"))
-            .start_handler(|_| ragengine_faiss::use_one_thread_per_call())
-            .build()?;
-        Ok(Self { pool, metrics })
+    /// So many searches at once. 0: one for each core.
+    pub fn new(threads: usize, metrics: Arc<Metrics>) -> Self {
+        let threads = match threads {
+            0 => available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        Self { turns: Arc::new(Semaphore::new(threads)), metrics }
     }
 
     /// Searches an index.
@@ -52,18 +50,14 @@ impl SearchPool {
         &self,
         work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, IndexError> {
-        let (send, receive) = oneshot::channel();
-        self.pool.spawn(move || {
-            if !send.is_closed() {
-                // When the caller leaves meanwhile there is nobody to tell.
-                drop(send.send(catch_unwind(AssertUnwindSafe(work))));
-            }
-        });
-        match receive.await {
-            Ok(Ok(result)) => result,
-            Ok(Err(panic)) => resume_unwind(panic),
-            Err(_) => Err(IndexError::ShuttingDown),
-        }
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| IndexError::ShuttingDown)?;
+        blocking::run(move || {
+            // The turn is over when the work is, even if the caller has left meanwhile.
+            let _turn = turn;
+            ragengine_faiss::use_one_thread_per_call();
+            work()
+        })
+        .await
     }
 }
 
@@ -73,7 +67,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_the_callers_and_the_pool_lives_on() {
-        let pool = Arc::new(SearchPool::new(1, Arc::new(Metrics::new().unwrap())).unwrap());
+        let pool = Arc::new(SearchPool::new(1, Arc::new(Metrics::new().unwrap())));
         let broken = Arc::clone(&pool);
         let caller = tokio::spawn(async move { broken.run::<()>(|| panic!("as planned")).await });
         assert!(caller.await.unwrap_err().is_panic());

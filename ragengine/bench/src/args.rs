@@ -14,6 +14,9 @@ pub struct Arguments {
     /// Measure little of everything, in less than a minute: to see that it works, not how fast.
     #[arg(long)]
     pub quick: bool,
+    /// Measure only this.
+    #[arg(long, value_name = "SUBJECT")]
+    pub only: Option<Subject>,
     /// Print the table as Markdown.
     #[arg(long)]
     pub markdown: bool,
@@ -23,6 +26,13 @@ pub struct Arguments {
     /// Debian's nginx, which the passing on of chats is compared with.
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/sbin/nginx")]
     nginx: PathBuf,
+}
+
+/// What can be measured alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Subject {
+    /// Chats without an index, against nginx.
+    PassThrough,
 }
 
 /// The programs and files that are measured.

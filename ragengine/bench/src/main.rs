@@ -94,7 +94,7 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
     let floor = Floor::load(&parts.model).await?;
     let mut bench = Bench { server, floor, upstream, parts, effort, corpus, folder };
     let mut table = Table::default();
-    let measured = rows::measure(&mut bench, &mut table).await;
+    let measured = rows::measure(&mut bench, arguments.only, &mut table).await;
     measured.with_context(|| bench.server.condition())?;
     Ok(table)
 }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::args::Parts;
+use crate::args::{Parts, Subject};
 use crate::corpus::Corpus;
 use crate::cpu;
 use crate::effort::Effort;
@@ -47,23 +47,30 @@ pub struct Bench {
     pub folder: TempDir,
 }
 
-/// Measures everything.
+/// Measures everything, or one subject.
 ///
 /// # Errors
 ///
 /// When something could not be measured, or was not what it should be.
-pub async fn measure(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
+pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table) -> anyhow::Result<()> {
     let (others, started) = (cpu_of_others(bench)?, Instant::now());
+    match only {
+        Some(Subject::PassThrough) => pass_through::pass_through(bench, table).await?,
+        None => everything(bench, table).await?,
+    }
+    let others = cpu_of_others(bench)? - others;
+    let available = started.elapsed().as_secs_f64() * thread::available_parallelism()?.get() as f64;
+    table.push(Row::figure("taken meanwhile by others, % of the processors", others / available * 1e2));
+    Ok(())
+}
+
+async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     ingest::ingest(bench, table).await?;
     start::restart(bench, table).await?;
     retrieve::retrieve(bench, table).await?;
     chats::chat(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
-    throughput::throughput(bench, table).await?;
-    let others = cpu_of_others(bench)? - others;
-    let available = started.elapsed().as_secs_f64() * thread::available_parallelism()?.get() as f64;
-    table.push(Row::figure("taken meanwhile by others, % of the processors", others / available * 1e2));
-    Ok(())
+    throughput::throughput(bench, table).await
 }
 
 /// Seconds of processor time that others than this program and its children have had of the machine, or have kept from it. Much of it

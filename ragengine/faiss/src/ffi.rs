@@ -64,7 +64,7 @@ unsafe extern "C" {
     safe fn ragengine_faiss_use_one_openblas_thread();
 }
 
-/// Makes FAISS use only the calling thread for what this thread asks of it. To be called once by each thread that searches or adds:
+/// Makes FAISS use only the calling thread for what this thread asks of it. To be called by each thread before it searches or adds; again costs nothing:
 /// requests are parallel already, and FAISS' own threads, which spin, make a batch of them 2 to 8 times slower.
 pub fn use_one_thread_per_call() {
     // OpenMP's setting holds for the calling thread, OpenBLAS' for the whole process.

@@ -74,7 +74,6 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     let catalog = load_indexes(app).await?;
     let embedding = load_model(app).await;
     let search_pool = SearchPool::new(app.settings.search.threads as usize, Arc::clone(&app.metrics));
-    let search_pool = search_pool.map_err(|error| StartError::Settings(error.to_string()))?;
     for index in catalog.all() {
         if let Err(error) = index.require_model(&embedding) {
             error!(index = index.name(), %error, "index cannot be used");

@@ -1,5 +1,7 @@
 //! Where an OpenAI-compatible endpoint's paths are.
 
+use std::sync::Arc;
+
 use reqwest::Url;
 
 /// The addresses below one endpoint.
@@ -11,6 +13,8 @@ pub struct Addresses {
     pub models: Url,
     /// Where llama.cpp's server tells about itself.
     pub props: Url,
+    /// The address for messages: without user, password and query.
+    pub shown: Arc<str>,
 }
 
 impl Addresses {
@@ -43,17 +47,16 @@ impl Addresses {
             chat: at(format!("{base}/chat/completions")),
             models: at(format!("{base}/models")),
             props: at(format!("{root}/props")),
+            shown: shown(at(format!("{base}/chat/completions"))),
         })
     }
+}
 
-    /// The endpoint's address for messages: without user, password and query.
-    pub fn shown(&self) -> String {
-        let mut url = self.chat.clone();
-        url.set_query(None);
-        if url.set_username("").is_err() || url.set_password(None).is_err() {
-            return "the configured address".to_owned();
-        }
-        url.to_string()
+fn shown(mut url: Url) -> Arc<str> {
+    url.set_query(None);
+    match (url.set_username(""), url.set_password(None)) {
+        (Ok(()), Ok(())) => url.as_str().into(),
+        _ => "the configured address".into(),
     }
 }
 
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_message_shows_no_password() {
-        let shown = Addresses::new("http://me:secret@h/v1?key=secret").unwrap().shown();
+        let shown = Addresses::new("http://me:secret@h/v1?key=secret").unwrap().shown;
         assert!(!shown.contains("secret"), "{shown}");
     }
 }

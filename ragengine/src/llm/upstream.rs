@@ -42,6 +42,7 @@ impl Upstream {
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
             .tcp_nodelay(true)
+            .retry(reqwest::retry::never())
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| error.to_string())?;
@@ -86,7 +87,7 @@ impl Upstream {
     /// [`LlmError`]: refused with its own status and words, too late, out of reach.
     pub async fn send(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
         let endpoint = &self.endpoint;
-        let shown_address = || endpoint.addresses.shown();
+        let shown_address = || Arc::clone(&endpoint.addresses.shown);
         let request = endpoint
             .http
             .post(endpoint.addresses.chat.clone())
@@ -118,8 +119,10 @@ impl Upstream {
     /// As for [`Self::send`].
     pub async fn list_models(&self) -> Result<Value, LlmError> {
         let endpoint = &self.endpoint;
-        let unreachable =
-            |reason: &str| LlmError::Unreachable { url: endpoint.addresses.shown(), reason: reason.to_owned() };
+        let unreachable = |reason: &str| LlmError::Unreachable {
+            url: Arc::clone(&endpoint.addresses.shown),
+            reason: reason.to_owned(),
+        };
         endpoint.get(&endpoint.addresses.models).await.ok_or_else(|| unreachable("it does not list its models"))
     }
 }

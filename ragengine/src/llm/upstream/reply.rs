@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, header};
@@ -19,7 +20,7 @@ const MAX_REFUSAL_BYTES: usize = 1 << 20;
 /// A reply whose head has arrived.
 pub struct UpstreamReply {
     pub(super) response: Response,
-    pub(super) shown_address: String,
+    pub(super) shown_address: Arc<str>,
     pub(super) answer_timeout: Duration,
     pub(super) api_key: Option<Secret>,
 }
@@ -55,7 +56,7 @@ impl UpstreamReply {
         let (address, limit) = (self.shown_address, self.answer_timeout);
         let pieces = Box::pin(self.response.bytes_stream());
         futures_util::stream::unfold(Some(pieces), move |state| {
-            let address = address.clone();
+            let address = Arc::clone(&address);
             async move {
                 let mut pieces = state?;
                 match timeout(limit, pieces.next()).await {
@@ -108,7 +109,7 @@ fn without_key(text: &str, api_key: Option<&Secret>) -> String {
 }
 
 /// The innermost reason, without the address: reqwest would print it with its query.
-pub(super) fn unreachable(error: &reqwest::Error, url: String, limit: Duration) -> LlmError {
+pub(super) fn unreachable(error: &reqwest::Error, url: Arc<str>, limit: Duration) -> LlmError {
     if error.is_timeout() && !error.is_connect() {
         return LlmError::Timeout { url, seconds: limit.as_secs() };
     }
