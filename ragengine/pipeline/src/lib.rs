@@ -6,6 +6,7 @@
 
 pub mod budget;
 pub mod extract;
+pub mod finish;
 pub mod plan;
 pub mod prompt;
 pub mod rejection;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::Rejection;
 
 /// Fields of ours. They never go upstream.
-const OWN_FIELDS: [&str; 2] = ["index_name", "context_token_ratio"];
+const OWN_FIELDS: [&str; 3] = ["index_name", "context_token_ratio", "explain"];
 
 /// The names under which a caller may bound the answer, the newer one first.
 const MAX_TOKENS_FIELDS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
@@ -22,6 +22,8 @@ pub struct ChatRequest {
     pub index_name: Option<String>,
     /// The part of the tokens left that context may take.
     pub context_token_ratio: Option<f64>,
+    /// Whether the reply is to say what was decided, and why.
+    pub explain: bool,
     /// The conversation.
     pub messages: Vec<Message>,
     /// The model that the caller named.
@@ -54,6 +56,7 @@ impl ChatRequest {
         Ok(Self {
             context_token_ratio: context_token_ratio(&body)?,
             index_name: string(&body, "index_name")?.filter(|name| !name.is_empty()),
+            explain: boolean(&body, "explain")?,
             messages: message::parse_all(&body)?,
             model: string(&body, "model")?.filter(|model| !model.is_empty()),
             stream: boolean(&body, "stream")?,

@@ -1,5 +1,9 @@
 //! Streams of server-sent events: cutting the bytes into events, and putting the sources onto the right one.
 
+mod marking;
+
+pub use marking::{Marking, Ready, Usage, usage, with_fields};
+
 /// The largest event that is held. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;
 
@@ -27,6 +31,11 @@ impl Events {
         }
         self.buffer.extend_from_slice(piece);
         Ok(())
+    }
+
+    /// Whether no event has begun.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
     }
 
     /// The next whole event with the empty line that ends it, as it came.

@@ -83,3 +83,70 @@ proptest! {
         prop_assert_eq!(events.concat() + &rest, pieces.concat());
     }
 }
+
+fn marked(pieces: &[&str], fields: &[(&'static str, &str)]) -> (String, Marking) {
+    let mut marking = Marking::new(fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect());
+    let mut out = String::new();
+    for piece in pieces {
+        match marking.push(piece.as_bytes()).unwrap() {
+            Ready::AsItCame => out.push_str(piece),
+            Ready::Bytes(bytes) => out.push_str(std::str::from_utf8(&bytes).unwrap()),
+        }
+    }
+    out.push_str(std::str::from_utf8(&marking.rest()).unwrap());
+    (out, marking)
+}
+
+const ANSWER: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}\n\n\
+    data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":null}]}\n\n\
+    data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n\
+    data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
+
+#[test]
+fn the_fields_are_put_once_wherever_the_pieces_end() {
+    let expected = ANSWER.replace("\"stop\"}]}", "\"stop\"}],\"source_nodes\":[],\"explanation\":{}}");
+    for size in 1..ANSWER.len() {
+        let pieces: Vec<&str> =
+            ANSWER.as_bytes().chunks(size).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+        let (out, marking) = marked(&pieces, &[("source_nodes", "[]"), ("explanation", "{}")]);
+        assert_eq!(out, expected, "pieces of {size}");
+        assert_eq!(marking.usage(), Some(Usage { prompt_tokens: 7, completion_tokens: 2 }));
+    }
+}
+
+#[test]
+fn whole_events_that_need_nothing_are_not_copied() {
+    let mut marking = Marking::new(vec![("source_nodes", "[]".to_owned())]);
+    let first = ANSWER.split_inclusive("\n\n").next().unwrap();
+    assert_eq!(marking.push(first.as_bytes()), Ok(Ready::AsItCame));
+    assert_eq!(marking.push(b"data: {"), Ok(Ready::Bytes(Vec::new())));
+    assert_eq!(marking.push(b"}\n\n"), Ok(Ready::Bytes(b"data: {}\n\n".to_vec())));
+}
+
+#[test]
+fn the_first_word_is_noticed() {
+    for (delta, expected) in [
+        (r#"{"role":"assistant","content":""}"#, false),
+        (r#"{"role":"assistant","content":null,"refusal":null,"tool_calls":[]}"#, false),
+        (r#"{"content":" "}"#, true),
+        (r#"{"reasoning_content":"Let"}"#, true),
+        (r#"{"refusal":"No"}"#, true),
+        (r#"{"tool_calls":[{"index":0}]}"#, true),
+    ] {
+        let chunk = format!("data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n\n");
+        assert_eq!(marked(&[&chunk], &[]).1.has_words(), expected, "{delta}");
+    }
+}
+
+#[test]
+fn usage_is_read_where_it_is() {
+    for (object, expected) in [
+        (r#"{"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}"#, Some((3, 2))),
+        (r#"{"usage":null}"#, None),
+        (r#"{"usage":{"prompt_tokens":3}}"#, Some((3, 0))),
+        (r#"{"usage":"much"}"#, None),
+        ("[DONE]", None),
+    ] {
+        assert_eq!(usage(object).map(|usage| (usage.prompt_tokens, usage.completion_tokens)), expected, "{object}");
+    }
+}

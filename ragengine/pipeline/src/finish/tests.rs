@@ -1,0 +1,122 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::budget::{Given, budget};
+use crate::plan::{Plan, plan};
+use crate::prompt::{Passage, block};
+use crate::select::{Candidate, select};
+use crate::tokens;
+
+/// Tokenizers that no real one is worse than: some bytes a token, and joining two texts may cost up to `seam` tokens more or less.
+#[derive(Debug, Clone, Copy)]
+struct Tokenizer {
+    bytes_per_token: usize,
+    seam: u64,
+}
+
+impl Tokenizer {
+    fn count(self, text: &str) -> u64 {
+        let noise = text.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31) ^ u64::from(byte)) % (self.seam + 1);
+        text.len().div_ceil(self.bytes_per_token) as u64 + noise
+    }
+
+    fn conversation(self, messages: &[Value]) -> u64 {
+        tokens::conversation(messages, |text| self.count(text))
+    }
+}
+
+fn request(messages: &Value, max_tokens: Option<u64>, ratio: f64) -> ChatRequest {
+    let body =
+        json!({"index_name": "docs", "messages": messages, "max_tokens": max_tokens, "context_token_ratio": ratio});
+    ChatRequest::parse(body.to_string().as_bytes()).unwrap()
+}
+
+fn turn(request: &ChatRequest) -> Turn {
+    match plan(request) {
+        Ok(Plan::Retrieve(turn)) => turn,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
+    let request = request(&json!([{"role": "user", "content": "q"}]), None, 0.5);
+    let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40 };
+    let blocks = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
+    let given =
+        Unfinished { request: &request, turn: &turn(&request), window: 1000, conversation: 10, budget: &budget };
+    // Each block is 20 tokens here, and the instructions are free.
+    let count =
+        |messages: &[Value]| 160 + messages[0]["content"].as_str().unwrap().matches(['a', 'b', 'c']).count() as u64;
+    let words = count(&prompt::messages(&request, given.turn, &prompt::context(&[]))) - 160;
+    let finished = finish(&given, &blocks, |messages| count(messages) - words).unwrap();
+    assert_eq!((finished.blocks, finished.prompt_tokens, finished.max_tokens), (2, 200, None));
+}
+
+#[test]
+fn a_prompt_that_leaves_no_room_is_refused() {
+    let request = request(&json!([{"role": "user", "content": "q"}]), Some(5), 0.5);
+    let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0 };
+    let given = Unfinished { request: &request, turn: &turn(&request), window: 100, conversation: 10, budget: &budget };
+    assert_eq!(finish(&given, &[], |_| 100), Err(Rejection::ContextWindow));
+    assert_eq!(finish(&given, &[], |_| 98).unwrap().max_tokens, Some(2));
+}
+
+proptest! {
+    /// From the request to the finished prompt, as the server does it.
+    #[test]
+    fn the_prompt_and_the_answer_never_exceed_the_window(
+        history in proptest::collection::vec(("(user|assistant|system|developer)", ".{0,60}"), 0..6),
+        question in "[a-zäß? ]{1,80}x",
+        chunks in proptest::collection::vec((".{0,400}", 0.0_f32..2.0), 0..40),
+        max_tokens in proptest::option::of(1_u64..6000),
+        ratio in 0.2_f64..=0.8,
+        window in 1_u64..5000,
+        bytes_per_token in 1_usize..6,
+        seam in 0_u64..4,
+    ) {
+        let tokenizer = Tokenizer { bytes_per_token, seam };
+        let mut messages: Vec<Value> = history
+            .iter()
+            .filter(|(role, content)| role != "user" || !content.is_empty())
+            .map(|(role, content)| json!({"role": role, "content": content}))
+            .collect();
+        messages.push(json!({"role": "user", "content": question}));
+        let request = request(&Value::from(messages.clone()), max_tokens, ratio);
+        let turn = turn(&request);
+        let conversation = tokenizer.conversation(&messages);
+        let given = Given {
+            window, conversation, max_tokens, context_token_ratio: ratio, min_top_k: 100, tokens_per_chunk: 500,
+        };
+        let Ok(budget) = budget(&given) else {
+            prop_assert!(conversation >= window);
+            return Ok(());
+        };
+        let render = |number: usize, text: &str| block(number, &Passage { text, ..Passage::default() });
+        let candidates: Vec<Candidate> = chunks
+            .iter()
+            .map(|(text, distance)| Candidate { distance: *distance, tokens: tokenizer.count(&render(100, text)) })
+            .collect();
+        let selection = select(&candidates, 0.85, budget.context_tokens);
+        let blocks: Vec<String> = selection
+            .selected()
+            .enumerate()
+            .map(|(position, chunk)| render(position + 1, &chunks[chunk].0))
+            .collect();
+        let unfinished = Unfinished { request: &request, turn: &turn, window, conversation, budget: &budget };
+        match finish(&unfinished, &blocks, |messages| tokenizer.conversation(messages)) {
+            Err(rejection) => prop_assert_eq!(rejection, Rejection::ContextWindow),
+            Ok(finished) => {
+                prop_assert_eq!(finished.prompt_tokens, tokenizer.conversation(&finished.messages));
+                prop_assert!(finished.prompt_tokens + finished.max_tokens.unwrap_or(1) <= window);
+                prop_assert!(finished.max_tokens <= max_tokens);
+                prop_assert!(finished.blocks <= blocks.len());
+                prop_assert!(
+                    finished.blocks == 0
+                        || finished.prompt_tokens <= conversation + INSTRUCTION_TOKENS + budget.context_tokens
+                );
+            }
+        }
+    }
+}

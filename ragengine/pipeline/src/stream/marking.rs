@@ -1,0 +1,133 @@
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{EventTooLong, Events, data, event, is_finish, with_field};
+
+/// What to pass on for a piece of a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// The piece itself.
+    AsItCame,
+    /// These bytes: whole events. None when no event has ended yet.
+    Bytes(Vec<u8>),
+}
+
+/// The tokens of an answer, as the language model counted them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    #[serde(default)]
+    pub prompt_tokens: u64,
+    /// Tokens of the answer.
+    #[serde(default)]
+    pub completion_tokens: u64,
+}
+
+/// Passes the events of an answer on, puts fields onto the one that carries the finish reason, and takes note of what goes by. Every
+/// other byte stays as it came.
+#[derive(Debug, Default)]
+pub struct Marking {
+    events: Events,
+    /// Names and JSON values, until they have been put.
+    fields: Vec<(&'static str, String)>,
+    usage: Option<Usage>,
+    has_words: bool,
+}
+
+impl Marking {
+    /// A stream that gets these fields: names and JSON values.
+    pub fn new(fields: Vec<(&'static str, String)>) -> Self {
+        Self { fields, ..Self::default() }
+    }
+
+    /// Takes the next piece of the stream.
+    ///
+    /// # Errors
+    ///
+    /// [`EventTooLong`], as [`Events::push`].
+    pub fn push(&mut self, piece: &[u8]) -> Result<Ready, EventTooLong> {
+        let begins_an_event = self.events.is_empty();
+        self.events.push(piece)?;
+        let mut ready = Vec::with_capacity(piece.len());
+        let mut is_changed = false;
+        while let Some(event) = self.events.next_event() {
+            match self.look_at(&event) {
+                Some(changed) => {
+                    is_changed = true;
+                    ready.extend(changed.into_bytes());
+                }
+                None => ready.extend(event),
+            }
+        }
+        match begins_an_event && !is_changed && ready.len() == piece.len() {
+            true => Ok(Ready::AsItCame),
+            false => Ok(Ready::Bytes(ready)),
+        }
+    }
+
+    /// What is left when the stream has ended: the beginning of an event without its end.
+    pub fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.events).rest()
+    }
+
+    /// The tokens that the language model has reported by now.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// Whether a word of the answer has gone by: text, reasoning, a refusal or a tool call.
+    pub fn has_words(&self) -> bool {
+        self.has_words
+    }
+
+    /// The event with our fields, when it is the one for them.
+    fn look_at(&mut self, bytes: &[u8]) -> Option<String> {
+        let chunk = data(bytes)?;
+        self.has_words = self.has_words || holds_words(chunk);
+        self.usage = usage(chunk).or(self.usage);
+        if self.fields.is_empty() || !is_finish(chunk) {
+            return None;
+        }
+        let fields = std::mem::take(&mut self.fields);
+        with_fields(chunk, &fields).map(|chunk| event(&chunk))
+    }
+}
+
+/// A JSON object with more fields at its end, every other byte as it was. Nothing when the text is not an object.
+pub fn with_fields(object: &str, fields: &[(&'static str, String)]) -> Option<String> {
+    let with_next = |object: String, (name, value): &(&'static str, String)| with_field(&object, name, value);
+    fields.iter().try_fold(object.to_owned(), with_next)
+}
+
+/// The usage in an answer or in a chunk of one. Most chunks are ruled out without being parsed.
+pub fn usage(object: &str) -> Option<Usage> {
+    #[derive(Deserialize)]
+    struct Reported {
+        usage: Option<Usage>,
+    }
+    if !object.contains("\"usage\"") {
+        return None;
+    }
+    serde_json::from_str::<Reported>(object).ok()?.usage
+}
+
+fn holds_words(chunk: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Chunk {
+        #[serde(default)]
+        choices: Vec<Choice>,
+    }
+    #[derive(Deserialize)]
+    struct Choice {
+        #[serde(default)]
+        delta: Map<String, Value>,
+    }
+    let says_something = |(name, value): (&String, &Value)| {
+        name != "role"
+            && !value.is_null()
+            && value.as_str() != Some("")
+            && value.as_array().is_none_or(|all| !all.is_empty())
+    };
+    let chunk: Option<Chunk> = serde_json::from_str(chunk).ok();
+    chunk.is_some_and(|chunk| chunk.choices.iter().any(|choice| choice.delta.iter().any(says_something)))
+}
