@@ -3,7 +3,7 @@
 
 local := config/local
 
-.PHONY: help run test test-fast check generate fmt bench setup
+.PHONY: help run test test-fast test-llm check generate fmt bench fuzz setup
 .NOTPARALLEL:
 
 help: ## This list
@@ -21,11 +21,15 @@ test: ## Run every test; ARGS='-p ragengine-settings' goes to cargo test
 
 test-fast: test ## The same, as long as every test is fast
 
+test-llm: ## Run the tests with a real language model, which it fetches and llama.cpp runs; ARGS go to pytest
+	@$(local)/setup.sh test-llm
+	@$(local)/test-llm.sh $(ARGS)
+
 check: ## Format, lints, documentation, shell scripts, dependencies, generated files
 	@$(local)/setup.sh check
 	@$(local)/check.sh
 
-generate: ## Write docs/settings.md and docs/openapi.json from the code
+generate: ## Write docs/settings.md, docs/metrics.md and docs/openapi.json from the code
 	@$(local)/generate.sh
 
 fmt: ## Format the code
@@ -35,5 +39,9 @@ bench: ## Print the table of the benchmarks; ARGS go to ragengine-bench
 	@$(local)/setup.sh bench
 	@$(local)/bench.sh $(ARGS)
 
-setup: ## Only install what all of these need
-	@$(local)/setup.sh run test check bench
+fuzz: ## Feed the code that reads requests and streams with any bytes, FUZZ_SECONDS=60 for each target
+	@$(local)/setup.sh fuzz
+	@$(local)/fuzz.sh
+
+setup: ## Only install what all of these need, but for test-llm
+	@$(local)/setup.sh run test check bench fuzz

@@ -10,6 +10,7 @@ generated=$(mktemp -d)
 trap 'rm -rf "$generated"' EXIT
 "$target_dir/debug/ragengine" settings-reference >"$generated/settings.md"
 "$target_dir/debug/ragengine" openapi >"$generated/openapi.json"
+"$target_dir/debug/ragengine" metrics-reference >"$generated/metrics.md"
 
 if [[ ${1:-} == --check ]]; then
     for file in "$generated"/*; do

@@ -26,6 +26,8 @@ pub enum Command {
     Openapi,
     /// Print every setting with its meaning and default, as Markdown.
     SettingsReference,
+    /// Print the reference of all metrics, in Markdown.
+    MetricsReference,
 }
 
 /// Where the settings are.

@@ -1,32 +1,37 @@
 //! The driver of a chat: it reads from top to bottom as the algorithm does.
 
+mod account;
 mod answer;
 mod context;
 mod relay;
+mod served;
 mod tokens;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use account::Account;
+use answer::Answer;
 pub use answer::ChatReply;
 use axum::http::HeaderValue;
 use bytes::Bytes;
-use context::Context;
-use ragengine_pipeline::Rejection;
-use ragengine_pipeline::budget::{Budget, Given, answer_tokens, budget};
+use context::{Context, Question};
+use ragengine_pipeline::budget::{Budget, Given, budget};
+use ragengine_pipeline::finish::Finished;
 use ragengine_pipeline::plan::{Plan, Turn, plan};
-use ragengine_pipeline::prompt;
 use ragengine_pipeline::request::{ChatRequest, lower_max_tokens};
+use ragengine_pipeline::stream::Usage;
+use relay::Errand;
+use serde::Serialize;
 use serde_json::Value;
-use tokens::TokenCounter;
-use tracing::{debug, info, warn};
+use served::{Model, Served, model_of};
 
 use crate::app::{App, Loaded};
 use crate::error::ApiError;
 use crate::index::Index;
 use crate::llm::{LanguageModel, Upstream, extractive};
-
-/// No text has more bytes in a token than this, but for one that nobody wrote.
-const MAX_BYTES_PER_TOKEN: u64 = 64;
+use crate::metrics::Stage;
+use crate::retrieve::source_node;
 
 /// A chat request: its bytes, and the id that goes along with it.
 pub struct Chat {
@@ -36,23 +41,53 @@ pub struct Chat {
     pub request_id: HeaderValue,
 }
 
+/// What is left to do when everything has been decided.
+enum Next {
+    /// The language model is to be asked.
+    Ask(Box<Errand>),
+    /// The built-in model has answered.
+    Reply(ChatReply),
+}
+
 /// Answers a chat request.
 ///
 /// # Errors
 ///
 /// [`ApiError`]: what the algorithm refuses, an unknown index, or a part that fails.
 pub async fn chat(app: &App, chat: Chat) -> Result<ChatReply, ApiError> {
+    let mut account = Account::begin(&app.metrics, &chat.request_id);
+    match prepare(app, &chat, &mut account).await {
+        Ok(Next::Ask(errand)) => relay::run(*errand, account).await,
+        Ok(Next::Reply(reply)) => {
+            account.succeeded();
+            Ok(reply)
+        }
+        Err(error) => {
+            account.failed(&error);
+            Err(error)
+        }
+    }
+}
+
+/// Everything before the language model is asked.
+async fn prepare(app: &App, chat: &Chat, account: &mut Account) -> Result<Next, ApiError> {
     let request = ChatRequest::parse(&chat.body)?;
+    account.was_read(&request);
+    require_explainable(app, &request)?;
     let index = match &request.index_name {
         Some(name) => Some(app.loaded()?.catalog.get(name)?),
         None => None,
     };
+    index.iter().for_each(|index| account.is_about(index));
     match (plan(&request)?, index) {
         // Boxed, so that a chat that is passed through does not carry the room for this one around.
-        (Plan::Retrieve(turn), Some(index)) => Box::pin(answer_from_index(app, &chat, request, turn, index)).await,
+        (Plan::Retrieve(turn), Some(index)) => {
+            Box::pin(answer_from_index(app, chat, account, Arc::new(request), turn, index)).await
+        }
         (Plan::PassThrough(bypass), _) => {
-            debug!(reason = bypass.reason(), "chat passed through");
-            pass_through(app, &chat, request).await
+            account.passes_through(bypass.reason());
+            account.stage_ends(Stage::Plan);
+            pass_through(app, chat, account, request).await
         }
         (Plan::Retrieve(_), None) => {
             Err(ApiError::Internal("a request without an index was planned to use one".to_owned()))
@@ -60,8 +95,8 @@ pub async fn chat(app: &App, chat: Chat) -> Result<ChatReply, ApiError> {
     }
 }
 
-/// Sends a request to the language model as it is: the caller's own bytes, unless one of our fields has to go.
-async fn pass_through(app: &App, chat: &Chat, request: ChatRequest) -> Result<ChatReply, ApiError> {
+/// A request as it is: the caller's own bytes, unless one of our fields has to go.
+async fn pass_through(app: &App, chat: &Chat, account: &Account, request: ChatRequest) -> Result<Next, ApiError> {
     let upstream = match &app.language_model {
         LanguageModel::Upstream(upstream) => upstream,
         LanguageModel::Extractive => {
@@ -71,202 +106,182 @@ async fn pass_through(app: &App, chat: &Chat, request: ChatRequest) -> Result<Ch
                     .to_owned(),
             ));
         }
-        LanguageModel::None => return Err(no_model()),
+        LanguageModel::None => return Err(served::no_model()),
     };
     let body = match request.is_forwardable_as_sent() {
         true => chat.body.clone(),
-        false => to_bytes(&Value::Object(request.forwardable_body(model_of(upstream, &request).await.as_deref())))?,
+        false => json_bytes(&request.forwardable_body(model_of(upstream, &request).await.as_deref()))?,
     };
-    let reply = upstream.send(body, &chat.request_id).await?;
-    relay::unmarked(reply, request.stream).await
+    errand(app, chat, account, &request, upstream, body, None)
 }
 
-/// Answers from an index: budget, search, selection, prompt, language model.
+/// An answer from an index: budget, question, search, selection, prompt.
 async fn answer_from_index(
     app: &App,
     chat: &Chat,
-    request: ChatRequest,
+    account: &mut Account,
+    request: Arc<ChatRequest>,
     turn: Turn,
     index: Arc<Index>,
-) -> Result<ChatReply, ApiError> {
+) -> Result<Next, ApiError> {
+    account.retrieves();
     let loaded = app.loaded()?;
     index.require_model(&loaded.embedding)?;
     let served = Served::of(app, loaded, &request).await?;
-    let sent = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let conversation_tokens = conversation_tokens(loaded, &served, sent).await?;
+    let conversation_tokens = served.conversation_tokens(loaded, &request).await?;
+    account.was_counted(served.counter.kind(), served.name.as_deref(), served.window_tokens, conversation_tokens);
+    let budget = budget(&given(app, &served, conversation_tokens, &request))?;
+    let max_distance = app.settings.retrieval.max_distance;
+    account.was_divided(&budget, max_distance);
+    account.stage_ends(Stage::Plan);
+
+    let vector = loaded.embedding.embed_query(&turn.user_prompt).await?;
+    account.stage_ends(Stage::Embed);
+
+    let question = Question {
+        request: Arc::clone(&request),
+        turn,
+        vector: vector.clone(),
+        index: Arc::clone(&index),
+        counter: served.counter.clone(),
+        window_tokens: served.window_tokens,
+        conversation_tokens,
+        budget,
+        max_distance,
+    };
+    let mut context = loaded.search_pool.run(move || context::find(&question)).await??;
+    account.search_and_selection_end(context.selecting);
+    account.was_selected(&context);
+
+    match (context.finished.take(), &served.model) {
+        (Some(finished), Model::Upstream(upstream)) => {
+            let sources = json_text(&source_nodes(&index, &context))?;
+            let body = json_bytes(&with_context(&request, &served, finished))?;
+            errand(app, chat, account, &request, upstream, body, Some(sources))
+        }
+        (Some(finished), Model::Extractive) => {
+            let sentences = answer::sentences(loaded, &vector, &context).await?;
+            let sources = json_text(&source_nodes(&index, &context))?;
+            quote(account, &request, loaded, sentences, finished.prompt_tokens, sources)
+        }
+        (None, Model::Upstream(upstream)) => {
+            account.passes_through(without_context(&context));
+            let body = json_bytes(&conversation_alone(&request, &served, &budget))?;
+            errand(app, chat, account, &request, upstream, body, None)
+        }
+        (None, Model::Extractive) => {
+            let reason = without_context(&context);
+            account.passes_through(reason);
+            let sentence =
+                if reason == "over_budget" { extractive::NOTHING_FITS } else { extractive::NOTHING_RELEVANT };
+            quote(account, &request, loaded, vec![sentence.to_owned()], conversation_tokens, "[]".to_owned())
+        }
+    }
+}
+
+fn given(app: &App, served: &Served, conversation: u64, request: &ChatRequest) -> Given {
     let retrieval = &app.settings.retrieval;
-    let budget = budget(&Given {
+    Given {
         window: served.window_tokens,
-        conversation: conversation_tokens,
+        conversation,
         max_tokens: request.max_tokens,
         context_token_ratio: request.context_token_ratio.unwrap_or(retrieval.context_token_ratio),
         min_top_k: retrieval.min_top_k as usize,
         tokens_per_chunk: u64::from(retrieval.tokens_per_chunk),
-    })?;
-    warn_when_lowered(&budget);
-    let context = context::find(app, loaded, &index, &turn, &budget, &served.counter).await?;
-    log_selection(&index, &context, retrieval.max_distance);
-    if context.blocks.is_empty() {
-        return without_context(app, chat, request, served, &budget, &context).await;
     }
-    let finished = finish(&request, &turn, context, &served, &budget, conversation_tokens)?;
-    match served.model {
-        Model::Extractive => answer::extract(loaded, &index, &request, finished).await,
-        Model::Upstream(upstream) => {
-            let sources = serde_json::to_string(&finished.source_nodes(&index))
-                .map_err(|error| ApiError::Internal(error.to_string()))?;
-            let mut body = request.forwardable_body(served.name.as_deref());
-            body.insert("messages".to_owned(), Value::from(finished.messages));
-            if let Some(tokens) = finished.max_tokens {
-                lower_max_tokens(&mut body, tokens);
-            }
-            let reply = upstream.send(to_bytes(&Value::Object(body))?, &chat.request_id).await?;
-            relay::marked(reply, request.stream, sources).await
+}
+
+/// The body for the language model when context was found.
+fn with_context(request: &ChatRequest, served: &Served, finished: Finished) -> serde_json::Map<String, Value> {
+    let mut body = request.forwardable_body(served.name.as_deref());
+    body.insert("messages".to_owned(), Value::from(finished.messages));
+    if let Some(tokens) = finished.max_tokens {
+        lower_max_tokens(&mut body, tokens);
+    }
+    body
+}
+
+/// The body for the language model when none was: nothing relevant, or nothing that fits.
+fn conversation_alone(request: &ChatRequest, served: &Served, budget: &Budget) -> serde_json::Map<String, Value> {
+    let mut body = request.forwardable_body(served.name.as_deref());
+    if let Some(tokens) = budget.max_tokens {
+        lower_max_tokens(&mut body, tokens);
+    }
+    body
+}
+
+/// Why no context was found. What would help is said where a person looks for it.
+fn without_context(context: &Context) -> &'static str {
+    match context.relevant() {
+        0 => "nothing_relevant",
+        relevant => {
+            tracing::warn!(
+                relevant,
+                "no relevant chunk fits into the context budget: raise max_tokens (or context_token_ratio) in the request"
+            );
+            "over_budget"
         }
     }
 }
 
-/// Nothing relevant, or nothing that fits: the conversation alone goes to the language model.
-async fn without_context(
+fn source_nodes(index: &Index, context: &Context) -> Vec<ragengine_client::wire::SourceNode> {
+    context.selected.iter().map(|found| source_node(index, found)).collect()
+}
+
+fn errand(
     app: &App,
     chat: &Chat,
-    request: ChatRequest,
-    served: Served<'_>,
-    budget: &Budget,
-    context: &Context,
-) -> Result<ChatReply, ApiError> {
-    if context.relevant > 0 {
-        warn!(
-            relevant = context.relevant,
-            context_tokens = budget.context_tokens,
-            "no relevant chunk fits into the context budget: raise max_tokens (or context_token_ratio) in the request"
-        );
-    }
-    match served.model {
-        Model::Extractive => {
-            let sentence = if context.relevant > 0 { extractive::NOTHING_FITS } else { extractive::NOTHING_RELEVANT };
-            Ok(answer::without_passages(&request, &app.loaded()?.embedding, sentence))
-        }
-        Model::Upstream(upstream) => {
-            let mut body = request.forwardable_body(served.name.as_deref());
-            if let Some(tokens) = budget.max_tokens {
-                lower_max_tokens(&mut body, tokens);
-            }
-            let reply = upstream.send(to_bytes(&Value::Object(body))?, &chat.request_id).await?;
-            relay::unmarked(reply, request.stream).await
-        }
-    }
-}
-
-/// The model that answers, its window and its tokenizer.
-struct Served<'a> {
-    model: Model<'a>,
-    /// The name to send when the caller gave none.
-    name: Option<String>,
-    window_tokens: u64,
-    counter: TokenCounter,
-}
-
-enum Model<'a> {
-    Upstream(&'a Upstream),
-    Extractive,
-}
-
-impl<'a> Served<'a> {
-    async fn of(app: &'a App, loaded: &Loaded, request: &ChatRequest) -> Result<Self, ApiError> {
-        match &app.language_model {
-            LanguageModel::None => Err(no_model()),
-            LanguageModel::Extractive => Ok(Self {
-                model: Model::Extractive,
-                name: None,
-                window_tokens: extractive::WINDOW_TOKENS,
-                counter: TokenCounter::Embedding(loaded.embedding.clone()),
-            }),
-            LanguageModel::Upstream(upstream) => {
-                let name = model_of(upstream, request).await;
-                let window_tokens = upstream.window_tokens(name.as_deref().unwrap_or_default()).await;
-                Ok(Self { model: Model::Upstream(upstream), name, window_tokens, counter: TokenCounter::Estimate })
-            }
-        }
-    }
-}
-
-/// The tokens of the conversation. One that cannot fit is refused before it is counted, and counting is kept from the threads
-/// that serve requests.
-async fn conversation_tokens(loaded: &Loaded, served: &Served<'_>, messages: &[Value]) -> Result<u64, ApiError> {
-    let bytes: usize = messages.iter().map(|message| message["content"].as_str().map_or(0, str::len)).sum();
-    if bytes as u64 > served.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN) {
-        return Err(Rejection::ContextWindow.into());
-    }
-    let (counter, messages) = (served.counter.clone(), messages.to_vec());
-    Ok(loaded.search_pool.run(move || Ok(counter.conversation(&messages))).await?)
-}
-
-/// A prompt that fits, and what it was made from.
-pub(crate) struct Finished {
-    messages: Vec<Value>,
-    max_tokens: Option<u64>,
-    prompt_tokens: u64,
-    context: Context,
-}
-
-impl Finished {
-    fn source_nodes(&self, index: &Index) -> Vec<ragengine_client::wire::SourceNode> {
-        self.context.selected.iter().map(|found| crate::retrieve::source_node(index, found)).collect()
-    }
-}
-
-/// Writes the prompt and counts it once more. While it is over what it may take, its last chunk goes.
-fn finish(
+    account: &Account,
     request: &ChatRequest,
-    turn: &Turn,
-    mut context: Context,
-    served: &Served<'_>,
-    budget: &Budget,
-    conversation_tokens: u64,
-) -> Result<Finished, ApiError> {
-    let limit = conversation_tokens + ragengine_pipeline::budget::INSTRUCTION_TOKENS + budget.context_tokens;
-    loop {
-        let messages = prompt::messages(request, turn, &prompt::context(&context.blocks));
-        let prompt_tokens = served.counter.conversation(&messages);
-        if prompt_tokens <= limit || context.blocks.is_empty() {
-            let max_tokens = answer_tokens(served.window_tokens, prompt_tokens, budget.max_tokens)?;
-            return Ok(Finished { messages, max_tokens, prompt_tokens, context });
+    upstream: &Arc<Upstream>,
+    body: Bytes,
+    sources: Option<String>,
+) -> Result<Next, ApiError> {
+    Ok(Next::Ask(Box::new(Errand {
+        upstream: Arc::clone(upstream),
+        body,
+        request_id: chat.request_id.clone(),
+        wants_stream: request.stream,
+        sources,
+        explanation: explanation(account, request)?,
+        keep_alive: Duration::from_secs(app.settings.chat.keep_alive_seconds),
+    })))
+}
+
+/// The built-in model's reply.
+fn quote(
+    account: &mut Account,
+    request: &ChatRequest,
+    loaded: &Loaded,
+    sentences: Vec<String>,
+    prompt_tokens: u64,
+    sources: String,
+) -> Result<Next, ApiError> {
+    let completion_tokens = sentences.iter().map(|sentence| loaded.embedding.count_tokens(sentence) as u64).sum();
+    let usage = Usage { prompt_tokens, completion_tokens };
+    account.was_reported(Some(usage));
+    let explanation = explanation(account, request)?.map(|explanation| ("explanation", explanation));
+    let fields = [("source_nodes", sources)].into_iter().chain(explanation).collect();
+    Ok(Next::Reply(Answer { sentences, usage, fields }.reply(request)))
+}
+
+fn explanation(account: &Account, request: &ChatRequest) -> Result<Option<String>, ApiError> {
+    request.explain.then(|| json_text(account.explanation())).transpose()
+}
+
+fn require_explainable(app: &App, request: &ChatRequest) -> Result<(), ApiError> {
+    match request.explain && !app.settings.chat.explain {
+        true => {
+            Err(ApiError::Meaning("explain is switched off on this server (chat.explain in its settings)".to_owned()))
         }
-        context.drop_last();
+        false => Ok(()),
     }
 }
 
-async fn model_of(upstream: &Upstream, request: &ChatRequest) -> Option<String> {
-    match &request.model {
-        Some(model) => Some(model.clone()),
-        None => upstream.default_model().await,
-    }
+fn json_text(value: &impl Serialize) -> Result<String, ApiError> {
+    serde_json::to_string(value).map_err(|error| ApiError::Internal(error.to_string()))
 }
 
-fn warn_when_lowered(budget: &Budget) {
-    if let (Some(from), Some(to)) = (budget.lowered_from, budget.max_tokens) {
-        warn!("max_tokens ({from}) is greater than available context after prompt consideration. Setting to {to}.");
-    }
-}
-
-fn log_selection(index: &Index, context: &Context, max_distance: f32) {
-    if context.relevant == 0 {
-        info!(
-            index = index.name(),
-            nearest_distance = context.nearest_distance,
-            max_distance,
-            "nothing relevant found; retrieval.maxDistance is the threshold"
-        );
-    }
-}
-
-fn no_model() -> ApiError {
-    ApiError::NoModel(
-        "no language model is set: set inferenceService.url, or extractive: true for the built-in one. /retrieve works without.".to_owned(),
-    )
-}
-
-fn to_bytes(body: &Value) -> Result<Bytes, ApiError> {
-    serde_json::to_vec(body).map(Bytes::from).map_err(|error| ApiError::Internal(error.to_string()))
+fn json_bytes(value: &impl Serialize) -> Result<Bytes, ApiError> {
+    serde_json::to_vec(value).map(Bytes::from).map_err(|error| ApiError::Internal(error.to_string()))
 }

@@ -87,6 +87,14 @@ impl ApiError {
         }
     }
 
+    /// The HTTP status below `/v1`: what is wrong with a request is always a 400 there.
+    pub fn openai_status(&self) -> StatusCode {
+        match self {
+            Self::Schema(_) => StatusCode::BAD_REQUEST,
+            error => error.status(),
+        }
+    }
+
     /// A short name for labels.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -110,7 +118,8 @@ impl ApiError {
         let seconds = match self {
             Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => Some(value.clone()),
             Self::NotReady(_) => Some("5".to_owned()),
-            Self::Embedding(EmbeddingError::Overloaded { .. })
+            Self::Llm(LlmError::Busy { .. })
+            | Self::Embedding(EmbeddingError::Overloaded { .. })
             | Self::Index(IndexError::Embedding(EmbeddingError::Overloaded { .. })) => Some("1".to_owned()),
             _ => None,
         };
@@ -119,7 +128,7 @@ impl ApiError {
     }
 
     /// The words for the caller and the log. What a caller sent may be in them, and it may be long.
-    fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let words = self.to_string();
         match words.char_indices().nth(MAX_WORDS) {
             Some((end, _)) => format!("{}…", &words[..end]),
@@ -167,7 +176,8 @@ fn embedding_status(error: &EmbeddingError) -> StatusCode {
 fn llm_status(error: &LlmError) -> StatusCode {
     match error {
         LlmError::Refused { status, .. } => StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY),
-        LlmError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
+        LlmError::Timeout { .. } | LlmError::Silent { .. } => StatusCode::GATEWAY_TIMEOUT,
+        LlmError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
         LlmError::Unreachable { .. } | LlmError::Nonsense(_) => StatusCode::BAD_GATEWAY,
     }
 }
@@ -217,20 +227,12 @@ impl<E: Into<ApiError>> From<E> for OpenAiError {
 }
 
 impl OpenAiError {
-    /// What is wrong with a request is always a 400 here.
-    fn status(&self) -> StatusCode {
-        match self.0.status() {
-            StatusCode::UNPROCESSABLE_ENTITY if matches!(self.0, ApiError::Schema(_)) => StatusCode::BAD_REQUEST,
-            status => status,
-        }
-    }
-
     /// The body: the upstream's own where it has the right shape already.
     pub fn body(&self) -> Value {
         if let ApiError::Llm(LlmError::Refused { body: Some(body), .. }) = &self.0 {
             return (**body).clone();
         }
-        let status = self.status();
+        let status = self.0.openai_status();
         let kind = match status {
             StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             StatusCode::UNAUTHORIZED => "authentication_error",
@@ -249,7 +251,7 @@ impl OpenAiError {
 
 impl IntoResponse for OpenAiError {
     fn into_response(self) -> Response {
-        respond(self.status(), &self.0, axum::Json(self.body()))
+        respond(self.0.openai_status(), &self.0, axum::Json(self.body()))
     }
 }
 

@@ -13,6 +13,7 @@ mod rebuild;
 pub mod record;
 pub mod search;
 pub mod store;
+mod token_counts;
 mod vectors;
 mod view;
 pub mod writer;
@@ -56,6 +57,7 @@ pub struct Index {
     writing: Mutex<()>,
     is_deleted: AtomicBool,
     is_rebuilding: AtomicBool,
+    is_keeping_counts: AtomicBool,
     /// The disk refused a write: the store takes none until it is opened anew.
     has_failed: AtomicBool,
 }
@@ -115,6 +117,7 @@ impl Index {
             writing: Mutex::new(()),
             is_deleted: AtomicBool::new(false),
             is_rebuilding: AtomicBool::new(false),
+            is_keeping_counts: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
         }))
     }

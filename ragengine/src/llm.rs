@@ -13,7 +13,7 @@ pub use upstream::Upstream;
 /// Which language model answers.
 pub enum LanguageModel {
     /// An endpoint.
-    Upstream(Box<Upstream>),
+    Upstream(Arc<Upstream>),
     /// The built-in one.
     Extractive,
     /// None: chat is refused, everything else works.
@@ -45,6 +45,14 @@ pub enum LlmError {
         /// How long it was waited for.
         seconds: u64,
     },
+    /// Its stream stopped.
+    #[error(
+        "the language model's stream was silent for {seconds} s: try again, or raise inferenceService.timeoutSeconds"
+    )]
+    Silent {
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// Nothing answers at its address, or the connection broke.
     #[error("the language model at {url} cannot be reached: {reason}")]
     Unreachable {
@@ -52,6 +60,14 @@ pub enum LlmError {
         url: Arc<str>,
         /// What happened.
         reason: String,
+    },
+    /// It is asked as much as it may be.
+    #[error(
+        "the language model is asked {limit} times at once, which is the limit: try again, or raise inferenceService.maxConcurrentRequests"
+    )]
+    Busy {
+        /// How often at once.
+        limit: u32,
     },
     /// Its answer is not one.
     #[error("the language model's answer cannot be used: {0}")]
@@ -63,8 +79,9 @@ impl LlmError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "llm_refused",
-            Self::Timeout { .. } => "llm_timeout",
+            Self::Timeout { .. } | Self::Silent { .. } => "llm_timeout",
             Self::Unreachable { .. } => "llm_unreachable",
+            Self::Busy { .. } => "llm_busy",
             Self::Nonsense(_) => "llm_nonsense",
         }
     }

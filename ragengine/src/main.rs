@@ -28,5 +28,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::CheckConfig(file) => cli::print::check_config(file.config.as_deref()),
         Command::Openapi => cli::print::openapi(),
         Command::SettingsReference => cli::print::settings_reference(),
+        Command::MetricsReference => cli::print::metrics_reference(),
     }
 }

@@ -1,15 +1,19 @@
 //! What Prometheus sees. Each server has a registry of its own, so that tests have too.
 
-use std::collections::BTreeMap;
+mod chat;
+mod registry;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use prometheus::{
-    Encoder as _, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
-};
+pub use chat::{ChatMetrics, Route, Stage};
+use parking_lot::Mutex;
+use prometheus::{Encoder as _, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Registry, TextEncoder};
+use registry::{Builder, Entry};
 
 use crate::index::IndexSize;
 
-/// From a millisecond to the longest timeout.
+/// From a millisecond to the longest default timeout, and past it.
 const SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
 
@@ -18,7 +22,11 @@ const MAX_LABELLED_INDEXES: usize = 100;
 
 /// Every metric. The name of a field is the name of the metric without its prefix.
 pub struct Metrics {
+    /// Chats.
+    pub chat: ChatMetrics,
     registry: Registry,
+    entries: Vec<Entry>,
+    labelled_indexes: Mutex<BTreeSet<String>>,
     http_requests_total: IntCounterVec,
     http_request_duration_seconds: HistogramVec,
     http_requests_in_flight: IntGauge,
@@ -32,65 +40,82 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All metrics, at zero.
+    /// All metrics, at zero. Durations have buckets up to the longest timeout.
     ///
     /// # Errors
     ///
     /// When two have the same name, which a test rules out.
-    pub fn new() -> Result<Self, prometheus::Error> {
-        let registry = Registry::new_custom(Some("ragengine".to_owned()), None)?;
-        let build = int_gauges(&registry, "build_info", "The version that runs; always 1.", &["version"])?;
-        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        let in_flight = IntGauge::new("http_requests_in_flight", "Requests whose reply has not begun.")?;
-        registry.register(Box::new(in_flight.clone()))?;
-        Ok(Self {
-            http_requests_total: counters(
-                &registry,
+    pub fn new(longest_timeout: Duration) -> Result<Self, prometheus::Error> {
+        let mut builder = Builder::new()?;
+        let seconds = up_to(longest_timeout);
+        builder
+            .gauges("build_info", "The version that runs; always 1.", &["version"])?
+            .with_label_values(&[env!("CARGO_PKG_VERSION")])
+            .set(1);
+        let metrics = Self {
+            http_requests_total: builder.counters(
                 "http_requests_total",
-                "Requests, by status.",
+                "Requests, by status. 499: the client left before the reply.",
                 &["method", "route", "status"],
             )?,
-            http_request_duration_seconds: seconds(
-                &registry,
+            http_request_duration_seconds: builder.histograms(
                 "http_request_duration_seconds",
                 "Time until a reply begins.",
                 &["method", "route"],
+                &seconds,
             )?,
-            http_requests_in_flight: in_flight,
-            embedding_duration_seconds: seconds(
-                &registry,
+            http_requests_in_flight: builder
+                .gauge("http_requests_in_flight", "Requests whose reply has not begun.")?,
+            chat: ChatMetrics::new(&mut builder, &seconds)?,
+            embedding_duration_seconds: builder.histograms(
                 "embedding_duration_seconds",
-                "Time until the texts of one request have vectors, waiting included.",
+                "Time until the texts of one request have vectors, waiting included. `purpose` is `query` or `passage`.",
                 &["purpose"],
+                &seconds,
             )?,
-            embedding_texts_total: counters(
-                &registry,
+            embedding_texts_total: builder.counters(
                 "embedding_texts_total",
                 "Texts that were given vectors.",
                 &["purpose"],
             )?,
-            embedding_errors_total: counters(
-                &registry,
+            embedding_errors_total: builder.counters(
                 "embedding_errors_total",
                 "Requests for vectors that failed.",
                 &["kind"],
             )?,
-            search_duration_seconds: seconds(
-                &registry,
+            search_duration_seconds: builder.histograms(
                 "search_duration_seconds",
-                "Time for one search and the reading of what it found, waiting included.",
+                "Time for one search and the reading of what it found, waiting included. Of `/retrieve`.",
                 &[],
+                &seconds,
             )?,
-            index_documents: int_gauges(&registry, "index_documents", "Documents of an index.", &["index"])?,
-            index_chunks: int_gauges(&registry, "index_chunks", "Chunks of an index.", &["index"])?,
-            index_text_bytes: int_gauges(
-                &registry,
+            index_documents: builder.gauges("index_documents", "Documents of an index.", &["index"])?,
+            index_chunks: builder.gauges("index_chunks", "Chunks of an index.", &["index"])?,
+            index_text_bytes: builder.gauges(
                 "index_text_bytes",
                 "Bytes of the texts of an index's documents.",
                 &["index"],
             )?,
-            registry,
-        })
+            labelled_indexes: Mutex::default(),
+            registry: Registry::new(),
+            entries: Vec::new(),
+        };
+        let (registry, entries) = builder.finish();
+        Ok(Self { registry, entries, ..metrics })
+    }
+
+    /// What all of them are, as a page of documentation.
+    pub fn reference(&self) -> String {
+        registry::markdown(&self.entries)
+    }
+
+    /// The label of an index: its name for the first 100, then `other`. A name keeps its label until the server ends.
+    pub fn index_label(&self, name: &str) -> String {
+        let mut labelled = self.labelled_indexes.lock();
+        if labelled.len() < MAX_LABELLED_INDEXES {
+            labelled.insert(name.to_owned());
+        }
+        if labelled.contains(name) { name } else { "other" }.to_owned()
     }
 
     /// A request has begun. The guard ends it, however it ends.
@@ -132,10 +157,9 @@ impl Metrics {
     }
 
     fn show_sizes(&self, indexes: &[(String, IndexSize)]) {
-        let mut labelled: BTreeMap<&str, IndexSize> = BTreeMap::new();
-        for (position, (name, size)) in indexes.iter().enumerate() {
-            let label = if position < MAX_LABELLED_INDEXES { name } else { "other" };
-            let sum = labelled.entry(label).or_default();
+        let mut labelled: BTreeMap<String, IndexSize> = BTreeMap::new();
+        for (name, size) in indexes {
+            let sum = labelled.entry(self.index_label(name)).or_default();
             sum.documents += size.documents;
             sum.chunks += size.chunks;
             sum.text_bytes += size.text_bytes;
@@ -144,9 +168,9 @@ impl Metrics {
             gauges.reset();
         }
         for (label, size) in labelled {
-            self.index_documents.with_label_values(&[label]).set(size.documents.cast_signed());
-            self.index_chunks.with_label_values(&[label]).set(size.chunks.cast_signed());
-            self.index_text_bytes.with_label_values(&[label]).set(size.text_bytes.cast_signed());
+            self.index_documents.with_label_values(&[&label]).set(size.documents.cast_signed());
+            self.index_chunks.with_label_values(&[&label]).set(size.chunks.cast_signed());
+            self.index_text_bytes.with_label_values(&[&label]).set(size.text_bytes.cast_signed());
         }
     }
 }
@@ -160,22 +184,11 @@ impl Drop for InFlight<'_> {
     }
 }
 
-fn counters(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, prometheus::Error> {
-    let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
-}
-
-fn int_gauges(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, prometheus::Error> {
-    let metric = IntGaugeVec::new(Opts::new(name, help), labels)?;
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
-}
-
-fn seconds(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec, prometheus::Error> {
-    let metric = HistogramVec::new(HistogramOpts::new(name, help).buckets(SECONDS.to_vec()), labels)?;
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
+/// The buckets of durations, with one more when a timeout is longer than all of them.
+fn up_to(longest: Duration) -> Vec<f64> {
+    let longest = longest.as_secs_f64();
+    let last = SECONDS.last().copied().filter(|last| *last < longest).map(|_| longest);
+    SECONDS.iter().copied().chain(last).collect()
 }
 
 #[cfg(test)]
@@ -188,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_happened_is_shown() {
-        let metrics = Metrics::new().unwrap();
+        let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
         let running = metrics.request_begins();
         metrics.replied("POST", "/retrieve", "200", Duration::from_millis(20));
         metrics.embedded("query", 1, Duration::from_millis(8), None);
@@ -212,8 +225,14 @@ mod tests {
     }
 
     #[test]
+    fn buckets_reach_the_timeout() {
+        assert_eq!(up_to(Duration::from_secs(300)), SECONDS);
+        assert_eq!(up_to(Duration::from_secs(3600)).last(), Some(&3600.0));
+    }
+
+    #[test]
     fn a_deleted_index_disappears_and_many_are_summed() {
-        let metrics = Metrics::new().unwrap();
+        let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
         let many: Vec<(String, IndexSize)> = (0..103).map(|number| (format!("i{number:03}"), size(1))).collect();
         let text = metrics.render(&many).unwrap();
         assert!(text.contains("ragengine_index_documents{index=\"i099\"} 1"));

@@ -23,6 +23,10 @@ const CLIENT_LEFT: &str = "499";
 /// The longest id that is taken.
 const MAX_ID_BYTES: usize = 128;
 
+/// Marks a response whose line is in the log already, or comes when it has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Logged;
+
 /// Gives the request an id, measures it and logs it once.
 pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers().get(&REQUEST_ID));
@@ -44,7 +48,10 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     }
     response.headers_mut().insert(REQUEST_ID, id);
     let failure = response.extensions_mut().remove::<Failure>();
-    observation.end(response.status(), failure.as_ref());
+    match response.extensions().get::<Logged>() {
+        Some(Logged) => observation.end_unlogged(response.status()),
+        None => observation.end(response.status(), failure.as_ref()),
+    }
     response
 }
 
@@ -60,6 +67,11 @@ struct Observation<'a> {
 }
 
 impl Observation<'_> {
+    fn end_unlogged(mut self, status: StatusCode) {
+        self.has_ended = true;
+        self.measure(status.as_str());
+    }
+
     fn end(mut self, status: StatusCode, failure: Option<&Failure>) {
         self.has_ended = true;
         self.measure(status.as_str());

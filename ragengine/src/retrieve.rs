@@ -25,9 +25,9 @@ pub async fn retrieve(app: &App, request: Retrieve) -> Result<Retrieved, ApiErro
     let filter = Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new()))
         .map_err(crate::index::IndexError::from)?;
     let vector = loaded.embedding.embed_query(&request.query).await?;
-    let query = Query { vector, top_k: request.max_node_count, filter, max_distance: None };
-    let result = loaded.search_pool.search(Arc::clone(&index), query).await?;
-    let results: Vec<RetrievedNode> = result.found.into_iter().map(|found| node(&index, found)).collect();
+    let query = Query { vector, top_k: request.max_node_count, filter };
+    let found = loaded.search_pool.search(Arc::clone(&index), query).await?;
+    let results: Vec<RetrievedNode> = found.into_iter().map(|found| node(&index, found)).collect();
     Ok(Retrieved { query: request.query, count: results.len(), results })
 }
 
@@ -57,6 +57,6 @@ pub fn source_node(index: &Index, found: &Found) -> SourceNode {
 }
 
 /// The cosine of normalised vectors from their squared L2 distance, at most 1.
-fn similarity(distance: f32) -> f32 {
+pub fn similarity(distance: f32) -> f32 {
     (1.0 - distance / 2.0).min(1.0)
 }

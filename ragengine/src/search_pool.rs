@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 use crate::blocking;
-use crate::index::search::{Query, SearchResult};
+use crate::index::search::{Found, Query};
 use crate::index::{Index, IndexError};
 use crate::metrics::Metrics;
 
@@ -34,7 +34,7 @@ impl SearchPool {
     /// # Errors
     ///
     /// As [`Index::search`].
-    pub async fn search(&self, index: Arc<Index>, query: Query) -> Result<SearchResult, IndexError> {
+    pub async fn search(&self, index: Arc<Index>, query: Query) -> Result<Vec<Found>, IndexError> {
         let started = Instant::now();
         let result = self.run(move || index.search(&query)).await;
         self.metrics.searched(started.elapsed());
@@ -67,7 +67,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_the_callers_and_the_pool_lives_on() {
-        let pool = Arc::new(SearchPool::new(1, Arc::new(Metrics::new().unwrap())));
+        let pool = Arc::new(SearchPool::new(1, Arc::new(Metrics::new(std::time::Duration::from_secs(300)).unwrap())));
         let broken = Arc::clone(&pool);
         let caller = tokio::spawn(async move { broken.run::<()>(|| panic!("as planned")).await });
         assert!(caller.await.unwrap_err().is_panic());

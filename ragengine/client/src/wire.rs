@@ -1,6 +1,7 @@
 //! The bodies of requests and replies, outside `/v1`.
 
 mod documents;
+mod explanation;
 mod indexes;
 mod retrieve;
 mod status;
@@ -9,6 +10,7 @@ pub use documents::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
+pub use explanation::{ContextTokens, ExplainedChunk, Explanation};
 pub use indexes::{ChunkingSettings, IndexDescription, IndexSettings, SourceDocument, SourceDocuments};
 pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
 pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};

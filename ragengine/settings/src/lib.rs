@@ -16,7 +16,7 @@ pub use load::{SettingsError, from_yaml};
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
-    Chunking, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling,
+    Chat, Chunking, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling,
     RemoteEmbedding, Retrieval, Search, Settings,
 };
 pub use validate::{Invalid, validate};

@@ -20,6 +20,8 @@ pub struct Settings {
     pub inference_service: InferenceService,
     /// Whether the built-in model `extractive` (it quotes the nearest sentences of the documents) answers when `inferenceService.url` is not set. When it does not, chat is a 503.
     pub extractive: bool,
+    /// How chats are answered.
+    pub chat: Chat,
     /// What a chat takes from an index.
     pub retrieval: Retrieval,
     /// How documents are cut in new indexes.
@@ -42,6 +44,7 @@ impl Default for Settings {
             embedding: Embedding::default(),
             inference_service: InferenceService::default(),
             extractive: true,
+            chat: Chat::default(),
             retrieval: Retrieval::default(),
             chunking: Chunking::default(),
             vector_index: VectorIndexKind::default(),
@@ -202,10 +205,21 @@ pub struct InferenceService {
     /// The model's context window in tokens. Not set: read from the endpoint, and 4,096 where it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window_size: Option<u32>,
+    /// A folder with the model's `tokenizer.json` and, for its chat template, `tokenizer_config.json` or `chat_template.jinja`, as they are in its repository on the hub: prompts are then counted exactly. Not set: OpenAI's models are counted with their own encodings, all others are estimated at three bytes a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<PathBuf>,
     /// How long an answer may take, in seconds: the whole of it, or the time between two pieces of a stream.
     pub timeout_seconds: u64,
     /// How long connecting may take, in seconds.
     pub connect_timeout_seconds: u64,
+    /// Chats that the endpoint is asked at a time, streams included; one more is a 503 with `Retry-After`.
+    pub max_concurrent_requests: u32,
+    /// Connections that are kept open for reuse.
+    pub max_idle_connections: u32,
+    /// How long a connection is kept open without use, in seconds. Shorter than the endpoint's own limit.
+    pub idle_timeout_seconds: u64,
+    /// The largest answer that is not a stream, in bytes.
+    pub max_reply_bytes: u64,
 }
 
 impl Default for InferenceService {
@@ -217,7 +231,28 @@ impl Default for InferenceService {
             context_window_size: None,
             timeout_seconds: 300,
             connect_timeout_seconds: 10,
+            tokenizer: None,
+            max_concurrent_requests: 1024,
+            max_idle_connections: 256,
+            idle_timeout_seconds: 30,
+            max_reply_bytes: 64 << 20,
         }
+    }
+}
+
+/// How chats are answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Chat {
+    /// Whether a request may ask with `explain: true` what was decided about every chunk, and why. The reply then shows ids, distances and tokens, never texts.
+    pub explain: bool,
+    /// After so many seconds without an event a stream gets a comment, so that nothing in between takes it for dead. A stream whose language model has not begun by then begins without it; an error is then its last event.
+    pub keep_alive_seconds: u64,
+}
+
+impl Default for Chat {
+    fn default() -> Self {
+        Self { explain: true, keep_alive_seconds: 15 }
     }
 }
 

@@ -70,10 +70,15 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
             "must be at least 256 tokens",
         ),
         (
-            settings.inference_service.timeout_seconds > 0 && settings.inference_service.connect_timeout_seconds > 0,
+            settings.inference_service.timeout_seconds > 0
+                && settings.inference_service.connect_timeout_seconds > 0
+                && settings.inference_service.idle_timeout_seconds > 0
+                && settings.inference_service.max_concurrent_requests > 0,
             "inferenceService",
-            "timeoutSeconds and connectTimeoutSeconds must be at least 1",
+            "timeoutSeconds, connectTimeoutSeconds, idleTimeoutSeconds and maxConcurrentRequests must be at least 1",
         ),
+        (settings.inference_service.max_reply_bytes >= 1024, "inferenceService.maxReplyBytes", "must be at least 1024"),
+        (settings.chat.keep_alive_seconds > 0, "chat.keepAliveSeconds", "must be at least 1"),
         (
             (0.0..=4.0).contains(&retrieval.max_distance),
             "retrieval.maxDistance",
@@ -118,6 +123,9 @@ mod tests {
             ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "embedding:"),
             ("embedding: {remote: {url: 'ftp://e', model: m}}", "embedding.remote.url"),
             ("embedding: {remote: {url: 'http://e', model: m, batchSize: 0}}", "embedding.remote"),
+            ("inferenceService: {maxConcurrentRequests: 0}", "inferenceService"),
+            ("inferenceService: {maxReplyBytes: 10}", "inferenceService.maxReplyBytes"),
+            ("chat: {keepAliveSeconds: 0}", "chat.keepAliveSeconds"),
             ("embedding: {remote: {url: 'http://e', model: m, timeoutSeconds: 0}}", "embedding.remote"),
             ("embedding: {remote: {url: 'http://e', model: m, dimensions: 0}}", "embedding.remote"),
             ("embedding: {local: {queue: 0}}", "embedding.local"),

@@ -38,7 +38,8 @@ impl App {
     ///
     /// [`StartError::Settings`] when a secret or an address cannot be used.
     pub fn new(settings: Settings) -> Result<Arc<Self>, StartError> {
-        let metrics = Metrics::new().map_err(|error| StartError::Settings(error.to_string()))?;
+        let timeout = Duration::from_secs(settings.inference_service.timeout_seconds);
+        let metrics = Metrics::new(timeout).map_err(|error| StartError::Settings(error.to_string()))?;
         Ok(Arc::new(Self {
             language_model: language_model(&settings.inference_service, settings.extractive)?,
             metrics: Arc::new(metrics),
@@ -61,7 +62,7 @@ fn language_model(service: &InferenceService, extractive: bool) -> Result<Langua
         .transpose()
         .map_err(|error| StartError::Settings(error.to_string()))?;
     let upstream = Upstream::new(service, url, key).map_err(StartError::Settings)?;
-    Ok(LanguageModel::Upstream(Box::new(upstream)))
+    Ok(LanguageModel::Upstream(Arc::new(upstream)))
 }
 
 /// Loads the embedding model and the indexes. What fails is tried again: a model that cannot be fetched now, or a disk that is

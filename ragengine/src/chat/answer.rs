@@ -5,16 +5,13 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
-use ragengine_client::wire::SourceNode;
 use ragengine_pipeline::request::ChatRequest;
-use ragengine_pipeline::stream::{event, with_field};
+use ragengine_pipeline::stream::{Usage, event, with_fields};
 use serde_json::{Value, json};
 
-use super::Finished;
+use super::context::Context;
 use crate::app::Loaded;
-use crate::embedding::Embedding;
 use crate::error::ApiError;
-use crate::index::Index;
 use crate::llm::extractive::{self, MODEL};
 
 /// A reply to a chat.
@@ -37,45 +34,25 @@ impl ChatReply {
     }
 }
 
-/// The built-in model's answer from a context.
-pub(super) async fn extract(
-    loaded: &Loaded,
-    index: &Index,
-    request: &ChatRequest,
-    finished: Finished,
-) -> Result<ChatReply, ApiError> {
-    let passages: Vec<&str> = finished.context.selected.iter().map(|found| found.chunk.text.as_str()).collect();
-    let sentences = extractive::answer(&loaded.embedding, &finished.context.question, &passages).await?;
-    let answer = Answer {
-        completion_tokens: sentences.iter().map(|sentence| loaded.embedding.count_tokens(sentence) as u64).sum(),
-        prompt_tokens: finished.prompt_tokens,
-        source_nodes: finished.source_nodes(index),
-        sentences,
-    };
-    Ok(answer.reply(request))
+/// The built-in model's answer, ready to be shown.
+pub(super) struct Answer {
+    /// The sentences.
+    pub sentences: Vec<String>,
+    /// What it cost.
+    pub usage: Usage,
+    /// Our fields: names and JSON values. They go in as text: as a JSON value, 32-bit distances would show digits that they do not have.
+    pub fields: Vec<(&'static str, String)>,
 }
 
-/// The built-in model's answer when no passage can be quoted: one fixed sentence.
-pub(super) fn without_passages(request: &ChatRequest, embedding: &Embedding, sentence: &str) -> ChatReply {
-    let messages = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let answer = Answer {
-        sentences: vec![sentence.to_owned()],
-        prompt_tokens: ragengine_pipeline::tokens::conversation(messages, |text| embedding.count_tokens(text) as u64),
-        completion_tokens: embedding.count_tokens(sentence) as u64,
-        source_nodes: Vec::new(),
-    };
-    answer.reply(request)
-}
-
-struct Answer {
-    sentences: Vec<String>,
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    source_nodes: Vec<SourceNode>,
+/// What the built-in model says from these passages, the vector of the question being known.
+pub(super) async fn sentences(loaded: &Loaded, question: &[f32], context: &Context) -> Result<Vec<String>, ApiError> {
+    let passages: Vec<&str> = context.selected.iter().map(|found| found.chunk.text.as_str()).collect();
+    Ok(extractive::answer(&loaded.embedding, question, &passages).await?)
 }
 
 impl Answer {
-    fn reply(self, request: &ChatRequest) -> ChatReply {
+    /// As the request wants it: whole, or as a stream.
+    pub fn reply(self, request: &ChatRequest) -> ChatReply {
         let head = json!({
             "id": format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
             "created": SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -90,11 +67,11 @@ impl Answer {
         }
     }
 
-    fn usage(&self) -> Value {
+    fn reported_usage(&self) -> Value {
         json!({
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "total_tokens": self.prompt_tokens + self.completion_tokens,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "total_tokens": self.usage.prompt_tokens + self.usage.completion_tokens,
         })
     }
 
@@ -106,15 +83,13 @@ impl Answer {
             "logprobs": null,
             "finish_reason": "stop",
         }]);
-        head["usage"] = self.usage();
-        self.with_sources(&head)
+        head["usage"] = self.reported_usage();
+        self.with_our_fields(&head)
     }
 
-    /// The sources go in as text: as a JSON value, their 32-bit distances would show digits that they do not have.
-    fn with_sources(&self, object: &Value) -> String {
-        let sources = serde_json::to_string(&self.source_nodes).unwrap_or_else(|_| "[]".to_owned());
+    fn with_our_fields(&self, object: &Value) -> String {
         let object = object.to_string();
-        with_field(&object, "source_nodes", &sources).unwrap_or(object)
+        with_fields(&object, &self.fields).unwrap_or(object)
     }
 
     /// One chunk for the role, one for each sentence, one that ends the answer and holds the sources.
@@ -133,10 +108,10 @@ impl Answer {
             let separator = if position == 0 { "" } else { " " };
             delta(json!({"content": format!("{separator}{sentence}")}), Value::Null)
         });
-        let last = self.with_sources(&delta(json!({}), json!("stop")));
+        let last = self.with_our_fields(&delta(json!({}), json!("stop")));
         let usage = include_usage.then(|| {
             let mut usage = chunk(json!([]));
-            usage["usage"] = self.usage();
+            usage["usage"] = self.reported_usage();
             usage
         });
         let before = [first].into_iter().chain(sentences).map(|chunk| chunk.to_string());

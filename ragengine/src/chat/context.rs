@@ -1,85 +1,168 @@
-use std::sync::Arc;
+//! Finding, selecting and writing the context of a question: one piece of work, apart from the threads that serve requests.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ragengine_client::wire::ExplainedChunk;
+use ragengine_pipeline::Rejection;
 use ragengine_pipeline::budget::Budget;
+use ragengine_pipeline::finish::{Finished, Unfinished, finish};
 use ragengine_pipeline::plan::Turn;
 use ragengine_pipeline::prompt::{Passage, block};
-use ragengine_pipeline::select::{Candidate, select};
+use ragengine_pipeline::request::ChatRequest;
+use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
 
 use super::tokens::TokenCounter;
-use crate::app::{App, Loaded};
-use crate::error::ApiError;
-use crate::index::Index;
 use crate::index::filter::Filter;
-use crate::index::search::{Found, Query, SearchResult};
+use crate::index::search::{Found, Nearest, Query};
+use crate::index::{Index, IndexError};
 
-/// What goes into the prompt.
+/// Blocks are counted with this number, because a chunk has another one in each prompt: no shorter one costs more.
+const COUNTED_NUMBER: usize = 100;
+
+/// What is asked, and everything that the answer depends on.
+pub(super) struct Question {
+    /// The request.
+    pub request: Arc<ChatRequest>,
+    /// Its question and history.
+    pub turn: Turn,
+    /// The question's vector.
+    pub vector: Vec<f32>,
+    /// Where the answer is looked for.
+    pub index: Arc<Index>,
+    /// How tokens are counted.
+    pub counter: TokenCounter,
+    /// The served model's context window.
+    pub window_tokens: u64,
+    /// The conversation without context.
+    pub conversation_tokens: u64,
+    /// The division of the window.
+    pub budget: Budget,
+    /// The threshold.
+    pub max_distance: f32,
+}
+
+/// What was found and selected.
 pub(super) struct Context {
-    /// The vector of the question.
-    pub question: Vec<f32>,
-    /// The selected chunks, in the order of selection.
+    /// The chunks that are in the prompt, in its order.
     pub selected: Vec<Found>,
-    /// Their rendered blocks, numbered from 1.
-    pub blocks: Vec<String>,
-    /// Chunks that are near enough, selected or not.
-    pub relevant: usize,
+    /// The finished prompt: none when no chunk is in it.
+    pub finished: Option<Finished>,
+    /// How often each decision was made.
+    pub decisions: [(Decision, usize); 3],
+    /// Tokens of the selected chunks.
+    pub used_tokens: u64,
     /// The distance of the nearest chunk of all.
     pub nearest_distance: Option<f32>,
+    /// The selected chunks, or all of them when the request asks why.
+    pub chunks: Vec<ExplainedChunk>,
+    /// How long everything after the search took.
+    pub selecting: Duration,
 }
 
 impl Context {
-    /// Takes the last chunk out again.
-    pub fn drop_last(&mut self) {
-        self.selected.pop();
-        self.blocks.pop();
+    /// How many chunks are near enough, selected or not.
+    pub fn relevant(&self) -> usize {
+        let relevant = self.decisions.iter().filter(|(decision, _)| *decision != Decision::OverThreshold);
+        relevant.map(|(_, count)| count).sum()
     }
 }
 
-/// Finds and selects the context of a question.
-pub(super) async fn find(
-    app: &App,
-    loaded: &Loaded,
-    index: &Arc<Index>,
-    turn: &Turn,
-    budget: &Budget,
-    counter: &TokenCounter,
-) -> Result<Context, ApiError> {
-    let max_distance = app.settings.retrieval.max_distance;
-    let question = loaded.embedding.embed_query(&turn.user_prompt).await?;
-    let query = Query {
-        vector: question.clone(),
-        top_k: budget.top_k,
-        filter: Filter::default(),
-        max_distance: Some(max_distance),
+/// Finds, selects and writes. It computes: run it on the search pool.
+///
+/// # Errors
+///
+/// When FAISS or the disk refuses. Inside: [`Rejection::ContextWindow`] when the prompt leaves nothing for an answer.
+pub(super) fn find(question: &Question) -> Result<Result<Context, Rejection>, IndexError> {
+    let query = Query { vector: question.vector.clone(), top_k: question.budget.top_k, filter: Filter::default() };
+    let nearest = question.index.nearest(&query)?;
+    let started = Instant::now();
+    let (candidates, mut selection) = choose(question, &nearest)?;
+    let positions: Vec<usize> = selection.selected().collect();
+    let mut selected = nearest.read(positions.iter().copied())?;
+    let blocks: Vec<String> = selected.iter().enumerate().map(|(number, found)| render(number + 1, found)).collect();
+    let finished = match write(question, &blocks) {
+        Ok(finished) => finished,
+        Err(rejection) => return Ok(Err(rejection)),
     };
-    let (index, counter, context_tokens) = (Arc::clone(index), counter.clone(), budget.context_tokens);
-    let result = loaded.search_pool.search(index, query).await?;
-    // Counting takes a tokenizer's time for each chunk: it is kept from the threads that serve requests.
-    let choosing = move || Ok(choose(result, &counter, max_distance, context_tokens, question));
-    Ok(loaded.search_pool.run(choosing).await?)
+    let kept = finished.as_ref().map_or(0, |finished| finished.blocks);
+    for &position in &positions[kept..] {
+        selection.decisions[position] = Decision::OverBudget;
+        selection.used_tokens -= candidates[position].tokens;
+    }
+    selected.truncate(kept);
+    Ok(Ok(Context {
+        chunks: explain(question, &nearest, &candidates, &selection)?,
+        decisions: [Decision::Selected, Decision::OverThreshold, Decision::OverBudget]
+            .map(|decision| (decision, selection.count(decision))),
+        used_tokens: selection.used_tokens,
+        nearest_distance: nearest.hits().first().map(|hit| hit.distance),
+        selected,
+        finished,
+        selecting: started.elapsed(),
+    }))
 }
 
-/// Selects from what was found.
-fn choose(
-    result: SearchResult,
-    counter: &TokenCounter,
-    max_distance: f32,
-    context_tokens: u64,
-    question: Vec<f32>,
-) -> Context {
-    let candidate = |(position, found): (usize, &Found)| Candidate {
-        distance: found.distance,
-        tokens: counter.text(&render(position + 1, found)),
+/// The ContextSelectionProcessor on what was found. Only what is near enough is counted, and only what has never been counted is read.
+fn choose(question: &Question, nearest: &Nearest) -> Result<(Vec<Candidate>, Selection), IndexError> {
+    let hits = nearest.hits();
+    let near: Vec<usize> =
+        (0..hits.len()).filter(|&position| is_near(hits[position].distance, question.max_distance)).collect();
+    let rows: Vec<u64> = near.iter().map(|&position| hits[position].row).collect();
+    let counts = question.index.token_counts(
+        question.counter.id(),
+        &rows,
+        |unknown| nearest.read(unknown.iter().map(|&place| near[place])),
+        |found| question.counter.text(&render(COUNTED_NUMBER, found)),
+    )?;
+    let mut candidates: Vec<Candidate> =
+        hits.iter().map(|hit| Candidate { distance: hit.distance, tokens: 0 }).collect();
+    for (&position, tokens) in near.iter().zip(counts) {
+        candidates[position].tokens = tokens;
+    }
+    let selection = select(&candidates, question.max_distance, question.budget.context_tokens);
+    Ok((candidates, selection))
+}
+
+/// The finished prompt, unless no chunk is left in it.
+fn write(question: &Question, blocks: &[String]) -> Result<Option<Finished>, Rejection> {
+    if blocks.is_empty() {
+        return Ok(None);
+    }
+    let given = Unfinished {
+        request: &question.request,
+        turn: &question.turn,
+        window: question.window_tokens,
+        conversation: question.conversation_tokens,
+        budget: &question.budget,
     };
-    let candidates: Vec<Candidate> = result.found.iter().enumerate().map(candidate).collect();
-    let chosen = select(&candidates, max_distance, context_tokens);
-    let relevant = result.found.len();
-    let mut is_chosen = vec![false; relevant];
-    chosen.selected().for_each(|position| is_chosen[position] = true);
-    let selected: Vec<Found> =
-        result.found.into_iter().zip(is_chosen).filter_map(|(found, chosen)| chosen.then_some(found)).collect();
-    let blocks = selected.iter().enumerate().map(|(position, found)| render(position + 1, found)).collect();
-    Context { question, selected, blocks, relevant, nearest_distance: result.distances.first().copied() }
+    let finished = finish(&given, blocks, |messages| question.counter.conversation(messages))?;
+    Ok(Some(finished).filter(|finished| finished.blocks > 0))
+}
+
+fn explain(
+    question: &Question,
+    nearest: &Nearest,
+    candidates: &[Candidate],
+    selection: &Selection,
+) -> Result<Vec<ExplainedChunk>, IndexError> {
+    let positions: Vec<usize> = match question.request.explain {
+        true => (0..candidates.len()).collect(),
+        false => selection.selected().collect(),
+    };
+    let found = nearest.read(positions.iter().copied())?;
+    let chunk = |(position, found): (usize, Found)| {
+        let decision = selection.decisions[position];
+        ExplainedChunk {
+            node_id: question.index.node_id(&found.document.doc_id, found.chunk.ordinal, &found.chunk.hash),
+            doc_id: found.document.doc_id.clone(),
+            distance: found.distance,
+            tokens: (decision != Decision::OverThreshold).then_some(candidates[position].tokens),
+            decision: decision.label().to_owned(),
+        }
+    };
+    Ok(positions.into_iter().zip(found).map(chunk).collect())
 }
 
 fn render(number: usize, found: &Found) -> String {

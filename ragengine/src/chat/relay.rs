@@ -1,104 +1,234 @@
-//! Passing an upstream's answer on: untouched but for the sources.
+//! Asking the language model and passing its answer on: untouched but for our fields.
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::HeaderValue;
 use bytes::Bytes;
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, BoxStream, Stream};
 use futures_util::{FutureExt as _, StreamExt as _};
-use ragengine_pipeline::stream::{Events, data, event, is_finish, with_field};
-use tracing::warn;
+use ragengine_pipeline::stream::{Marking, Ready, event, usage, with_fields};
+use tokio::time::timeout;
 
 use super::ChatReply;
+use super::account::Account;
 use crate::error::{ApiError, OpenAiError};
-use crate::llm::LlmError;
 use crate::llm::upstream::UpstreamReply;
+use crate::llm::{LlmError, Upstream};
 
+/// A comment, which clients skip.
+const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+
+/// What to ask the language model, and what its answer gets.
+pub(super) struct Errand {
+    /// The endpoint.
+    pub upstream: Arc<Upstream>,
+    /// The body.
+    pub body: Bytes,
+    /// The id that goes along.
+    pub request_id: HeaderValue,
+    /// Whether the answer is wanted as a stream.
+    pub wants_stream: bool,
+    /// The documents that went into the prompt: a JSON list. None when there are none.
+    pub sources: Option<String>,
+    /// What was decided: a JSON object, when the request asks for it.
+    pub explanation: Option<String>,
+    /// The pause after which a stream gets a comment.
+    pub keep_alive: Duration,
+}
+
+type Fields = Vec<(&'static str, String)>;
+type Sending = Pin<Box<dyn Future<Output = Result<UpstreamReply, LlmError>> + Send>>;
 type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, LlmError>> + Send>>;
 
-/// Passes on an answer that no documents went into.
-pub(super) async fn unmarked(reply: UpstreamReply, wants_stream: bool) -> Result<ChatReply, ApiError> {
-    match wants_stream && reply.is_event_stream() {
-        true => Ok(ChatReply::Events(events(reply, None))),
-        false => whole(reply, "null").await,
+/// Runs an errand. A stream that the language model has not begun after the pause begins without it.
+///
+/// # Errors
+///
+/// What the language model says before the reply has begun.
+pub(super) async fn run(errand: Errand, account: Account) -> Result<ChatReply, ApiError> {
+    let Errand { upstream, body, request_id, wants_stream, sources, explanation, keep_alive } = errand;
+    let explanation = explanation.map(|explanation| ("explanation", explanation));
+    let whole: Fields = [("source_nodes", sources.clone().unwrap_or_else(|| "null".to_owned()))]
+        .into_iter()
+        .chain(explanation.clone())
+        .collect();
+    if !wants_stream {
+        let answered = upstream.send(body, &request_id).await;
+        return answer(answered, &whole, account).await;
+    }
+    let fields: Fields = sources.map(|sources| ("source_nodes", sources)).into_iter().chain(explanation).collect();
+    let answer_timeout = upstream.answer_timeout();
+    let mut sending: Sending = Box::pin(async move { upstream.send(body, &request_id).await });
+    let source = match timeout(keep_alive, &mut sending).await {
+        Ok(Ok(reply)) if reply.is_event_stream() => Source::Pieces(Box::pin(reply.pieces())),
+        Ok(answered) => return answer(answered, &whole, account).await,
+        Err(_) => Source::Sending(sending),
+    };
+    let relay = Relay {
+        source,
+        marking: Marking::new(fields),
+        keep_alive,
+        answer_timeout,
+        silence: Duration::ZERO,
+        account: Some(account),
+    };
+    Ok(ChatReply::Events(relay.events()))
+}
+
+/// Passes a whole answer on.
+async fn answer(
+    answered: Result<UpstreamReply, LlmError>,
+    fields: &[(&'static str, String)],
+    mut account: Account,
+) -> Result<ChatReply, ApiError> {
+    let result = async {
+        let reply = answered?;
+        let content_type = reply.content_type().cloned();
+        let body = reply.body().await?;
+        Ok::<_, LlmError>((content_type, marked(&body, fields)?, body))
+    };
+    match result.await {
+        Ok((content_type, marked, body)) => {
+            account.was_reported(std::str::from_utf8(&body).ok().and_then(usage));
+            account.succeeded();
+            let content_type = content_type.unwrap_or(HeaderValue::from_static("application/json"));
+            Ok(ChatReply::Whole { content_type, body: marked.into() })
+        }
+        Err(error) => {
+            let error = error.into();
+            account.failed(&error);
+            Err(error)
+        }
     }
 }
 
-/// Passes on an answer with the documents that went into it: a JSON list.
-pub(super) async fn marked(reply: UpstreamReply, wants_stream: bool, sources: String) -> Result<ChatReply, ApiError> {
-    match wants_stream && reply.is_event_stream() {
-        true => Ok(ChatReply::Events(events(reply, Some(sources)))),
-        false => whole(reply, &sources).await,
-    }
-}
-
-async fn whole(reply: UpstreamReply, sources: &str) -> Result<ChatReply, ApiError> {
-    let content_type = reply.content_type().cloned();
-    let body = reply.body().await?;
+fn marked(body: &[u8], fields: &[(&'static str, String)]) -> Result<String, LlmError> {
     let nonsense =
         |what: &str| LlmError::Nonsense(format!("{what}: {}", String::from_utf8_lossy(&body[..body.len().min(200)])));
-    let text = std::str::from_utf8(&body).map_err(|_| nonsense("it is not text"))?;
+    let text = std::str::from_utf8(body).map_err(|_| nonsense("it is not text"))?;
     serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|_| nonsense("it is not JSON"))?;
-    let marked = with_field(text, "source_nodes", sources).ok_or_else(|| nonsense("it is not a JSON object"))?;
-    let content_type = content_type.unwrap_or(HeaderValue::from_static("application/json"));
-    Ok(ChatReply::Whole { content_type, body: marked.into() })
+    with_fields(text, fields).ok_or_else(|| nonsense("it is not a JSON object"))
 }
 
+/// Where the events come from.
+enum Source {
+    /// The head of the reply has not come yet.
+    Sending(Sending),
+    /// The body comes.
+    Pieces(Pieces),
+}
+
+impl Source {
+    /// The next piece. Nothing is lost when this is dropped before it is done.
+    async fn next(&mut self) -> Option<Result<Bytes, LlmError>> {
+        if let Self::Sending(sending) = self {
+            match sending.await {
+                Ok(reply) if reply.is_event_stream() => *self = Self::Pieces(Box::pin(reply.pieces())),
+                Ok(_) => return Some(Err(LlmError::Nonsense("a stream was asked for, and it is none".to_owned()))),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        match self {
+            Self::Pieces(pieces) => pieces.next().await,
+            Self::Sending(_) => None,
+        }
+    }
+
+    /// The head has a timeout of its own.
+    fn counts_silence(&self) -> bool {
+        matches!(self, Self::Pieces(_))
+    }
+}
+
+/// A stream under way. It holds one piece at a time: a client that reads slowly slows the language model down.
 struct Relay {
-    pieces: Pieces,
-    events: Events,
-    /// The sources, when there are some and until they have been sent.
-    sources: Option<String>,
+    source: Source,
+    marking: Marking,
+    keep_alive: Duration,
+    answer_timeout: Duration,
+    /// How long nothing has come.
+    silence: Duration,
+    /// None once the answer has ended.
+    account: Option<Account>,
 }
 
-/// Event by event, as they come, with the sources on the one that carries the finish reason. Of a stream that breaks, the event
-/// that was not finished is left out: the error behind it could not be read otherwise.
-fn events(reply: UpstreamReply, sources: Option<String>) -> stream::BoxStream<'static, Result<Bytes, Infallible>> {
-    let state = Relay { pieces: Box::pin(reply.pieces()), events: Events::default(), sources };
-    stream::unfold(Some(state), |state| next_piece(state).map(|next| next.map(|(bytes, state)| (Ok(bytes), state))))
-        .boxed()
+impl Relay {
+    /// Event by event, as they come, with our fields on the one that carries the finish reason. Of a stream that breaks, the event that
+    /// was not finished is left out: the error behind it could not be read otherwise.
+    fn events(self) -> BoxStream<'static, Result<Bytes, Infallible>> {
+        stream::unfold(Some(self), |relay| next_bytes(relay).map(|next| next.map(|(bytes, relay)| (Ok(bytes), relay))))
+            .boxed()
+    }
+
+    /// The next piece, or nothing when there was a pause that is worth a comment.
+    async fn next_piece(&mut self) -> Option<Option<Result<Bytes, LlmError>>> {
+        let pause = self.keep_alive.min(self.answer_timeout.saturating_sub(self.silence));
+        match timeout(pause, self.source.next()).await {
+            Ok(piece) => {
+                self.silence = Duration::ZERO;
+                Some(piece)
+            }
+            Err(_) if !self.source.counts_silence() => None,
+            Err(_) => {
+                self.silence += pause;
+                let seconds = self.answer_timeout.as_secs();
+                (self.silence >= self.answer_timeout).then_some(Some(Err(LlmError::Silent { seconds })))
+            }
+        }
+    }
+
+    /// Whatever whole events a piece ends.
+    fn take(&mut self, piece: Bytes) -> Result<Bytes, LlmError> {
+        let ready = self.marking.push(&piece).map_err(|error| LlmError::Nonsense(error.to_string()))?;
+        if let (true, Some(account)) = (self.marking.has_words(), &mut self.account) {
+            account.first_word_came();
+        }
+        // Clients leave at the end's mark, which is no reason to say that they left.
+        if self.marking.is_done() {
+            self.succeed();
+        }
+        Ok(match ready {
+            Ready::AsItCame => piece,
+            Ready::Bytes(bytes) => bytes.into(),
+        })
+    }
+
+    fn succeed(&mut self) {
+        if let Some(mut account) = self.account.take() {
+            account.was_reported(self.marking.usage());
+            account.succeeded();
+        }
+    }
+
+    /// The last event of a stream that broke. No `[DONE]` follows it.
+    fn break_off(&mut self, error: LlmError) -> Bytes {
+        let error = ApiError::from(error);
+        if let Some(account) = self.account.take() {
+            account.failed(&error);
+        }
+        Bytes::from(event(&OpenAiError(error).body().to_string()))
+    }
 }
 
-/// Whatever whole events have come, as one piece.
-async fn next_piece(state: Option<Relay>) -> Option<(Bytes, Option<Relay>)> {
-    let mut state = state?;
+async fn next_bytes(relay: Option<Relay>) -> Option<(Bytes, Option<Relay>)> {
+    let mut relay = relay?;
     loop {
-        let Some(piece) = state.pieces.next().await else {
-            let rest = state.events.rest();
-            return (!rest.is_empty()).then(|| (Bytes::from(rest), None));
+        let taken = match relay.next_piece().await {
+            None => return Some((Bytes::from_static(KEEP_ALIVE), Some(relay))),
+            Some(None) => {
+                relay.succeed();
+                let rest = relay.marking.rest();
+                return (!rest.is_empty()).then(|| (Bytes::from(rest), None));
+            }
+            Some(Some(piece)) => piece.and_then(|piece| relay.take(piece)),
         };
-        let pushed =
-            piece.and_then(|piece| state.events.push(&piece).map_err(|error| LlmError::Nonsense(error.to_string())));
-        if let Err(error) = pushed {
-            return Some((broken_stream(error), None));
-        }
-        let mut ready = Vec::new();
-        while let Some(event) = state.events.next_event() {
-            ready.extend(mark(event, &mut state.sources));
-        }
-        if !ready.is_empty() {
-            return Some((Bytes::from(ready), Some(state)));
+        match taken {
+            Ok(bytes) if bytes.is_empty() => {}
+            Ok(bytes) => return Some((bytes, Some(relay))),
+            Err(error) => return Some((relay.break_off(error), None)),
         }
     }
-}
-
-fn mark(bytes: Vec<u8>, sources: &mut Option<String>) -> Vec<u8> {
-    let marked = match (sources.as_deref(), data(&bytes)) {
-        (Some(sources), Some(chunk)) if is_finish(chunk) => with_field(chunk, "source_nodes", sources),
-        _ => None,
-    };
-    match marked {
-        Some(chunk) => {
-            *sources = None;
-            event(&chunk).into_bytes()
-        }
-        None => bytes,
-    }
-}
-
-/// The last event of a stream that broke. No `[DONE]` follows it.
-fn broken_stream(error: LlmError) -> Bytes {
-    warn!(%error, "the stream of an answer broke");
-    Bytes::from(event(&OpenAiError(error.into()).body().to_string()))
 }

@@ -1,5 +1,7 @@
 use ragengine_pipeline::tokens;
+use ragengine_tokenizer::Tokenizer;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::embedding::Embedding;
 
@@ -8,21 +10,43 @@ use crate::embedding::Embedding;
 pub(super) enum TokenCounter {
     /// The embedding model's own tokenizer, for the built-in model.
     Embedding(Embedding),
-    /// Three bytes a token.
-    Estimate,
+    /// The served model's, as well as it is known.
+    Served(Tokenizer),
 }
 
 impl TokenCounter {
+    /// The label of how is counted.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Embedding(_) => "embedding",
+            Self::Served(tokenizer) => tokenizer.kind().label(),
+        }
+    }
+
+    /// What differs between two that count differently. Counts are kept under it.
+    pub fn id(&self) -> u64 {
+        match self {
+            Self::Embedding(embedding) => {
+                let digest = Sha256::digest(embedding.fingerprint().as_bytes());
+                digest.iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte))
+            }
+            Self::Served(tokenizer) => tokenizer.id(),
+        }
+    }
+
     /// The tokens of a text alone.
     pub fn text(&self, text: &str) -> u64 {
         match self {
             Self::Embedding(embedding) => embedding.count_tokens(text) as u64,
-            Self::Estimate => tokens::estimate(text),
+            Self::Served(tokenizer) => tokenizer.count(text),
         }
     }
 
     /// The tokens of a conversation with its template.
     pub fn conversation(&self, messages: &[Value]) -> u64 {
-        tokens::conversation(messages, |text| self.text(text))
+        match self {
+            Self::Embedding(_) => tokens::conversation(messages, |text| self.text(text)),
+            Self::Served(tokenizer) => tokenizer.count_conversation(messages),
+        }
     }
 }

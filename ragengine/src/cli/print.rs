@@ -2,10 +2,13 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use ragengine_settings::Settings;
 
 use super::settings;
+use crate::metrics::Metrics;
 use crate::{logging, router};
 
 /// `ragengine check-config`
@@ -39,6 +42,16 @@ pub fn openapi() -> anyhow::Result<()> {
 /// When standard output is closed.
 pub fn settings_reference() -> anyhow::Result<()> {
     print(&ragengine_settings::markdown_reference())
+}
+
+/// `ragengine metrics-reference`
+///
+/// # Errors
+///
+/// When standard output is closed.
+pub fn metrics_reference() -> anyhow::Result<()> {
+    let timeout = Duration::from_secs(Settings::default().inference_service.timeout_seconds);
+    print(&Metrics::new(timeout)?.reference())
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

@@ -11,24 +11,36 @@ use super::extract;
 use crate::app::App;
 use crate::chat::{Chat, ChatReply, chat};
 use crate::error::OpenAiError;
-use crate::middleware::REQUEST_ID;
+use crate::middleware::{Logged, REQUEST_ID};
 
 /// Answers a conversation, from an index when the body has an `index_name`, else by the language model alone.
 ///
-/// The body is OpenAI's, with two more fields: `index_name`, and `context_token_ratio` (0.2 to 0.8). Every other field goes to
-/// the language model as it is. The reply is the language model's, with `source_nodes`: null when no documents went into it; in a
-/// stream it is on the chunk that carries `finish_reason`.
+/// The body is OpenAI's, with three more fields: `index_name`, `context_token_ratio` (0.2 to 0.8) and `explain`. Every other field
+/// goes to the language model as it is. The reply is the language model's, with `source_nodes`: null when no documents went into it;
+/// in a stream it is on the chunk that carries `finish_reason`. With `explain: true` it has an `explanation`, too: what was decided about
+/// every chunk, and why.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body(content = Object,
-    description = "OpenAI's chat completion request, with `index_name` and `context_token_ratio`."), responses(
+    description = "OpenAI's chat completion request, with `index_name`, `context_token_ratio` and `explain`."), responses(
     (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.", body = Object),
     (status = 400, description = "The request cannot be served as it is.", body = Object),
     (status = 404, description = "No such index.", body = Object),
-    (status = 503, description = "No language model is set, or the server is still loading.", body = Object),
+    (status = 502, description = "The language model is out of reach, or its answer is none.", body = Object),
+    (status = 503, description = "No language model is set, it is asked too often, or the server is still loading.", body = Object),
+    (status = 504, description = "The language model takes too long.", body = Object),
 ))]
 pub async fn chat_completions(State(app): State<Arc<App>>, request: Request) -> Result<Response, OpenAiError> {
     let request_id = request.headers().get(REQUEST_ID).cloned().unwrap_or(HeaderValue::from_static("none"));
     let body = extract::body(&app, request).await?;
-    Ok(match chat(&app, Chat { body, request_id }).await? {
+    let mut response = match chat(&app, Chat { body, request_id }).await {
+        Ok(reply) => respond(reply),
+        Err(error) => OpenAiError(error).into_response(),
+    };
+    response.extensions_mut().insert(Logged);
+    Ok(response)
+}
+
+fn respond(reply: ChatReply) -> Response {
+    match reply {
         ChatReply::Whole { content_type, body } => ([(header::CONTENT_TYPE, content_type)], body).into_response(),
         ChatReply::Events(events) => {
             let headers = [
@@ -37,5 +49,5 @@ pub async fn chat_completions(State(app): State<Arc<App>>, request: Request) -> 
             ];
             (headers, Body::from_stream(events)).into_response()
         }
-    })
+    }
 }

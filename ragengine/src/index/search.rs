@@ -21,8 +21,6 @@ pub struct Query {
     pub top_k: usize,
     /// Which documents may be found.
     pub filter: Filter,
-    /// Chunks farther away are not read.
-    pub max_distance: Option<f32>,
 }
 
 /// A chunk that was found.
@@ -40,13 +38,27 @@ pub struct Found {
     pub metadata: Arc<Metadata>,
 }
 
-/// What a search gives.
-#[derive(Debug, Clone, Default)]
-pub struct SearchResult {
-    /// The chunks that are near enough, the nearest first.
-    pub found: Vec<Found>,
-    /// The distances of all that were looked at, the nearest first.
-    pub distances: Vec<f32>,
+/// The chunks that are nearest to a vector, before any of them is read.
+pub struct Nearest {
+    hits: Vec<Hit>,
+    reader: Arc<Reader>,
+}
+
+impl Nearest {
+    /// Their rows and distances, the nearest first.
+    pub fn hits(&self) -> &[Hit] {
+        &self.hits
+    }
+
+    /// Reads the chunks at these positions, in their order.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn read(&self, positions: impl IntoIterator<Item = usize>) -> Result<Vec<Found>, IndexError> {
+        let hits: Vec<Hit> = positions.into_iter().map(|position| self.hits[position]).collect();
+        Ok(read(&hits, &self.reader)?)
+    }
 }
 
 impl Index {
@@ -55,7 +67,7 @@ impl Index {
     /// # Errors
     ///
     /// When FAISS refuses the vector, or the disk refuses.
-    pub fn search(&self, query: &Query) -> Result<SearchResult, IndexError> {
+    pub fn nearest(&self, query: &Query) -> Result<Nearest, IndexError> {
         let (allowed, vectors, reader) = {
             let view = self.view.read();
             (view.rows_matching(&query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
@@ -65,11 +77,17 @@ impl Index {
         if !vectors.has_exact_distances() {
             use_stored_vectors(&mut hits, &query.vector, &reader)?;
         }
-        let distances = hits.iter().map(|hit| hit.distance).collect();
-        hits.retain(|hit| {
-            query.max_distance.is_none_or(|limit| ragengine_pipeline::select::is_near(hit.distance, limit))
-        });
-        Ok(SearchResult { found: read(&hits, &reader)?, distances })
+        Ok(Nearest { hits, reader })
+    }
+
+    /// The nearest chunks to a vector, read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::nearest`].
+    pub fn search(&self, query: &Query) -> Result<Vec<Found>, IndexError> {
+        let nearest = self.nearest(query)?;
+        nearest.read(0..nearest.hits.len())
     }
 }
 
@@ -89,7 +107,8 @@ fn read(hits: &[Hit], reader: &Reader) -> Result<Vec<Found>, IndexError> {
     let mut documents = Documents { reader, read: HashMap::new() };
     let mut found = Vec::with_capacity(hits.len());
     for (hit, chunk) in hits.iter().zip(chunks) {
-        let Some((document, metadata)) = documents.get(chunk.document)? else { continue };
+        let missing = || StoreError::Damaged(format!("document {} is missing", chunk.document));
+        let (document, metadata) = documents.get(chunk.document)?.ok_or_else(missing)?;
         found.push(Found { row: hit.row, distance: hit.distance, chunk, document, metadata });
     }
     Ok(found)

@@ -5,6 +5,7 @@
 
 mod reader;
 mod tables;
+mod token_counts;
 mod transaction;
 
 use std::fs::{self, File};

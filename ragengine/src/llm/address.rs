@@ -13,6 +13,8 @@ pub struct Addresses {
     pub models: Url,
     /// Where llama.cpp's server tells about itself.
     pub props: Url,
+    /// Where Ollama lists the models that it runs.
+    pub running: Url,
     /// The address for messages: without user, password and query.
     pub shown: Arc<str>,
 }
@@ -47,6 +49,7 @@ impl Addresses {
             chat: at(format!("{base}/chat/completions")),
             models: at(format!("{base}/models")),
             props: at(format!("{root}/props")),
+            running: at(format!("{root}/api/ps")),
             shown: shown(at(format!("{base}/chat/completions"))),
         })
     }

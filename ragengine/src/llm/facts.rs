@@ -15,13 +15,15 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Reads the replies of `/v1/models` and, from llama.cpp's server, `/props`.
-    pub fn read(models: &Value, props: Option<&Value>) -> Self {
+    /// Reads the replies of `/v1/models` and, from llama.cpp's server, `/props`, or, from Ollama, `/api/ps`.
+    pub fn read(models: &Value, props: Option<&Value>, running: Option<&Value>) -> Self {
         let listed: Vec<&Value> = models["data"].as_array().into_iter().flatten().collect();
         let id = |model: &&Value| model["id"].as_str().map(str::to_owned);
+        let running = running.and_then(|running| running["models"].as_array()).into_iter().flatten();
+        let running = running.filter_map(|model| Some((model["model"].as_str()?.to_owned(), window(model)?)));
         Self {
             first_model: listed.first().and_then(id),
-            windows: listed.iter().filter_map(|model| Some((id(model)?, window(model)?))).collect(),
+            windows: listed.iter().filter_map(|model| Some((id(model)?, window(model)?))).chain(running).collect(),
             served_window: props.and_then(|props| {
                 positive(&props["default_generation_settings"]["n_ctx"]).or_else(|| positive(&props["n_ctx"]))
             }),
@@ -35,7 +37,13 @@ impl Facts {
     }
 }
 
-/// vLLM says `max_model_len`, llama.cpp `meta.n_ctx_train`, OpenRouter `context_length`.
+/// Whether the list of models is Ollama's.
+pub fn is_ollama(models: &Value) -> bool {
+    models["data"].as_array().into_iter().flatten().any(|model| model["owned_by"] == "library")
+}
+
+/// vLLM says `max_model_len`, llama.cpp `meta.n_ctx_train`, OpenRouter and Ollama's `/api/ps`
+/// `context_length`.
 fn window(model: &Value) -> Option<u64> {
     [&model["max_model_len"], &model["context_length"], &model["context_window"], &model["meta"]["n_ctx_train"]]
         .into_iter()
@@ -61,7 +69,7 @@ mod tests {
             (json!({"id": "m"}), None),
             (json!({"id": "m", "max_model_len": 0}), None),
         ] {
-            let facts = Facts::read(&json!({"data": [model]}), None);
+            let facts = Facts::read(&json!({"data": [model]}), None, None);
             assert_eq!((facts.first_model.as_deref(), facts.window("m")), (Some("m"), tokens), "{model}");
             assert_eq!(facts.window("other"), None);
         }
@@ -71,11 +79,20 @@ mod tests {
     fn what_a_server_was_started_with_wins() {
         let models = json!({"data": [{"id": "m", "meta": {"n_ctx_train": 32768}}]});
         let props = json!({"default_generation_settings": {"n_ctx": 4096}});
-        assert_eq!(Facts::read(&models, Some(&props)).window("m"), Some(4096));
+        assert_eq!(Facts::read(&models, Some(&props), None).window("m"), Some(4096));
+    }
+
+    #[test]
+    fn ollama_says_it_of_the_models_that_run() {
+        let models = json!({"data": [{"id": "a", "owned_by": "library"}, {"id": "b", "owned_by": "library"}]});
+        assert!(is_ollama(&models) && !is_ollama(&json!({"data": [{"id": "a", "owned_by": "vllm"}]})));
+        let running = json!({"models": [{"name": "b", "model": "b", "context_length": 16384}]});
+        let facts = Facts::read(&models, None, Some(&running));
+        assert_eq!((facts.window("a"), facts.window("b")), (None, Some(16384)));
     }
 
     #[test]
     fn nonsense_is_nothing() {
-        assert_eq!(Facts::read(&json!("no"), Some(&json!([]))), Facts::default());
+        assert_eq!(Facts::read(&json!("no"), Some(&json!([])), Some(&json!(1))), Facts::default());
     }
 }

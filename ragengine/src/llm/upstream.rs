@@ -12,9 +12,11 @@ use bytes::Bytes;
 use endpoint::Endpoint;
 use ragengine_embedding::Secret;
 use ragengine_settings::InferenceService;
+use ragengine_tokenizer::{Tokenizer, openai_window};
 pub use reply::UpstreamReply;
 use reply::unreachable;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -28,30 +30,50 @@ pub struct Upstream {
     endpoint: Arc<Endpoint>,
     model: Option<String>,
     window_tokens: Option<u64>,
-    answer_timeout: Duration,
+    tokenizer: Option<Tokenizer>,
+    limits: Limits,
+    slots: Arc<Semaphore>,
     has_warned_of_window: AtomicBool,
+    has_warned_of_tokenizer: AtomicBool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    answer_timeout: Duration,
+    reply_bytes: usize,
+    requests: u32,
 }
 
 impl Upstream {
-    /// Prepares the client; nothing is sent.
+    /// Prepares the client and loads the tokenizer; nothing is sent.
     ///
     /// # Errors
     ///
-    /// In words, when the address or the key cannot be used.
+    /// In words, when the address, the key or the tokenizer cannot be used.
     pub fn new(settings: &InferenceService, url: &str, api_key: Option<Secret>) -> Result<Self, String> {
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
+            .pool_max_idle_per_host(settings.max_idle_connections as usize)
+            .pool_idle_timeout(Duration::from_secs(settings.idle_timeout_seconds))
             .tcp_nodelay(true)
             .retry(reqwest::retry::never())
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| error.to_string())?;
+        let tokenizer = settings.tokenizer.as_deref().map(Tokenizer::from_path).transpose();
         Ok(Self {
             endpoint: Arc::new(Endpoint::new(http, url, api_key)?),
             model: settings.model.clone(),
             window_tokens: settings.context_window_size.map(u64::from),
-            answer_timeout: Duration::from_secs(settings.timeout_seconds),
+            tokenizer: tokenizer.map_err(|error| format!("inferenceService.tokenizer: {error}"))?,
+            limits: Limits {
+                answer_timeout: Duration::from_secs(settings.timeout_seconds),
+                reply_bytes: usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX),
+                requests: settings.max_concurrent_requests,
+            },
+            slots: Arc::new(Semaphore::new(settings.max_concurrent_requests as usize)),
             has_warned_of_window: AtomicBool::new(false),
+            has_warned_of_tokenizer: AtomicBool::new(false),
         })
     }
 
@@ -63,12 +85,14 @@ impl Upstream {
         }
     }
 
-    /// The context window of a model in tokens: from the settings, else from the endpoint, else 4,096.
+    /// The context window of a model in tokens: from the settings, else from the endpoint, else what is known of OpenAI's models, else
+    /// 4,096.
     pub async fn window_tokens(&self, model: &str) -> u64 {
         if let Some(tokens) = self.window_tokens {
             return tokens;
         }
-        self.endpoint.facts().await.window(model).unwrap_or_else(|| {
+        let known = self.endpoint.facts().await.window(model).or_else(|| openai_window(model));
+        known.unwrap_or_else(|| {
             if !self.has_warned_of_window.swap(true, Ordering::Relaxed) {
                 warn!(
                     model,
@@ -80,12 +104,28 @@ impl Upstream {
         })
     }
 
+    /// How the tokens of a model are counted: by the tokenizer in the settings, else by OpenAI's own for its models, else estimated.
+    pub fn tokenizer(&self, model: &str) -> Tokenizer {
+        let known = self.tokenizer.clone().or_else(|| Tokenizer::openai(model));
+        known.unwrap_or_else(|| {
+            if !self.has_warned_of_tokenizer.swap(true, Ordering::Relaxed) {
+                warn!(
+                    model,
+                    "tokens are estimated at three bytes each; set inferenceService.tokenizer to use more of the window"
+                );
+            }
+            Tokenizer::estimate()
+        })
+    }
+
     /// Sends a chat request and waits for the head of the reply. The request id goes along; nothing else of the caller's head does.
     ///
     /// # Errors
     ///
-    /// [`LlmError`]: refused with its own status and words, too late, out of reach.
+    /// [`LlmError`]: refused with its own status and words, too late, out of reach, asked too often.
     pub async fn send(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
+        let Limits { answer_timeout, reply_bytes, requests } = self.limits;
+        let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| LlmError::Busy { limit: requests })?;
         let endpoint = &self.endpoint;
         let shown_address = || Arc::clone(&endpoint.addresses.shown);
         let request = endpoint
@@ -95,21 +135,28 @@ impl Upstream {
             .header("x-request-id", request_id)
             .headers(endpoint.authorization())
             .body(body);
-        let response = match timeout(self.answer_timeout, request.send()).await {
+        let response = match timeout(answer_timeout, request.send()).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(unreachable(&error, shown_address(), self.answer_timeout)),
-            Err(_) => return Err(LlmError::Timeout { url: shown_address(), seconds: self.answer_timeout.as_secs() }),
+            Ok(Err(error)) => return Err(unreachable(&error, shown_address(), answer_timeout)),
+            Err(_) => return Err(LlmError::Timeout { url: shown_address(), seconds: answer_timeout.as_secs() }),
         };
         let reply = UpstreamReply {
             response,
             shown_address: shown_address(),
-            answer_timeout: self.answer_timeout,
+            answer_timeout,
+            max_bytes: reply_bytes,
             api_key: endpoint.api_key.clone(),
+            slot,
         };
         match reply.response.status() {
             status if status.is_success() => Ok(reply),
             _ => Err(reply.into_refusal().await),
         }
+    }
+
+    /// How long an answer may take: the whole of it, or the time between two pieces of a stream.
+    pub fn answer_timeout(&self) -> Duration {
+        self.limits.answer_timeout
     }
 
     /// The endpoint's own list of models, for callers that ask for it.

@@ -59,6 +59,57 @@ fn a_request_is_one_line_of_json_in_the_log() {
 }
 
 #[test]
+fn a_chat_is_one_line_that_says_what_was_selected_and_no_text() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Process::start(data.path());
+    let reply = run(async {
+        Client::new(&server.url).unwrap().add("docs", documents(&FACTS)).await.unwrap();
+        let ask = |question: &str| {
+            let body = serde_json::json!({"index_name": "docs", "messages": [{"role": "user", "content": question}]});
+            let request = reqwest::Client::new().post(format!("{}/v1/chat/completions", server.url));
+            request.header("x-request-id", "chat-1").body(body.to_string()).send()
+        };
+        ask("The annual tax return is due on the last day of May.")
+            .await
+            .unwrap()
+            .json::<serde_json::Value>()
+            .await
+            .unwrap()
+    });
+    let lines = server.wait_until("has logged the chat", |server| {
+        let lines: Vec<_> = server.log_lines().into_iter().filter(|line| line["request_id"] == "chat-1").collect();
+        (!lines.is_empty()).then_some(lines)
+    });
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    let line = &lines[0];
+    for (field, expected) in [
+        ("message", "chat"),
+        ("outcome", "ok"),
+        ("path", "rag"),
+        ("reason", ""),
+        ("index", "docs"),
+        ("tokenizer", "embedding"),
+    ] {
+        assert_eq!(line[field], expected, "{line}");
+    }
+    let source = &reply["source_nodes"][0];
+    let selected = line["selected"].as_str().unwrap();
+    assert!(selected.starts_with(source["node_id"].as_str().unwrap()), "{selected}");
+    assert!(selected.contains(&format!(" {:.4} ", source["score"].as_f64().unwrap())), "{selected}");
+    for number in [
+        "window_tokens",
+        "conversation_tokens",
+        "context_budget_tokens",
+        "context_used_tokens",
+        "prompt_tokens",
+        "elapsed_ms",
+    ] {
+        assert!(line[number].is_number(), "{number}: {line}");
+    }
+    assert!(!line.to_string().contains("tax return"), "{line}");
+}
+
+#[test]
 fn what_was_acknowledged_outlives_a_kill() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path());

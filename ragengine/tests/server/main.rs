@@ -5,13 +5,15 @@
 
 mod bad_input;
 mod chat_extractive;
+mod chat_metrics;
 mod chat_upstream;
+mod clients;
 mod command_line;
 mod documents;
 mod durability;
 mod embeddings;
+mod forwarding;
 mod observability;
-mod openai_client;
 mod remote_embedding;
 mod retrieve;
 mod snapshots;

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -7,6 +10,7 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use crate::support::upstream::{Upstream, delta, event_reply, finish};
 use crate::support::{FACTS, Server, ask, events};
@@ -134,4 +138,169 @@ impl Drop for Guard {
         // The receiver is gone when the test has ended otherwise.
         self.0.send(()).ok();
     }
+}
+
+/// Settings with a pause of one second before a comment.
+fn impatient(url: &str) -> String {
+    format!(
+        "{{inferenceService: {{url: '{url}', timeoutSeconds: 20, contextWindowSize: 8192}}, chat: {{keepAliveSeconds: 1}}, retrieval: {{maxDistance: 1.1}}}}"
+    )
+}
+
+fn through(stream: bool) -> serde_json::Value {
+    json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "Hi"}]})
+}
+
+const COMMENT: &str = ": keep-alive\n\n";
+
+/// Reads a stream to its end. When the first comment has come, the language model is told to go on.
+async fn read_while_it_thinks(server: &Server, go_on: &Notify) -> String {
+    let request = server.request("/v1/chat/completions").body(through(true).to_string());
+    let mut pieces = request.send().await.unwrap().bytes_stream();
+    let mut text = String::new();
+    while let Some(piece) = pieces.next().await {
+        text.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
+        if text.contains(COMMENT) {
+            go_on.notify_one();
+        }
+    }
+    // A slow machine may get more than one of them.
+    text.replace(&COMMENT.repeat(2), COMMENT)
+}
+
+#[tokio::test]
+async fn a_model_that_thinks_between_words_does_not_leave_the_client_in_silence() {
+    let go_on = Arc::new(Notify::new());
+    let waiting = Arc::clone(&go_on);
+    let upstream = Upstream::scripted(move |_| {
+        let waiting = Arc::clone(&waiting);
+        let words = futures_util::stream::iter([delta("a")]).chain(futures_util::stream::once(async move {
+            waiting.notified().await;
+            finish() + "data: [DONE]\n\n"
+        }));
+        ([("content-type", "text/event-stream")], Body::from_stream(words.map(Ok::<_, std::io::Error>))).into_response()
+    })
+    .await;
+    let server = Server::start(&impatient(&upstream.url)).await;
+    let text = read_while_it_thinks(&server, &go_on).await;
+    assert_eq!(text, format!("{}{COMMENT}{}data: [DONE]\n\n", delta("a"), finish()));
+}
+
+#[tokio::test]
+async fn a_stream_begins_before_a_model_that_takes_long() {
+    let go_on = Arc::new(Notify::new());
+    let words = || event_reply([delta("a"), finish(), "data: [DONE]\n\n".to_owned()].map(Ok).into());
+    let server = Server::start(&impatient(&slow_to_begin(&go_on, words).await)).await;
+    let text = read_while_it_thinks(&server, &go_on).await;
+    assert_eq!(text, format!("{COMMENT}{}{}data: [DONE]\n\n", delta("a"), finish()));
+}
+
+#[tokio::test]
+async fn an_error_behind_a_stream_that_has_begun_is_its_last_event() {
+    let go_on = Arc::new(Notify::new());
+    let refusal =
+        || crate::support::upstream::json_reply(429, &json!({"error": {"message": "slow down", "code": "rate"}}));
+    let server = Server::start(&impatient(&slow_to_begin(&go_on, refusal).await)).await;
+    let text = read_while_it_thinks(&server, &go_on).await;
+    let (chunks, is_done) = events(text.trim_start_matches(COMMENT));
+    assert_eq!((is_done, &chunks), (false, &vec![json!({"error": {"message": "slow down", "code": "rate"}})]));
+    // What is not a stream keeps its status.
+    go_on.notify_one();
+    server.post("/v1/chat/completions", &through(false)).await.error(429);
+}
+
+/// A language model that begins its reply when it is told to.
+async fn slow_to_begin(
+    go_on: &Arc<Notify>,
+    reply: impl Fn() -> axum::response::Response + Clone + Send + Sync + 'static,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let go_on = Arc::clone(go_on);
+    let answer = move || async move {
+        go_on.notified().await;
+        reply()
+    };
+    let router = axum::Router::new().route("/v1/chat/completions", axum::routing::post(answer));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+#[tokio::test]
+async fn a_stream_that_falls_silent_ends_with_an_error() {
+    let upstream = Upstream::scripted(|_| {
+        let words = futures_util::stream::iter([Ok::<_, std::io::Error>(delta("first"))])
+            .chain(futures_util::stream::pending());
+        ([("content-type", "text/event-stream")], Body::from_stream(words)).into_response()
+    })
+    .await;
+    let server = Server::start(&impatient(&upstream.url).replace("timeoutSeconds: 20", "timeoutSeconds: 2")).await;
+    let text = server.post("/v1/chat/completions", &through(true)).await.text;
+    let (chunks, is_done) = events(&text.replace(": keep-alive\n\n", ""));
+    assert!(!is_done && chunks[1]["error"]["message"].as_str().unwrap().contains("timeoutSeconds"), "{text}");
+}
+
+#[tokio::test]
+async fn a_client_that_reads_slowly_slows_the_language_model_down() {
+    const PIECE: usize = 64 << 10;
+    let made = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&made);
+    let upstream = Upstream::scripted(move |_| {
+        let counter = Arc::clone(&counter);
+        let event = Bytes::from(format!("data: {{\"choices\":[],\"padding\":\"{}\"}}\n\n", "x".repeat(PIECE)));
+        let endless = futures_util::stream::repeat_with(move || {
+            counter.fetch_add(PIECE, Relaxed);
+            Ok::<_, std::io::Error>(event.clone())
+        });
+        ([("content-type", "text/event-stream")], Body::from_stream(endless)).into_response()
+    })
+    .await;
+    let server = server(&upstream).await;
+    let request = server.request("/v1/chat/completions").body(through(true).to_string());
+    let mut pieces = request.send().await.unwrap().bytes_stream();
+    pieces.next().await.unwrap().unwrap();
+    // The client reads nothing more: what is under way fills the buffers of three connections, and then nothing is made any more.
+    let mut before = usize::MAX;
+    let mut polls = 0;
+    while before != made.load(Relaxed) {
+        before = made.load(Relaxed);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        polls += 1;
+        assert!(polls < 100, "{before} bytes and no end");
+    }
+    assert!(before < 64 << 20, "{before} bytes are under way");
+    // It goes on when the client does.
+    for _ in 0..2000 {
+        pieces.next().await.unwrap().unwrap();
+    }
+    assert!(made.load(Relaxed) > before);
+}
+
+#[tokio::test]
+async fn the_language_model_is_asked_only_so_often_at_once() {
+    let upstream = Upstream::scripted(|_| {
+        let words = futures_util::stream::iter([Ok::<_, std::io::Error>(delta("first"))])
+            .chain(futures_util::stream::pending());
+        ([("content-type", "text/event-stream")], Body::from_stream(words)).into_response()
+    })
+    .await;
+    let settings = format!("{{inferenceService: {{url: '{}', maxConcurrentRequests: 1}}}}", upstream.url);
+    let server = Server::start(&settings).await;
+    let mut first =
+        server.request("/v1/chat/completions").body(through(true).to_string()).send().await.unwrap().bytes_stream();
+    first.next().await.unwrap().unwrap();
+    let refused = server.post("/v1/chat/completions", &through(true)).await;
+    assert!(refused.error(503).contains("maxConcurrentRequests"));
+    assert_eq!(refused.headers["retry-after"], "1");
+    // The place is free again when the client of the first has left.
+    drop(first);
+    for _ in 0..200 {
+        let mut again = server.request("/v1/chat/completions").body(through(true).to_string()).send().await.unwrap();
+        if again.status() == 200 {
+            again.chunk().await.unwrap().unwrap();
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the place was never free again");
 }

@@ -32,6 +32,7 @@ pub struct Marking {
     fields: Vec<(&'static str, String)>,
     usage: Option<Usage>,
     has_words: bool,
+    is_done: bool,
 }
 
 impl Marking {
@@ -80,9 +81,15 @@ impl Marking {
         self.has_words
     }
 
+    /// Whether the answer's own end has gone by.
+    pub fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     /// The event with our fields, when it is the one for them.
     fn look_at(&mut self, bytes: &[u8]) -> Option<String> {
         let chunk = data(bytes)?;
+        self.is_done = self.is_done || chunk == "[DONE]";
         self.has_words = self.has_words || holds_words(chunk);
         self.usage = usage(chunk).or(self.usage);
         if self.fields.is_empty() || !is_finish(chunk) {

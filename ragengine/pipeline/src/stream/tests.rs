@@ -110,6 +110,7 @@ fn the_fields_are_put_once_wherever_the_pieces_end() {
             ANSWER.as_bytes().chunks(size).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
         let (out, marking) = marked(&pieces, &[("source_nodes", "[]"), ("explanation", "{}")]);
         assert_eq!(out, expected, "pieces of {size}");
+        assert!(marking.is_done());
         assert_eq!(marking.usage(), Some(Usage { prompt_tokens: 7, completion_tokens: 2 }));
     }
 }

@@ -16,6 +16,8 @@ pub(super) const CHUNKS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new(
 pub(super) const VECTORS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("vectors");
 /// The hash of what was embedded and a row: a chunk that is there already needs no embedding.
 pub(super) const HASHES: TableDefinition<'_, (&[u8; 32], u64), ()> = TableDefinition::new("hashes");
+/// A row and a tokenizer → the tokens of the row's rendered block.
+pub(super) const TOKEN_COUNTS: TableDefinition<'_, (u64, u64), u32> = TableDefinition::new("token_counts");
 
 /// Makes every table, so that readers never meet a missing one.
 pub(super) fn create_all(transaction: &WriteTransaction) -> Result<(), StoreError> {
@@ -26,5 +28,6 @@ pub(super) fn create_all(transaction: &WriteTransaction) -> Result<(), StoreErro
     transaction.open_table(CHUNKS).map_err(redb::Error::from)?;
     transaction.open_table(VECTORS).map_err(redb::Error::from)?;
     transaction.open_table(HASHES).map_err(redb::Error::from)?;
+    transaction.open_table(TOKEN_COUNTS).map_err(redb::Error::from)?;
     Ok(())
 }

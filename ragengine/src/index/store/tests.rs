@@ -216,3 +216,22 @@ fn opening_after_a_kill_repairs_nothing() {
     let database = builder.open(&copy).unwrap();
     assert_eq!(everything(&Store { database }).len(), 50);
 }
+
+#[test]
+fn token_counts_are_kept_for_each_tokenizer_and_go_with_their_chunks() {
+    let (folder, store) = new_store();
+    put(&store, "a", "one", 2);
+    put(&store, "b", "two", 1);
+    assert_eq!(store.token_counts(1, &[0, 1, 2]).unwrap(), [None, None, None]);
+    // Row 9 is not there (any more): it is left out.
+    store.put_token_counts(1, &[(0, 10), (2, 30), (9, 90)]).unwrap();
+    store.put_token_counts(2, &[(0, 11)]).unwrap();
+    assert_eq!(store.token_counts(1, &[2, 1, 0, 9]).unwrap(), [Some(30), None, Some(10), None]);
+    assert_eq!(store.token_counts(2, &[0]).unwrap(), [Some(11)]);
+    put(&store, "a", "changed", 1);
+    assert_eq!(store.token_counts(1, &[0, 2, 3]).unwrap(), [None, Some(30), None]);
+    // The change made the counts before it last.
+    drop(store);
+    let (store, _) = Store::open(&folder.path().join("index")).unwrap();
+    assert_eq!(store.token_counts(1, &[2]).unwrap(), [Some(30)]);
+}

@@ -1,7 +1,7 @@
 use redb::{ReadableTable as _, WriteTransaction};
 
 use super::StoreError;
-use super::tables::{CHUNKS, DOCUMENTS, HASHES, META, NUMBERS, TEXTS, VECTORS};
+use super::tables::{CHUNKS, DOCUMENTS, HASHES, META, NUMBERS, TEXTS, TOKEN_COUNTS, VECTORS};
 use crate::index::record::{ChunkRecord, DocumentRecord};
 
 /// A change under way. Dropped without a commit, nothing has happened.
@@ -99,6 +99,9 @@ impl Transaction {
             vectors.remove(row).map_err(redb::Error::from)?;
             hashes.remove((&hash, row)).map_err(redb::Error::from)?;
         }
+        let mut counts = self.inner.open_table(TOKEN_COUNTS).map_err(redb::Error::from)?;
+        let rows = record.rows();
+        counts.retain_in((rows.start, 0)..(rows.end, 0), |_, _| false).map_err(redb::Error::from)?;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use tracing::info;
 
 use super::reply::read_bounded;
 use crate::llm::address::Addresses;
-use crate::llm::facts::Facts;
+use crate::llm::facts::{self, Facts};
 
 /// How long the endpoint may take to say what it serves.
 const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -86,8 +86,7 @@ impl Endpoint {
         if self.known().map(|(_, asked)| asked) != before {
             return;
         }
-        let (models, props) = tokio::join!(self.get(&self.addresses.models), self.get(&self.addresses.props));
-        let facts = Facts::read(&models.unwrap_or_default(), props.as_ref());
+        let facts = self.asked().await;
         let old = self.known().map(|(facts, _)| facts);
         if old.as_ref() != Some(&facts) {
             info!(
@@ -98,6 +97,16 @@ impl Endpoint {
         // An endpoint that says nothing for a moment still serves what it served.
         let facts = if facts.first_model.is_some() { facts } else { old.unwrap_or(facts) };
         *self.facts.write() = Some((facts, Instant::now()));
+    }
+
+    async fn asked(&self) -> Facts {
+        let (models, props) = tokio::join!(self.get(&self.addresses.models), self.get(&self.addresses.props));
+        let models = models.unwrap_or_default();
+        let running = match facts::is_ollama(&models) {
+            true => self.get(&self.addresses.running).await,
+            false => None,
+        };
+        Facts::read(&models, props.as_ref(), running.as_ref())
     }
 
     /// The JSON at one of the addresses.

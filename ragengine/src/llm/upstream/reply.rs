@@ -7,12 +7,10 @@ use futures_util::{Stream, StreamExt as _};
 use ragengine_embedding::Secret;
 use reqwest::Response;
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use crate::llm::LlmError;
-
-/// The largest answer that is not a stream.
-const MAX_REPLY_BYTES: usize = 64 << 20;
 
 /// The longest refusal that is read.
 const MAX_REFUSAL_BYTES: usize = 1 << 20;
@@ -22,7 +20,10 @@ pub struct UpstreamReply {
     pub(super) response: Response,
     pub(super) shown_address: Arc<str>,
     pub(super) answer_timeout: Duration,
+    pub(super) max_bytes: usize,
     pub(super) api_key: Option<Secret>,
+    /// The request counts as running until its answer has ended.
+    pub(super) slot: OwnedSemaphorePermit,
 }
 
 impl UpstreamReply {
@@ -43,29 +44,23 @@ impl UpstreamReply {
     ///
     /// When it does not come in time, breaks off, or is too large.
     pub async fn body(self) -> Result<Bytes, LlmError> {
-        let (address, limit) = (self.shown_address, self.answer_timeout);
-        match timeout(limit, read_bounded(self.response.bytes_stream(), MAX_REPLY_BYTES)).await {
+        let (address, limit, max_bytes) = (self.shown_address, self.answer_timeout, self.max_bytes);
+        let _slot = self.slot;
+        match timeout(limit, read_bounded(self.response.bytes_stream(), max_bytes)).await {
             Ok(Some(body)) => Ok(body),
-            Ok(None) => Err(LlmError::Nonsense(format!("it broke off, or has more than {MAX_REPLY_BYTES} bytes"))),
+            Ok(None) => Err(LlmError::Nonsense(format!(
+                "it broke off, or has more than {max_bytes} bytes, which is the limit (inferenceService.maxReplyBytes)"
+            ))),
             Err(_) => Err(LlmError::Timeout { url: address, seconds: limit.as_secs() }),
         }
     }
 
-    /// The body piece by piece. A pause longer than the timeout is an error and the last item.
+    /// The body piece by piece, as it comes. An error is the last item.
     pub fn pieces(self) -> impl Stream<Item = Result<Bytes, LlmError>> + Send + 'static {
-        let (address, limit) = (self.shown_address, self.answer_timeout);
-        let pieces = Box::pin(self.response.bytes_stream());
-        futures_util::stream::unfold(Some(pieces), move |state| {
-            let address = Arc::clone(&address);
-            async move {
-                let mut pieces = state?;
-                match timeout(limit, pieces.next()).await {
-                    Ok(Some(Ok(piece))) => Some((Ok(piece), Some(pieces))),
-                    Ok(Some(Err(error))) => Some((Err(unreachable(&error, address, limit)), None)),
-                    Ok(None) => None,
-                    Err(_) => Some((Err(LlmError::Timeout { url: address, seconds: limit.as_secs() }), None)),
-                }
-            }
+        let (address, limit, slot) = (self.shown_address, self.answer_timeout, self.slot);
+        self.response.bytes_stream().map(move |piece| {
+            let _running = &slot;
+            piece.map_err(|error| unreachable(&error, Arc::clone(&address), limit))
         })
     }
 

@@ -1,0 +1,100 @@
+//! The language model that serves a request: its name, its window, its tokenizer.
+
+use std::sync::Arc;
+
+use ragengine_pipeline::Rejection;
+use ragengine_pipeline::request::ChatRequest;
+use serde_json::Value;
+
+use super::tokens::TokenCounter;
+use crate::app::{App, Loaded};
+use crate::error::ApiError;
+use crate::llm::{LanguageModel, Upstream, extractive};
+
+/// No text has more bytes in a token than this, but for one that nobody wrote.
+const MAX_BYTES_PER_TOKEN: u64 = 64;
+
+/// A conversation this short is counted at once: handing it to another thread would cost more.
+const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
+
+/// The model that answers, its window and its tokenizer.
+pub(super) struct Served {
+    /// Which it is.
+    pub model: Model,
+    /// Its name, as the request has it or else the endpoint.
+    pub name: Option<String>,
+    /// Its context window.
+    pub window_tokens: u64,
+    /// How its tokens are counted.
+    pub counter: TokenCounter,
+}
+
+/// The language model.
+pub(super) enum Model {
+    /// An endpoint.
+    Upstream(Arc<Upstream>),
+    /// The built-in one.
+    Extractive,
+}
+
+impl Served {
+    /// The model that serves a request.
+    pub async fn of(app: &App, loaded: &Loaded, request: &ChatRequest) -> Result<Self, ApiError> {
+        match &app.language_model {
+            LanguageModel::None => Err(no_model()),
+            LanguageModel::Extractive => Ok(Self {
+                model: Model::Extractive,
+                name: None,
+                window_tokens: extractive::WINDOW_TOKENS,
+                counter: TokenCounter::Embedding(loaded.embedding.clone()),
+            }),
+            LanguageModel::Upstream(upstream) => {
+                let name = model_of(upstream, request).await;
+                let known_name = name.as_deref().unwrap_or_default();
+                Ok(Self {
+                    window_tokens: upstream.window_tokens(known_name).await,
+                    counter: TokenCounter::Served(upstream.tokenizer(known_name)),
+                    model: Model::Upstream(Arc::clone(upstream)),
+                    name,
+                })
+            }
+        }
+    }
+
+    /// The tokens of the conversation. One that cannot fit is refused before it is counted, and counting a long one is kept from the
+    /// threads that serve requests.
+    pub async fn conversation_tokens(&self, loaded: &Loaded, request: &Arc<ChatRequest>) -> Result<u64, ApiError> {
+        let bytes = content_bytes(messages(request));
+        if bytes as u64 > self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN) {
+            return Err(Rejection::ContextWindow.into());
+        }
+        if bytes <= COUNTED_AT_ONCE_BYTES {
+            return Ok(self.counter.conversation(messages(request)));
+        }
+        let (counter, request) = (self.counter.clone(), Arc::clone(request));
+        Ok(loaded.search_pool.run(move || Ok(counter.conversation(messages(&request)))).await?)
+    }
+}
+
+fn messages(request: &ChatRequest) -> &[Value] {
+    request.body["messages"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn content_bytes(messages: &[Value]) -> usize {
+    messages.iter().map(|message| message["content"].as_str().map_or(0, str::len)).sum()
+}
+
+/// The model that the request names, else the endpoint's.
+pub(super) async fn model_of(upstream: &Upstream, request: &ChatRequest) -> Option<String> {
+    match &request.model {
+        Some(model) => Some(model.clone()),
+        None => upstream.default_model().await,
+    }
+}
+
+/// There is no language model at all.
+pub(super) fn no_model() -> ApiError {
+    ApiError::NoModel(
+        "no language model is set: set inferenceService.url, or extractive: true for the built-in one. /retrieve works without.".to_owned(),
+    )
+}

@@ -1,0 +1,57 @@
+//! What the chunks of an index cost in tokens of a language model: counted once for each chunk and tokenizer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tracing::debug;
+
+use super::search::Found;
+use super::{Index, IndexError};
+
+/// A chunk never gets more: its longest is some hundred tokens of the embedding model.
+fn bounded(tokens: u64) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+impl Index {
+    /// The tokens of these chunks, in their order. Those that are not known yet are read and counted by `count`, and kept.
+    ///
+    /// A row's chunk and the metadata of its document never change (a changed document gets new rows), so what was counted once holds.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn token_counts(
+        self: &Arc<Self>,
+        tokenizer: u64,
+        rows: &[u64],
+        read: impl FnOnce(&[usize]) -> Result<Vec<Found>, IndexError>,
+        count: impl Fn(&Found) -> u64,
+    ) -> Result<Vec<u64>, IndexError> {
+        let mut counts = self.store.token_counts(tokenizer, rows)?;
+        let unknown: Vec<usize> = (0..rows.len()).filter(|&position| counts[position].is_none()).collect();
+        if !unknown.is_empty() {
+            let found = read(&unknown)?;
+            for (position, found) in unknown.iter().zip(&found) {
+                counts[*position] = Some(bounded(count(found)));
+            }
+            let counted = unknown.iter().filter_map(|&position| Some((rows[position], counts[position]?))).collect();
+            self.keep_token_counts(tokenizer, counted);
+        }
+        Ok(counts.into_iter().map(|tokens| tokens.map_or(u64::MAX, u64::from)).collect())
+    }
+
+    /// In the background, one at a time: what is not kept now is counted again by the next question.
+    fn keep_token_counts(self: &Arc<Self>, tokenizer: u64, counts: Vec<(u64, u32)>) {
+        if self.is_keeping_counts.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let index = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = index.store.put_token_counts(tokenizer, &counts) {
+                debug!(index = index.name(), %error, "token counts not kept");
+            }
+            index.is_keeping_counts.store(false, Ordering::Release);
+        });
+    }
+}

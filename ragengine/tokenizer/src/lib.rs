@@ -1,0 +1,21 @@
+//! Counting tokens as the served language model does.
+//!
+//! ```text
+//! Tokenizer ── one of three
+//!   ├─ served ── the model's own tokenizer.json, and its chat template
+//!   │    └─ template ── Jinja, with what transformers adds to it
+//!   ├─ openai ── the encodings of OpenAI's models, by the model's name
+//!   └─ an estimate on the safe side, from ragengine-pipeline
+//! ```
+//!
+//! Everything is synchronous, and nothing is fetched.
+
+mod error;
+mod openai;
+mod served;
+mod template;
+mod tokenizer;
+
+pub use error::Error;
+pub use openai::window::openai_window;
+pub use tokenizer::{Kind, Tokenizer};

@@ -1,0 +1,207 @@
+//! Counts of texts and conversations.
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use ragengine_pipeline::tokens;
+use ragengine_tokenizer::{Kind, Tokenizer};
+use serde_json::{Value, json};
+
+use crate::support::{CHATML, load, real, real_folder, with_template};
+
+/// The counts of `transformers` (BertTokenizerFast, without special tokens).
+#[test]
+fn the_real_tokenizer_counts_texts() {
+    let tokenizer = real();
+    assert_eq!((tokenizer.kind(), tokenizer.kind().label()), (Kind::Served, "served"));
+    for (text, tokens) in [
+        ("", 0),
+        ("hello world", 2),
+        ("Hello, world!", 4),
+        ("antidisestablishmentarianism", 7),
+        ("[SEP]", 1),
+        ("one [SEP] two", 3),
+    ] {
+        assert_eq!(tokenizer.count(text), tokens, "{text}");
+    }
+    // The file itself stops at 128 tokens, and fills up to them.
+    assert_eq!(tokenizer.count(&"word ".repeat(1000)), 1000);
+}
+
+#[test]
+fn a_template_counts_to_the_token() {
+    let tokenizer = with_template(CHATML);
+    let messages = [json!({"role": "user", "content": "Hi there"}), json!({"role": "assistant", "content": "ß"})];
+    // Marks are a token each; everything else is bytes.
+    let expected = (1 + "user\nHi there".len() + 1 + 1) + (1 + "assistant\nß".len() + 1 + 1) + 1 + "assistant\n".len();
+    assert_eq!(tokenizer.count_conversation(&messages), expected as u64);
+    assert_eq!(tokenizer.count("Hi there"), 8);
+}
+
+#[test]
+fn a_mark_that_a_caller_writes_counts_as_the_server_reads_it() {
+    let tokenizer = with_template(CHATML);
+    assert_eq!(tokenizer.count("<|im_end|>"), 1);
+    assert_eq!(tokenizer.count("<|im_end|"), 9);
+    let plain = tokenizer.count_conversation(&[json!({"role": "user", "content": ""})]);
+    let marked = tokenizer.count_conversation(&[json!({"role": "user", "content": "<|im_end|>"})]);
+    assert_eq!(marked, plain + 1);
+}
+
+#[test]
+fn what_a_template_refuses_is_counted_by_its_texts() {
+    let messages = [json!({"role": "system", "content": "abc"})];
+    for template in ["{{ raise_exception('no') }}", "{{ messages[9].content.text }}", "{{ 'x' * 99999999999 }}"] {
+        let tokenizer = with_template(template);
+        let expected = tokens::conversation(&messages, |text| tokenizer.count(text));
+        assert_eq!(tokenizer.count_conversation(&messages), expected, "{template}");
+    }
+    let without_template = real();
+    assert_eq!(without_template.count_conversation(&messages), 1 + 1 + 4 + 3);
+}
+
+/// OpenAI's cookbook, "How to count tokens with tiktoken": the API counted 129 with gpt-4 and 124 with gpt-4o.
+#[test]
+fn openais_example_is_counted_on_the_safe_side() {
+    let message = |role: &str, name: Option<&str>, content: &str| match name {
+        Some(name) => json!({"role": role, "name": name, "content": content}),
+        None => json!({"role": role, "content": content}),
+    };
+    let messages = [
+        message(
+            "system",
+            None,
+            "You are a helpful, pattern-following assistant that translates corporate jargon into plain English.",
+        ),
+        message("system", Some("example_user"), "New synergies will help drive top-line growth."),
+        message("system", Some("example_assistant"), "Things working well together will increase revenue."),
+        message(
+            "system",
+            Some("example_user"),
+            "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
+        ),
+        message("system", Some("example_assistant"), "Let's talk later when we're less busy about how to do better."),
+        message("user", None, "This late pivot means we don't have time to boil the ocean for the client deliverable."),
+    ];
+    for (model, counted_by_the_api) in [("gpt-4", 129), ("gpt-4o", 124)] {
+        let counted = Tokenizer::openai(model).unwrap().count_conversation(&messages);
+        // At most one token too many for each message, and one for each name's second quotation mark.
+        assert!((counted_by_the_api..=counted_by_the_api + 10).contains(&counted), "{model}: {counted}");
+    }
+}
+
+#[test]
+fn gpt_oss_gets_its_instructions_on_top() {
+    let messages = [json!({"role": "user", "content": "Hi"})];
+    let count = |model| Tokenizer::openai(model).unwrap().count_conversation(&messages);
+    assert!(count("gpt-oss-20b") > count("gpt-4o") + 50);
+}
+
+#[test]
+fn ids_tell_apart_what_counts_differently() {
+    let others = [
+        Tokenizer::estimate(),
+        Tokenizer::openai("gpt-4").unwrap(),
+        Tokenizer::openai("gpt-4o").unwrap(),
+        real(),
+        with_template(CHATML),
+    ];
+    for (place, tokenizer) in others.iter().enumerate() {
+        for (other_place, other) in others.iter().enumerate() {
+            assert_eq!(tokenizer.id() == other.id(), place == other_place, "{tokenizer:?} {other:?}");
+        }
+    }
+    assert_eq!(real().id(), load(&real_folder().join("tokenizer.json")).id());
+    assert_eq!(Tokenizer::openai("gpt-5").unwrap().id(), Tokenizer::openai("openai/gpt-4o-mini").unwrap().id());
+    // A template changes no count of a text.
+    assert_eq!(with_template(CHATML).id(), with_template("{{ messages[0].content }}").id());
+    // These are in stores: what changes one of them makes every stored count worthless.
+    assert_eq!(Tokenizer::estimate().id(), 0);
+    assert_eq!(Tokenizer::openai("gpt-4o").unwrap().id(), 0);
+}
+
+#[test]
+fn no_openai_tokenizer_for_another_model() {
+    assert!(Tokenizer::openai("meta-llama/Llama-3.1-8B-Instruct").is_none());
+    assert_eq!(Tokenizer::openai("gpt-4o").unwrap().kind().label(), "tiktoken");
+    assert_eq!(Tokenizer::estimate().kind().label(), "estimate");
+}
+
+#[test]
+fn clones_count_in_other_threads() {
+    let tokenizer = with_template(CHATML);
+    let messages = [json!({"role": "user", "content": "Hi"})];
+    let expected = tokenizer.count_conversation(&messages);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let (tokenizer, messages) = (tokenizer.clone(), &messages);
+            scope.spawn(move || assert_eq!(tokenizer.count_conversation(messages), expected));
+        }
+    });
+}
+
+fn all() -> &'static [Tokenizer] {
+    static ALL: OnceLock<Vec<Tokenizer>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        vec![
+            Tokenizer::estimate(),
+            Tokenizer::openai("gpt-4").unwrap(),
+            Tokenizer::openai("gpt-4o").unwrap(),
+            Tokenizer::openai("gpt-oss-20b").unwrap(),
+            real(),
+            with_template(CHATML),
+            with_template("{{ raise_exception('no') }}"),
+        ]
+    })
+}
+
+/// Any text, and texts of what is special to some tokenizer.
+fn text() -> impl Strategy<Value = String> {
+    let parts =
+        ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "[SEP]", "<s>", "{{", "{% raw %}", "\n", " ", "\u{3000}"];
+    prop_oneof![
+        any::<String>(),
+        "[ -~\\n]{0,200}",
+        proptest::collection::vec(proptest::sample::select(&parts[..]), 0..20).prop_map(|parts| parts.concat()),
+    ]
+}
+
+fn messages() -> impl Strategy<Value = Vec<Value>> {
+    let role = proptest::sample::select(&["system", "user", "assistant", "tool", ""][..]);
+    let message = (role, text()).prop_map(|(role, content)| json!({"role": role, "content": content}));
+    proptest::collection::vec(message, 0..6)
+}
+
+proptest! {
+    #[test]
+    fn a_conversation_costs_at_least_its_contents(messages in messages()) {
+        for tokenizer in all() {
+            let contents: u64 = messages.iter().map(|message| tokenizer.count(message["content"].as_str().unwrap())).sum();
+            let counted = tokenizer.count_conversation(&messages);
+            prop_assert!(counted >= contents, "{tokenizer:?}: {counted} < {contents}");
+            prop_assert!(counted > 0, "{tokenizer:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_has_at_most_a_token_per_byte(text in text()) {
+        for tokenizer in all() {
+            prop_assert!(tokenizer.count(&text) <= text.len() as u64, "{tokenizer:?}");
+        }
+        prop_assert_eq!(Tokenizer::estimate().count(&text) >= 1, !text.is_empty());
+    }
+
+    #[test]
+    fn odd_messages_are_counted_too(role in any::<String>(), content in text(), key in any::<String>()) {
+        let odd = [
+            json!({"role": role, "content": [{"type": "text", "text": content}, {"type": "text", "text": key}]}),
+            json!({"role": role, "content": null, "tool_calls": [{"function": {"name": key, "arguments": content}}]}),
+            json!({key: content}),
+            json!(content),
+            json!(7),
+        ];
+        for tokenizer in all() {
+            prop_assert!(tokenizer.count_conversation(&odd) > 0);
+        }
+    }
+}

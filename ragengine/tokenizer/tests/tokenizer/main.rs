@@ -1,0 +1,6 @@
+//! Tokenizers from real and from small files.
+
+mod support;
+
+mod counting;
+mod files;
