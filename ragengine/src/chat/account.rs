@@ -226,6 +226,8 @@ impl Account {
                     nearest_distance = self.nearest_distance,
                     max_distance = facts.max_distance,
                     selected = selected(facts),
+                    hint = (facts.reason == "nothing_relevant")
+                        .then_some("every chunk is farther than retrieval.maxDistance"),
                     usage_prompt_tokens = self.usage.map(|usage| usage.prompt_tokens),
                     usage_completion_tokens = self.usage.map(|usage| usage.completion_tokens),
                     first_token_ms = self.first_token.map(milliseconds),

@@ -79,6 +79,12 @@ impl Error {
         Self::Tokenizer { path: path.display().to_string(), message: message.to_string() }
     }
 
+    pub(crate) fn template(path: &Path, error: &minijinja::Error) -> Self {
+        let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        let message = error.line().map_or_else(|| what.clone(), |line| format!("{what} in line {line}"));
+        Self::Template { path: path.display().to_string(), message }
+    }
+
     pub(crate) fn config(path: &Path, message: impl ToString) -> Self {
         Self::Config { path: path.display().to_string(), message: message.to_string() }
     }

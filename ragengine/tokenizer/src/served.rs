@@ -29,9 +29,10 @@ impl Served {
         let bytes = files::read(&files.tokenizer)?;
         let config = files.read_config()?;
         let template = match files.read_template(&config)? {
-            Some(found) => Some(ChatTemplate::compile(&found.source, &config.special_tokens).map_err(|error| {
-                Error::Template { path: found.path.display().to_string(), message: error.to_string() }
-            })?),
+            Some(found) => {
+                let compiled = ChatTemplate::compile(&found.source, &config.special_tokens);
+                Some(compiled.map_err(|error| Error::template(&found.path, &error))?)
+            }
             None => None,
         };
         Ok(Self { tokenizer: parse(&files.tokenizer, &bytes)?, template, id: id_of(Kind::Served, &bytes) })

@@ -111,14 +111,15 @@ fn bad_files_are_named_with_what_is_wrong() {
             &[good, ("tokenizer_config.json", r#"{"chat_template": "{{ x "}"#)],
             "template",
             "tokenizer_config.json",
-            "syntax error",
+            "in line 1",
         ),
     ] {
         let folder = folder(files);
         let error = Tokenizer::from_path(folder.path()).unwrap_err();
         let message = error.to_string();
         assert_eq!(error.kind(), kind, "{message}");
-        assert!(message.contains(&folder.path().join(file).display().to_string()), "{message}");
+        let path = folder.path().join(file).display().to_string();
+        assert!(message.contains(path.trim_end_matches('/')), "{message}");
         assert!(message.contains(reason), "{reason}: {message}");
     }
 }

@@ -1,6 +1,7 @@
 //! Tokenizers from real and from small files.
 
-mod support;
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod counting;
 mod files;
+mod support;
