@@ -25,6 +25,11 @@ fi
     target_dir="${CARGO_TARGET_DIR:-$root/target}"
     embedding_model="$RAGENGINE_CACHE/models/sentence-transformers/all-MiniLM-L6-v2"
     python_venv="$RAGENGINE_CACHE/python-$(sha256sum "$here/requirements.txt" | cut -c1-12)"
+    llama_index_venv="$RAGENGINE_CACHE/llama-index-$(sha256sum "$here/requirements-llama-index.txt" | cut -c1-12)"
+    language_model_tests="$root/ragengine/tests/language_model"
+    language_model="$RAGENGINE_CACHE/models/gemma-3-270m-q4_k_m"
+    language_model_tokenizer="$language_model/tokenizer-$(cat "$language_model_tests"/{*_tokenizer.py,*_metadata.py,*.jinja} | sha256sum | cut -c1-12)"
+    llama_server="$RAGENGINE_CACHE/tools/llama-server-$(sha256sum "$here/llama-server.txt" | cut -c1-12)"
     cargo_deny_version=0.20.2
     cargo_deny_dir="$RAGENGINE_CACHE/tools/cargo-deny-$cargo_deny_version"
 }

@@ -59,7 +59,11 @@ if [[ -d $target_dir/debug/deps ]]; then
 else
     check_disk "$target_dir" 8
 fi
-check_disk "$RAGENGINE_CACHE" 1
+if [[ " $* " == *" test-llm "* ]]; then
+    check_disk "$RAGENGINE_CACHE" 3
+else
+    check_disk "$RAGENGINE_CACHE" 1
+fi
 check_packages "$@"
 
 ((${#problems[@]} == 0)) || fail "this machine lacks what cannot be installed from here:" "${problems[@]}"

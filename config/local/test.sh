@@ -4,7 +4,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 cd "$root"
 
-export RAGENGINE_PYTHON="$python_venv/bin/python"
+export RAGENGINE_PYTHON="$python_venv/bin/python" RAGENGINE_LLAMA_INDEX_PYTHON="$llama_index_venv/bin/python"
 
 # What the arguments select, if anything.
 (($# > 0)) || set -- --workspace

@@ -11,7 +11,7 @@ use anyhow::{Context as _, ensure};
 #[derive(Debug, clap::Parser)]
 #[command(version)]
 pub struct Arguments {
-    /// Measure little of everything, in less than a minute: to see that it works, not how fast.
+    /// Measure little of everything, in about a minute: to see that it works, not how fast.
     #[arg(long)]
     pub quick: bool,
     /// Measure only this.
@@ -31,8 +31,12 @@ pub struct Arguments {
 /// What can be measured alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Subject {
+    /// Chats from an index.
+    Chat,
     /// Chats without an index, against nginx.
     PassThrough,
+    /// Streamed chats.
+    Streams,
 }
 
 /// The programs and files that are measured.

@@ -28,6 +28,15 @@ pub fn of_process(pid: u32) -> anyhow::Result<Duration> {
     Ok(seconds(stat(pid)?.ticks.into()))
 }
 
+/// Processor time of all of these processes so far, to 10 ms each.
+///
+/// # Errors
+///
+/// When there is no such process.
+pub fn of_processes(pids: &[u32]) -> anyhow::Result<Duration> {
+    pids.iter().map(|&pid| of_process(pid)).sum()
+}
+
 /// Processor time of this process so far, with its child processes that have ended.
 ///
 /// # Errors

@@ -17,6 +17,10 @@ pub struct Effort {
     pub turn: Duration,
     /// Requests before memory is looked at.
     pub requests_before_memory: usize,
+    /// Tokens of a long stream.
+    pub streamed_tokens: usize,
+    /// Streams that are open at the same time.
+    pub streams_at_once: usize,
 }
 
 impl Effort {
@@ -29,6 +33,8 @@ impl Effort {
                 rounds: 10,
                 turn: Duration::from_millis(1500),
                 requests_before_memory: 500,
+                streamed_tokens: 2000,
+                streams_at_once: 500,
             },
             true => Self {
                 documents: 300,
@@ -36,6 +42,8 @@ impl Effort {
                 rounds: 4,
                 turn: Duration::from_millis(500),
                 requests_before_memory: 50,
+                streamed_tokens: 300,
+                streams_at_once: 100,
             },
         }
     }

@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{CONTENT_TYPE, HOST};
-use hyper::{Method, Request};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -65,23 +66,47 @@ impl Connection {
     /// When the connection breaks, the reply takes too long, or its status is not 2xx: then with its words.
     pub async fn send(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
         let name = format!("{method} http://{}{path}", self.address);
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(HOST, self.address.to_string())
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body))?;
-        let reply = timeout(REPLY_TIMEOUT, self.exchange(request)).await.context("no reply in time");
+        let request = self.request(method, path, body)?;
+        let exchange = async { whole(self.exchange(request).await?).await };
+        let reply = timeout(REPLY_TIMEOUT, exchange).await.context("no reply in time");
         let (status, body) = reply.and_then(|reply| reply).with_context(|| name.clone())?;
-        ensure!((200..300).contains(&status), "{name}: {status}: {}", String::from_utf8_lossy(&body));
+        ensure!(status.is_success(), "{name}: {status}: {}", String::from_utf8_lossy(&body));
         Ok(body)
     }
 
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<(u16, Bytes)> {
-        self.requests.ready().await?;
-        let reply = self.requests.send_request(request).await?;
-        let status = reply.status().as_u16();
-        let body = Limited::new(reply.into_body(), MAX_REPLY_BYTES).collect().await;
-        Ok((status, body.map_err(|error| anyhow!(error))?.to_bytes()))
+    /// Posts JSON and waits for the head of the reply, which is a stream of events.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`], and when the reply is something else.
+    pub async fn open_stream(&mut self, path: &str, body: Bytes) -> anyhow::Result<Incoming> {
+        let name = format!("POST http://{}{path}", self.address);
+        let request = self.request(Method::POST, path, body)?;
+        let reply = timeout(REPLY_TIMEOUT, self.exchange(request)).await.context("no reply in time");
+        let reply = reply.and_then(|reply| reply).with_context(|| name.clone())?;
+        let is_stream =
+            reply.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        if !(reply.status().is_success() && is_stream) {
+            let (status, body) = whole(reply).await?;
+            bail!("{name}: {status}, and no stream: {}", String::from_utf8_lossy(&body));
+        }
+        Ok(reply.into_body())
     }
+
+    fn request(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Request<Full<Bytes>>> {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header(HOST, self.address.to_string()).header(CONTENT_TYPE, "application/json");
+        Ok(request.body(Full::new(body))?)
+    }
+
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<Response<Incoming>> {
+        self.requests.ready().await?;
+        Ok(self.requests.send_request(request).await?)
+    }
+}
+
+async fn whole(reply: Response<Incoming>) -> anyhow::Result<(StatusCode, Bytes)> {
+    let status = reply.status();
+    let body = Limited::new(reply.into_body(), MAX_REPLY_BYTES).collect().await;
+    Ok((status, body.map_err(|error| anyhow!(error))?.to_bytes()))
 }

@@ -83,7 +83,7 @@ impl Load {
         for _ in 0..self.clients {
             connections.push(Connection::open(self.address).await?);
         }
-        let cpu_before = cpu_of_all(watched)?;
+        let cpu_before = cpu::of_processes(watched)?;
         let started = Instant::now();
         let next = Arc::new(AtomicUsize::new(0));
         let mut clients: JoinSet<anyhow::Result<Vec<Request>>> = connections
@@ -99,7 +99,7 @@ impl Load {
             Stop::Requests(_) => started.elapsed(),
             Stop::After(time) => time,
         };
-        let cpu = cpu_of_all(watched)?.saturating_sub(cpu_before);
+        let cpu = cpu::of_processes(watched)?.saturating_sub(cpu_before);
         let in_time = requests.iter().filter(|request| request.finished <= elapsed).count();
         let seconds = requests.iter().map(|request| request.took.as_secs_f64()).collect();
         Ok(Outcome { seconds, in_time, elapsed, cpu })
@@ -135,10 +135,6 @@ async fn client(
         connection.post(load.path, load.bodies[number % load.bodies.len()].clone()).await?;
         requests.push(Request { took: sent.elapsed(), finished: started.elapsed() });
     }
-}
-
-fn cpu_of_all(processes: &[u32]) -> anyhow::Result<Duration> {
-    processes.iter().map(|&process| cpu::of_process(process)).sum()
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 //! ```text
 //! args ── what the command line says      effort ── how much is measured
 //! corpus ── documents and questions, the same ones every time
-//! upstream ── a language model that answers at once
+//! upstream ── a language model that has its answer ready
 //! server, nginx ── child processes        child ── their end, whatever happens
 //! floor ── the embedding model and FAISS, called directly
 //! http, load ── connections, and loops of requests over them
+//! event_stream, stream_load ── the same for streamed answers
 //! cpu, memory, log ── what the system and the server say about a process
+//! clock, open_files ── what all tasks share
 //! rows ── the measurements                statistics, table ── what is made of them, and the verdicts
 //! ```
 //!
@@ -17,18 +19,22 @@
 
 mod args;
 mod child;
+mod clock;
 mod corpus;
 mod cpu;
 mod effort;
+mod event_stream;
 mod floor;
 mod http;
 mod load;
 mod log;
 mod memory;
 mod nginx;
+mod open_files;
 mod rows;
 mod server;
 mod statistics;
+mod stream_load;
 mod table;
 mod upstream;
 
@@ -87,6 +93,8 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
     let parts = Parts::find(arguments)?;
     let effort = Effort::of(arguments);
     let corpus = Corpus::new(effort.documents, effort.questions);
+    // Two ends of each stream are in this program, and two in the server.
+    open_files::allow(4 * effort.streams_at_once as u64)?;
     let folder = tempfile::tempdir().context("no temporary folder")?;
     let upstream = Upstream::start().await?;
     eprintln!("starting the server, and loading the floor's model");

@@ -16,6 +16,24 @@ use crate::server::free_address;
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 
+/// What it does with the upstream's answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Buffering {
+    /// It collects them, as is its default.
+    On,
+    /// It passes each piece on at once, as streams need it.
+    Off,
+}
+
+impl Buffering {
+    fn value(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// A running nginx.
 pub struct Nginx {
     process: ChildProcess,
@@ -28,12 +46,17 @@ impl Nginx {
     /// # Errors
     ///
     /// When it ends or does not answer in time, with its words.
-    pub async fn start(program: &Path, folder: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
-        let folder = folder.join("nginx");
+    pub async fn start(
+        program: &Path,
+        folder: &Path,
+        upstream: SocketAddr,
+        buffering: Buffering,
+    ) -> anyhow::Result<Self> {
+        let folder = folder.join(format!("nginx-buffering-{}", buffering.value()));
         fs::create_dir(&folder)?;
         let address = free_address()?;
         let settings = folder.join("nginx.conf");
-        fs::write(&settings, settings_text(&folder, address, upstream))?;
+        fs::write(&settings, settings_text(&folder, address, upstream, buffering))?;
         let words = folder.join("error.log");
         let mut command = Command::new(program);
         command.arg("-c").arg(&settings).arg("-e").arg(&words).stderr(File::create(folder.join("stderr"))?);
@@ -68,8 +91,8 @@ impl Nginx {
 
 /// Debian's own settings where they matter (sendfile, tcp_nopush, an access log in a file), and connections that are kept on both
 /// sides, which is the best that nginx can do here.
-fn settings_text(folder: &Path, address: SocketAddr, upstream: SocketAddr) -> String {
-    let folder = folder.display();
+fn settings_text(folder: &Path, address: SocketAddr, upstream: SocketAddr, buffering: Buffering) -> String {
+    let (folder, buffering) = (folder.display(), buffering.value());
     format!(
         r#"daemon off;
 worker_processes 2;
@@ -96,6 +119,7 @@ http {{
         location / {{
             proxy_pass http://model;
             proxy_http_version 1.1;
+            proxy_buffering {buffering};
             proxy_set_header Connection "";
         }}
     }}

@@ -5,6 +5,7 @@ mod ingest;
 mod pass_through;
 mod retrieve;
 mod start;
+mod streams;
 mod throughput;
 
 use std::sync::Arc;
@@ -56,6 +57,14 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
     let (others, started) = (cpu_of_others(bench)?, Instant::now());
     match only {
         Some(Subject::PassThrough) => pass_through::pass_through(bench, table).await?,
+        Some(Subject::Chat) => {
+            ingest::ingest(bench, &mut Table::default()).await?;
+            chats::chat(bench, table).await?;
+        }
+        Some(Subject::Streams) => {
+            ingest::fill(bench).await?;
+            streams::streams(bench, table).await?;
+        }
         None => everything(bench, table).await?,
     }
     let others = cpu_of_others(bench)? - others;
@@ -70,6 +79,7 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     retrieve::retrieve(bench, table).await?;
     chats::chat(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
+    streams::streams(bench, table).await?;
     throughput::throughput(bench, table).await
 }
 
@@ -93,15 +103,11 @@ impl Bench {
     }
 
     fn chats(&self) -> Load {
-        let message = |question: &str| json!([{"role": "user", "content": question}]);
-        let bodies =
-            self.bodies(|question| json!({"model": "bench", "messages": message(question), "index_name": INDEX}));
-        self.one_client(CHAT, bodies)
+        self.one_client(CHAT, self.bodies(index_chat_request))
     }
 
     fn passed_through(&self) -> Load {
-        let message = |question: &str| json!([{"role": "user", "content": question}]);
-        self.one_client(CHAT, self.bodies(|question| json!({"model": "bench", "messages": message(question)})))
+        self.one_client(CHAT, self.bodies(chat_request))
     }
 
     /// A load of one client that asks every question once.
@@ -135,6 +141,18 @@ impl Bench {
         }
         Ok((comparison, outcomes))
     }
+}
+
+/// A chat without an index.
+fn chat_request(question: &str) -> Value {
+    json!({"model": "bench", "messages": [{"role": "user", "content": question}]})
+}
+
+/// A chat from the index.
+fn index_chat_request(question: &str) -> Value {
+    let mut request = chat_request(question);
+    request["index_name"] = json!(INDEX);
+    request
 }
 
 /// The median of the loads' rates.

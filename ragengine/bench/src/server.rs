@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Parts;
 use crate::child::ChildProcess;
@@ -25,7 +25,8 @@ const OVERRIDES: [&str; 7] =
 pub struct Server {
     process: ChildProcess,
     program: PathBuf,
-    settings: PathBuf,
+    settings: Value,
+    settings_file: PathBuf,
     log: PathBuf,
     address: SocketAddr,
 }
@@ -38,11 +39,11 @@ impl Server {
     /// When it ends or is not ready in time, with the end of its log.
     pub async fn start(parts: &Parts, folder: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
         let address = free_address()?;
-        let settings = folder.join("settings.yaml");
+        let settings = settings(parts, folder, address, upstream);
+        let settings_file = folder.join("settings.yaml");
         let log = folder.join("server.log");
-        fs::write(&settings, settings_text(parts, folder, address, upstream))?;
-        let process = spawn(&parts.server, &settings, &log)?;
-        let mut server = Self { process, program: parts.server.clone(), settings, log, address };
+        let process = spawn(&parts.server, &settings, &settings_file, &log)?;
+        let mut server = Self { process, program: parts.server.clone(), settings, settings_file, log, address };
         server.wait_until_ready().await?;
         Ok(server)
     }
@@ -54,8 +55,18 @@ impl Server {
     /// As [`Self::start`].
     pub async fn restart(&mut self) -> anyhow::Result<()> {
         self.process.stop();
-        self.process = spawn(&self.program, &self.settings, &self.log)?;
+        self.process = spawn(&self.program, &self.settings, &self.settings_file, &self.log)?;
         self.wait_until_ready().await
+    }
+
+    /// The same with another `retrieval.maxDistance`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub async fn restart_with_max_distance(&mut self, max_distance: f64) -> anyhow::Result<()> {
+        self.settings["retrieval"]["maxDistance"] = json!(max_distance);
+        self.restart().await
     }
 
     /// Where it listens.
@@ -102,27 +113,30 @@ impl Server {
     }
 }
 
-fn spawn(program: &Path, settings: &Path, log: &Path) -> anyhow::Result<ChildProcess> {
+/// JSON is YAML.
+fn spawn(program: &Path, settings: &Value, settings_file: &Path, log: &Path) -> anyhow::Result<ChildProcess> {
+    fs::write(settings_file, settings.to_string())?;
     let mut command = Command::new(program);
-    command.arg("serve").arg("--config").arg(settings).stderr(File::options().append(true).create(true).open(log)?);
+    command.arg("serve").arg("--config").arg(settings_file);
+    command.stderr(File::options().append(true).create(true).open(log)?);
     for name in OVERRIDES {
         command.env_remove(name);
     }
     ChildProcess::start("the server", &mut command)
 }
 
-/// JSON is YAML.
-fn settings_text(parts: &Parts, folder: &Path, address: SocketAddr, upstream: SocketAddr) -> String {
-    let settings = json!({
+/// What counts as relevant, and goes into the prompt: as `make run` has it.
+pub const MAX_DISTANCE: f64 = 1.1;
+
+fn settings(parts: &Parts, folder: &Path, address: SocketAddr, upstream: SocketAddr) -> Value {
+    json!({
         "listen": address.to_string(),
         "dataDir": folder.join("data"),
         "embedding": {"local": {"modelID": parts.model}},
         "inferenceService": {"url": format!("http://{upstream}/v1"), "contextWindowSize": 8192},
-        // As `make run` has it: what is nearer counts as relevant, and goes into the prompt.
-        "retrieval": {"maxDistance": 1.1},
+        "retrieval": {"maxDistance": MAX_DISTANCE},
         "log": {"format": "json"},
-    });
-    settings.to_string()
+    })
 }
 
 async fn is_ready(address: SocketAddr) -> bool {

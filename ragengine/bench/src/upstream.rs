@@ -1,23 +1,34 @@
 //! A language model that has its answer ready.
 
+mod streaming;
+
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::header::CONTENT_TYPE;
+use futures_util::stream::BoxStream;
+use http_body_util::{BodyExt as _, Either, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
+pub use streaming::{Departure, Pace, Streaming};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// An OpenAI-compatible endpoint in this process, which gives every request the same completion at once. It ends when it is dropped.
+use crate::clock;
+
+type Answer = Either<Full<Bytes>, StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>>;
+
+/// An OpenAI-compatible endpoint in this process, which gives every request the same completion at once, or the stream that the request
+/// describes. It ends when it is dropped.
 pub struct Upstream {
     address: SocketAddr,
+    released: watch::Sender<bool>,
     listening: JoinHandle<()>,
 }
 
@@ -30,12 +41,23 @@ impl Upstream {
     pub async fn start() -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        Ok(Self { address, listening: tokio::spawn(listen(listener)) })
+        let (released, is_released) = watch::channel(false);
+        Ok(Self { address, released, listening: tokio::spawn(listen(listener, is_released)) })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Lets the held streams go on, and those that come.
+    pub fn release(&self) {
+        self.released.send_replace(true);
+    }
+
+    /// Holds streams again.
+    pub fn hold(&self) {
+        self.released.send_replace(false);
     }
 }
 
@@ -45,22 +67,33 @@ impl Drop for Upstream {
     }
 }
 
-async fn listen(listener: TcpListener) {
+async fn listen(listener: TcpListener, is_released: watch::Receiver<bool>) {
     let completion = completion();
     // The clients on this machine are bounded in number, and so are connections.
     while let Ok((stream, _)) = listener.accept().await {
         drop(stream.set_nodelay(true));
-        let completion = completion.clone();
-        let service = service_fn(move |request| answer(request, completion.clone()));
+        let (completion, is_released) = (completion.clone(), is_released.clone());
+        let service = service_fn(move |request| answer(request, completion.clone(), is_released.clone()));
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }
 
-async fn answer(request: Request<Incoming>, completion: Bytes) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(
+    request: Request<Incoming>,
+    completion: Bytes,
+    is_released: watch::Receiver<bool>,
+) -> Result<Response<Answer>, Infallible> {
     // Read to its end, so that the connection is kept; one that breaks off gets no reply anyway.
-    drop(request.into_body().collect().await);
-    let mut response = Response::new(Full::new(completion));
-    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
+    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let (content_type, answer) = match Streaming::of(&body) {
+        None => ("application/json", Either::Left(Full::new(completion))),
+        Some(streaming) => {
+            let frames = streaming.frames(clock::monotonic_ns(), is_released);
+            ("text/event-stream", Either::Right(StreamBody::new(frames)))
+        }
+    };
+    let mut response = Response::new(answer);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     Ok(response)
 }
 

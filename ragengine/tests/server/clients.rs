@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::Body;
 use axum::http::HeaderValue;
-use axum::response::Response;
-use futures_util::stream;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use crate::support::upstream::{Upstream, completion, delta, event_reply, finish, json_reply, text_reply};
+use crate::support::upstream::{Upstream, completion, event_reply, json_reply, text_reply};
 use crate::support::{FACTS, Server};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,15 +55,18 @@ async fn pytest(variable: &str, files: &[&str]) {
 /// A language model whose name says what it does.
 async fn scripted() -> Upstream {
     let asked_of_busy = AtomicUsize::new(0);
-    Upstream::scripted(move |body| match (body["model"].as_str().unwrap_or_default(), body["stream"] == true) {
-        ("silent", _) => Response::new(Body::from_stream(stream::pending::<Result<String, std::io::Error>>())),
-        ("nonsense", _) => text_reply(200, "<html>It works!</html>"),
-        ("broken", _) => event_reply(vec![Ok(delta("Hel")), Err(std::io::Error::other("broken"))]),
-        ("echo", _) => json_reply(200, &echo(body)),
-        ("json", _) => json_reply(200, &structured()),
-        ("busy", _) if asked_of_busy.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => refusal(503, "0"),
-        (name, _) if name.starts_with("status-") => refusal(name["status-".len()..].parse().unwrap(), "7"),
-        (_, true) => event_reply(greeting(&body).into_iter().map(Ok).collect()),
+    let models = json!({"object": "list", "data": [
+        {"id": "served", "object": "model", "created": 1, "owned_by": "tests", "max_model_len": 8192}
+    ]});
+    Upstream::with_models(models, move |body| match body["model"].as_str().unwrap_or_default() {
+        "silent" => without_end(vec![]),
+        "stuck" => without_end(vec![chunk("Hel", None)]),
+        "nonsense" => text_reply(200, "<html>It works!</html>"),
+        "echo" => json_reply(200, &echo(body)),
+        "json" => json_reply(200, &structured()),
+        "busy" if asked_of_busy.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => refusal(503, "0"),
+        name if name.starts_with("status-") => refusal(name["status-".len()..].parse().unwrap(), "7"),
+        _ if body["stream"] == true => event_reply(greeting(&body).into_iter().map(Ok).collect()),
         _ => json_reply(200, &completion("Hello.")),
     })
     .await
@@ -72,10 +75,27 @@ async fn scripted() -> Upstream {
 /// "Hello." in a stream, with the usage where it is asked for.
 fn greeting(body: &Value) -> Vec<String> {
     let usage = json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5});
-    let usage = format!("data: {}\n\n", json!({"id": "c1", "choices": [], "usage": usage}));
-    let usage = Some(usage).filter(|_| body["stream_options"]["include_usage"] == true);
-    let pieces = [delta("Hel"), delta("lo."), finish()];
+    let usage = Some(event(json!([]), usage)).filter(|_| body["stream_options"]["include_usage"] == true);
+    let pieces = [chunk("Hel", None), chunk("lo.", None), chunk("", Some("stop"))];
     pieces.into_iter().chain(usage).chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+fn chunk(content: &str, finish_reason: Option<&str>) -> String {
+    event(json!([{"index": 0, "delta": {"content": content}, "finish_reason": finish_reason}]), Value::Null)
+}
+
+/// With everything that OpenAI's chunks have: its client looks at `object`.
+fn event(choices: Value, usage: Value) -> String {
+    let chunk = json!({
+        "id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "served", "choices": choices, "usage": usage
+    });
+    format!("data: {chunk}\n\n")
+}
+
+/// Events, and then neither more nor an end.
+fn without_end(events: Vec<String>) -> Response {
+    let events = stream::iter(events.into_iter().map(Ok::<_, std::io::Error>)).chain(stream::pending());
+    ([("content-type", "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
 /// A reply with the request in it.

@@ -46,6 +46,16 @@ pub async fn ingest(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Adding the documents, for measurements that ask for them.
+pub async fn fill(bench: &Bench) -> anyhow::Result<()> {
+    let mut connection = Connection::open(bench.server.address()).await?;
+    for (number, batch) in numbered(&bench.corpus.documents).chunks(BATCH).enumerate() {
+        eprintln!("adding documents: {} of {}", number * BATCH, bench.corpus.documents.len());
+        add(&mut connection, INDEX, batch).await?;
+    }
+    Ok(())
+}
+
 async fn warm_up(bench: &Bench, connection: &mut Connection) -> anyhow::Result<()> {
     let spare = &bench.corpus.spare;
     add(connection, WARM_UP, &numbered(spare)).await?;

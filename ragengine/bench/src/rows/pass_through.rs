@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::{Bench, latency};
 use crate::http::Connection;
 use crate::load::{Load, Stop};
-use crate::nginx::Nginx;
+use crate::nginx::{Buffering, Nginx};
 use crate::table::{Comparison, Limit, Row, Table};
 
 /// Clients at once.
@@ -12,7 +12,8 @@ const CLIENTS: usize = 16;
 
 /// Chats without an index, against Debian's nginx in front of the same language model.
 pub async fn pass_through(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
-    let nginx = Nginx::start(&bench.parts.nginx, bench.folder.path(), bench.upstream.address()).await?;
+    let (program, folder) = (&bench.parts.nginx, bench.folder.path());
+    let nginx = Nginx::start(program, folder, bench.upstream.address(), Buffering::On).await?;
     let workers = nginx.processes()?;
     let stop = Stop::After(bench.effort.turn);
     let ours = Load { clients: CLIENTS, stop, ..bench.passed_through() };

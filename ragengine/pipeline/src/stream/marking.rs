@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{EventTooLong, Events, data, event, is_finish, with_field};
+use super::{EventTooLong, Events, data, is_finish, values_of, with_field};
 
 /// What to pass on for a piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +28,12 @@ pub struct Usage {
 #[derive(Debug, Default)]
 pub struct Marking {
     events: Events,
+    notes: Notes,
+}
+
+/// What there is to put, and what has gone by.
+#[derive(Debug, Default)]
+struct Notes {
     /// Names and JSON values, until they have been put.
     fields: Vec<(&'static str, String)>,
     usage: Option<Usage>,
@@ -38,7 +44,7 @@ pub struct Marking {
 impl Marking {
     /// A stream that gets these fields: names and JSON values.
     pub fn new(fields: Vec<(&'static str, String)>) -> Self {
-        Self { fields, ..Self::default() }
+        Self { events: Events::default(), notes: Notes { fields, ..Notes::default() } }
     }
 
     /// Takes the next piece of the stream.
@@ -48,22 +54,20 @@ impl Marking {
     /// [`EventTooLong`], as [`Events::push`].
     pub fn push(&mut self, piece: &[u8]) -> Result<Ready, EventTooLong> {
         let begins_an_event = self.events.is_empty();
-        self.events.push(piece)?;
-        let mut ready = Vec::with_capacity(piece.len());
-        let mut is_changed = false;
-        while let Some(event) = self.events.next_event() {
-            match self.look_at(&event) {
-                Some(changed) => {
-                    is_changed = true;
-                    ready.extend(changed.into_bytes());
-                }
-                None => ready.extend(event),
-            }
-        }
-        match begins_an_event && !is_changed && ready.len() == piece.len() {
-            true => Ok(Ready::AsItCame),
-            false => Ok(Ready::Bytes(ready)),
-        }
+        let notes = &mut self.notes;
+        // Events that are as they came are only counted, while they are the piece's own first bytes: most pieces need no copy.
+        let (mut unchanged, mut copied) = (0, (!begins_an_event).then(Vec::new));
+        self.events.push(piece, |event| match (notes.look_at(event), &mut copied) {
+            (None, None) => unchanged += event.len(),
+            (None, Some(copied)) => copied.extend_from_slice(event),
+            (Some(changed), Some(copied)) => copied.extend_from_slice(changed.as_bytes()),
+            (Some(changed), none) => *none = Some([&piece[..unchanged], changed.as_bytes()].concat()),
+        })?;
+        Ok(match copied {
+            Some(bytes) => Ready::Bytes(bytes),
+            None if unchanged == piece.len() => Ready::AsItCame,
+            None => Ready::Bytes(piece[..unchanged].to_vec()),
+        })
     }
 
     /// What is left when the stream has ended: the beginning of an event without its end.
@@ -73,19 +77,21 @@ impl Marking {
 
     /// The tokens that the language model has reported by now.
     pub fn usage(&self) -> Option<Usage> {
-        self.usage
+        self.notes.usage
     }
 
     /// Whether a word of the answer has gone by: text, reasoning, a refusal or a tool call.
     pub fn has_words(&self) -> bool {
-        self.has_words
+        self.notes.has_words
     }
 
     /// Whether the answer's own end has gone by.
     pub fn is_done(&self) -> bool {
-        self.is_done
+        self.notes.is_done
     }
+}
 
+impl Notes {
     /// The event with our fields, when it is the one for them.
     fn look_at(&mut self, bytes: &[u8]) -> Option<String> {
         let chunk = data(bytes)?;
@@ -95,8 +101,9 @@ impl Marking {
         if self.fields.is_empty() || !is_finish(chunk) {
             return None;
         }
-        let fields = std::mem::take(&mut self.fields);
-        with_fields(chunk, &fields).map(|chunk| event(&chunk))
+        let marked = with_fields(chunk, &std::mem::take(&mut self.fields))?;
+        let (before, behind) = std::str::from_utf8(bytes).ok()?.split_once(chunk)?;
+        Some(format!("{before}{marked}{behind}"))
     }
 }
 
@@ -112,7 +119,7 @@ pub fn usage(object: &str) -> Option<Usage> {
     struct Reported {
         usage: Option<Usage>,
     }
-    if !object.contains("\"usage\"") {
+    if values_of(object, "\"usage\"").all(|value| value.starts_with("null")) {
         return None;
     }
     serde_json::from_str::<Reported>(object).ok()?.usage

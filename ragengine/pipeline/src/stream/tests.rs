@@ -6,10 +6,7 @@ fn cut(pieces: &[&[u8]]) -> (Vec<String>, String) {
     let mut events = Events::default();
     let mut whole = Vec::new();
     for piece in pieces {
-        events.push(piece).unwrap();
-        while let Some(event) = events.next_event() {
-            whole.push(String::from_utf8(event).unwrap());
-        }
+        events.push(piece, |event| whole.push(String::from_utf8(event.to_vec()).unwrap())).unwrap();
     }
     (whole, String::from_utf8(events.rest()).unwrap())
 }
@@ -30,8 +27,8 @@ fn events_are_found_wherever_the_pieces_end() {
 fn an_endless_event_is_refused() {
     let mut events = Events::default();
     let piece = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];
-    events.push(&piece).unwrap();
-    assert_eq!(events.push(&piece), Err(EventTooLong));
+    events.push(&piece, |_| {}).unwrap();
+    assert_eq!(events.push(&piece, |_| {}), Err(EventTooLong));
 }
 
 #[test]
@@ -53,6 +50,8 @@ fn the_last_chunk_is_known_by_its_finish_reason() {
         (r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#, true),
         (r#"{"choices":[{"delta":{"content":"a"},"finish_reason":null}]}"#, false),
         (r#"{"choices":[{"delta":{"content":"\"finish_reason\":\"stop\""}}]}"#, false),
+        (r#"{"choices":[{"finish_reason":null},{"index":1,"finish_reason" : "length"}]}"#, true),
+        (r#"{"choices":[{"delta":{"finish_reason":"stop"},"finish_reason":null}]}"#, false),
         (r#"{"choices":[],"usage":{}}"#, false),
         ("[DONE]", false),
         (r#"{"finish_reason""#, false),
@@ -122,6 +121,13 @@ fn whole_events_that_need_nothing_are_not_copied() {
     assert_eq!(marking.push(first.as_bytes()), Ok(Ready::AsItCame));
     assert_eq!(marking.push(b"data: {"), Ok(Ready::Bytes(Vec::new())));
     assert_eq!(marking.push(b"}\n\n"), Ok(Ready::Bytes(b"data: {}\n\n".to_vec())));
+}
+
+#[test]
+fn other_lines_of_a_marked_event_stay() {
+    let event = "event: message\nid: 7\ndata: {\"choices\":[{\"finish_reason\":\"stop\"}]}\r\n\r\n";
+    let (out, _) = marked(&[event], &[("source_nodes", "[]")]);
+    assert_eq!(out, event.replace("]}\r", "],\"source_nodes\":[]}\r"));
 }
 
 #[test]

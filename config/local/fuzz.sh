@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Feeds the code that reads requests and streams with any bytes, FUZZ_SECONDS=60 for each target. Inputs and findings stay in the cache.
+# With --install: only installs cargo-fuzz.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
+source "$here/step.sh"
+
+cargo_fuzz_version=0.13.2
+cargo_fuzz_dir="$RAGENGINE_CACHE/tools/cargo-fuzz-$cargo_fuzz_version"
+fuzz_dir="$root/ragengine/pipeline/fuzz"
+build_dir="$target_dir/fuzz"
+work_dir="$RAGENGINE_CACHE/fuzz"
+targets=(chat_request event_stream)
+seconds="${FUZZ_SECONDS:-60}"
+
+install() {
+    rm -rf "$cargo_fuzz_dir"
+    # In a target folder of its own, which is removed again.
+    env -u CARGO_TARGET_DIR cargo install --locked cargo-fuzz --version "$cargo_fuzz_version" --root "$cargo_fuzz_dir"
+}
+
+install_what_is_missing() {
+    if [[ $("$cargo_fuzz_dir/bin/cargo-fuzz" --version 2>/dev/null) == *" $cargo_fuzz_version" ]]; then
+        echo "cargo-fuzz: there"
+    else
+        step "Installing cargo-fuzz $cargo_fuzz_version" install
+    fi
+}
+
+# A stable compiler has no sanitizers. Coverage, which guides the fuzzer, needs none, and neither do panics, which it looks for.
+build() {
+    cargo fetch --locked --manifest-path "$fuzz_dir/Cargo.toml"
+    "$cargo_fuzz_dir/bin/cargo-fuzz" build --fuzz-dir "$fuzz_dir" --target-dir "$build_dir" --sanitizer none --debug-assertions
+}
+
+# fuzz TARGET: an input that makes it panic, or takes too long or too much memory, becomes a file below findings/.
+fuzz() {
+    local target=$1 corpus="$work_dir/corpus/$1" findings="$work_dir/findings/$1" log="$work_dir/$1.log" program
+    mkdir -p "$corpus" "$findings"
+    program=$(find "$build_dir" -path "*/release/$target" -type f -print -quit)
+    # 4 KiB hold a conversation, and short inputs are tried faster.
+    if ! "$program" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+        -dict="$fuzz_dir/dictionaries/$target" -artifact_prefix="$findings/" "$corpus" "$fuzz_dir/seeds/$target" >"$log" 2>&1; then
+        tail -n 40 "$log"
+        echo "Once more, with the same input: $program FILE"
+        return 1
+    fi
+}
+
+# tell TARGET: how much was tried.
+tell() {
+    awk -v kept="$(find "$work_dir/corpus/$1" -type f | wc -l)" \
+        '/number_of_executed_units/ { print "  " $2 " inputs, none of them a finding; " kept " are kept for the next time" }' "$work_dir/$1.log"
+}
+
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || fail "FUZZ_SECONDS must be a number of seconds: $seconds"
+install_what_is_missing
+[[ ${1:-} != --install ]] || exit 0
+step "Building the fuzz targets" build
+for target in "${targets[@]}"; do
+    step "Fuzzing $target for $seconds s" fuzz "$target"
+    tell "$target"
+done

@@ -1,0 +1,73 @@
+//! Any bytes as the body of a chat request: it is refused or taken, and one that is taken can be planned, passed on and answered.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ragengine_pipeline::plan::{Plan, Turn, plan};
+use ragengine_pipeline::request::{ChatRequest, Role, lower_max_tokens};
+use ragengine_pipeline::{prompt, tokens};
+use serde_json::{Map, Value};
+
+/// Fields that are for this server alone.
+const OWN_FIELDS: [&str; 3] = ["index_name", "context_token_ratio", "explain"];
+
+const MODEL: &str = "default-model";
+
+const CONTEXT: &str = "CONTEXT";
+
+/// Far below what anybody asks for.
+const MAX_TOKENS: u64 = 7;
+
+fuzz_target!(|body: &[u8]| {
+    if let Ok(request) = ChatRequest::parse(body) {
+        is_passed_on_whole(&request);
+        is_lowered(&request);
+        match plan(&request) {
+            Ok(Plan::Retrieve(turn)) => is_split_in_two(&request, &turn),
+            Ok(Plan::PassThrough(_)) | Err(_) => {}
+        }
+    }
+});
+
+/// None of our fields is there, and every other one is what it was, in the same order; a model is added where none was named.
+fn is_passed_on_whole(request: &ChatRequest) {
+    let expected = |body: &Map<String, Value>| -> Vec<(String, Value)> {
+        let fields = body.iter().filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
+        fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let fields = |body: Map<String, Value>| body.into_iter().collect::<Vec<_>>();
+    assert_eq!(fields(request.forwardable_body(None)), expected(&request.body));
+
+    let mut with_model = request.body.clone();
+    if request.model.is_none() {
+        with_model.insert("model".to_owned(), Value::from(MODEL));
+    }
+    assert_eq!(fields(request.forwardable_body(Some(MODEL))), expected(&with_model));
+
+    let is_as_sent = request.forwardable_body(Some(MODEL)) == request.body;
+    assert!(is_as_sent || !request.is_forwardable_as_sent());
+}
+
+/// The answer's bound is lowered where there is one, and is not made up.
+fn is_lowered(request: &ChatRequest) {
+    let mut body = request.forwardable_body(None);
+    lower_max_tokens(&mut body, MAX_TOKENS);
+    let lowered = ChatRequest::parse(Value::from(body).to_string().as_bytes()).expect("it was taken before");
+    assert_eq!(lowered.max_tokens, request.max_tokens.map(|sent| sent.min(MAX_TOKENS)));
+    assert_eq!(lowered.messages, request.messages);
+}
+
+/// Every message is in the question or in the history, and the finished conversation has one system message, the first.
+fn is_split_in_two(request: &ChatRequest, turn: &Turn) {
+    let mut positions = [turn.history.as_slice(), turn.prompt_messages.as_slice()].concat();
+    positions.sort_unstable();
+    assert_eq!(positions, (0..request.messages.len()).collect::<Vec<_>>());
+
+    let finished = prompt::messages(request, turn, CONTEXT);
+    let is_system = |message: &Value| matches!(message["role"].as_str(), Some("system" | "developer"));
+    let system: Vec<&Value> = finished.iter().filter(|message| is_system(message)).collect();
+    assert_eq!(system, [&finished[0]]);
+    assert!(finished[0]["content"].as_str().is_some_and(|content| content.ends_with(CONTEXT)));
+    let others = turn.history.iter().filter(|&&position| request.messages[position].role != Role::System).count();
+    assert_eq!(finished.len(), 1 + others + 1);
+    assert!(tokens::conversation(&finished, tokens::estimate) > 0);
+}

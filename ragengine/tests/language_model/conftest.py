@@ -1,0 +1,133 @@
+"""llama.cpp's server with a real language model, and the built server in front of it: started by config/local/test-llm.sh.
+
+The model is a base model, which continues a text: chat_template.jinja makes one of a conversation. One request runs at a time and nothing is
+kept from the last one, so that the same prompt always gets the same answer.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import openai
+import pytest
+
+HERE = Path(__file__).parent
+WINDOW_TOKENS = 2048
+READY_TIMEOUT_S = 120
+# Variables of the caller's that would change the servers.
+OTHER_SETTINGS = ("LLM_", "LISTEN", "DATA_DIR", "RUST_LOG", "LLAMA_ARG_")
+# Whatever proxy the machine uses, it does not lead back to the machine itself.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+DOCUMENTS = {
+    "tax": "The annual tax return is due on the last day of May. Late returns cost a fee of 25 euros.",
+    "library": "The library of Brackwater opens at seven in the morning and closes at noon. It is in Harbour Street.",
+    "ferry": "The ferry to Sandholm is called Aurora. It leaves from pier nine.",
+    "bread": "Sourdough bread needs a starter of flour and water. Bake it at 230 degrees for forty minutes.",
+    "tokyo": "東京の図書館は毎週月曜日が休みです。 Die Bücherei in Köln schließt um 18 Uhr. 🦀🚀 naïve café",
+    "code": "def area(radius):\n\tif radius < 0:\n\t\treturn None\n    # two   spaces\n\n\n    return 3.14159 * radius ** 2\n",
+    "markup": "The start marker is <bos>, the end marker is <eos>, and <start_of_turn>user is neither. <h1>Markers</h1> [1] --- \u2581",
+}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("servers")
+
+
+@pytest.fixture(scope="session")
+def llama(folder):
+    """The address of llama.cpp's server."""
+    port = free_port()
+    command = [os.environ["LLAMA_SERVER"], "--model", os.environ["LANGUAGE_MODEL"], "--alias", "gemma"]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--ctx-size", str(WINDOW_TOKENS), "--threads", "2"]
+    command += ["--jinja", "--chat-template-file", str(HERE / "chat_template.jinja")]
+    command += ["--parallel", "1", "--no-cache-prompt", "--cache-ram", "0", "--offline"]
+    # Threads that wait for each other by spinning take the processor from those that they wait for.
+    environment = {"OMP_WAIT_POLICY": "passive"}
+    with running(command, environment, folder / "llama.log", lambda log: f"http://127.0.0.1:{port}", "/health") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def server(folder, llama):
+    """The address of our server, with the documents in the index `client`."""
+    settings = folder / "settings.yaml"
+    # JSON is YAML.
+    inference = {"url": f"{llama}/v1", "tokenizer": os.environ["LANGUAGE_MODEL_TOKENIZER"]}
+    settings.write_text(json.dumps({"inferenceService": inference, "retrieval": {"maxDistance": 1.3}}))
+    environment = {"LISTEN": "127.0.0.1:0", "DATA_DIR": str(folder / "data")}
+    command = [os.environ["RAGENGINE"], "serve", "--config", str(settings)]
+    with running(command, environment, folder / "ragengine.log", listening, "/readyz") as url:
+        add_documents(url)
+        yield url
+
+
+@pytest.fixture(scope="session")
+def client(server):
+    with openai.DefaultHttpxClient(trust_env=False) as http:
+        yield openai.OpenAI(base_url=f"{server}/v1", api_key="unused", max_retries=0, timeout=300, http_client=http)
+
+
+def add_documents(url):
+    documents = [{"doc_id": name, "text": text} for name, text in DOCUMENTS.items()]
+    call(f"{url}/index", {"index_name": "client", "documents": documents})
+
+
+def call(url, body=None):
+    """The JSON that comes back: of a GET, or of a POST with a body."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with DIRECT.open(request, timeout=60) as reply:
+        return json.load(reply)
+
+
+@contextmanager
+def running(command, environment, log, address, ready_path):
+    """Runs a server until it is left; what it says goes to the file `log`. `address` finds the server's in that, or gives None."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(OTHER_SETTINGS)}
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, env=inherited | environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        yield wait_until_ready(process, log, address, ready_path)
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_until_ready(process, log, address, ready_path):
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        url = address(log)
+        if url and is_ready(url + ready_path):
+            return url
+        time.sleep(0.1)
+    raise RuntimeError(f"{process.args[0]} was not ready; the end of its log:\n" + "\n".join(log.read_text().splitlines()[-30:]))
+
+
+def is_ready(url):
+    try:
+        call(url)
+    except OSError:
+        return False
+    return True
+
+
+def listening(log):
+    """The address in our server's log."""
+    lines = (json.loads(line) for line in log.read_text().splitlines() if line.endswith("}"))
+    return next((f"http://{line['address']}" for line in lines if line.get("message") == "listening"), None)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
