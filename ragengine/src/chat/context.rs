@@ -93,7 +93,7 @@ pub(super) fn find(question: &Question) -> Result<Result<Context, Rejection>, In
     }
     selected.truncate(kept);
     Ok(Ok(Context {
-        chunks: explain(question, &nearest, &candidates, &selection)?,
+        chunks: explain(question, &nearest, &selected, &candidates, &selection)?,
         decisions: [Decision::Selected, Decision::OverThreshold, Decision::OverBudget]
             .map(|decision| (decision, selection.count(decision))),
         used_tokens: selection.used_tokens,
@@ -141,18 +141,15 @@ fn write(question: &Question, blocks: &[String]) -> Result<Option<Finished>, Rej
     Ok(Some(finished).filter(|finished| finished.blocks > 0))
 }
 
+/// What was decided about the selected chunks, or about all of them when the request asks why.
 fn explain(
     question: &Question,
     nearest: &Nearest,
+    selected: &[Found],
     candidates: &[Candidate],
     selection: &Selection,
 ) -> Result<Vec<ExplainedChunk>, IndexError> {
-    let positions: Vec<usize> = match question.request.explain {
-        true => (0..candidates.len()).collect(),
-        false => selection.selected().collect(),
-    };
-    let found = nearest.read(positions.iter().copied())?;
-    let chunk = |(position, found): (usize, Found)| {
+    let chunk = |position: usize, found: &Found| {
         let decision = selection.decisions[position];
         ExplainedChunk {
             node_id: question.index.node_id(&found.document.doc_id, found.chunk.ordinal, &found.chunk.hash),
@@ -162,7 +159,15 @@ fn explain(
             decision: decision.label().to_owned(),
         }
     };
-    Ok(positions.into_iter().zip(found).map(chunk).collect())
+    Ok(match question.request.explain {
+        true => nearest
+            .read(0..candidates.len())?
+            .iter()
+            .enumerate()
+            .map(|(position, found)| chunk(position, found))
+            .collect(),
+        false => selection.selected().zip(selected).map(|(position, found)| chunk(position, found)).collect(),
+    })
 }
 
 fn render(number: usize, found: &Found) -> String {

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Builds the image of the server: the binary, its root file system, then the image with docker, buildah or podman.
+#
+# --profile dev|release  which build of the binary: release unless told; dev is the one of the tests
+# --rootfs-only          stop after the root file system, which needs none of the three tools
+#
+# The results are in RAGENGINE_CACHE/images/ragengine-PROFILE: rootfs, context/rootfs.tar, rootfs.tar.sha256. The image is ragengine:VERSION, or
+# ragengine:dev. What ARGS of make are for.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source config/local/paths.sh
+source config/local/step.sh
+source images/tool.sh
+
+# What all layers may have together, in MB as docker counts them.
+max_image_mb=150
+
+profile=release
+rootfs_only=no
+while (($# > 0)); do
+    case $1 in
+        --profile)
+            profile=${2:-}
+            shift 2 || fail "--profile wants dev or release"
+            ;;
+        --rootfs-only)
+            rootfs_only=yes
+            shift
+            ;;
+        *) fail "no such option: $1; there are --profile and --rootfs-only" ;;
+    esac
+done
+case $profile in
+    release) binary="$target_dir/release/ragengine" ;;
+    dev) binary="$target_dir/debug/ragengine" ;;
+    *) fail "no such profile: $profile; there are dev and release" ;;
+esac
+
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n1)
+output="$RAGENGINE_CACHE/images/ragengine-$profile"
+
+build_binary() {
+    [[ -d ${binary%/*}/deps ]] || echo "The first $profile build takes 15 to 30 minutes on 2 cores."
+    # The whole workspace, so that the dependencies have the features that the tests run with.
+    cargo build --locked --profile "$profile" --workspace --bin ragengine
+}
+
+check_size() {
+    local bytes
+    bytes=$(stat --format %s "$output/context/rootfs.tar")
+    printf 'Root file system: %s, %d MB, sha256 %s\n' "$output/rootfs" $((bytes / 1000000)) "$(cut -d' ' -f1 "$output/rootfs.tar.sha256")"
+    [[ $profile != release ]] || ((bytes < max_image_mb * 1000000)) ||
+        fail "the image has $((bytes / 1000000)) MB; $max_image_mb are what it may have: see what has grown: du -ah $output/rootfs | sort -h"
+}
+
+# The commit that the image is made from, marked when the checkout differs from it.
+revision() {
+    git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null || echo unknown
+}
+
+build_image() {
+    local tool=$1 tag=$2 command
+    case $tool in
+        # Without buildx the builder of old has to be asked for.
+        docker)
+            command=(docker build)
+            docker buildx version >/dev/null 2>&1 || export DOCKER_BUILDKIT=0
+            ;;
+        # The format is docker's, which every runtime takes.
+        *) command=("$tool" build --format docker) ;;
+    esac
+    "${command[@]}" --build-arg "VERSION=$version" --build-arg "REVISION=$(revision)" --tag "$tag" "$output/context"
+}
+
+if [[ $rootfs_only == no ]]; then
+    tool=$(image_tool) || fail "nothing here builds images" \
+        "Start Docker (dockerd runs and 'docker info' works), or install buildah or podman: apt-get install buildah" \
+        "For the root file system alone: make images ARGS=--rootfs-only"
+fi
+
+stage "Building the server, profile $profile" build_binary
+step "Assembling the root file system" images/rootfs.sh "$binary" "$output"
+check_size
+[[ $rootfs_only == no ]] || exit 0
+
+tag="ragengine:$version"
+[[ $profile == release ]] || tag="ragengine:$profile"
+step "Building the image $tag with $tool" build_image "$tool" "$tag"
+echo "The image is $tag in the store of $tool."

@@ -1,0 +1,98 @@
+"""Prints the licences of the crates that a program is linked from: a list of the crates, then each text once with the crates it is for.
+
+What is printed depends on Cargo.lock alone: no paths, no dates, everything sorted.
+
+usage: licences.py PACKAGE TARGET
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+LICENCE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)\b[^/]*", re.IGNORECASE)
+NOT_A_TEXT = {".rs", ".toml", ".py", ".h", ".c"}
+# Some crates name a licence and carry no text. MIT's wants the copyright line kept: their authors are all that they say.
+MIT = """Copyright (c) {authors}
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files
+(the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge,
+publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do
+so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
+MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE
+FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+
+def read_metadata(target: str) -> dict:
+    """What cargo says about the workspace's dependencies on `target`."""
+    command = ["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={target}"]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def linked_crates(metadata: dict, package: str) -> list[dict]:
+    """The crates from outside that `package` reaches by normal dependencies, not by those of tests and build scripts."""
+    packages = {entry["id"]: entry for entry in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    waiting = [identity for identity, entry in packages.items() if entry["name"] == package and entry["source"] is None]
+    reached = set(waiting)
+    while waiting:
+        for dependency in nodes[waiting.pop()]["deps"]:
+            normal = any(kind["kind"] is None for kind in dependency["dep_kinds"])
+            if normal and dependency["pkg"] not in reached:
+                reached.add(dependency["pkg"])
+                waiting.append(dependency["pkg"])
+    crates = [packages[identity] for identity in reached if packages[identity]["source"] is not None]
+    return sorted(crates, key=lambda crate: (crate["name"], crate["version"]))
+
+
+def licence_texts(crate: dict) -> list[str]:
+    """The texts that the crate carries, also those of the code that it carries, such as FAISS in faiss-sys."""
+    folder = Path(crate["manifest_path"]).parent
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if LICENCE_FILE.fullmatch(path.name) and path.suffix not in NOT_A_TEXT and path.is_file()
+    ]
+    texts = [normalise(path.read_text(encoding="utf-8", errors="replace")) for path in files]
+    return texts or [text_for(crate)]
+
+
+def text_for(crate: dict) -> str:
+    """The text for a crate that names its licence only."""
+    if "MIT" not in (crate["license"] or ""):
+        sys.exit(f"error: {crate['name']} {crate['version']} has no licence file, and its licence is {crate['license']}: add the text here")
+    return normalise(MIT.format(authors=", ".join(crate["authors"]) or f"the authors of {crate['name']}"))
+
+
+def normalise(text: str) -> str:
+    """The text without what differs between copies of it: ends of lines, space at them, empty lines around it."""
+    return "\n".join(line.rstrip() for line in text.strip("\ufeff").splitlines()).strip("\n")
+
+
+def main(package: str, target: str) -> None:
+    """Prints everything about `package`."""
+    crates = linked_crates(read_metadata(target), package)
+    if not crates:
+        sys.exit(f"error: the workspace has no package {package} with dependencies")
+    users = defaultdict(list)
+    for crate in crates:
+        for text in dict.fromkeys(licence_texts(crate)):
+            users[text].append(f"{crate['name']} {crate['version']}")
+
+    print(f"{package} is linked from these crates of https://crates.io:\n")
+    for crate in crates:
+        print(f"{crate['name']} {crate['version']}: {crate['license']}")
+    for text, names in sorted(users.items(), key=lambda entry: entry[1]):
+        print(f"\n{'=' * 80}\n{', '.join(names)}\n{'-' * 80}\n{text}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

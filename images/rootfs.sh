@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Assembles the root file system of the server's image, and the folder that the image is built from.
+#
+# usage: rootfs.sh BINARY OUTPUT: makes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar) and OUTPUT/rootfs.tar.sha256
+#
+# The tar depends on the contents alone: names sorted, one date, fixed owners and modes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source config/local/paths.sh
+source config/local/step.sh
+images="$root/images"
+umask 022
+export LC_ALL=C
+
+[[ $# == 2 && $1 == /* && $2 == /* ]] || fail "usage: rootfs.sh BINARY OUTPUT: both are absolute paths"
+binary=$1
+output=$2
+# Beside the one in use, renamed at the end: an interruption leaves the old one whole.
+work="$output.new"
+rootfs="$work/rootfs"
+
+# Debian's folders; the first three are where a runtime mounts things.
+make_folders() {
+    mkdir -p "$rootfs"/{proc,sys,dev,data,etc/ragengine,usr/bin}
+}
+
+add_binary() {
+    install -m 755 "$binary" "$rootfs/usr/bin/ragengine"
+    strip --strip-all "$rootfs/usr/bin/ragengine"
+}
+
+# Where the loader looks without a cache: where ldd found them.
+libraries() {
+    env -u LD_LIBRARY_PATH -u LD_PRELOAD ldd "$binary" | awk '$2 == "=>" { print $3 } $1 ~ "^/" { print $1 }' | sort
+}
+
+add_libraries() {
+    local library
+    for library in $(libraries); do
+        install -D -m 755 "$library" "$rootfs$library"
+    done
+    # It says what is missing when a library was not found.
+    "$rootfs/lib64/ld-linux-x86-64.so.2" --inhibit-cache --library-path "$rootfs/lib/x86_64-linux-gnu" \
+        "$rootfs/usr/bin/ragengine" --version
+}
+
+# Mozilla's, as Debian packs them. /etc/ssl/certs would add what this machine trusts besides.
+add_certificates() {
+    mkdir -p "$rootfs/etc/ssl/certs"
+    cat /usr/share/ca-certificates/mozilla/*.crt >"$rootfs/etc/ssl/certs/ca-certificates.crt"
+}
+
+# Names for the ids, and where names of hosts come from.
+add_names() {
+    printf '%s\n' 'root:x:0:0:root:/:/nologin' 'nonroot:x:65532:65532:nonroot:/data:/nologin' >"$rootfs/etc/passwd"
+    printf '%s\n' 'root:x:0:' 'nonroot:x:65532:' >"$rootfs/etc/group"
+    echo 'hosts: files dns' >"$rootfs/etc/nsswitch.conf"
+}
+
+add_model() {
+    local name=sentence-transformers/all-MiniLM-L6-v2
+    (cd "$embedding_model" && sha256sum --check --quiet "$here/model.sha256")
+    mkdir -p "$rootfs/models/${name%/*}"
+    cp -r --no-preserve=all "$embedding_model" "$rootfs/models/$name"
+}
+
+add_settings() {
+    install -m 644 "$images/ragengine/settings.yaml" "$rootfs/etc/ragengine/"
+}
+
+# The Debian packages that the libraries come from. Their lists of files may name the paths before or after /lib became a link.
+packages() {
+    local library path found
+    for library in $(libraries); do
+        path=$(readlink -f "$library")
+        found=$(dpkg-query --search "$path" "${path#/usr}" 2>/dev/null || true)
+        [[ -n $found ]] || fail "no Debian package has $path: its licence is not known"
+        printf '%s\n' "${found%%:*}"
+    done | sort -u
+}
+
+add_licences() {
+    local documents="$rootfs/usr/share/doc" package packages texts
+    mkdir -p "$documents/ragengine"
+    install -m 644 LICENSE "$documents/ragengine/LICENSE"
+    "$(python_with_venv)" "$images/licences.py" ragengine x86_64-unknown-linux-gnu >"$documents/ragengine/crates.txt"
+    install -m 644 "$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html" "$documents/ragengine/rust-standard-library.html"
+
+    packages=$(packages)
+    for package in ca-certificates $packages; do
+        install -D -m 644 "/usr/share/doc/$package/copyright" "$documents/$package/copyright"
+    done
+    # The texts that those name.
+    mapfile -t texts < <(grep -rhoE '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' "$documents" | sort -u)
+    install -D -m 644 --target-directory "$rootfs/usr/share/common-licenses" "${texts[@]}"
+}
+
+# The server's user owns the data folder, root all else.
+pack() {
+    local format=(--format=ustar --sort=name --mtime=@0 --numeric-owner '--mode=u=rwX,go=rX' --directory "$rootfs")
+    mkdir -p "$work/context"
+    tar --create --file "$work/context/rootfs.tar" "${format[@]}" --owner=0 --group=0 --exclude=./data .
+    tar --append --file "$work/context/rootfs.tar" "${format[@]}" --owner=65532 --group=65532 ./data
+    cp "$images/ragengine/Dockerfile" "$work/context/"
+    (cd "$work/context" && sha256sum rootfs.tar) >"$work/rootfs.tar.sha256"
+}
+
+rm -rf "$work"
+make_folders
+add_binary
+add_libraries
+add_certificates
+add_names
+add_model
+add_settings
+add_licences
+pack
+rm -rf "$output"
+mv "$work" "$output"
