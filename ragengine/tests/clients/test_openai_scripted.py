@@ -5,11 +5,16 @@ import asyncio
 import openai
 import pytest
 from conftest import FROM_INDEX, QUESTION
+from pydantic import BaseModel
 
 ASKED = {"messages": [{"role": "user", "content": QUESTION}], "extra_body": FROM_INDEX}
 GREETING = {"messages": [{"role": "user", "content": "Hi"}]}
 # With an index and without, in a stream and not.
 WAYS = [ASKED, GREETING, ASKED | {"stream": True}, GREETING | {"stream": True}]
+
+
+class Answer(BaseModel):
+    answer: str
 
 
 def client(url, **options):
@@ -120,10 +125,5 @@ def test_other_parameters_reach_the_model(scripted):
 
 
 def test_structured_output_reaches_the_model(scripted):
-    from pydantic import BaseModel
-
-    class Echoed(BaseModel):
-        answer: str
-
-    reply = client(scripted).chat.completions.parse(model="json", **ASKED, response_format=Echoed)
-    assert reply.choices[0].message.parsed == Echoed(answer="Hello.")
+    reply = client(scripted).chat.completions.parse(model="json", **ASKED, response_format=Answer)
+    assert reply.choices[0].message.parsed == Answer(answer="Hello.")

@@ -206,3 +206,32 @@ async fn the_models_are_the_upstreams() {
     let server = server(&upstream).await;
     assert_eq!(server.get("/v1/models").await.ok()["data"][0]["id"], "served");
 }
+
+#[tokio::test]
+async fn a_connection_to_the_language_model_is_used_again() {
+    use axum::extract::ConnectInfo;
+    use std::net::SocketAddr;
+
+    let clients = std::sync::Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let seen = std::sync::Arc::clone(&clients);
+    let answer = move |ConnectInfo(client): ConnectInfo<SocketAddr>| async move {
+        seen.lock().push(client);
+        json_reply(200, &completion("ok"))
+    };
+    let router = axum::Router::new()
+        .route("/v1/chat/completions", axum::routing::post(answer))
+        .into_make_service_with_connect_info::<SocketAddr>();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+    for (setting, is_reused) in [("", true), (", maxIdleConnections: 0", false)] {
+        let server = Server::start(&format!("{{inferenceService: {{url: '{url}'{setting}}}}}")).await;
+        clients.lock().clear();
+        for _ in 0..2 {
+            server.post("/v1/chat/completions", &through).await.ok();
+        }
+        let clients = clients.lock();
+        assert_eq!(clients[0] == clients[1], is_reused, "{setting}");
+    }
+}

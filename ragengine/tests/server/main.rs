@@ -19,3 +19,4 @@ mod retrieve;
 mod snapshots;
 mod streams;
 mod support;
+mod tokens;
