@@ -3,7 +3,7 @@
 
 local := config/local
 
-.PHONY: help run test test-fast test-llm check generate fmt bench fuzz setup
+.PHONY: help run test test-fast test-llm check generate fmt bench fuzz images setup cluster-up cluster-down
 .NOTPARALLEL:
 
 help: ## This list
@@ -43,5 +43,15 @@ fuzz: ## Feed the code that reads requests and streams with any bytes, FUZZ_SECO
 	@$(local)/setup.sh fuzz
 	@$(local)/fuzz.sh
 
-setup: ## Only install what all of these need, but for test-llm
+images: ## Build the server's image with docker, buildah or podman; ARGS='--profile dev' makes that of the tests
+	@$(local)/setup.sh images
+	@images/build.sh $(ARGS)
+
+setup: ## Only install what all of these need, but for images and test-llm
 	@$(local)/setup.sh run test check bench fuzz
+
+cluster-up: ## Make a Kubernetes cluster with kind, or bring it back; KUBECONFIG names one of your own, which is then used as it is
+	@e2e/cluster/up.sh
+
+cluster-down: ## Delete the cluster that cluster-up made
+	@e2e/cluster/down.sh

@@ -56,10 +56,17 @@ start_server() {
     local rootfs=$1 caller=$2 user=()
     [[ $caller != 0 ]] || user=(--userspec=65532:65532)
     # Nothing of our own environment: no proxy, no settings.
-    unshare --pid --fork --kill-child env --ignore-environment LISTEN=0.0.0.0:5000 DATA_DIR=/data \
+    unshare --pid --fork env --ignore-environment LISTEN=0.0.0.0:5000 DATA_DIR=/data \
         "$(command -v chroot)" "${user[@]}" "$rootfs" /usr/bin/ragengine serve --config /etc/ragengine/settings.yaml </dev/null &
     container=$!
-    trap 'kill -KILL "$container" 2>/dev/null || true' EXIT
+    trap 'signal KILL 2>/dev/null || true' EXIT
+}
+
+# To the program itself, which is the only child of the `unshare` that waits for it.
+signal() {
+    local children
+    children=$(<"/proc/$container/task/$container/children")
+    kill -s "$1" "${children%% *}"
 }
 
 running() { kill -0 "$container" 2>/dev/null; }
@@ -89,9 +96,8 @@ use_server() {
 
 # The first process of a container gets no default handling of signals: it stops because it handles them.
 stop_server() {
-    local status=0 first_process
-    read -r first_process <"/proc/$container/task/$container/children"
-    kill -TERM "$first_process"
+    local status=0
+    signal TERM
     for ((i = 0; i < stop_timeout_s * 10; i++)); do
         running || break
         sleep 0.1

@@ -35,10 +35,13 @@ libraries() {
 }
 
 add_libraries() {
-    local library
+    local library openblas libgfortran
     for library in $(libraries); do
         install -D -m 755 "$library" "$rootfs$library"
     done
+    openblas=$(libraries | grep -m1 /libopenblas.so)
+    libgfortran=$(libraries | grep -m1 /libgfortran.so)
+    "$images/openblas.sh" "$binary" "$libgfortran" "$rootfs$openblas"
     # It says what is missing when a library was not found.
     "$rootfs/lib64/ld-linux-x86-64.so.2" --inhibit-cache --library-path "$rootfs/lib/x86_64-linux-gnu" \
         "$rootfs/usr/bin/ragengine" --version

@@ -3,6 +3,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
+source "$root/images/tool.sh"
 
 only_print=no
 if [[ ${1:-} == --missing ]]; then
@@ -14,6 +15,11 @@ fi
 wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
 [[ " $* " != *" check "* ]] || wanted+=(shellcheck)
 [[ " $* " != *" bench "* ]] || wanted+=(nginx-light)
+if [[ " $* " == *" images "* ]]; then
+    # The check without a network makes one with iproute2. Where no program builds images, buildah does, without a daemon.
+    wanted+=(iproute2)
+    image_tool >/dev/null || wanted+=(buildah)
+fi
 # Any Python that can do it is as good as Debian's.
 python_with_venv >/dev/null || wanted+=(python3 python3-venv)
 

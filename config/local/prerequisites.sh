@@ -44,6 +44,15 @@ check_disk() {
         problems+=("$1 has $((free_kib / 1024 / 1024)) GiB free; $2 GiB are needed: make room, or put it elsewhere with CARGO_TARGET_DIR or RAGENGINE_CACHE.")
 }
 
+# check_target PROFILE: what a build of it takes, more when nothing is compiled yet.
+check_target() {
+    if [[ -d $target_dir/$1/deps ]]; then
+        check_disk "$target_dir" 2
+    else
+        check_disk "$target_dir" 8
+    fi
+}
+
 check_packages() {
     local missing
     missing=$("$here/packages.sh" --missing "$@")
@@ -54,11 +63,7 @@ check_packages() {
 check_processor
 check_rust
 [[ " $* " != *" check "* ]] || check_rust_components
-if [[ -d $target_dir/debug/deps ]]; then
-    check_disk "$target_dir" 2
-else
-    check_disk "$target_dir" 8
-fi
+if [[ $* == images ]]; then check_target release; else check_target debug; fi
 if [[ " $* " == *" test-llm "* ]]; then
     check_disk "$RAGENGINE_CACHE" 3
 else

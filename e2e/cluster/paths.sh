@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# The cluster's name, its versions and where its things are. Sourced by the scripts beside it and by those that use the cluster.
+# The cluster's name, its versions, where its things are, and how it is asked. Sourced by the scripts beside it and by those that use the cluster.
 
 source "$(dirname "${BASH_SOURCE[0]}")/../../config/local/paths.sh"
+# shellcheck source=../../config/local/step.sh
 source "$here/step.sh"
 
 cluster_scripts="$root/e2e/cluster"
@@ -18,25 +19,25 @@ module_version() { awk -v module="$2" '$1 == module { print $2; exit }' "$cluste
     helm_version=$(module_version helm helm.sh/helm/v3)
     kubernetes_version=$(module_version kubernetes k8s.io/kubernetes)
 
-    # What is built, by what it is built from: a new version goes beside the old one.
-    programs_hash=$(cat "$cluster_scripts"/build-programs.sh "$cluster_scripts"/go.sh "$cluster_scripts"/go/*/* "$cluster_scripts"/go/kubernetes/crictl/* 2>/dev/null | sha256sum | cut -c1-12)
-    node_hash=$({ echo "$programs_hash" && cat "$cluster_scripts"/node/*; } | sha256sum | cut -c1-12)
+    # What is built is kept under the hash of what it is built from: a new version goes beside the old one.
+    programs_hash=$(cd "$cluster_scripts" && cat go.sh node-programs.sh go/*/go.* go/*/*.go go/*/*/*.go | sha256sum | cut -c1-12)
+    node_hash=$(cd "$cluster_scripts" && cat node/* | sha256sum | cut -c1-12)
     cluster_cache="$RAGENGINE_CACHE/kubernetes-$kubernetes_version-$programs_hash"
     # kind, helm and kubectl: for people and for the scripts that use the cluster.
     cluster_bin="$cluster_cache/bin"
-    # What only the node's image is made of.
+    # What the node's image is made of.
     node_programs="$cluster_cache/node-programs"
 
-    # With a registry: the image that this version of kind was tested with (its pkg/apis/config/defaults/image.go).
+    # With a registry: the image that this version of kind names in its pkg/apis/config/defaults/image.go.
     pulled_node_image=kindest/node:v1.34.0@sha256:7416a61b42b1662ca6ca89f02028ac133a309a2a30ba309614e8ec94d976dc5a
     # Without one: the image that node/build.sh makes.
     built_node_repository=ragengine-cluster-node
-    built_node_image="$built_node_repository:$kubernetes_version-$node_hash"
+    built_node_image="$built_node_repository:$kubernetes_version-$programs_hash-$node_hash"
 
     # What belongs to the running cluster, whatever its version.
     cluster_state="$RAGENGINE_CACHE/kubernetes-cluster"
     cluster_kubeconfig="$cluster_state/kubeconfig"
-    # There from before the cluster is made until it is deleted: only a cluster of ours is ever deleted.
+    # There from before the cluster is made until it is deleted: a cluster that is not ours is never deleted.
     cluster_mark="$cluster_state/made-by-cluster-up"
 }
 PATH="$cluster_bin:$PATH"
@@ -46,7 +47,31 @@ docker_answers() { timeout 10 docker info >/dev/null 2>&1; }
 docker_has_image() { timeout 10 docker image inspect "$1" >/dev/null 2>&1; }
 
 # The API server of cluster-up's cluster.
-cluster_answers() { [[ -s $cluster_kubeconfig ]] && kubectl --kubeconfig "$cluster_kubeconfig" --request-timeout=5s get --raw /readyz >/dev/null 2>&1; }
+cluster_answers() {
+    [[ -e $cluster_mark && -s $cluster_kubeconfig ]] &&
+        kubectl --kubeconfig "$cluster_kubeconfig" --request-timeout=5s get --raw /readyz >/dev/null 2>&1
+}
+
+node_exists() { timeout 10 docker container inspect "$node_container" >/dev/null 2>&1; }
+
+# The cluster's node is of this version.
+node_is_current() {
+    local image
+    image=$(timeout 10 docker container inspect --format '{{.Config.Image}}' "$node_container" 2>/dev/null) || return
+    [[ $image == "$pulled_node_image" || $image == "$built_node_image" ]]
+}
 
 # KUBECONFIG names a cluster that is not cluster-up's.
 kubeconfig_is_foreign() { [[ -n ${KUBECONFIG:-} && $KUBECONFIG != "$cluster_kubeconfig" ]]; }
+
+delete_cluster() { timeout 120 kind delete cluster --name "$cluster_name" --kubeconfig "$cluster_kubeconfig"; }
+
+# Waits for the end of another cluster-up or cluster-down. The children keep the lock as well: what is left of an interrupted run comes to its
+# end before the next one begins. (But for Docker, which stays: start-docker.sh.)
+one_at_a_time() {
+    exec 9>"$RAGENGINE_CACHE/cluster.lock"
+    if ! flock --nonblock 9; then
+        echo "Another cluster-up or cluster-down is running: waiting for it"
+        flock --timeout 1800 9 || fail "it did not end within 30 minutes: stop it and try again"
+    fi
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Makes the cluster from this node image, or brings back the one that is there: start-cluster.sh NODE_IMAGE. One that does not come back within
+# half a minute, or is of another version, is made anew.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
+
+node_image=$1
+mkdir -p "$cluster_state"
+
+if node_exists && [[ ! -e $cluster_mark ]]; then
+    fail "there is a kind cluster $cluster_name that cluster-up did not make: it is left alone." "To delete it: kind delete cluster --name $cluster_name"
+fi
+
+# A node that does not start or answer is no error here: the cluster is made anew then.
+bring_back() {
+    local deadline=$((SECONDS + 30))
+    timeout 30 docker start "$node_container" || return 0
+    timeout 30 kind export kubeconfig --name "$cluster_name" --kubeconfig "$cluster_kubeconfig" || return 0
+    while ((SECONDS < deadline)); do
+        if cluster_answers; then return; fi
+        sleep 0.5
+    done
+}
+
+create() {
+    touch "$cluster_mark"
+    delete_cluster
+    timeout 600 kind create cluster --name "$cluster_name" --image "$node_image" --kubeconfig "$cluster_kubeconfig" --wait 3m
+}
+
+# Pods are ready again when they run in the node as it is now, not when the API server remembers them so.
+wait_for_pods() {
+    local kubectl=(kubectl --kubeconfig "$cluster_kubeconfig")
+    "${kubectl[@]}" wait node --all --for condition=Ready --timeout 120s
+    "${kubectl[@]}" --namespace kube-system rollout status deployment/coredns --timeout 180s
+    "${kubectl[@]}" --namespace local-path-storage rollout status deployment/local-path-provisioner --timeout 180s
+}
+
+if node_is_current; then
+    step "Bringing the cluster back" bring_back
+fi
+if ! node_is_current || ! cluster_answers; then
+    step "Creating the cluster $cluster_name from $node_image" create
+fi
+step "Waiting for DNS and storage" wait_for_pods
+
+# Only the newest node image is kept: each is a gigabyte.
+docker image ls --filter "reference=$built_node_repository" --format '{{.Repository}}:{{.Tag}}' | grep -vxF "$node_image" |
+    xargs --no-run-if-empty docker image rm >/dev/null || true

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Starts Docker when it does not answer: by systemd, or where that does not run as a process of its own that outlives this script.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
+
+if docker_answers; then
+    echo "Docker: there"
+    exit
+fi
+[[ $EUID == 0 ]] || fail "Docker does not answer: start it and let this user use it (the group docker), or do this as root."
+
+mkdir -p "$cluster_state"
+docker_log="$cluster_state/dockerd.log"
+
+# dockerd gives a privileged container every capability there is. Where root itself does not have them all, runc must not ask for them.
+runtime=()
+all=$(((1 << ($(cat /proc/sys/kernel/cap_last_cap) + 1)) - 1))
+if ((16#$(awk '/^CapBnd/ { print $2 }' /proc/self/status) != all)); then
+    install -m 755 "$cluster_scripts/runc-bounded.sh" "$cluster_state/runc-bounded"
+    runtime=(--add-runtime "bounded=$cluster_state/runc-bounded" --default-runtime bounded)
+fi
+
+start() {
+    if [[ -d /run/systemd/system ]]; then
+        systemctl start docker
+    elif ! pgrep -x dockerd >/dev/null; then
+        # After a restart of the machine their numbers may be those of other processes.
+        rm -f /var/run/docker.pid
+        pgrep -x containerd >/dev/null || rm -f /var/run/docker/containerd/containerd.pid
+        setsid nohup dockerd "${runtime[@]}" </dev/null >"$docker_log" 2>&1 &
+    fi
+    for ((i = 0; i < 150; i++)); do
+        if docker_answers; then return; fi
+        sleep 0.2
+    done
+    tail -n 20 "$docker_log"
+    return 1
+}
+# 9 is the lock: Docker must not keep it.
+step "Starting Docker" start 9>&-
