@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Builds the image of the server: the binary, its root file system, then the image with docker, buildah or podman.
+# Builds the image of the server: the binary, its root file system, then the image ragengine:VERSION with docker, buildah or podman.
 #
-# --profile dev|release  which build of the binary: release unless told; dev is the one of the tests
+# --profile dev|release  which build of the binary: release unless told; dev, the one of the tests, becomes ragengine:dev
 # --rootfs-only          stop after the root file system, which needs none of the three tools
 #
-# The results are in RAGENGINE_CACHE/images/ragengine-PROFILE: rootfs, context/rootfs.tar, rootfs.tar.sha256. The image is ragengine:VERSION, or
-# ragengine:dev. What ARGS of make are for.
+# What the image is made of is left in RAGENGINE_CACHE/images/ragengine-PROFILE: rootfs, context, rootfs.tar.sha256.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
@@ -79,6 +78,10 @@ if [[ $rootfs_only == no ]]; then
 fi
 
 stage "Building the server, profile $profile" build_binary
+# Two at once would write into the same folder.
+mkdir -p "${output%/*}"
+exec 9>"$output.lock"
+flock --timeout 600 9 || fail "another build of this image does not end: stop it and try again"
 step "Assembling the root file system" images/rootfs.sh "$binary" "$output"
 check_size
 [[ $rootfs_only == no ]] || exit 0

@@ -71,7 +71,6 @@ delete_cluster() { timeout 120 kind delete cluster --name "$cluster_name" --kube
 one_at_a_time() {
     exec 9>"$RAGENGINE_CACHE/cluster.lock"
     if ! flock --nonblock 9; then
-        echo "Another cluster-up or cluster-down is running: waiting for it"
-        flock --timeout 1800 9 || fail "it did not end within 30 minutes: stop it and try again"
+        step "Another cluster-up or cluster-down is running: waiting up to an hour for it" flock --timeout 3600 9
     fi
 }
