@@ -70,7 +70,8 @@ delete_cluster() { timeout 120 kind delete cluster --name "$cluster_name" --kube
 # end before the next one begins. (But for Docker, which stays: start-docker.sh.)
 one_at_a_time() {
     exec 9>"$RAGENGINE_CACHE/cluster.lock"
-    if ! flock --nonblock 9; then
+    # What was just killed may still hold it for a moment.
+    if ! flock --timeout 4 9; then
         step "Another cluster-up or cluster-down is running: waiting up to an hour for it" flock --timeout 3600 9
     fi
 }

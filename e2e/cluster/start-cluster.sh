@@ -17,7 +17,11 @@ bring_back() {
     timeout 30 docker start "$node_container" || return 0
     timeout 30 kind export kubeconfig --name "$cluster_name" --kubeconfig "$cluster_kubeconfig" || return 0
     while ((SECONDS < deadline)); do
-        if cluster_answers; then return; fi
+        if cluster_answers; then
+            # It failed while the API server was away, and a new one is started at once.
+            kubectl --kubeconfig "$cluster_kubeconfig" --namespace local-path-storage delete pods --all --wait=false
+            return
+        fi
         sleep 0.5
     done
 }
@@ -28,12 +32,25 @@ create() {
     timeout 600 kind create cluster --name "$cluster_name" --image "$node_image" --kubeconfig "$cluster_kubeconfig" --wait 3m
 }
 
-# Pods are ready again when they run in the node as it is now, not when the API server remembers them so.
+# containers_run_since TIME NAMESPACE: all of them are ready, and in the node as it is now: after a restart the API server remembers those of before.
+containers_run_since() {
+    "${kubectl[@]}" --namespace "$2" get pods \
+        --output jsonpath='{range .items[*].status.containerStatuses[*]}{.ready} {.state.running.startedAt}{"\n"}{end}' |
+        awk -v since="$1" '$1 != "true" || substr($2, 1, 19) < since { missing = 1 } END { exit missing || NR == 0 }'
+}
+
 wait_for_pods() {
-    local kubectl=(kubectl --kubeconfig "$cluster_kubeconfig")
-    "${kubectl[@]}" wait node --all --for condition=Ready --timeout 120s
-    "${kubectl[@]}" --namespace kube-system rollout status deployment/coredns --timeout 180s
-    "${kubectl[@]}" --namespace local-path-storage rollout status deployment/local-path-provisioner --timeout 180s
+    local kubectl=(kubectl --kubeconfig "$cluster_kubeconfig" --request-timeout 10s) since deadline=$((SECONDS + 180))
+    since=$(docker container inspect --format '{{.State.StartedAt}}' "$node_container" | cut -c1-19)
+    "${kubectl[@]}" --request-timeout 0 --namespace kube-system rollout status deployment/coredns --timeout 180s
+    "${kubectl[@]}" --request-timeout 0 --namespace local-path-storage rollout status deployment/local-path-provisioner --timeout 180s
+    until containers_run_since "$since" kube-system && containers_run_since "$since" local-path-storage; do
+        if ((SECONDS > deadline)); then
+            "${kubectl[@]}" get pods --all-namespaces
+            return 1
+        fi
+        sleep 0.5
+    done
 }
 
 if node_is_current; then

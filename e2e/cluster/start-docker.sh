@@ -20,20 +20,28 @@ if ((16#$(awk '/^CapBnd/ { print $2 }' /proc/self/status) != all)); then
     runtime=(--add-runtime "bounded=$cluster_state/runc-bounded" --default-runtime bounded)
 fi
 
+launch() {
+    # After a restart of the machine their numbers may be those of other processes.
+    rm -f /var/run/docker.pid
+    pgrep -x containerd >/dev/null || rm -f /var/run/docker/containerd/containerd.pid
+    setsid nohup dockerd "${runtime[@]}" </dev/null >"$docker_log" 2>&1 &
+}
+
+# A dockerd that is there but does not answer is about to start or to end: it is waited for.
 start() {
-    if [[ -d /run/systemd/system ]]; then
-        systemctl start docker
-    elif ! pgrep -x dockerd >/dev/null; then
-        # After a restart of the machine their numbers may be those of other processes.
-        rm -f /var/run/docker.pid
-        pgrep -x containerd >/dev/null || rm -f /var/run/docker/containerd/containerd.pid
-        setsid nohup dockerd "${runtime[@]}" </dev/null >"$docker_log" 2>&1 &
-    fi
-    for ((i = 0; i < 150; i++)); do
+    local deadline=$((SECONDS + 60)) dockerd=
+    if [[ -d /run/systemd/system ]]; then systemctl start docker; fi
+    while ((SECONDS < deadline)); do
         if docker_answers; then return; fi
-        sleep 0.2
+        if [[ -n $dockerd ]]; then
+            kill -0 "$dockerd" || break
+        elif [[ ! -d /run/systemd/system ]] && ! pgrep -x dockerd >/dev/null; then
+            launch
+            dockerd=$!
+        fi
+        sleep 0.3
     done
-    tail -n 20 "$docker_log"
+    [[ ! -e $docker_log ]] || tail -n 20 "$docker_log"
     return 1
 }
 # 9 is the lock: Docker must not keep it.
