@@ -37,7 +37,7 @@ module_version() { awk -v module="$2" '$1 == module { print $2; exit }' "$cluste
     # What belongs to the running cluster, whatever its version.
     cluster_state="$RAGENGINE_CACHE/kubernetes-cluster"
     cluster_kubeconfig="$cluster_state/kubeconfig"
-    # There from before the cluster is made until it is deleted: a cluster that is not ours is never deleted.
+    # There from before the cluster is made until it is deleted: a cluster that is not ours is never deleted. Empty until the cluster is complete.
     cluster_mark="$cluster_state/made-by-cluster-up"
 }
 PATH="$cluster_bin:$PATH"

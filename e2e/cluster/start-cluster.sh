@@ -27,7 +27,7 @@ bring_back() {
 }
 
 create() {
-    touch "$cluster_mark"
+    : >"$cluster_mark"
     delete_cluster
     timeout 600 kind create cluster --name "$cluster_name" --image "$node_image" --kubeconfig "$cluster_kubeconfig" --wait 3m
 }
@@ -54,12 +54,14 @@ wait_for_pods() {
 }
 
 if node_is_current; then
+    : >"$cluster_mark"
     step "Bringing the cluster back" bring_back
 fi
 if ! node_is_current || ! cluster_answers; then
     step "Creating the cluster $cluster_name from $node_image" create
 fi
 step "Waiting for DNS and storage" wait_for_pods
+echo complete >"$cluster_mark"
 
 # Only the newest node image is kept: each is a gigabyte.
 docker image ls --filter "reference=$built_node_repository" --format '{{.Repository}}:{{.Tag}}' | grep -vxF "$node_image" |

@@ -13,7 +13,7 @@ fi
 
 one_at_a_time
 
-if cluster_answers && node_is_current; then
+if [[ -s $cluster_mark ]] && cluster_answers && node_is_current; then
     echo "The cluster $cluster_name: there"
 else
     node_image=$("$cluster_scripts/choose-node-image.sh")

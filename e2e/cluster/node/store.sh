@@ -2,6 +2,9 @@
 # The images that kubeadm and kind start, and containerd's store with them. Sourced by build.sh, which sets work, node_root and images.
 # shellcheck disable=SC2154
 
+# So that those of an interrupted build can be told from others.
+part_label=ragengine.cluster-node-part
+
 make_images() {
     local program
     for program in kube-apiserver kube-controller-manager kube-scheduler etcd; do
@@ -43,6 +46,7 @@ END
     docker save "${names[@]}" |
         chroot "$node_root" ctr --address "$address" --namespace k8s.io images import --all-platforms --no-unpack --digests -
     docker image rm "${names[@]}"
+    docker image prune --force --filter "label=$part_label"
     kill "$containerd"
     wait "$containerd" || true
     umount "$node_root/proc"
@@ -52,7 +56,7 @@ END
 # import_image FOLDER NAME PROGRAM: makes a folder of $images an image of one layer.
 import_image() {
     tar --directory "$images/$1" --numeric-owner --owner=0 --group=0 --create . |
-        docker import --change "ENTRYPOINT [\"$3\"]" --change "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" - "$2"
+        docker import --change "LABEL $part_label=yes" --change "ENTRYPOINT [\"$3\"]" --change "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" - "$2"
     echo "$2" >>"$work/image-names"
 }
 
