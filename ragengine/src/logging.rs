@@ -1,7 +1,10 @@
 //! The log: one line an event, on standard error.
 
+mod json;
+
 use std::io::{self, IsTerminal as _};
 
+use json::JsonLines;
 use ragengine_settings::{Log, LogFormat};
 use tracing_subscriber::EnvFilter;
 
@@ -20,7 +23,7 @@ pub fn start(log: &Log) -> Result<(), String> {
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     let started = match is_readable {
         true => builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
-        false => builder.json().flatten_event(true).with_current_span(false).try_init(),
+        false => builder.event_format(JsonLines).try_init(),
     };
     started.map_err(|error| error.to_string())
 }

@@ -2,7 +2,7 @@
 
 mod marking;
 
-pub use marking::{Marking, Ready, Usage, usage, with_fields};
+pub use marking::{Marking, Ready, Usage, Whole, with_fields};
 
 /// The largest event that is held. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;
@@ -96,16 +96,6 @@ pub fn is_finish(data: &str) -> bool {
 fn values_of<'a>(data: &'a str, quoted: &'a str) -> impl Iterator<Item = &'a str> {
     let behind = memchr::memmem::find_iter(data.as_bytes(), quoted).map(|at| data[at + quoted.len()..].trim_start());
     behind.filter_map(|rest| rest.strip_prefix(':').map(str::trim_start))
-}
-
-/// A JSON object with one more field at its end, every other byte as it was. Nothing when the text is not an object.
-pub fn with_field(object: &str, name: &str, value: &str) -> Option<String> {
-    let body = object.trim_end().strip_suffix('}')?;
-    let separator = match body.trim_start().strip_prefix('{')?.trim().is_empty() {
-        true => "",
-        false => ",",
-    };
-    Some(format!("{body}{separator}\"{name}\":{value}}}"))
 }
 
 /// An event with this data.

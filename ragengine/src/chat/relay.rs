@@ -9,7 +9,7 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, Stream};
 use futures_util::{FutureExt as _, StreamExt as _};
-use ragengine_pipeline::stream::{Marking, Ready, event, usage, with_fields};
+use ragengine_pipeline::stream::{Marking, Ready, Usage, Whole, event, with_fields};
 use tokio::time::timeout;
 
 use super::ChatReply;
@@ -88,11 +88,12 @@ async fn answer(
         let reply = answered?;
         let content_type = reply.content_type().cloned();
         let body = reply.body().await?;
-        Ok::<_, LlmError>((content_type, marked(&body, fields)?, body))
+        let (marked, usage) = marked(&body, fields)?;
+        Ok::<_, LlmError>((content_type, marked, usage))
     };
     match result.await {
-        Ok((content_type, marked, body)) => {
-            account.was_reported(std::str::from_utf8(&body).ok().and_then(usage));
+        Ok((content_type, marked, usage)) => {
+            account.was_reported(usage);
             account.succeeded();
             let content_type = content_type.unwrap_or(HeaderValue::from_static("application/json"));
             Ok(ChatReply::Whole { content_type, body: marked.into() })
@@ -105,12 +106,14 @@ async fn answer(
     }
 }
 
-fn marked(body: &[u8], fields: &[(&'static str, String)]) -> Result<String, LlmError> {
+/// A whole answer with our fields, and the tokens that it reports.
+fn marked(body: &[u8], fields: &[(&'static str, String)]) -> Result<(String, Option<Usage>), LlmError> {
     let nonsense =
         |what: &str| LlmError::Nonsense(format!("{what}: {}", String::from_utf8_lossy(&body[..body.len().min(200)])));
     let text = std::str::from_utf8(body).map_err(|_| nonsense("it is not text"))?;
-    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|_| nonsense("it is not JSON"))?;
-    with_fields(text, fields).ok_or_else(|| nonsense("it is not a JSON object"))
+    let whole = Whole::read(text).ok_or_else(|| nonsense("it is not JSON"))?;
+    let marked = with_fields(text, fields).ok_or_else(|| nonsense("it is not a JSON object"))?;
+    Ok((marked, whole.usage))
 }
 
 /// Where the events come from.

@@ -2,12 +2,13 @@
 
 mod endpoint;
 mod reply;
+mod transport;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use bytes::Bytes;
 use endpoint::Endpoint;
 use ragengine_embedding::Secret;
@@ -19,15 +20,22 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tracing::warn;
+use transport::Transport;
 
 use super::LlmError;
 
 /// The window of a model about which nothing is known.
 const DEFAULT_WINDOW_TOKENS: u64 = 4096;
 
+/// The header that names a request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
 /// An OpenAI-compatible chat endpoint.
 pub struct Upstream {
     endpoint: Arc<Endpoint>,
+    transport: Transport,
+    /// The headers of every chat.
+    headers: HeaderMap,
     model: Option<String>,
     window_tokens: Option<u64>,
     tokenizer: Option<Tokenizer>,
@@ -61,8 +69,11 @@ impl Upstream {
             .build()
             .map_err(|error| error.to_string())?;
         let tokenizer = settings.tokenizer.as_deref().map(Tokenizer::from_path).transpose();
+        let endpoint = Arc::new(Endpoint::new(http, url, api_key)?);
         Ok(Self {
-            endpoint: Arc::new(Endpoint::new(http, url, api_key)?),
+            transport: Transport::new(settings, &endpoint.addresses.chat, &endpoint.http),
+            headers: headers(&endpoint),
+            endpoint,
             model: settings.model.clone(),
             window_tokens: settings.context_window_size.map(u64::from),
             tokenizer: tokenizer.map_err(|error| format!("inferenceService.tokenizer: {error}"))?,
@@ -128,16 +139,11 @@ impl Upstream {
         let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| LlmError::Busy { limit: requests })?;
         let endpoint = &self.endpoint;
         let shown_address = || Arc::clone(&endpoint.addresses.shown);
-        let request = endpoint
-            .http
-            .post(endpoint.addresses.chat.clone())
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .header("x-request-id", request_id)
-            .headers(endpoint.authorization())
-            .body(body);
-        let response = match timeout(answer_timeout, request.send()).await {
+        let mut headers = self.headers.clone();
+        headers.insert(REQUEST_ID, request_id.clone());
+        let response = match timeout(answer_timeout, self.transport.post(headers, body)).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(unreachable(&error, shown_address(), answer_timeout)),
+            Ok(Err(error)) => return Err(unreachable(&*error, shown_address())),
             Err(_) => return Err(LlmError::Timeout { url: shown_address(), seconds: answer_timeout.as_secs() }),
         };
         let reply = UpstreamReply {
@@ -172,4 +178,11 @@ impl Upstream {
         };
         endpoint.get(&endpoint.addresses.models).await.ok_or_else(|| unreachable("it does not list its models"))
     }
+}
+
+fn headers(endpoint: &Endpoint) -> HeaderMap {
+    let mut headers = endpoint.authorization();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
+    headers
 }

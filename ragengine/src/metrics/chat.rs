@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use prometheus::{Error, HistogramVec, IntCounterVec, IntGauge};
+use prometheus::{Error, Histogram, HistogramVec, IntCounterVec, IntGauge};
 use ragengine_pipeline::select::Decision;
 
 use super::registry::Builder;
@@ -61,7 +61,8 @@ pub struct ChatMetrics {
     requests_total: IntCounterVec,
     duration_seconds: HistogramVec,
     first_token_seconds: HistogramVec,
-    stage_duration_seconds: HistogramVec,
+    /// In the order of [`Stage::ALL`].
+    stage_duration_seconds: [Histogram; 4],
     chunks_total: IntCounterVec,
     context_tokens: HistogramVec,
     similarity: HistogramVec,
@@ -94,13 +95,13 @@ impl ChatMetrics {
                 &["path"],
                 seconds,
             )?,
-            stage_duration_seconds: builder.histograms(
+            stage_duration_seconds: stages(&builder.histograms(
                 "chat_stage_duration_seconds",
                 "Parts of the work before the language model is asked. `stage` is `plan` (reading the request, counting its tokens), \
                  `embed` (the vector of the question), `search`, or `select` (counting, selecting and reading chunks, writing the prompt).",
                 &["stage"],
                 seconds,
-            )?,
+            )?),
             chunks_total: builder.counters(
                 "chat_chunks_total",
                 "Chunks that were decided on. `decision` is `selected`, `over_threshold` (too far from the question) or `over_budget` \
@@ -156,7 +157,7 @@ impl ChatMetrics {
 
     /// A part of the work is done.
     pub fn stage(&self, stage: Stage, elapsed: Duration) {
-        self.stage_duration_seconds.with_label_values(&[stage.label()]).observe(elapsed.as_secs_f64());
+        self.stage_duration_seconds[stage as usize].observe(elapsed.as_secs_f64());
     }
 
     /// So many chunks were decided on in this way.
@@ -195,4 +196,9 @@ impl ChatMetrics {
         self.tokens_total.with_label_values(&[index, "in"]).inc_by(prompt_tokens);
         self.tokens_total.with_label_values(&[index, "out"]).inc_by(completion_tokens);
     }
+}
+
+/// One for each stage, looked up once.
+fn stages(durations: &HistogramVec) -> [Histogram; 4] {
+    Stage::ALL.map(|stage| durations.with_label_values(&[stage.label()]))
 }

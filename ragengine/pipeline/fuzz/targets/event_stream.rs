@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ragengine_pipeline::stream::{Events, data, event, is_finish, with_field};
+use ragengine_pipeline::stream::{Events, data, event, is_finish, with_fields};
 use serde_json::{Map, Value, json};
 
 const FIELD: &str = "source_nodes";
@@ -65,7 +65,7 @@ fn can_be_marked(bytes: &[u8]) {
 /// A field more at the end of an object, and nothing else changed. What is valid JSON and no object is left alone.
 fn keeps_what_it_marks(text: &str) -> Option<String> {
     let sources = json!([{"doc_id": "a \"b\""}]);
-    let marked = with_field(text, FIELD, &sources.to_string());
+    let marked = with_fields(text, &[(FIELD, sources.to_string())]);
     let before = serde_json::from_str::<Value>(text);
     match (before, &marked) {
         (Ok(Value::Object(mut fields)), Some(marked)) => {

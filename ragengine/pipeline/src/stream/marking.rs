@@ -1,7 +1,9 @@
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{EventTooLong, Events, data, is_finish, values_of, with_field};
+use super::{EventTooLong, Events, data, is_finish, values_of};
 
 /// What to pass on for a piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,12 +111,46 @@ impl Notes {
 
 /// A JSON object with more fields at its end, every other byte as it was. Nothing when the text is not an object.
 pub fn with_fields(object: &str, fields: &[(&'static str, String)]) -> Option<String> {
-    let with_next = |object: String, (name, value): &(&'static str, String)| with_field(&object, name, value);
-    fields.iter().try_fold(object.to_owned(), with_next)
+    let body = object.trim_end().strip_suffix('}')?;
+    let is_empty = body.trim_start().strip_prefix('{')?.trim().is_empty();
+    let more_bytes: usize = fields.iter().map(|(name, value)| name.len() + value.len() + r#","":"#.len()).sum();
+    let mut marked = String::with_capacity(body.len() + more_bytes + 1);
+    marked.push_str(body);
+    for (position, (name, value)) in fields.iter().enumerate() {
+        let separator = if is_empty && position == 0 { "" } else { "," };
+        marked.extend([separator, "\"", name, "\":", value]);
+    }
+    marked.push('}');
+    Some(marked)
 }
 
-/// The usage in an answer or in a chunk of one. Most chunks are ruled out without being parsed.
-pub fn usage(object: &str) -> Option<Usage> {
+/// A whole answer of the language model, which is JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole {
+    /// The tokens that it reports.
+    pub usage: Option<Usage>,
+}
+
+impl Whole {
+    /// Looks through an answer once. Nothing when it is not JSON.
+    pub fn read(answer: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Fields<'a> {
+            #[serde(borrow)]
+            usage: Option<&'a RawValue>,
+        }
+        match serde_json::from_str::<Fields<'_>>(answer) {
+            Ok(Fields { usage }) => {
+                Some(Self { usage: usage.and_then(|usage| serde_json::from_str(usage.get()).ok()) })
+            }
+            // JSON of another shape.
+            Err(_) => serde_json::from_str::<IgnoredAny>(answer).is_ok().then_some(Self { usage: None }),
+        }
+    }
+}
+
+/// The usage in a chunk of an answer. Most chunks are ruled out without being parsed.
+pub(super) fn usage(object: &str) -> Option<Usage> {
     #[derive(Deserialize)]
     struct Reported {
         usage: Option<Usage>,

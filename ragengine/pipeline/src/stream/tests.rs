@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::marking::usage;
 use super::*;
 
 fn cut(pieces: &[&[u8]]) -> (Vec<String>, String) {
@@ -70,8 +71,10 @@ fn a_field_is_put_at_the_end_of_an_object() {
         ("", None),
         ("}", None),
     ] {
-        assert_eq!(with_field(object, "s", "null").as_deref(), expected, "{object}");
+        assert_eq!(with_fields(object, &[("s", "null".to_owned())]).as_deref(), expected, "{object}");
     }
+    let two = [("s", "[]".to_owned()), ("t", "1".to_owned())];
+    assert_eq!(with_fields("{}", &two).as_deref(), Some(r#"{"s":[],"t":1}"#));
 }
 
 proptest! {
@@ -154,6 +157,23 @@ fn usage_is_read_where_it_is() {
         (r#"{"usage":"much"}"#, None),
         ("[DONE]", None),
     ] {
-        assert_eq!(usage(object).map(|usage| (usage.prompt_tokens, usage.completion_tokens)), expected, "{object}");
+        let counts = |usage: Usage| (usage.prompt_tokens, usage.completion_tokens);
+        assert_eq!(usage(object).map(counts), expected, "{object}");
+        assert_eq!(Whole::read(object).and_then(|whole| whole.usage).map(counts), expected, "{object}");
+    }
+}
+
+#[test]
+fn a_whole_answer_is_json_of_any_shape() {
+    for (answer, is_json) in [
+        (r#"{"a":[{"usage":1}]}"#, true),
+        ("[1]", true),
+        (r#"{"usage":1,"usage":2}"#, true),
+        ("{", false),
+        ("{} {}", false),
+        ("", false),
+    ] {
+        let whole = is_json.then_some(Whole { usage: None });
+        assert_eq!(Whole::read(answer), whole, "{answer}");
     }
 }

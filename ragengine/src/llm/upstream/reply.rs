@@ -1,15 +1,17 @@
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Response, header};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
+use http_body_util::BodyDataStream;
 use ragengine_embedding::Secret;
-use reqwest::Response;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use super::transport::ReplyBody;
 use crate::llm::LlmError;
 
 /// The longest refusal that is read.
@@ -17,7 +19,7 @@ const MAX_REFUSAL_BYTES: usize = 1 << 20;
 
 /// A reply whose head has arrived.
 pub struct UpstreamReply {
-    pub(super) response: Response,
+    pub(super) response: Response<ReplyBody>,
     pub(super) shown_address: Arc<str>,
     pub(super) answer_timeout: Duration,
     pub(super) max_bytes: usize,
@@ -46,7 +48,7 @@ impl UpstreamReply {
     pub async fn body(self) -> Result<Bytes, LlmError> {
         let (address, limit, max_bytes) = (self.shown_address, self.answer_timeout, self.max_bytes);
         let _slot = self.slot;
-        match timeout(limit, read_bounded(self.response.bytes_stream(), max_bytes)).await {
+        match timeout(limit, read_bounded(BodyDataStream::new(self.response.into_body()), max_bytes)).await {
             Ok(Some(body)) => Ok(body),
             Ok(None) => Err(LlmError::Nonsense(format!(
                 "it broke off, or has more than {max_bytes} bytes, which is the limit (inferenceService.maxReplyBytes)"
@@ -57,10 +59,10 @@ impl UpstreamReply {
 
     /// The body piece by piece, as it comes. An error is the last item.
     pub fn pieces(self) -> impl Stream<Item = Result<Bytes, LlmError>> + Send + 'static {
-        let (address, limit, slot) = (self.shown_address, self.answer_timeout, self.slot);
-        self.response.bytes_stream().map(move |piece| {
+        let (address, slot) = (self.shown_address, self.slot);
+        BodyDataStream::new(self.response.into_body()).map(move |piece| {
             let _running = &slot;
-            piece.map_err(|error| unreachable(&error, Arc::clone(&address), limit))
+            piece.map_err(|error| unreachable(&*error, Arc::clone(&address)))
         })
     }
 
@@ -69,7 +71,10 @@ impl UpstreamReply {
         let status = self.response.status().as_u16();
         let retry_after =
             self.response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let reading = timeout(self.answer_timeout, read_bounded(self.response.bytes_stream(), MAX_REFUSAL_BYTES));
+        let reading = timeout(
+            self.answer_timeout,
+            read_bounded(BodyDataStream::new(self.response.into_body()), MAX_REFUSAL_BYTES),
+        );
         let text = reading.await.ok().flatten().unwrap_or_default();
         let text = without_key(&String::from_utf8_lossy(&text), self.api_key.as_ref());
         let body: Option<Value> = serde_json::from_str(&text).ok().filter(|body: &Value| body["error"].is_object());
@@ -81,18 +86,24 @@ impl UpstreamReply {
     }
 }
 
-/// A body of at most so many bytes; nothing when it is longer or breaks off.
+/// A body of at most so many bytes; nothing when it is longer or breaks off. One that comes in one piece is not copied.
 pub(super) async fn read_bounded<E>(pieces: impl Stream<Item = Result<Bytes, E>>, max_bytes: usize) -> Option<Bytes> {
     let mut pieces = std::pin::pin!(pieces);
-    let mut body = BytesMut::new();
+    let mut body = Bytes::new();
+    let mut joined = BytesMut::new();
     while let Some(piece) = pieces.next().await {
         let piece = piece.ok()?;
-        if body.len() + piece.len() > max_bytes {
+        if body.len() + joined.len() + piece.len() > max_bytes {
             return None;
         }
-        body.extend_from_slice(&piece);
+        if body.is_empty() && joined.is_empty() {
+            body = piece;
+        } else {
+            joined.extend_from_slice(&std::mem::take(&mut body));
+            joined.extend_from_slice(&piece);
+        }
     }
-    Some(body.freeze())
+    Some(if joined.is_empty() { body } else { joined.freeze() })
 }
 
 /// An endpoint may repeat the key that it was given.
@@ -104,11 +115,8 @@ fn without_key(text: &str, api_key: Option<&Secret>) -> String {
 }
 
 /// The innermost reason, without the address: reqwest would print it with its query.
-pub(super) fn unreachable(error: &reqwest::Error, url: Arc<str>, limit: Duration) -> LlmError {
-    if error.is_timeout() && !error.is_connect() {
-        return LlmError::Timeout { url, seconds: limit.as_secs() };
-    }
-    let mut reason: &dyn std::error::Error = error;
+pub(super) fn unreachable(error: &(dyn Error + 'static), url: Arc<str>) -> LlmError {
+    let mut reason = error;
     while let Some(source) = reason.source() {
         reason = source;
     }
