@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds the image of the server: the binary, its root file system, then the image ragengine:VERSION with docker, buildah or podman.
+# Builds an image: the binary, its root file system, then the image ragengine:VERSION with docker, buildah or podman.
 #
-# --profile dev|release  which build of the binary: release unless told; dev, the one of the tests, becomes ragengine:dev
-# --rootfs-only          stop after the root file system, which needs none of the three tools
+# --image ragengine|ragengine-e2e  the server, unless told; ragengine-e2e is the program that the cluster's tests run in the cluster
+# --profile dev|release            which build of the binary: release unless told; dev, the one of the tests, becomes ragengine:dev
+# --rootfs-only                    stop after the root file system, which needs none of the three tools
 #
-# What the image is made of is left in RAGENGINE_CACHE/images/ragengine-PROFILE: rootfs, context, rootfs.tar.sha256.
+# What the image is made of is left in RAGENGINE_CACHE/images/IMAGE-PROFILE: rootfs, context, rootfs.tar.sha256.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
@@ -14,10 +15,15 @@ source images/tool.sh
 # What all layers may have together, in MB as docker counts them.
 max_image_mb=150
 
+image=ragengine
 profile=release
 rootfs_only=no
 while (($# > 0)); do
     case $1 in
+        --image)
+            image=${2:-}
+            shift 2 || fail "--image wants ragengine or ragengine-e2e"
+            ;;
         --profile)
             profile=${2:-}
             shift 2 || fail "--profile wants dev or release"
@@ -26,22 +32,27 @@ while (($# > 0)); do
             rootfs_only=yes
             shift
             ;;
-        *) fail "no such option: $1; there are --profile and --rootfs-only" ;;
+        *) fail "no such option: $1; there are --image, --profile and --rootfs-only" ;;
     esac
 done
+case $image in
+    ragengine) binary=ragengine ;;
+    ragengine-e2e) binary=cluster-client ;;
+    *) fail "no such image: $image; there are ragengine and ragengine-e2e" ;;
+esac
 case $profile in
-    release) binary="$target_dir/release/ragengine" ;;
-    dev) binary="$target_dir/debug/ragengine" ;;
+    release) binary="$target_dir/release/$binary" ;;
+    dev) binary="$target_dir/debug/$binary" ;;
     *) fail "no such profile: $profile; there are dev and release" ;;
 esac
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n1)
-output="$RAGENGINE_CACHE/images/ragengine-$profile"
+output="$RAGENGINE_CACHE/images/$image-$profile"
 
 build_binary() {
     [[ -d ${binary%/*}/deps ]] || echo "The first $profile build takes 15 to 30 minutes on 2 cores."
     # The whole workspace, so that the dependencies have the features that the tests run with.
-    cargo build --locked --profile "$profile" --workspace --bin ragengine
+    cargo build --locked --profile "$profile" --workspace --bin "${binary##*/}"
 }
 
 check_size() {
@@ -77,16 +88,16 @@ if [[ $rootfs_only == no ]]; then
         "For the root file system alone: make images ARGS=--rootfs-only"
 fi
 
-stage "Building the server, profile $profile" build_binary
+stage "Building ${binary##*/}, profile $profile" build_binary
 # Two at once would write into the same folder.
 mkdir -p "${output%/*}"
 exec 9>"$output.lock"
 flock --timeout 600 9 || fail "another build of this image does not end: stop it and try again"
-step "Assembling the root file system" images/rootfs.sh "$binary" "$output"
+step "Assembling the root file system" images/rootfs.sh "$image" "$binary" "$output"
 check_size
 [[ $rootfs_only == no ]] || exit 0
 
-tag="ragengine:$version"
-[[ $profile == release ]] || tag="ragengine:$profile"
+tag="$image:$version"
+[[ $profile == release ]] || tag="$image:$profile"
 step "Building the image $tag with $tool" build_image "$tool" "$tag"
 echo "The image is $tag in the store of $tool."

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Assembles the root file system of the server's image, and the folder that the image is built from.
+# Assembles the root file system of an image, and the folder that the image is built from.
 #
-# usage: rootfs.sh BINARY OUTPUT: makes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar) and OUTPUT/rootfs.tar.sha256
+# usage: rootfs.sh IMAGE BINARY OUTPUT: makes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar) and OUTPUT/rootfs.tar.sha256
+#
+# IMAGE is ragengine, the server, or ragengine-e2e, the program of the cluster's tests.
 #
 # The tar depends on the contents alone: names sorted, one date, fixed owners and modes.
 set -euo pipefail
@@ -12,21 +14,23 @@ images="$root/images"
 umask 022
 export LC_ALL=C
 
-[[ $# == 2 && $1 == /* && $2 == /* ]] || fail "usage: rootfs.sh BINARY OUTPUT: both are absolute paths"
-binary=$1
-output=$2
+[[ $# == 3 && $1 =~ ^ragengine(-e2e)?$ && $2 == /* && $3 == /* ]] ||
+    fail "usage: rootfs.sh ragengine|ragengine-e2e BINARY OUTPUT: the last two are absolute paths"
+image=$1
+binary=$2
+output=$3
 # Beside the one in use, renamed at the end: an interruption leaves the old one whole.
 work="$output.new"
 rootfs="$work/rootfs"
 
 # Debian's folders; the first three are where a runtime mounts things.
 make_folders() {
-    mkdir -p "$rootfs"/{proc,sys,dev,data,etc/ragengine,usr/bin}
+    mkdir -p "$rootfs"/{proc,sys,dev,etc,usr/bin}
 }
 
 add_binary() {
-    install -m 755 "$binary" "$rootfs/usr/bin/ragengine"
-    strip --strip-all "$rootfs/usr/bin/ragengine"
+    install -m 755 "$binary" "$rootfs/usr/bin/"
+    strip --strip-all "$rootfs/usr/bin/${binary##*/}"
 }
 
 # Where the loader looks without a cache: where ldd found them.
@@ -35,16 +39,24 @@ libraries() {
 }
 
 add_libraries() {
-    local library openblas libgfortran
+    local library
     for library in $(libraries); do
         install -D -m 755 "$library" "$rootfs$library"
     done
+}
+
+# In place of the whole of it.
+add_part_of_openblas() {
+    local openblas libgfortran
     openblas=$(libraries | grep -m1 /libopenblas.so)
     libgfortran=$(libraries | grep -m1 /libgfortran.so)
     "$images/openblas.sh" "$binary" "$libgfortran" "$rootfs$openblas"
-    # It says what is missing when a library was not found.
+}
+
+# It says what is missing when a library was not found.
+try_binary() {
     "$rootfs/lib64/ld-linux-x86-64.so.2" --inhibit-cache --library-path "$rootfs/lib/x86_64-linux-gnu" \
-        "$rootfs/usr/bin/ragengine" --version
+        "$rootfs/usr/bin/${binary##*/}" --help
 }
 
 # Mozilla's, as Debian packs them. /etc/ssl/certs would add what this machine trusts besides.
@@ -68,6 +80,7 @@ add_model() {
 }
 
 add_settings() {
+    mkdir "$rootfs/etc/ragengine"
     install -m 644 "$images/ragengine/settings.yaml" "$rootfs/etc/ragengine/"
 }
 
@@ -103,20 +116,29 @@ pack() {
     local format=(--format=ustar --sort=name --mtime=@0 --numeric-owner '--mode=u=rwX,go=rX' --directory "$rootfs")
     mkdir -p "$work/context"
     tar --create --file "$work/context/rootfs.tar" "${format[@]}" --owner=0 --group=0 --exclude=./data .
-    tar --append --file "$work/context/rootfs.tar" "${format[@]}" --owner=65532 --group=65532 ./data
-    cp "$images/ragengine/Dockerfile" "$work/context/"
+    [[ ! -d $rootfs/data ]] ||
+        tar --append --file "$work/context/rootfs.tar" "${format[@]}" --owner=65532 --group=65532 ./data
+    cp "$images/$image/Dockerfile" "$work/context/"
     (cd "$work/context" && sha256sum rootfs.tar) >"$work/rootfs.tar.sha256"
+}
+
+# What only the server has.
+add_server() {
+    mkdir "$rootfs/data"
+    add_part_of_openblas
+    add_certificates
+    add_model
+    add_settings
+    add_licences
 }
 
 rm -rf "$work"
 make_folders
 add_binary
 add_libraries
-add_certificates
 add_names
-add_model
-add_settings
-add_licences
+[[ $image != ragengine ]] || add_server
+try_binary
 pack
 rm -rf "$output"
 mv "$work" "$output"

@@ -1,0 +1,79 @@
+//! What the tests have done from within the cluster, where there is no shell. Each command prints one line of JSON, or ends with an error.
+
+mod disk;
+mod kill;
+mod request;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(Parser)]
+#[command(name = "cluster-client")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Sends a request and prints the reply.
+    Request {
+        /// Its method.
+        method: reqwest::Method,
+        /// Where it goes.
+        url: reqwest::Url,
+        /// Its body, which is JSON.
+        #[arg(long)]
+        body: Option<String>,
+        /// The status that the reply must have.
+        #[arg(long)]
+        expect: Option<u16>,
+        /// How long a connection is tried, and then how long the reply may take.
+        #[arg(long, default_value_t = 120)]
+        timeout_seconds: u64,
+    },
+    /// Kills the only process of a pod that has this program, with SIGKILL. It has to see the node's processes.
+    Kill {
+        /// The pod's uid.
+        #[arg(long)]
+        pod_uid: String,
+        /// The program's name, up to 15 bytes, as `ps` shows it.
+        #[arg(long)]
+        program: String,
+    },
+    /// Writes to a file until the file system is full.
+    Fill {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Removes a file.
+    Remove {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Waits for SIGTERM, so that other commands can be run beside it.
+    Wait,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let printed = match Arguments::parse().command {
+        Command::Request { method, url, body, expect, timeout_seconds } => {
+            let timeout = Duration::from_secs(timeout_seconds);
+            request::send(request::Request { method, url, body, expect, timeout }).await?
+        }
+        Command::Kill { pod_uid, program } => kill::kill(&pod_uid, &program)?,
+        Command::Fill { file } => disk::fill(&file)?,
+        Command::Remove { file } => disk::remove(&file)?,
+        Command::Wait => {
+            signal(SignalKind::terminate())?.recv().await;
+            return Ok(());
+        }
+    };
+    writeln!(std::io::stdout(), "{printed}")?;
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! What tests have done from within the cluster, by the program `cluster-client`.
+
+use k8s_openapi::api::core::v1::{Pod, SecurityContext};
+use kube::Api;
+use kube::api::{AttachParams, PostParams};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use crate::forward::Reply;
+use crate::namespace::Namespace;
+use crate::{Error, pod};
+
+/// The name of its containers.
+pub const CLIENT: &str = "cluster-client";
+
+/// Where its image has it.
+const PROGRAM: &str = "/usr/bin/cluster-client";
+
+/// A GET from another pod.
+///
+/// # Errors
+///
+/// When the pod gets no reply.
+pub async fn get(namespace: &Namespace, url: &str) -> Result<Reply, Error> {
+    request(namespace, &["request", "GET", url]).await
+}
+
+/// A POST from another pod.
+///
+/// # Errors
+///
+/// When the pod gets no reply.
+pub async fn post(namespace: &Namespace, url: &str, body: &Value) -> Result<Reply, Error> {
+    request(namespace, &["request", "POST", url, "--body", &body.to_string()]).await
+}
+
+async fn request(namespace: &Namespace, arguments: &[&str]) -> Result<Reply, Error> {
+    let printed = pod::run_client(namespace, &pod::client_pod("request", arguments)?).await?;
+    let status = printed["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+    match (status, printed["body"].as_str()) {
+        (Some(status), Some(text)) => Ok(Reply { status, text: text.to_owned() }),
+        _ => Err(Error::Unexpected(format!("cluster-client printed something else than a reply: {printed}"))),
+    }
+}
+
+/// Why [`kill`] cannot be done in a namespace, when it cannot: the cluster is asked without a pod being made.
+///
+/// # Errors
+///
+/// When the cluster cannot be asked.
+pub async fn why_not_kill(namespace: &Namespace) -> Result<Option<String>, Error> {
+    let trial = PostParams { dry_run: true, ..PostParams::default() };
+    let killer = killer(&Pod::default(), "")?;
+    match namespace.api().create(&trial, &killer).await.map_err(Error::kubernetes("asking for a privileged pod")) {
+        Ok(_) => Ok(None),
+        Err(error) if error.is_forbidden() => Ok(Some(format!("the cluster allows no privileged pods: {error}"))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Kills a program of a pod with SIGKILL, as its node would: by a privileged pod on the same node, which sees all of the node's processes.
+///
+/// # Errors
+///
+/// When the cluster refuses that pod, and when it does not find just one such process.
+pub async fn kill(namespace: &Namespace, victim: &Pod, program: &str) -> Result<(), Error> {
+    pod::run_client(namespace, &killer(victim, program)?).await.map(drop)
+}
+
+fn killer(victim: &Pod, program: &str) -> Result<Pod, Error> {
+    let uid = victim.metadata.uid.as_deref().unwrap_or_default();
+    let mut killer = pod::client_pod("kill", &["kill", "--pod-uid", uid, "--program", program])?;
+    if let Some(spec) = &mut killer.spec {
+        spec.host_pid = Some(true);
+        spec.node_name = victim.spec.as_ref().and_then(|spec| spec.node_name.clone());
+        spec.security_context = None;
+        for container in &mut spec.containers {
+            container.security_context = Some(SecurityContext {
+                privileged: Some(true),
+                read_only_root_filesystem: Some(true),
+                run_as_user: Some(0),
+                ..SecurityContext::default()
+            });
+        }
+    }
+    Ok(killer)
+}
+
+/// Fills up the file system that a folder of this pod's second container is on, until not a byte more goes into it.
+///
+/// # Errors
+///
+/// When that does not succeed.
+pub async fn fill(pods: &Api<Pod>, pod: &str, file: &str) -> Result<(), Error> {
+    execute(pods, pod, &[PROGRAM, "fill", file]).await
+}
+
+/// Removes the file that filled it up.
+///
+/// # Errors
+///
+/// When that does not succeed.
+pub async fn remove(pods: &Api<Pod>, pod: &str, file: &str) -> Result<(), Error> {
+    execute(pods, pod, &[PROGRAM, "remove", file]).await
+}
+
+async fn execute(pods: &Api<Pod>, pod: &str, command: &[&str]) -> Result<(), Error> {
+    let doing = format!("running {} in {pod}", command.join(" "));
+    let parameters = AttachParams { container: Some(CLIENT.to_owned()), ..AttachParams::default() };
+    let mut process = pods.exec(pod, command.to_vec(), &parameters).await.map_err(Error::kubernetes(doing.clone()))?;
+    let status = process.take_status();
+    let (said, complaint) = tokio::join!(read(process.stdout()), read(process.stderr()));
+    let status = match status {
+        Some(status) => status.await,
+        None => None,
+    };
+    if status.as_ref().is_some_and(|status| status.status == Some("Success".to_owned())) {
+        return Ok(());
+    }
+    Err(Error::Unexpected(format!(
+        "{doing}: {said}{complaint}{}",
+        status.and_then(|status| status.message).unwrap_or_default()
+    )))
+}
+
+async fn read(stream: Option<impl AsyncRead + Unpin>) -> String {
+    let mut text = String::new();
+    let Some(mut stream) = stream else { return text };
+    if let Err(error) = stream.read_to_string(&mut text).await {
+        text.push_str(&error.to_string());
+    }
+    text
+}

@@ -1,0 +1,145 @@
+//! A namespace for each test: made before it, deleted after it, and when it failed first shown.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Namespace as NamespaceObject, ServiceAccount};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
+use kube::{Api, Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Error, cluster, diagnosis, wait};
+
+/// How long a test may take before it is a failed one.
+const TEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The label of every namespace of a test. `kubectl delete namespace --selector` with it deletes what an interrupted run has left.
+const TEST_LABEL: &str = "ragengine.io/e2e-test";
+
+/// Set, it keeps the namespaces of tests that failed.
+const KEEP: &str = "RAGENGINE_E2E_KEEP";
+
+/// Which pods a namespace takes: the levels of <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodSecurity {
+    /// Hardened ones only, as a user's namespace may have it.
+    Restricted,
+    /// All, for what acts as the node.
+    Privileged,
+}
+
+/// A namespace of a running test.
+#[derive(Clone)]
+pub struct Namespace {
+    /// A client of its cluster.
+    pub client: Client,
+    /// Its name, which no other has.
+    pub name: String,
+    /// The name that all namespaces of one run of a test have in common.
+    run: String,
+}
+
+impl Namespace {
+    /// Another namespace for the same test. It ends with the first one.
+    ///
+    /// # Errors
+    ///
+    /// When the cluster refuses.
+    pub async fn beside(&self, purpose: &str, level: PodSecurity) -> Result<Self, Error> {
+        Self::create(self.client.clone(), &self.run, &format!("{}-{purpose}", self.run), level).await
+    }
+
+    async fn create(client: Client, run: &str, name: &str, level: PodSecurity) -> Result<Self, Error> {
+        let level = match level {
+            PodSecurity::Restricted => "restricted",
+            PodSecurity::Privileged => "privileged",
+        };
+        let labels = [(TEST_LABEL, run), ("pod-security.kubernetes.io/enforce", level)];
+        let object = NamespaceObject {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                labels: Some(BTreeMap::from(labels.map(|(key, value)| (key.to_owned(), value.to_owned())))),
+                ..ObjectMeta::default()
+            },
+            ..NamespaceObject::default()
+        };
+        let doing = Error::kubernetes(format!("creating the namespace {name}"));
+        Api::all(client.clone()).create(&PostParams::default(), &object).await.map_err(doing)?;
+        let namespace = Self { client, name: name.to_owned(), run: run.to_owned() };
+        // Until it is there every pod is refused.
+        let accounts = namespace.api::<ServiceAccount>();
+        wait::until_object(&accounts, "default", &format!("the service account of {name}"), |_| Ok(())).await?;
+        Ok(namespace)
+    }
+
+    /// Its objects of a kind.
+    pub fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), &self.name)
+    }
+
+    /// Creates an object in it.
+    ///
+    /// # Errors
+    ///
+    /// When the cluster refuses.
+    pub async fn create_object<K>(&self, object: &K) -> Result<K, Error>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug,
+    {
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        let doing = format!("creating the {} {name} in {}", K::kind(&()), self.name);
+        self.api().create(&PostParams::default(), object).await.map_err(Error::kubernetes(doing))
+    }
+}
+
+/// Runs a test in a namespace of its own, which takes `restricted` pods only.
+///
+/// # Panics
+///
+/// When the test does, when it returns an error, and when it takes more than ten minutes. Before that it prints what is in the namespace.
+pub async fn in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Result<(), Error>) {
+    let run = format!("ragengine-{test}-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
+    let client = cluster::connect().await.unwrap_or_else(|error| panic!("{error}"));
+    let outcome = AssertUnwindSafe(tokio::time::timeout(TEST_TIMEOUT, async {
+        let namespace = Namespace::create(client.clone(), &run, &run, PodSecurity::Restricted).await?;
+        body(&namespace).await
+    }));
+    let outcome = outcome.catch_unwind().await;
+    let passed = matches!(outcome, Ok(Ok(Ok(()))));
+    if let Err(error) = end(&client, &run, passed).await {
+        diagnosis::say(&format!("the namespaces of {run} may be left: {error}"));
+    }
+    match outcome {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(error))) => panic!("{error}"),
+        Ok(Err(_)) => panic!("the test took more than {} s", TEST_TIMEOUT.as_secs()),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Shows the namespaces of a test that failed, and deletes them without waiting for their end.
+async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
+    let namespaces = Api::<NamespaceObject>::all(client.clone());
+    let of_test = ListParams::default().labels(&format!("{TEST_LABEL}={run}"));
+    let found = namespaces.list(&of_test).await.map_err(Error::kubernetes("listing the namespaces of the test"))?;
+    for name in found.items.into_iter().filter_map(|object| object.metadata.name) {
+        if !passed {
+            diagnosis::print(client, &name).await;
+        }
+        if !passed && std::env::var_os(KEEP).is_some() {
+            diagnosis::say(&format!("{KEEP} is set: the namespace {name} is kept"));
+            continue;
+        }
+        let deleted = namespaces.delete(&name, &DeleteParams::background()).await;
+        deleted.map_err(Error::kubernetes(format!("deleting the namespace {name}")))?;
+    }
+    Ok(())
+}

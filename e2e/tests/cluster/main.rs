@@ -1,0 +1,9 @@
+//! The server on a Kubernetes cluster: what only a cluster can show. `make test-cluster` runs them.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod documents;
+mod durability;
+mod observability;
+mod probes;
+mod shutdown;

@@ -1,0 +1,107 @@
+use futures_util::future::try_join_all;
+use hyper::Method;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use ragengine_e2e::forward::Reply;
+use ragengine_e2e::namespace::in_namespace;
+use ragengine_e2e::pod::{container_status, describe};
+use ragengine_e2e::server::{SERVER, Server, Volume, documents, question, retrieval};
+use ragengine_e2e::{Error, logs, wait};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+/// Keeps a pod that has ended, so that its end can be read.
+const FINALIZER: &str = "ragengine.io/e2e-reads-the-end";
+
+#[tokio::test]
+async fn requests_that_run_get_their_answers_after_sigterm() {
+    in_namespace("drains", async |namespace| {
+        let server = Server::start(namespace, Volume::Claim).await?;
+        let pod = server.ready_pod().await?;
+        let name = pod.metadata.name.clone().unwrap();
+        let moon = [("moon", "The moon orbits the earth in about 27 days.")];
+        server.post(&pod, "/index", &documents("docs", &moon)).await?.ok()?;
+        set_finalizers(&server, &name, &[FINALIZER]).await?;
+
+        let requests = [
+            ("/index", documents("docs", &[("sun", "The sun is a star.")])),
+            ("/retrieve", retrieval("docs", "How long is a month?")),
+            ("/v1/chat/completions", question("docs", "How long does the moon take to orbit the earth?")),
+        ];
+        let mut running = Vec::new();
+        let mut send_rest = Vec::new();
+        for (path, body) in &requests {
+            let mut connection = server.connect(&pod).await?;
+            let (sender, receiver) = oneshot::channel();
+            send_rest.push(sender);
+            running.push(async move { connection.send_in_halves(path, body, receiver).await });
+        }
+        let stop = async {
+            wait_until_running(&server, &pod, requests.len()).await?;
+            let deleting = server.pods().delete(&name, &DeleteParams::default()).await;
+            deleting.map_err(Error::kubernetes("deleting the pod"))?;
+            wait_until_stopping(&server, &name).await?;
+            // Dropped, they tell it too.
+            drop(send_rest);
+            Ok::<_, Error>(())
+        };
+        let (replies, ()) = tokio::try_join!(try_join_all(running), stop)?;
+        assert_answered(&replies)?;
+
+        let ended = wait::until_object(server.pods(), &name, "the end of the pod's program", |pod| {
+            let state = container_status(pod, SERVER).and_then(|status| status.state.clone());
+            let ended = state.and_then(|state| state.terminated).ok_or_else(|| describe(pod))?;
+            // The cluster's word for when the grace period is over.
+            Ok((ended, pod.metadata.deletion_timestamp.clone()))
+        });
+        let (ended, killed_at) = ended.await?;
+        assert_eq!(ended.exit_code, 0, "{ended:?}");
+        assert!(ended.finished_at.as_ref().unwrap() < killed_at.as_ref().unwrap(), "{ended:?}, {killed_at:?}");
+        set_finalizers(&server, &name, &[]).await?;
+
+        let next = server.pod_that("another pod of the server is ready", |other| {
+            ragengine_e2e::pod::is_ready(other) && other.metadata.uid != pod.metadata.uid
+        });
+        // What was acknowledged on the way out is there.
+        let kept = server.get(&next.await?, "/indexes/docs").await?.ok()?;
+        assert_eq!(kept["documents"], 2, "{kept}");
+        Ok(())
+    })
+    .await;
+}
+
+fn assert_answered(replies: &[Reply]) -> Result<(), Error> {
+    let [added, found, answered] = replies else { panic!("{replies:?}") };
+    assert_eq!(added.ok()?[0]["doc_id"], "sun", "{added:?}");
+    assert_eq!(found.ok()?["results"][0]["doc_id"], "moon", "{found:?}");
+    let content: Value = answered.ok()?["choices"][0]["message"]["content"].clone();
+    assert!(content.as_str().unwrap().contains("27 days"), "{answered:?}");
+    Ok(())
+}
+
+/// Waits until the server has so many requests in hand, this one not counted.
+async fn wait_until_running(server: &Server<'_>, pod: &Pod, requests: usize) -> Result<(), Error> {
+    let wanted = format!("ragengine_http_requests_in_flight {}", requests + 1);
+    let mut connection = server.connect(pod).await?;
+    wait::until(&wanted, async || {
+        let reply = connection.send(Method::GET, "/metrics", None).await.map_err(|error| error.to_string())?;
+        let in_flight = reply.text.lines().find(|line| line.starts_with("ragengine_http_requests_in_flight "));
+        if in_flight == Some(&wanted) { Ok(()) } else { Err(format!("{in_flight:?}")) }
+    })
+    .await
+}
+
+/// Waits until the server says that it has got the signal.
+async fn wait_until_stopping(server: &Server<'_>, pod: &str) -> Result<(), Error> {
+    wait::until("the server stops", async || {
+        let text = logs::of(server.pods(), pod, SERVER).await.map_err(|error| error.to_string())?;
+        if text.contains("stopping: no new connections") { Ok(()) } else { Err(text) }
+    })
+    .await
+}
+
+async fn set_finalizers(server: &Server<'_>, pod: &str, finalizers: &[&str]) -> Result<(), Error> {
+    let patch = json!({"metadata": {"finalizers": finalizers}});
+    let patching = server.pods().patch(pod, &PatchParams::default(), &Patch::Merge(&patch)).await;
+    patching.map(drop).map_err(Error::kubernetes("setting the pod's finalizers"))
+}
