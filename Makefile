@@ -3,7 +3,7 @@
 
 local := config/local
 
-.PHONY: help run test test-fast test-llm check generate fmt bench fuzz images setup cluster-up cluster-down
+.PHONY: help run test test-fast test-cluster test-llm check generate fmt bench fuzz images setup cluster-up cluster-down
 .NOTPARALLEL:
 
 help: ## This list
@@ -15,11 +15,17 @@ run: ## Install what is missing, build, serve on LISTEN=127.0.0.1:5000 with DATA
 	@$(local)/build.sh
 	@$(local)/run.sh
 
-test: ## Run every test; ARGS='-p ragengine-settings' goes to cargo test
-	@$(local)/setup.sh test
-	@$(local)/test.sh $(ARGS)
+test: ## Run every test: those of test-fast and those of test-cluster
+	@$(local)/setup.sh test cluster
+	@$(local)/test.sh all $(ARGS)
 
-test-fast: test ## The same, as long as every test is fast
+test-fast: ## Run the tests that need no cluster; ARGS='-p ragengine-settings' goes to cargo test
+	@$(local)/setup.sh test
+	@$(local)/test.sh fast $(ARGS)
+
+test-cluster: ## Run those on Kubernetes, in a cluster that it makes, or in the one that KUBECONFIG names; ARGS=kill runs those with it in their name
+	@$(local)/setup.sh cluster
+	@$(local)/test.sh cluster $(ARGS)
 
 test-llm: ## Run the tests with a real language model, which it fetches and llama.cpp runs; ARGS go to pytest
 	@$(local)/setup.sh test-llm
@@ -47,7 +53,7 @@ images: ## Build the server's image with docker, buildah or podman; ARGS='--prof
 	@$(local)/setup.sh images
 	@images/build.sh $(ARGS)
 
-setup: ## Only install what all of these need, but for images and test-llm
+setup: ## Only install what all of these need, but for images, clusters and test-llm
 	@$(local)/setup.sh run test check bench fuzz
 
 cluster-up: ## Make a Kubernetes cluster with kind, or bring it back; KUBECONFIG names one of your own, which is then used as it is

@@ -8,6 +8,6 @@ cd "$root"
 stage "Format" cargo fmt --all --check
 stage "Shell scripts" shellcheck --external-sources --source-path=SCRIPTDIR .ci/run config/local/*.sh images/*.sh e2e/cluster/*.sh e2e/cluster/node/*.sh
 stage "Dependencies" "$here/dependencies.sh"
-stage "Lints" cargo clippy --workspace --all-targets -- -D warnings
+stage "Lints" cargo clippy --workspace --all-targets --features ragengine-e2e/cluster -- -D warnings
 stage "Documentation" env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 stage "Generated files" "$here/generate.sh" --check

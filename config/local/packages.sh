@@ -15,9 +15,10 @@ fi
 wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
 [[ " $* " != *" check "* ]] || wanted+=(shellcheck)
 [[ " $* " != *" bench "* ]] || wanted+=(nginx-light)
+# The check of the image without a network makes one with iproute2.
+[[ " $* " != *" images "* && " $* " != *" cluster "* ]] || wanted+=(iproute2)
 if [[ " $* " == *" images "* ]]; then
-    # The check without a network makes one with iproute2. Where no program builds images, buildah does, without a daemon.
-    wanted+=(iproute2)
+    # Where no program builds images, buildah does, without a daemon. The cluster brings Docker.
     image_tool >/dev/null || wanted+=(buildah)
 fi
 # Any Python that can do it is as good as Debian's.
