@@ -38,7 +38,10 @@ async fn request(namespace: &Namespace, arguments: &[&str]) -> Result<Reply, Err
     let printed = pod::run_client(namespace, &pod::client_pod("request", arguments)?).await?;
     let status = printed["status"].as_u64().and_then(|status| u16::try_from(status).ok());
     match (status, printed["body"].as_str()) {
-        (Some(status), Some(text)) => Ok(Reply { status, text: text.to_owned() }),
+        (Some(status), Some(text)) => {
+            let request = format!("{} from another pod", arguments[1..3].join(" "));
+            Ok(Reply { request, status, text: text.to_owned() })
+        }
         _ => Err(Error::Unexpected(format!("cluster-client printed something else than a reply: {printed}"))),
     }
 }

@@ -26,6 +26,8 @@ type RequestBody = UnsyncBoxBody<Bytes, Infallible>;
 /// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
+    /// The request's method and path, and where it went.
+    pub request: String,
     /// Its status.
     pub status: u16,
     /// Its body.
@@ -40,7 +42,7 @@ impl Reply {
     /// With the body, when it is not.
     pub fn json(&self) -> Result<Value, Error> {
         serde_json::from_str(&self.text).map_err(|error| {
-            Error::Unexpected(format!("a reply with {} is no JSON: {error}: {}", self.status, self.text))
+            Error::Unexpected(format!("{}: {}, which is no JSON: {error}: {}", self.request, self.status, self.text))
         })
     }
 
@@ -50,7 +52,11 @@ impl Reply {
     ///
     /// With the body, when it is not.
     pub fn ok(&self) -> Result<Value, Error> {
-        if self.status == 200 { self.json() } else { Err(Error::Unexpected(format!("{}: {}", self.status, self.text))) }
+        if self.status == 200 {
+            self.json()
+        } else {
+            Err(Error::Unexpected(format!("{}: {}: {}", self.request, self.status, self.text)))
+        }
     }
 }
 
@@ -135,7 +141,7 @@ impl Connection {
             Err(_) => return Err(failed(format!("no reply within {} s", REPLY_TIMEOUT.as_secs()))),
         };
         let text = String::from_utf8(bytes.into()).map_err(|error| failed(error.to_string()))?;
-        Ok(Reply { status, text })
+        Ok(Reply { request: what, status, text })
     }
 }
 
