@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{num::NonZeroUsize, thread};
 
 use anyhow::{Context as _, ensure};
@@ -25,6 +25,24 @@ pub struct Floor {
     index: Arc<VectorIndex>,
     /// As many as the server has for passages: one for each processor.
     pools: Arc<[Arc<ThreadPool>]>,
+}
+
+/// When questions come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Each as soon as the one before it is answered.
+    BackToBack,
+    /// One in each such time, as a server's clients ask. What comes after a pause costs more: the caches are cold.
+    Every(Duration),
+}
+
+impl Pace {
+    /// Waits until the next question, when this one began at that time.
+    fn wait(self, began: Instant) {
+        if let Self::Every(interval) = self {
+            thread::sleep(interval.saturating_sub(began.elapsed()));
+        }
+    }
 }
 
 /// Embedded texts.
@@ -87,17 +105,23 @@ impl Floor {
         Ok(())
     }
 
-    /// Embeds questions one by one and searches for the `k` nearest vectors of each, in one thread.
+    /// Embeds questions one by one, as they come, and searches for the `k` nearest vectors of each, in one thread.
     ///
     /// # Errors
     ///
     /// When the model or FAISS fails.
-    pub async fn answer(&self, questions: Vec<String>, k: usize) -> anyhow::Result<Answered> {
+    pub async fn answer(&self, questions: Vec<String>, k: usize, pace: Pace) -> anyhow::Result<Answered> {
         let (model, index, pool) = (Arc::clone(&self.model), Arc::clone(&self.index), Arc::clone(&self.pools[0]));
         tokio::task::spawn_blocking(move || {
             let answered = measured(&pool, || {
                 use_one_thread_per_call();
-                questions.iter().map(|question| answer(&model, &index, &pool, question, k)).collect()
+                let answer = |question: &String| {
+                    let began = Instant::now();
+                    let nearest = answer(&model, &index, &pool, question, k);
+                    pace.wait(began);
+                    nearest
+                };
+                questions.iter().map(answer).collect()
             });
             answered.map(|(nearest, cpu)| Answered { nearest, cpu })
         })

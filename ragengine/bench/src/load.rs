@@ -61,6 +61,11 @@ impl Outcome {
         self.cpu
     }
 
+    /// The time from one request to the next.
+    pub fn interval(&self) -> Duration {
+        self.elapsed.div_f64(self.seconds.len() as f64)
+    }
+
     /// The same in milliseconds for each request.
     pub fn cpu_ms(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e3 / self.seconds.len() as f64

@@ -20,11 +20,11 @@ use crate::args::{Parts, Subject};
 use crate::corpus::Corpus;
 use crate::cpu;
 use crate::effort::Effort;
-use crate::floor::Floor;
+use crate::floor::{Floor, Pace};
 use crate::load::{Load, Outcome, Stop};
 use crate::server::Server;
 use crate::statistics::median;
-use crate::table::{Comparison, Row, Table};
+use crate::table::{Comparison, Limit, Row, Table};
 use crate::upstream::Upstream;
 
 /// The index that is asked.
@@ -122,24 +122,43 @@ impl Bench {
     }
 
     /// Processor time of a load, which has one request for each question, against that of embedding the questions and searching.
-    /// All questions are a turn; within it the two sides take turns, too.
-    async fn against_the_floor(&self, name: &str, load: &Load, k: usize) -> anyhow::Result<(Comparison, Vec<Outcome>)> {
-        let mut comparison = Comparison::default();
-        let mut outcomes = Vec::new();
+    /// All questions are a turn; within it the sides take turns, too. The floor's questions come when the server's did; what they
+    /// cost one right after the other is measured beside it.
+    async fn against_the_floor(&self, name: &str, load: &Load, k: usize) -> anyhow::Result<AgainstTheFloor> {
+        let mut compared = AgainstTheFloor::default();
         for round in 1..=self.effort.rounds {
             eprintln!("{name}: round {round} of {}", self.effort.rounds);
-            let (mut measured, mut floor) = (Duration::ZERO, Duration::ZERO);
+            let (mut measured, mut floor, mut back_to_back) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
             for (bodies, questions) in load.bodies.chunks(ALTERNATION).zip(self.corpus.questions.chunks(ALTERNATION)) {
                 let part = Load { bodies: bodies.into(), stop: Stop::Requests(bodies.len()), ..load.clone() };
                 let outcome = self.run(&part).await?;
+                let pace = Pace::Every(outcome.interval());
                 measured += outcome.cpu();
-                outcomes.push(outcome);
-                floor += self.floor.answer(questions.to_vec(), k).await?.cpu;
+                compared.outcomes.push(outcome);
+                floor += self.floor.answer(questions.to_vec(), k, pace).await?.cpu;
+                back_to_back += self.floor.answer(questions.to_vec(), k, Pace::BackToBack).await?.cpu;
             }
             let milliseconds = |cpu: Duration| cpu.as_secs_f64() * 1e3 / load.bodies.len() as f64;
-            comparison.push(milliseconds(measured), milliseconds(floor));
+            compared.at_the_same_pace.push(milliseconds(measured), milliseconds(floor));
+            compared.back_to_back.push(milliseconds(measured), milliseconds(back_to_back));
         }
-        Ok((comparison, outcomes))
+        Ok(compared)
+    }
+}
+
+/// The server against embedding and searching alone.
+#[derive(Default)]
+struct AgainstTheFloor {
+    at_the_same_pace: Comparison,
+    back_to_back: Comparison,
+    outcomes: Vec<Outcome>,
+}
+
+impl AgainstTheFloor {
+    fn push_to(&self, table: &mut Table, name: &str) {
+        let limit = Limit::AtMost(1.3);
+        table.push(self.at_the_same_pace.row(&format!("{name}, CPU ms a request")).with_limit(limit));
+        table.push(self.back_to_back.row(&format!("{name}, the floor without pauses, CPU ms a request")));
     }
 }
 

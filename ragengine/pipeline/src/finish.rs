@@ -36,7 +36,12 @@ pub struct Unfinished<'a> {
     pub budget: &'a Budget,
 }
 
-/// Writes the prompt and counts it once more. While it is over the conversation, our instructions and the context's budget, its last
+/// The prompt without any block: what the tokens of the blocks are added to, where they add up.
+pub fn without_blocks(given: &Unfinished<'_>) -> Vec<Value> {
+    prompt::messages(given.request, given.turn, &prompt::context(&[]))
+}
+
+/// Writes the prompt and counts it once more: `count` is given the conversation and how many blocks are in it. While it is over the conversation, our instructions and the context's budget, its last
 /// block goes: tokens of parts do not add up exactly to those of the whole.
 ///
 /// # Errors
@@ -45,13 +50,13 @@ pub struct Unfinished<'a> {
 pub fn finish(
     given: &Unfinished<'_>,
     blocks: &[String],
-    count: impl Fn(&[Value]) -> u64,
+    count: impl Fn(&[Value], usize) -> u64,
 ) -> Result<Finished, Rejection> {
     let limit = given.conversation + INSTRUCTION_TOKENS + given.budget.context_tokens;
     let mut blocks = blocks;
     loop {
         let messages = prompt::messages(given.request, given.turn, &prompt::context(blocks));
-        let prompt_tokens = count(&messages);
+        let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
             let max_tokens = answer_tokens(given.window, prompt_tokens, given.budget.max_tokens)?;
             return Ok(Finished { messages, blocks: blocks.len(), prompt_tokens, max_tokens });

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ragengine_client::wire::ExplainedChunk;
 use ragengine_pipeline::Rejection;
 use ragengine_pipeline::budget::Budget;
-use ragengine_pipeline::finish::{Finished, Unfinished, finish};
+use ragengine_pipeline::finish::{Finished, Unfinished, finish, without_blocks};
 use ragengine_pipeline::plan::Turn;
 use ragengine_pipeline::prompt::{Passage, block};
 use ragengine_pipeline::request::ChatRequest;
@@ -20,6 +20,9 @@ use crate::index::{Index, IndexError};
 
 /// Blocks are counted with this number, because a chunk has another one in each prompt: no shorter one costs more.
 const COUNTED_NUMBER: usize = 100;
+
+/// Up to this number, one costs what another does wherever tokens add up: three digits are one token there.
+const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
 
 /// What is asked, and everything that the answer depends on.
 pub(super) struct Question {
@@ -82,7 +85,8 @@ pub(super) fn find(question: &Question) -> Result<Result<Context, Rejection>, In
     let positions: Vec<usize> = selection.selected().collect();
     let mut selected = nearest.read(positions.iter().copied())?;
     let blocks: Vec<String> = selected.iter().enumerate().map(|(number, found)| render(number + 1, found)).collect();
-    let finished = match write(question, &blocks) {
+    let block_tokens: Vec<u64> = positions.iter().map(|&position| candidates[position].tokens).collect();
+    let finished = match write(question, &blocks, &block_tokens) {
         Ok(finished) => finished,
         Err(rejection) => return Ok(Err(rejection)),
     };
@@ -126,7 +130,7 @@ fn choose(question: &Question, nearest: &Nearest) -> Result<(Vec<Candidate>, Sel
 }
 
 /// The finished prompt, unless no chunk is left in it.
-fn write(question: &Question, blocks: &[String]) -> Result<Option<Finished>, Rejection> {
+fn write(question: &Question, blocks: &[String], block_tokens: &[u64]) -> Result<Option<Finished>, Rejection> {
     if blocks.is_empty() {
         return Ok(None);
     }
@@ -137,7 +141,14 @@ fn write(question: &Question, blocks: &[String]) -> Result<Option<Finished>, Rej
         conversation: question.conversation_tokens,
         budget: &question.budget,
     };
-    let finished = finish(&given, blocks, |messages| question.counter.conversation(messages))?;
+    let counter = &question.counter;
+    let finished = match counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {
+        true => {
+            let without_blocks = counter.conversation(&without_blocks(&given));
+            finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
+        }
+        false => finish(&given, blocks, |messages, _| counter.conversation(messages))?,
+    };
     Ok(Some(finished).filter(|finished| finished.blocks > 0))
 }
 

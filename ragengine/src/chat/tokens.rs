@@ -34,6 +34,14 @@ impl TokenCounter {
         }
     }
 
+    /// Whether a prompt costs what its parts cost, so that blocks whose tokens are known need not be counted again.
+    pub fn adds_up(&self) -> bool {
+        match self {
+            Self::Embedding(_) => false,
+            Self::Served(tokenizer) => tokenizer.adds_up(),
+        }
+    }
+
     /// The tokens of a text alone.
     pub fn text(&self, text: &str) -> u64 {
         match self {

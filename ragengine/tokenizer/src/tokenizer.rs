@@ -97,6 +97,13 @@ impl Tokenizer {
         }
     }
 
+    /// Whether a text costs exactly what its parts cost when it is cut behind a line break and before `[` or `-`, and whether each
+    /// number of up to three digits costs one token. True of OpenAI's encodings: their patterns end a piece there whatever stands
+    /// around it, and join nothing over the ends of pieces. Nothing is known of a served model's.
+    pub fn adds_up(&self) -> bool {
+        matches!(*self.0, Counter::Tiktoken(_))
+    }
+
     /// The tokens of a whole conversation up to where the answer begins: through the model's chat template if it has
     /// one that takes these messages, or else with [`tokens::conversation`], which is on the safe side.
     pub fn count_conversation(&self, messages: &[Value]) -> u64 {

@@ -5,7 +5,7 @@ use super::{Bench, CHAT, MANY_CLIENTS, index_chat_request, rate};
 use crate::http::Connection;
 use crate::load::{Load, Stop};
 use crate::server::MAX_DISTANCE;
-use crate::table::{Limit, Row, Table};
+use crate::table::{Row, Table};
 
 /// Chunks that a chat looks at: `retrieval.minTopK`.
 const LOOKED_AT: usize = 100;
@@ -23,11 +23,12 @@ const FITTING: usize = 8;
 pub async fn chat(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let load = bench.chats();
     require_sources(&load, 1).await?;
-    let (comparison, ones) = bench.against_the_floor("chat with retrieval", &load, LOOKED_AT).await?;
+    let name = "chat with retrieval";
+    let compared = bench.against_the_floor(name, &load, LOOKED_AT).await?;
     let many = Load { clients: MANY_CLIENTS, stop: Stop::After(4 * bench.effort.turn), ..load };
     let many = bench.run(&many).await?;
-    table.push(comparison.row("chat with retrieval, CPU ms a request").with_limit(Limit::AtMost(1.3)));
-    table.push(Row::figure("chat with retrieval, 1 client, chats a second", rate(&ones)));
+    compared.push_to(table, name);
+    table.push(Row::figure("chat with retrieval, 1 client, chats a second", rate(&compared.outcomes)));
     table.push(Row::figure("chat with retrieval, 32 clients, chats a second", many.rate()));
     all_candidates(bench, table).await
 }
@@ -44,9 +45,9 @@ async fn all_candidates(bench: &mut Bench, table: &mut Table) -> anyhow::Result<
     // Tokens that have been counted once are known from then on: the first turn is not the one to measure.
     require_sources(&load, FITTING).await?;
     let name = "chat with retrieval, 100 candidates near enough";
-    let (comparison, ones) = bench.against_the_floor(name, &load, LOOKED_AT).await?;
-    table.push(comparison.row(&format!("{name}, CPU ms a request")).with_limit(Limit::AtMost(1.3)));
-    table.push(Row::figure(&format!("{name}, 1 client, chats a second"), rate(&ones)));
+    let compared = bench.against_the_floor(name, &load, LOOKED_AT).await?;
+    compared.push_to(table, name);
+    table.push(Row::figure(&format!("{name}, 1 client, chats a second"), rate(&compared.outcomes)));
     bench.server.restart_with_max_distance(MAX_DISTANCE).await
 }
 

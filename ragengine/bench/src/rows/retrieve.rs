@@ -2,20 +2,21 @@ use anyhow::ensure;
 use ragengine_client::wire::Retrieved;
 
 use super::{Bench, RETRIEVED};
+use crate::floor::Pace;
 use crate::http::Connection;
-use crate::table::{Limit, Table};
+use crate::table::Table;
 
 /// Retrieval, against embedding the question and searching.
 pub async fn retrieve(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     require_same_answers(bench).await?;
-    let (comparison, _) = bench.against_the_floor("/retrieve", &bench.retrievals(), RETRIEVED).await?;
-    table.push(comparison.row("/retrieve, CPU ms a request").with_limit(Limit::AtMost(1.3)));
+    let compared = bench.against_the_floor("/retrieve", &bench.retrievals(), RETRIEVED).await?;
+    compared.push_to(table, "/retrieve");
     Ok(())
 }
 
 /// A floor that finds something else would be the floor of something else. It warms up both, too.
 async fn require_same_answers(bench: &Bench) -> anyhow::Result<()> {
-    let floor = bench.floor.answer(bench.corpus.questions.clone(), 1).await?;
+    let floor = bench.floor.answer(bench.corpus.questions.clone(), 1, Pace::BackToBack).await?;
     let load = bench.retrievals();
     let mut connection = Connection::open(load.address).await?;
     let mut same = 0;

@@ -50,7 +50,7 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
     let count =
         |messages: &[Value]| 160 + messages[0]["content"].as_str().unwrap().matches(['a', 'b', 'c']).count() as u64;
     let words = count(&prompt::messages(&request, given.turn, &prompt::context(&[]))) - 160;
-    let finished = finish(&given, &blocks, |messages| count(messages) - words).unwrap();
+    let finished = finish(&given, &blocks, |messages, _| count(messages) - words).unwrap();
     assert_eq!((finished.blocks, finished.prompt_tokens, finished.max_tokens), (2, 200, None));
 }
 
@@ -59,8 +59,8 @@ fn a_prompt_that_leaves_no_room_is_refused() {
     let request = request(&json!([{"role": "user", "content": "q"}]), Some(5), 0.5);
     let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0 };
     let given = Unfinished { request: &request, turn: &turn(&request), window: 100, conversation: 10, budget: &budget };
-    assert_eq!(finish(&given, &[], |_| 100), Err(Rejection::ContextWindow));
-    assert_eq!(finish(&given, &[], |_| 98).unwrap().max_tokens, Some(2));
+    assert_eq!(finish(&given, &[], |_, _| 100), Err(Rejection::ContextWindow));
+    assert_eq!(finish(&given, &[], |_, _| 98).unwrap().max_tokens, Some(2));
 }
 
 proptest! {
@@ -105,7 +105,7 @@ proptest! {
             .map(|(position, chunk)| render(position + 1, &chunks[chunk].0))
             .collect();
         let unfinished = Unfinished { request: &request, turn: &turn, window, conversation, budget: &budget };
-        match finish(&unfinished, &blocks, |messages| tokenizer.conversation(messages)) {
+        match finish(&unfinished, &blocks, |messages, _| tokenizer.conversation(messages)) {
             Err(rejection) => prop_assert_eq!(rejection, Rejection::ContextWindow),
             Ok(finished) => {
                 prop_assert_eq!(finished.prompt_tokens, tokenizer.conversation(&finished.messages));

@@ -29,7 +29,7 @@ pub enum Transport {
     /// the address three times for each chat, which is a tenth of what passing one on costs.
     Direct {
         /// hyper's own client.
-        client: Client<HttpConnector, Full<Bytes>>,
+        client: Box<Client<HttpConnector, Full<Bytes>>>,
         /// Where chats go.
         chat: Uri,
     },
@@ -46,7 +46,7 @@ impl Transport {
     /// The simplest that reaches this address. The environment says whether there is a proxy (`HTTP_PROXY`, `NO_PROXY` and the like).
     pub fn new(settings: &InferenceService, chat: &Url, client: &reqwest::Client) -> Self {
         match direct(chat) {
-            Some(chat) => Self::Direct { client: hyper_client(settings), chat },
+            Some(chat) => Self::Direct { client: Box::new(hyper_client(settings)), chat },
             None => Self::Reqwest { client: client.clone(), chat: chat.clone() },
         }
     }

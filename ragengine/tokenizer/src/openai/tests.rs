@@ -1,3 +1,6 @@
+use proptest::prelude::*;
+use ragengine_pipeline::prompt::{Passage, block};
+
 use super::window::openai_window;
 use super::*;
 
@@ -109,4 +112,52 @@ fn nothing_in_a_text_is_special() {
 fn only_gpt_oss_gets_instructions_that_nobody_sent() {
     assert_eq!(Encoding::O200k.tokens_before_messages(), 0);
     assert!((60..120).contains(&Encoding::O200kHarmony.tokens_before_messages()));
+}
+
+/// Texts that try to grow over a line break: blanks, slashes, contractions, digits, marks and letters of other scripts.
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(
+        prop_oneof![
+            Just("\n"),
+            Just(" "),
+            Just("/"),
+            Just("["),
+            Just("-"),
+            Just("'s"),
+            Just("\u{a0}"),
+            Just("é\u{301}"),
+            Just("12345")
+        ]
+        .prop_map(str::to_owned)
+        .boxed()
+        .prop_union(".{0,8}".boxed()),
+        0..30,
+    )
+    .prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn a_prompt_costs_what_its_parts_cost(
+        texts in proptest::collection::vec((text(), text()), 0..6),
+        first_number in 1_usize..990,
+        instructions in text(),
+    ) {
+        let block = |number: usize, title: &str, text: &str| block(number, &Passage { title: Some(title), text, ..Passage::default() });
+        for encoding in [Encoding::Cl100k, Encoding::O200k] {
+            let blocks: String =
+                texts.iter().zip(first_number..).map(|((title, text), number)| block(number, title, text)).collect();
+            let around = |blocks: &str| format!("{instructions}\n\nPassages:\n---\n{blocks}---");
+            let apart: u64 = texts.iter().map(|(title, text)| encoding.count(&block(100, title, text))).sum();
+            prop_assert_eq!(encoding.count(&around(&blocks)), encoding.count(&around("")) + apart);
+        }
+    }
+}
+
+#[test]
+fn each_number_of_up_to_three_digits_is_one_token() {
+    for number in 0..1000 {
+        let text = number.to_string();
+        assert_eq!((Encoding::Cl100k.count(&text), Encoding::O200k.count(&text)), (1, 1), "{number}");
+    }
 }
