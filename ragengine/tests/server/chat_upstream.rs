@@ -1,5 +1,9 @@
+use std::time::Duration;
+
 use axum::response::IntoResponse as _;
 use serde_json::{Value, json};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
 
 use crate::support::upstream::{Upstream, completion, json_reply, text_reply};
 use crate::support::{FACTS, Server, ask};
@@ -174,6 +178,25 @@ async fn an_upstream_that_fails_is_told_apart() {
     })
     .await;
     assert!(server(&silent).await.post("/v1/chat/completions", &through).await.error(504).contains("timeoutSeconds"));
+}
+
+#[tokio::test]
+async fn an_upstream_that_takes_no_connection_is_told() {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    // Nobody accepts, so these fill its queue.
+    let filling = (0..4).map(|_| timeout(Duration::from_millis(200), TcpStream::connect(address)));
+    let waiting = futures_util::future::join_all(filling).await;
+    assert!(waiting.iter().any(Result::is_err), "the queue takes any number");
+    let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+    // Directly, and by way of reqwest.
+    for url in [format!("http://{address}/v1"), format!("http://me:secret@{address}/v1")] {
+        let settings = format!("{{inferenceService: {{url: '{url}', connectTimeoutSeconds: 1}}}}");
+        let reply = Server::start(&settings).await.post("/v1/chat/completions", &through).await;
+        assert!(reply.error(502).contains("connectTimeoutSeconds"), "{}", reply.error(502));
+    }
 }
 
 #[tokio::test]

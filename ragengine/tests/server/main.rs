@@ -20,3 +20,4 @@ mod snapshots;
 mod streams;
 mod support;
 mod tokens;
+mod transports;

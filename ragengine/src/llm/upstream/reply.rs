@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use http_body_util::BodyDataStream;
 use ragengine_embedding::Secret;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::transport::ReplyBody;
@@ -120,5 +122,17 @@ pub(super) fn unreachable(error: &(dyn Error + 'static), url: Arc<str>) -> LlmEr
     while let Some(source) = reason.source() {
         reason = source;
     }
-    LlmError::Unreachable { url, reason: reason.to_string() }
+    let reason = match is_connect_timeout(error, reason) {
+        true => "it takes no connection within inferenceService.connectTimeoutSeconds".to_owned(),
+        false => reason.to_string(),
+    };
+    LlmError::Unreachable { url, reason }
+}
+
+/// As reqwest says it, or as hyper's connector does, for which the time of tokio has run out.
+fn is_connect_timeout(error: &(dyn Error + 'static), innermost: &(dyn Error + 'static)) -> bool {
+    let by_reqwest =
+        error.downcast_ref::<reqwest::Error>().is_some_and(|error| error.is_connect() && error.is_timeout());
+    let wrapped = innermost.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    by_reqwest || wrapped.is_some_and(|error| error.is::<Elapsed>())
 }

@@ -30,15 +30,26 @@ pub fn program() -> Command {
 impl Process {
     /// Starts a server on a data folder and waits until it is ready.
     pub fn start(data: &Path) -> Self {
-        let mut server = Self::start_unready(data);
+        Self::start_with(data, &[])
+    }
+
+    /// The same with more in its environment.
+    pub fn start_with(data: &Path, environment: &[(&str, &str)]) -> Self {
+        let mut command = command(data);
+        command.envs(environment.iter().copied());
+        let mut server = Self::spawn(command);
         server.wait_until("is ready", |server| is_ready(&server.url).then_some(()));
         server
     }
 
     /// Starts a server on a data folder and waits until it listens.
     pub fn start_unready(data: &Path) -> Self {
+        Self::spawn(command(data))
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let log = NamedTempFile::new().unwrap();
-        let child = command(data).stderr(log.reopen().unwrap()).spawn().unwrap();
+        let child = command.stderr(log.reopen().unwrap()).spawn().unwrap();
         let mut server = Self { child, log, url: String::new() };
         let address = server.wait_until("listens", |server| {
             let listening = server.log_lines().into_iter().find(|line| line["message"] == "listening")?;
