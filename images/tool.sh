@@ -3,11 +3,11 @@
 
 # Prints the first that works: docker wants its daemon. Fails when there is none.
 image_tool() {
-    if command -v docker >/dev/null && timeout 20 docker info >/dev/null 2>&1; then
+    if command -v docker >/dev/null && timeout --foreground 20 docker info >/dev/null 2>&1; then
         echo docker
     elif command -v buildah >/dev/null; then
         echo buildah
-    elif command -v podman >/dev/null && timeout 20 podman info >/dev/null 2>&1; then
+    elif command -v podman >/dev/null && timeout --foreground 20 podman info >/dev/null 2>&1; then
         echo podman
     else
         return 1

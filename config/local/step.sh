@@ -25,7 +25,8 @@ step() {
     ) </dev/null >"$log" 2>&1
     status=$?
     set -e
-    kill "$ticker"
+    # Ctrl-C may have ended it.
+    kill "$ticker" 2>/dev/null || true
     wait "$ticker" 2>/dev/null || true
     if ((status != 0)); then
         printf ' failed after %s s; its output:\n' $((SECONDS - started))

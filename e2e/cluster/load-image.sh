@@ -11,5 +11,5 @@ for image in "$@"; do
 done
 
 for image in "$@"; do
-    step "Loading $image into the cluster" timeout 600 kind load docker-image "$image" --name "$cluster_name"
+    step "Loading $image into the cluster" timeout --foreground 600 kind load docker-image "$image" --name "$cluster_name"
 done

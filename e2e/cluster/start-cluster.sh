@@ -14,8 +14,8 @@ fi
 # A node that does not start or answer is no error here: the cluster is made anew then.
 bring_back() {
     local deadline=$((SECONDS + 30))
-    timeout 30 docker start "$node_container" || return 0
-    timeout 30 kind export kubeconfig --name "$cluster_name" --kubeconfig "$cluster_kubeconfig" || return 0
+    timeout --foreground 30 docker start "$node_container" || return 0
+    timeout --foreground 30 kind export kubeconfig --name "$cluster_name" --kubeconfig "$cluster_kubeconfig" || return 0
     while ((SECONDS < deadline)); do
         if cluster_answers; then
             # It failed while the API server was away, and a new one is started at once.
@@ -29,7 +29,7 @@ bring_back() {
 create() {
     : >"$cluster_mark"
     delete_cluster
-    timeout 600 kind create cluster --name "$cluster_name" --image "$node_image" --kubeconfig "$cluster_kubeconfig" --wait 3m
+    timeout --foreground 600 kind create cluster --name "$cluster_name" --image "$node_image" --kubeconfig "$cluster_kubeconfig" --wait 3m
 }
 
 # containers_run_since TIME NAMESPACE: all of them are ready, and in the node as it is now: after a restart the API server remembers those of before.
