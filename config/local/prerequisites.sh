@@ -3,6 +3,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
+source "$here/room.sh"
 cd "$root"
 
 problems=()
@@ -35,22 +36,22 @@ check_rust_components() {
         problems+=("rustfmt or clippy is missing: 'rustup component add rustfmt clippy'.")
 }
 
-# check_disk FOLDER GIB: of the file system that FOLDER is on, or will be.
-check_disk() {
-    local folder=$1 free_kib
-    while [[ ! -d $folder ]]; do folder=$(dirname "$folder"); done
-    free_kib=$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')
-    ((free_kib >= $2 * 1024 * 1024)) ||
-        problems+=("$1 has $((free_kib / 1024 / 1024)) GiB free; $2 GiB are needed: make room, or put it elsewhere with CARGO_TARGET_DIR or RAGENGINE_CACHE.")
-}
-
 # check_target PROFILE: what a build of it takes, more when nothing is compiled yet.
 check_target() {
-    if [[ -d $target_dir/$1/deps ]]; then
-        check_disk "$target_dir" 2
-    else
-        check_disk "$target_dir" 8
-    fi
+    if [[ -d $target_dir/$1/deps ]]; then needs_room 2 "$target_dir"; else needs_room 8 "$target_dir"; fi
+}
+
+# What the tests on a cluster want besides.
+check_cluster() {
+    local list kind rest before=${#problems[@]}
+    list=$("$root/e2e/cluster/prepare.sh" --list) || exit
+    while read -r kind rest; do
+        case $kind in
+            problem) problems+=("$rest") ;;
+            room) needs_room "${rest%% *}" "${rest#* }" ;;
+        esac
+    done <<<"$list"
+    ((${#problems[@]} == before)) || problems+=("The tests that need no cluster: make test-fast")
 }
 
 check_packages() {
@@ -64,11 +65,10 @@ check_processor
 check_rust
 [[ " $* " != *" check "* ]] || check_rust_components
 if [[ $* == images ]]; then check_target release; else check_target debug; fi
-if [[ " $* " == *" test-llm "* ]]; then
-    check_disk "$RAGENGINE_CACHE" 3
-else
-    check_disk "$RAGENGINE_CACHE" 1
-fi
+if [[ " $* " == *" test-llm "* ]]; then needs_room 3 "$RAGENGINE_CACHE"; else needs_room 1 "$RAGENGINE_CACHE"; fi
 check_packages "$@"
+[[ " $* " != *" cluster "* ]] || check_cluster
+mapfile -t lacking < <(lacking_room)
+problems+=("${lacking[@]}")
 
 ((${#problems[@]} == 0)) || fail "this machine lacks what cannot be installed from here:" "${problems[@]}"

@@ -21,9 +21,7 @@ wants() { [[ " $purposes " == *" $1 "* ]]; }
 install_what_is_missing() {
     "$here/prerequisites.sh" "$@"
     "$here/packages.sh" "$@"
-    if wants cluster; then
-        "$root/e2e/cluster/prepare.sh" || fail "the tests on a cluster cannot run yet, see above. Those that need none: make test-fast"
-    fi
+    if wants cluster; then "$root/e2e/cluster/prepare.sh"; fi
     if wants run || wants test || wants cluster || wants bench || wants images || wants test-llm; then "$here/model.sh"; fi
     if wants test || wants test-llm; then "$here/python.sh"; fi
     if wants check; then "$here/cargo-deny.sh"; fi

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Puts kind, helm and kubectl into a folder in the cache: client-programs.sh NODE_IMAGE. kind and helm are copied from PATH when they have the
-# right version there, else built; kubectl is the node's.
+# Puts kind, helm and kubectl into a folder in the cache: client-programs.sh NODE_IMAGE. kind is copied from PATH when it has the right version there,
+# else built; so is helm, of which any 3 will do; kubectl is the node's. Where the node image is pulled, helm is not built: this machine may have no Go.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 # shellcheck source=go.sh
 source "$cluster_scripts/go.sh"
 
 node_image=$1
-if [[ -x $cluster_bin/kind && -x $cluster_bin/helm && -x $cluster_bin/kubectl ]]; then
-    echo "kind, helm, kubectl: there"
+if [[ -e $cluster_bin/complete ]]; then
+    echo "kind, kubectl: there"
     exit
 fi
 mkdir -p "$cluster_bin"
@@ -42,19 +42,24 @@ copy_kubectl() {
     mv "$cluster_bin/kubectl.new" "$cluster_bin/kubectl"
 }
 
-# provide NAME VERSION
+# provide NAME VERSION [PATTERN]: the version that is built, and those that will do.
 provide() {
     local path
     if [[ -x $cluster_bin/$1 ]]; then return; fi
-    if path=$(program_in_path "$1" "$2"); then
-        step "Copying $1 $2 from $path" copy "$path" "$cluster_bin/$1"
+    if path=$(program_in_path "$1" "${3:-$2}"); then
+        step "Copying $1 from $path" copy "$path" "$cluster_bin/$1"
     else
         step "Building $1 $2" "build_$1"
     fi
 }
 
+# Only the newest are kept: with the node's programs they have 800 MB.
+delete_older() { find "$RAGENGINE_CACHE" -mindepth 1 -maxdepth 1 -type d -name 'kubernetes-v*' ! -path "$cluster_cache" -exec rm -rf {} +; }
+
 provide kind "$kind_version"
-provide helm "$helm_version"
+if [[ $node_image == "$built_node_image" ]] || program_in_path helm 'v3.*' >/dev/null; then provide helm "$helm_version" 'v3.*'; fi
 if [[ ! -x $cluster_bin/kubectl ]]; then step "Copying kubectl from the node image" copy_kubectl; fi
 # This script is the last that builds.
 if [[ -d $GOMODCACHE ]]; then step "Deleting the unpacked Go modules" delete_unpacked_modules; fi
+touch "$cluster_bin/complete"
+delete_older

@@ -13,6 +13,6 @@ fi
 
 delete() {
     delete_cluster
-    rm -f "$cluster_mark"
+    rm -f "$cluster_mark" "$cluster_kubeconfig"
 }
 step "Deleting the cluster $cluster_name" delete

@@ -5,7 +5,7 @@
 export CGO_ENABLED=0 GOFLAGS="-trimpath -mod=readonly -modcacherw -buildvcs=false" GOWORK=off
 export GOCACHE="$RAGENGINE_CACHE/go/build" GOMODCACHE="$RAGENGINE_CACHE/go/modules"
 
-# program_in_path NAME VERSION: prints where PATH has kind or helm of just this version; fails when it has not.
+# program_in_path NAME VERSION: prints where PATH has kind or helm of this version, which is a pattern; fails when it has not.
 program_in_path() {
     local path version
     path=$(command -v "$1") || return
@@ -13,7 +13,8 @@ program_in_path() {
         kind) version=$("$path" version 2>/dev/null | awk '{ print $2 }') ;;
         helm) version=$("$path" version --template '{{.Version}}' 2>/dev/null) ;;
     esac
-    [[ $version == "$2" ]] && echo "$path"
+    # shellcheck disable=SC2053
+    [[ $version == $2 ]] && echo "$path"
 }
 
 # download_modules FOLDER: a connection that hangs is given up. What has arrived stays, so that each attempt has less to do.
@@ -21,7 +22,7 @@ download_modules() {
     local seconds
     cd "$cluster_scripts/go/$1" || return
     for seconds in 60 60 120 240 480; do
-        if timeout "$seconds" go mod download; then return; fi
+        if timeout --foreground "$seconds" go mod download; then return; fi
         echo "The modules of $1 have not arrived within $seconds s"
     done
     return 1

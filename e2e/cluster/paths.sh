@@ -42,9 +42,19 @@ module_version() { awk -v module="$2" '$1 == module { print $2; exit }' "$cluste
 }
 PATH="$cluster_bin:$PATH"
 
-docker_answers() { timeout 10 docker info >/dev/null 2>&1; }
+# Here and elsewhere, --foreground: without it Ctrl-C does not reach the program that `timeout` runs.
+docker_answers() { timeout --foreground 10 docker info >/dev/null 2>&1; }
 
-docker_has_image() { timeout 10 docker image inspect "$1" >/dev/null 2>&1; }
+docker_has_image() { timeout --foreground 10 docker image inspect "$1" >/dev/null 2>&1; }
+
+# Root can start Docker here: its programs are there, and so are CAP_SYS_ADMIN (bit 21) and CAP_NET_ADMIN (bit 12).
+docker_can_be_started() {
+    local program
+    for program in docker dockerd iptables jq capsh; do command -v "$program" >/dev/null || return; done
+    ((EUID == 0)) && has_docker_capabilities
+}
+
+has_docker_capabilities() { (((16#$(awk '/^CapBnd/ { print $2 }' /proc/self/status) & 0x201000) == 0x201000)); }
 
 # The API server of cluster-up's cluster.
 cluster_answers() {
@@ -52,26 +62,37 @@ cluster_answers() {
         kubectl --kubeconfig "$cluster_kubeconfig" --request-timeout=5s get --raw /readyz >/dev/null 2>&1
 }
 
-node_exists() { timeout 10 docker container inspect "$node_container" >/dev/null 2>&1; }
+node_exists() { timeout --foreground 10 docker container inspect "$node_container" >/dev/null 2>&1; }
+
+# Prints the image that the cluster's node was made from; fails when there is no node.
+node_image_in_use() { timeout --foreground 10 docker container inspect --format '{{.Config.Image}}' "$node_container" 2>/dev/null; }
 
 # The cluster's node is of this version.
 node_is_current() {
     local image
-    image=$(timeout 10 docker container inspect --format '{{.Config.Image}}' "$node_container" 2>/dev/null) || return
+    image=$(node_image_in_use) || return
     [[ $image == "$pulled_node_image" || $image == "$built_node_image" ]]
 }
 
 # KUBECONFIG names a cluster that is not cluster-up's.
 kubeconfig_is_foreign() { [[ -n ${KUBECONFIG:-} && $KUBECONFIG != "$cluster_kubeconfig" ]]; }
 
-delete_cluster() { timeout 120 kind delete cluster --name "$cluster_name" --kubeconfig "$cluster_kubeconfig"; }
+# Without kind, which is of another version when the scripts have changed, the node's container is all that there is.
+delete_cluster() {
+    if command -v kind >/dev/null; then
+        timeout --foreground 120 kind delete cluster --name "$cluster_name" --kubeconfig "$cluster_kubeconfig"
+    elif node_exists; then
+        timeout --foreground 120 docker rm --force --volumes "$node_container"
+    fi
+}
 
-# Waits for the end of another cluster-up or cluster-down. The children keep the lock as well: what is left of an interrupted run comes to its
-# end before the next one begins. (But for Docker, which stays: start-docker.sh.)
+# Waits for the end of another cluster-up, cluster-down or test-cluster. The children keep the lock as well: what is left of an interrupted run
+# comes to its end before the next one begins, and what test-cluster calls has it already. (But for Docker, which stays: start-docker.sh.)
 one_at_a_time() {
-    exec 9>"$RAGENGINE_CACHE/cluster.lock"
+    local lock="$RAGENGINE_CACHE/cluster.lock"
+    [[ /proc/self/fd/9 -ef $lock ]] || exec 9>"$lock"
     # What was just killed may still hold it for a moment.
     if ! flock --timeout 4 9; then
-        step "Another cluster-up or cluster-down is running: waiting up to an hour for it" flock --timeout 3600 9
+        step "Another cluster-up, cluster-down or test-cluster is running: waiting up to an hour for it" flock --timeout 3600 9
     fi
 }

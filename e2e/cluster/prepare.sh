@@ -1,26 +1,46 @@
 #!/usr/bin/env bash
 # What has to be there for the tests on a cluster before anything long begins: names all that is missing, and installs the Debian packages that
-# up.sh wants. Nothing else is made yet.
+# up.sh wants. Nothing else is made yet. With --list: installs nothing and prints what is missing, as requirements.sh does.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
-check_images_are_named() {
+check_foreign_cluster() {
     [[ -n ${RAGENGINE_IMAGE:-} && -n ${RAGENGINE_E2E_IMAGE:-} ]] ||
         fail "KUBECONFIG names a cluster of your own: say which images it is to pull, or unset KUBECONFIG to have a cluster made." \
             "Build them:  images/build.sh --profile dev && images/build.sh --profile dev --image ragengine-e2e" \
             "Push them to a registry that the cluster pulls from, and name them there: RAGENGINE_IMAGE=... RAGENGINE_E2E_IMAGE=..."
+    # The tests do without kubectl, and are the first to ask then.
+    if command -v kubectl >/dev/null; then
+        "$cluster_scripts/foreign-cluster.sh"
+    else
+        echo "The cluster is the one that KUBECONFIG names: $KUBECONFIG"
+    fi
 }
 
-if kubeconfig_is_foreign; then
-    check_images_are_named
+# What the node image is, curl tells: it is among the packages that are installed next. The least is asked for until then.
+list() {
+    local node_image=$pulled_node_image
+    if command -v curl >/dev/null; then node_image=$("$cluster_scripts/choose-node-image.sh"); fi
+    "$cluster_scripts/requirements.sh" --list "$node_image"
+}
+
+install() {
+    local node_image
+    node_image=$("$cluster_scripts/choose-node-image.sh")
+    "$cluster_scripts/requirements.sh" "$node_image"
+    "$cluster_scripts/packages.sh" "$node_image"
+}
+
+if [[ ${1:-} == --list ]]; then
+    if kubeconfig_is_foreign; then
+        check_foreign_cluster >&2
+    elif ! cluster_answers || ! node_is_current; then
+        list
+    fi
+elif kubeconfig_is_foreign; then
     echo "The cluster is the one that KUBECONFIG names: $KUBECONFIG"
-    exit
-fi
-one_at_a_time
-if cluster_answers && node_is_current; then
+elif cluster_answers && node_is_current; then
     echo "The cluster $cluster_name: there"
-    exit
+else
+    install
 fi
-node_image=$("$cluster_scripts/choose-node-image.sh")
-"$cluster_scripts/requirements.sh" "$node_image"
-"$cluster_scripts/packages.sh" "$node_image"

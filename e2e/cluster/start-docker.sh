@@ -20,10 +20,12 @@ if ((16#$(awk '/^CapBnd/ { print $2 }' /proc/self/status) != all)); then
     runtime=(--add-runtime "bounded=$cluster_state/runc-bounded" --default-runtime bounded)
 fi
 
+process_runs() { grep --quiet --no-messages --line-regexp "$1" /proc/[0-9]*/comm; }
+
 launch() {
     # After a restart of the machine their numbers may be those of other processes.
     rm -f /var/run/docker.pid
-    pgrep -x containerd >/dev/null || rm -f /var/run/docker/containerd/containerd.pid
+    process_runs containerd || rm -f /var/run/docker/containerd/containerd.pid
     setsid nohup dockerd "${runtime[@]}" </dev/null >"$docker_log" 2>&1 &
 }
 
@@ -35,7 +37,7 @@ start() {
         if docker_answers; then return; fi
         if [[ -n $dockerd ]]; then
             kill -0 "$dockerd" || break
-        elif [[ ! -d /run/systemd/system ]] && ! pgrep -x dockerd >/dev/null; then
+        elif [[ ! -d /run/systemd/system ]] && ! process_runs dockerd; then
             launch
             dockerd=$!
         fi
