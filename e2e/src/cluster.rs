@@ -1,5 +1,6 @@
 //! The cluster, and the images that it can pull.
 
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use crate::Error;
@@ -11,15 +12,32 @@ const HOW: &str = "`make test-cluster` sets it for a cluster of its own";
 ///
 /// # Errors
 ///
-/// When `KUBECONFIG` is not set, or is no such file.
+/// When `KUBECONFIG` is not set, is no such file, or names a proxy.
 pub async fn connect() -> Result<Client, Error> {
     drop(rustls::crypto::ring::default_provider().install_default());
     from_environment("KUBECONFIG", "the kubeconfig of the cluster to test on")?;
-    let reading = Error::kubernetes("reading what KUBECONFIG names");
-    let mut config = Config::infer().await.map_err(kube::Error::InferConfig).map_err(reading)?;
-    // That of the environment leads out of this machine and its network; a cluster to test on is within.
+    let reading = |error| Error::kubernetes("reading what KUBECONFIG names")(kube::Error::InferKubeconfig(error));
+    let kubeconfig = Kubeconfig::read().map_err(reading)?;
+    if names_proxy(&kubeconfig) {
+        return Err(Error::Environment(
+            "KUBECONFIG names a cluster behind a proxy (proxy-url), which these tests cannot go through; name one that is reached without it"
+                .to_owned(),
+        ));
+    }
+    let mut config =
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(reading)?;
+    // What is left is that of the environment, which leads out of this machine and its network; a cluster to test on is within.
     config.proxy_url = None;
     Client::try_from(config).map_err(Error::kubernetes("preparing a client of what KUBECONFIG names"))
+}
+
+/// Whether the cluster of the current context has a proxy of its own. (What it is may be a secret.)
+fn names_proxy(kubeconfig: &Kubeconfig) -> bool {
+    let current = kubeconfig.contexts.iter().find(|context| Some(&context.name) == kubeconfig.current_context.as_ref());
+    let name = current.and_then(|context| context.context.as_ref()).map(|context| &context.cluster);
+    let cluster = kubeconfig.clusters.iter().find(|cluster| Some(&cluster.name) == name);
+    let proxy = cluster.and_then(|cluster| cluster.cluster.as_ref()?.proxy_url.as_deref());
+    proxy.is_some_and(|proxy| !proxy.is_empty())
 }
 
 /// The image of the server.
@@ -43,4 +61,28 @@ pub fn client_image() -> Result<String, Error> {
 fn from_environment(name: &str, meaning: &str) -> Result<String, Error> {
     let value = std::env::var(name).ok().filter(|value| !value.is_empty());
     value.ok_or_else(|| Error::Environment(format!("{name} must name {meaning}; {HOW}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_current_cluster_s_own_proxy_counts() {
+        for (context, is_behind_proxy) in [("direct", false), ("empty", false), ("proxied", true), ("unknown", false)] {
+            let text = format!(
+                "current-context: {context}
+contexts:
+- {{name: direct, context: {{cluster: a, user: me}}}}
+- {{name: empty, context: {{cluster: b, user: me}}}}
+- {{name: proxied, context: {{cluster: c, user: me}}}}
+clusters:
+- {{name: a, cluster: {{server: 'https://127.0.0.1:6443'}}}}
+- {{name: b, cluster: {{server: 'https://127.0.0.1:6443', proxy-url: ''}}}}
+- {{name: c, cluster: {{server: 'https://127.0.0.1:6443', proxy-url: 'http://proxy.example:3128'}}}}
+"
+            );
+            assert_eq!(names_proxy(&Kubeconfig::from_yaml(&text).unwrap()), is_behind_proxy, "{context}");
+        }
+    }
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::core::v1::{Namespace as NamespaceObject, ServiceAccount};
-use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
+use k8s_openapi::api::core::v1::{Namespace as NamespaceObject, Pod, ServiceAccount};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use crate::{Error, cluster, diagnosis, wait};
 
@@ -138,8 +139,24 @@ async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
             diagnosis::say(&format!("{KEEP} is set: the namespace {name} is kept"));
             continue;
         }
+        let released = remove_finalizers(&Api::namespaced(client.clone(), &name)).await;
         let deleted = namespaces.delete(&name, &DeleteParams::background()).await;
         deleted.map_err(Error::kubernetes(format!("deleting the namespace {name}")))?;
+        released?;
+    }
+    Ok(())
+}
+
+/// A test that failed may have left some on pods, and a namespace does not end before its pods do.
+async fn remove_finalizers(pods: &Api<Pod>) -> Result<(), Error> {
+    let found = pods.list(&ListParams::default()).await.map_err(Error::kubernetes("listing the pods of the test"))?;
+    let held = found.items.into_iter().filter(|pod| pod.metadata.finalizers.is_some());
+    for name in held.filter_map(|pod| pod.metadata.name) {
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        match pods.patch(&name, &PatchParams::default(), &patch).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            patched => drop(patched.map_err(Error::kubernetes(format!("removing the finalizers of {name}")))?),
+        }
     }
     Ok(())
 }

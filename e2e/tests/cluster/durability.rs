@@ -1,8 +1,10 @@
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use hyper::Method;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::DeleteParams;
 use ragengine_e2e::namespace::{PodSecurity, in_namespace};
 use ragengine_e2e::pod::{container_status, is_ready};
@@ -58,12 +60,15 @@ async fn what_was_acknowledged_outlives_a_kill_by_the_node() {
         let server = Server::start(namespace, Volume::Claim).await?;
         let pod = server.ready_pod().await?;
         let acknowledged = watch::Sender::new(BTreeSet::new());
+        let kill_is_asked_for = Cell::new(false);
         let kill = async {
             // It ends with the sender, which outlives it.
             drop(acknowledged.subscribe().wait_for(|documents| documents.len() >= BEFORE_KILL).await);
+            kill_is_asked_for.set(true);
             cluster_client::kill(&node, &pod, SERVER).await
         };
-        tokio::try_join!(write_until_interrupted(&server, &pod, &acknowledged), kill)?;
+        let writing = write_until_killed(&server, &pod, &acknowledged, &kill_is_asked_for);
+        let (interrupted_at, ()) = tokio::try_join!(writing, kill)?;
 
         let restarted = server.pod_that("the killed server is ready again", |other| {
             let status = container_status(other, SERVER);
@@ -73,7 +78,14 @@ async fn what_was_acknowledged_outlives_a_kill_by_the_node() {
         });
         let restarted = restarted.await?;
         let last_state = container_status(&restarted, SERVER).unwrap().last_state.clone().unwrap();
-        assert_eq!(last_state.terminated.unwrap().exit_code, 128 + 9);
+        let killed = last_state.terminated.unwrap();
+        assert_eq!(killed.exit_code, 128 + 9);
+        // The cluster tells whole seconds.
+        let killed_at = killed.finished_at.unwrap().0.as_second();
+        assert!(
+            interrupted_at.iter().any(|time| time.as_second() >= killed_at),
+            "no write was interrupted by the kill: the writers ended at {interrupted_at:?}, the server at {killed_at}"
+        );
 
         let acknowledged = acknowledged.borrow().clone();
         let kept = all_documents(&server, &restarted).await?;
@@ -92,8 +104,14 @@ async fn what_was_acknowledged_outlives_a_kill_by_the_node() {
 
 type Acknowledged = watch::Sender<BTreeSet<String>>;
 
-/// Writes document after document until the server is gone, and keeps the ids of those that it acknowledged.
-async fn write_until_interrupted(server: &Server<'_>, pod: &Pod, acknowledged: &Acknowledged) -> Result<(), Error> {
+/// Writes document after document until the server is gone, and keeps the ids of those that it acknowledged. It gives the time at which each writer's
+/// last one was interrupted. An interruption that nobody has asked for is an error.
+async fn write_until_killed(
+    server: &Server<'_>,
+    pod: &Pod,
+    acknowledged: &Acknowledged,
+    kill_is_asked_for: &Cell<bool>,
+) -> Result<Vec<Timestamp>, Error> {
     let writers = (0..WRITERS).map(async |writer| {
         let mut connection = server.connect(pod).await?;
         for number in 0..MAX_WRITTEN {
@@ -101,13 +119,14 @@ async fn write_until_interrupted(server: &Server<'_>, pod: &Pod, acknowledged: &
             let body = documents(INDEX, &[(&doc_id, &text(&doc_id))]);
             match connection.send(Method::POST, "/index", Some(&body)).await {
                 Ok(reply) => drop(reply.ok()?),
-                Err(_) => return Ok(()),
+                Err(_) if kill_is_asked_for.get() => return Ok(Timestamp::now()),
+                Err(error) => return Err(error),
             }
             acknowledged.send_modify(|documents| documents.extend([doc_id]));
         }
         Err(Error::Unexpected(format!("nothing interrupted a writer of {MAX_WRITTEN} documents")))
     });
-    try_join_all(writers).await.map(drop)
+    try_join_all(writers).await
 }
 
 fn text(doc_id: &str) -> String {
