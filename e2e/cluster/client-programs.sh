@@ -57,7 +57,9 @@ provide() {
 delete_older() { find "$RAGENGINE_CACHE" -mindepth 1 -maxdepth 1 -type d -name 'kubernetes-v*' ! -path "$cluster_cache" -exec rm -rf {} +; }
 
 provide kind "$kind_version"
-if [[ $node_image == "$built_node_image" ]] || program_in_path helm 'v3.*' >/dev/null; then provide helm "$helm_version" 'v3.*'; fi
+if program_in_path helm 'v3.*' >/dev/null || { [[ $node_image == "$built_node_image" ]] && command -v go >/dev/null; }; then
+    provide helm "$helm_version" 'v3.*'
+fi
 if [[ ! -x $cluster_bin/kubectl ]]; then step "Copying kubectl from the node image" copy_kubectl; fi
 # This script is the last that builds.
 if [[ -d $GOMODCACHE ]]; then step "Deleting the unpacked Go modules" delete_unpacked_modules; fi
