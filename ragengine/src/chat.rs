@@ -165,12 +165,13 @@ async fn answer_from_index(
             quote(account, &request, loaded, sentences, finished.prompt_tokens, sources)
         }
         (None, Model::Upstream(upstream)) => {
-            account.passes_through(without_context(&context));
+            let reason = without_context(account, &context);
+            account.passes_through(reason);
             let body = json_bytes(&conversation_alone(&request, &served, &budget))?;
             errand(app, chat, account, &request, upstream, body, None)
         }
         (None, Model::Extractive) => {
-            let reason = without_context(&context);
+            let reason = without_context(account, &context);
             account.passes_through(reason);
             let sentence =
                 if reason == "over_budget" { extractive::NOTHING_FITS } else { extractive::NOTHING_RELEVANT };
@@ -211,11 +212,12 @@ fn conversation_alone(request: &ChatRequest, served: &Served, budget: &Budget) -
 }
 
 /// Why no context was found. What would help is said where a person looks for it.
-fn without_context(context: &Context) -> &'static str {
+fn without_context(account: &Account, context: &Context) -> &'static str {
     match context.relevant() {
         0 => "nothing_relevant",
         relevant => {
             tracing::warn!(
+                request_id = account.request_id(),
                 relevant,
                 "no relevant chunk fits into the context budget: raise max_tokens (or context_token_ratio) in the request"
             );
@@ -260,6 +262,9 @@ fn quote(
     let completion_tokens = sentences.iter().map(|sentence| loaded.embedding.count_tokens(sentence) as u64).sum();
     let usage = Usage { prompt_tokens, completion_tokens };
     account.was_reported(Some(usage));
+    if request.stream {
+        account.first_word_came();
+    }
     let explanation = explanation(account, request)?.map(|explanation| ("explanation", explanation));
     let fields = [("source_nodes", sources)].into_iter().chain(explanation).collect();
     Ok(Next::Reply(Answer { sentences, usage, fields }.reply(request)))

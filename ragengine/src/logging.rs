@@ -3,6 +3,7 @@
 mod json;
 
 use std::io::{self, IsTerminal as _};
+use std::panic::PanicHookInfo;
 
 use json::JsonLines;
 use ragengine_settings::{Log, LogFormat};
@@ -25,7 +26,15 @@ pub fn start(log: &Log) -> Result<(), String> {
         true => builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
         false => builder.event_format(JsonLines).try_init(),
     };
-    started.map_err(|error| error.to_string())
+    started.map_err(|error| error.to_string())?;
+    std::panic::set_hook(Box::new(log_panic));
+    Ok(())
+}
+
+/// A panic is a line of the log as everything else.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string);
+    tracing::error!(panic = panic.payload_as_str().unwrap_or("unknown"), location, "panicked");
 }
 
 /// What is logged, as `RUST_LOG` or the settings say.

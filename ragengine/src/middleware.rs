@@ -18,7 +18,7 @@ use crate::metrics::InFlight;
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The status of a request whose client did not wait, as nginx has it.
-const CLIENT_LEFT: &str = "499";
+const CLIENT_LEFT: u16 = 499;
 
 /// The longest id that is taken.
 const MAX_ID_BYTES: usize = 128;
@@ -113,7 +113,7 @@ impl Observation<'_> {
 impl Drop for Observation<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.measure(CLIENT_LEFT);
+            self.measure(&CLIENT_LEFT.to_string());
             let (method, route, elapsed_ms, request_id) = (self.method, self.route(), self.elapsed_ms(), self.id());
             info!(method, route, status = CLIENT_LEFT, elapsed_ms, request_id, "client left before the reply");
         }
@@ -143,11 +143,8 @@ fn known_method(method: &str) -> &'static str {
 #[derive(Debug, Clone, Copy)]
 struct Panicked;
 
-/// Turns a panic into a response: the server lives on.
-#[expect(clippy::needless_pass_by_value, reason = "the signature is tower-http's")]
-pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    error!(panic = text.unwrap_or("unknown"), "a handler panicked");
+/// Turns a panic into a response: the server lives on. It is in the log by then.
+pub fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
     response.extensions_mut().insert(Panicked);
     response

@@ -18,10 +18,14 @@ use crate::http::{chat_completions, documents, embeddings, indexes, models, obse
 use crate::middleware;
 
 #[derive(OpenApi)]
-#[openapi(info(
-    title = "RAGEngine",
-    description = "Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources."
-))]
+#[openapi(
+    info(
+        title = "RAGEngine",
+        description = "Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources."
+    ),
+    // Its route is below: an id may have slashes, for which OpenAPI has no word.
+    paths(models::describe)
+)]
 struct Document;
 
 fn routes() -> OpenApiRouter<Arc<App>> {
@@ -52,6 +56,7 @@ pub fn router(app: Arc<App>) -> Router {
     let (router, document) = routes().split_for_parts();
     router
         .route("/openapi.json", get(async move || Json(document)))
+        .route("/v1/models/{*id}", get(models::describe))
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .layer(CatchPanicLayer::custom(middleware::panicked))

@@ -1,11 +1,13 @@
 //! The bodies of requests and replies, outside `/v1`.
 
+mod chat;
 mod documents;
 mod explanation;
 mod indexes;
 mod retrieve;
 mod status;
 
+pub use chat::{ChatCompletion, ChatCompletionRequest, OpenAiError, OpenAiErrorDetail};
 pub use documents::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
     StoredDocument, UpdateDocuments, UpdatedDocuments,

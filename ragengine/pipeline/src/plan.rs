@@ -64,7 +64,8 @@ pub fn plan(request: &ChatRequest) -> Result<Plan, Rejection> {
     split(&request.messages).map(Plan::Retrieve)
 }
 
-fn bypass(request: &ChatRequest) -> Option<Bypass> {
+/// Why a request is passed through, if it is.
+pub(crate) fn bypass(request: &ChatRequest) -> Option<Bypass> {
     let any = |holds: fn(&Message) -> bool| request.messages.iter().any(holds);
     match request {
         ChatRequest { index_name: None, .. } => Some(Bypass::NoIndex),

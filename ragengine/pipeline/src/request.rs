@@ -5,7 +5,7 @@ mod message;
 pub use message::{Content, Message, Role};
 use serde_json::{Map, Value};
 
-use crate::Rejection;
+use crate::{Rejection, plan};
 
 /// Fields of ours. They never go upstream.
 const OWN_FIELDS: [&str; 3] = ["index_name", "context_token_ratio", "explain"];
@@ -53,7 +53,8 @@ impl ChatRequest {
             Ok(_) => return Err(Rejection::wrong_type("body", "a JSON object")),
             Err(error) => return Err(Rejection::Json(error.to_string())),
         };
-        Ok(Self {
+        let (choices, max_tokens) = (natural(&body, "n"), max_tokens(&body));
+        let request = Self {
             context_token_ratio: context_token_ratio(&body)?,
             index_name: string(&body, "index_name")?.filter(|name| !name.is_empty()),
             explain: boolean(&body, "explain")?,
@@ -62,11 +63,17 @@ impl ChatRequest {
             stream: boolean(&body, "stream")?,
             include_usage: body.get("stream_options").and_then(|options| options.get("include_usage"))
                 == Some(&Value::Bool(true)),
-            choices: natural(&body, "n")?.unwrap_or(1),
-            max_tokens: max_tokens(&body)?,
+            choices: choices.as_ref().ok().copied().flatten().unwrap_or(1),
+            max_tokens: max_tokens.as_ref().ok().copied().flatten(),
             has_tools: ["tools", "functions"].iter().any(|name| present(&body, name).is_some()),
             body,
-        })
+        };
+        // What is passed through is the language model's to judge: some take -1 for no bound.
+        if plan::bypass(&request).is_none() {
+            choices?;
+            max_tokens?;
+        }
+        Ok(request)
     }
 
     /// Whether the caller's bytes can go upstream untouched: they name a model and hold no field of ours.

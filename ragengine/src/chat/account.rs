@@ -17,6 +17,9 @@ use crate::index::Index;
 use crate::metrics::{Metrics, Route, Stage};
 use crate::retrieve::similarity;
 
+/// Of what a caller wrote, the log has no more than this.
+const MAX_LOGGED_CHARACTERS: usize = 128;
+
 /// The account of one chat. Dropped before it is ended, it says that the client has left.
 pub(super) struct Account {
     metrics: Arc<Metrics>,
@@ -98,7 +101,11 @@ impl Account {
     /// The window was divided.
     pub fn was_divided(&mut self, budget: &Budget, max_distance: f32) {
         if let (Some(from), Some(to)) = (budget.lowered_from, budget.max_tokens) {
-            warn!("max_tokens ({from}) is greater than available context after prompt consideration. Setting to {to}.");
+            let request_id = self.request_id();
+            warn!(
+                request_id,
+                "max_tokens ({from}) is greater than available context after prompt consideration. Setting to {to}."
+            );
             self.metrics.chat.max_tokens_lowered(self.index_label());
         }
         self.facts.context_tokens = Some(ContextTokens { budget: budget.context_tokens, used: 0 });
@@ -172,6 +179,11 @@ impl Account {
         self.end(&Outcome::Failed(error));
     }
 
+    /// The id of the request, for lines of the log.
+    pub fn request_id(&self) -> &str {
+        self.request_id.to_str().unwrap_or_default()
+    }
+
     fn index_label(&self) -> &str {
         self.index.as_ref().map_or("", |(_, label)| label)
     }
@@ -212,7 +224,7 @@ impl Account {
                     path = facts.path,
                     reason = facts.reason,
                     index = self.index.as_ref().map(|(name, _)| name),
-                    model = self.model,
+                    model = self.model.as_deref().map(short),
                     stream = self.is_stream,
                     tokenizer = facts.tokenizer,
                     window_tokens = facts.window_tokens,
@@ -232,7 +244,7 @@ impl Account {
                     usage_completion_tokens = self.usage.map(|usage| usage.completion_tokens),
                     first_token_ms = self.first_token.map(milliseconds),
                     elapsed_ms = milliseconds(elapsed),
-                    request_id = self.request_id.to_str().unwrap_or_default(),
+                    request_id = self.request_id(),
                     "chat"
                 )
             };
@@ -271,6 +283,11 @@ fn selected(facts: &Explanation) -> Option<String> {
         .map(|chunk| format!("{} {:.4} {}", chunk.node_id, chunk.distance, chunk.tokens.unwrap_or_default()))
         .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// A name that fits into a line: callers may write anything.
+fn short(name: &str) -> &str {
+    name.char_indices().nth(MAX_LOGGED_CHARACTERS).map_or(name, |(end, _)| &name[..end])
 }
 
 /// To the microsecond: more digits would only be noise.

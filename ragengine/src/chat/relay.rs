@@ -106,10 +106,10 @@ async fn answer(
     }
 }
 
-/// A whole answer with our fields, and the tokens that it reports.
+/// A whole answer with our fields, and the tokens that it reports. What cannot be used is not quoted: it may hold a user's text, or the
+/// key.
 fn marked(body: &[u8], fields: &[(&'static str, String)]) -> Result<(String, Option<Usage>), LlmError> {
-    let nonsense =
-        |what: &str| LlmError::Nonsense(format!("{what}: {}", String::from_utf8_lossy(&body[..body.len().min(200)])));
+    let nonsense = |what: &str| LlmError::Nonsense(format!("{what}, of {} bytes", body.len()));
     let text = std::str::from_utf8(body).map_err(|_| nonsense("it is not text"))?;
     let whole = Whole::read(text).ok_or_else(|| nonsense("it is not JSON"))?;
     let marked = with_fields(text, fields).ok_or_else(|| nonsense("it is not a JSON object"))?;
@@ -191,7 +191,7 @@ impl Relay {
         }
         // Clients leave at the end's mark, which is no reason to say that they left.
         if self.marking.is_done() {
-            self.succeed();
+            self.ends();
         }
         Ok(match ready {
             Ready::AsItCame => piece,
@@ -199,11 +199,25 @@ impl Relay {
         })
     }
 
-    fn succeed(&mut self) {
+    /// The language model has said all that it says.
+    fn ends(&mut self) {
         if let Some(mut account) = self.account.take() {
             account.was_reported(self.marking.usage());
-            account.succeeded();
+            match self.marking.has_error() {
+                true => account.failed(&LlmError::Nonsense("its stream carries an error".to_owned()).into()),
+                false => account.succeeded(),
+            }
         }
+    }
+
+    /// The last bytes of a stream that has ended. One that ends before its answer does broke, however orderly its connection was closed.
+    fn last_bytes(&mut self) -> Bytes {
+        let rest = self.marking.rest();
+        if self.marking.is_whole() || self.marking.has_error() {
+            self.ends();
+            return rest.into();
+        }
+        self.break_off(LlmError::Nonsense("its stream ended before the answer did".to_owned()))
     }
 
     /// The last event of a stream that broke. No `[DONE]` follows it.
@@ -222,9 +236,8 @@ async fn next_bytes(relay: Option<Relay>) -> Option<(Bytes, Option<Relay>)> {
         let taken = match relay.next_piece().await {
             None => return Some((Bytes::from_static(KEEP_ALIVE), Some(relay))),
             Some(None) => {
-                relay.succeed();
-                let rest = relay.marking.rest();
-                return (!rest.is_empty()).then(|| (Bytes::from(rest), None));
+                let last = relay.last_bytes();
+                return (!last.is_empty()).then_some((last, None));
             }
             Some(Some(piece)) => piece.and_then(|piece| relay.take(piece)),
         };

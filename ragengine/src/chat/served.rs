@@ -64,7 +64,7 @@ impl Served {
     /// The tokens of the conversation. One that cannot fit is refused before it is counted, and counting a long one is kept from the
     /// threads that serve requests.
     pub async fn conversation_tokens(&self, loaded: &Loaded, request: &Arc<ChatRequest>) -> Result<u64, ApiError> {
-        let bytes = content_bytes(messages(request));
+        let bytes: usize = messages(request).iter().map(text_bytes).sum();
         if bytes as u64 > self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN) {
             return Err(Rejection::ContextWindow.into());
         }
@@ -80,8 +80,14 @@ fn messages(request: &ChatRequest) -> &[Value] {
     request.body["messages"].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn content_bytes(messages: &[Value]) -> usize {
-    messages.iter().map(|message| message["content"].as_str().map_or(0, str::len)).sum()
+/// The bytes of every text in a message, wherever it stands: in its content, in parts of it, in a name or a call.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(fields) => fields.values().map(text_bytes).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }
 
 /// The model that the request names, else the endpoint's.
@@ -97,4 +103,22 @@ pub(super) fn no_model() -> ApiError {
     ApiError::NoModel(
         "no language model is set: set inferenceService.url, or extractive: true for the built-in one. /retrieve works without.".to_owned(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_text_of_a_message_has_its_bytes() {
+        for (message, bytes) in [
+            (json!({"role": "user", "content": "12345"}), 9),
+            (json!({"role": "user", "content": [{"type": "text", "text": "12345"}]}), 13),
+            (json!({"content": null, "tool_calls": [{"function": {"arguments": "123"}}]}), 3),
+        ] {
+            assert_eq!(text_bytes(&message), bytes, "{message}");
+        }
+    }
 }

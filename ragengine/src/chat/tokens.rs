@@ -1,3 +1,6 @@
+use std::sync::OnceLock;
+
+use ragengine_pipeline::prompt::{Passage, block};
 use ragengine_pipeline::tokens;
 use ragengine_tokenizer::Tokenizer;
 use serde_json::Value;
@@ -23,15 +26,13 @@ impl TokenCounter {
         }
     }
 
-    /// What differs between two that count differently. Counts are kept under it.
+    /// What differs between two that count differently, or count blocks of another format. Counts are kept under it.
     pub fn id(&self) -> u64 {
-        match self {
-            Self::Embedding(embedding) => {
-                let digest = Sha256::digest(embedding.fingerprint().as_bytes());
-                digest.iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte))
+        block_format()
+            ^ match self {
+                Self::Embedding(embedding) => first_bytes(&Sha256::digest(embedding.fingerprint().as_bytes())),
+                Self::Served(tokenizer) => tokenizer.id(),
             }
-            Self::Served(tokenizer) => tokenizer.id(),
-        }
     }
 
     /// Whether a prompt costs what its parts cost, so that blocks whose tokens are known need not be counted again.
@@ -57,4 +58,18 @@ impl TokenCounter {
             Self::Served(tokenizer) => tokenizer.count_conversation(messages),
         }
     }
+}
+
+/// A number that another format of blocks does not have: what is counted is a chunk's block.
+fn block_format() -> u64 {
+    static FORMAT: OnceLock<u64> = OnceLock::new();
+    *FORMAT.get_or_init(|| {
+        let (title, heading, url) = (Some("title"), Some("heading"), Some("url"));
+        let block = block(100, &Passage { title, heading, url, page: Some(1), text: "text" });
+        first_bytes(&Sha256::digest(block.as_bytes()))
+    })
+}
+
+fn first_bytes(digest: &[u8]) -> u64 {
+    digest.iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte))
 }

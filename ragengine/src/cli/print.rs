@@ -8,8 +8,9 @@ use anyhow::Context as _;
 use ragengine_settings::Settings;
 
 use super::settings;
+use crate::app::App;
 use crate::metrics::Metrics;
-use crate::{logging, router};
+use crate::{embedding, logging, router};
 
 /// `ragengine check-config`
 ///
@@ -19,6 +20,9 @@ use crate::{logging, router};
 pub fn check_config(path: Option<&Path>) -> anyhow::Result<()> {
     let settings = settings::load(path)?;
     logging::filter(&settings.log).map_err(anyhow::Error::msg)?;
+    embedding::check_secrets(&settings.embedding.source())?;
+    // Reads the key and the tokenizer of the language model, and sends nothing.
+    let settings = &App::new(settings)?.settings;
     print(&format!(
         "The settings are fine: the server would listen on {} and keep its data in {}.\n",
         settings.listen,

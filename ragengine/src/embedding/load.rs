@@ -52,6 +52,19 @@ pub async fn load(
     }
 }
 
+/// Reads what the source needs and forgets it.
+///
+/// # Errors
+///
+/// [`SecretError`] when it is not there.
+pub fn check_secrets(source: &EmbeddingSource) -> Result<(), SecretError> {
+    let secret = match source {
+        EmbeddingSource::Local(local) => &local.hub_token,
+        EmbeddingSource::Remote(remote) => &remote.api_key,
+    };
+    secret.as_ref().map(secrets::read).transpose().map(drop)
+}
+
 async fn load_local(
     local: &LocalEmbedding,
     models_directory: &Path,

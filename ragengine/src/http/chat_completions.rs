@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
+use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError as ErrorBody};
 
 use super::extract;
 use crate::app::App;
@@ -19,14 +20,13 @@ use crate::middleware::{Logged, REQUEST_ID};
 /// goes to the language model as it is. The reply is the language model's, with `source_nodes`: null when no documents went into it;
 /// in a stream it is on the chunk that carries `finish_reason`. With `explain: true` it has an `explanation`, too: what was decided about
 /// every chunk, and why.
-#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body(content = Object,
-    description = "OpenAI's chat completion request, with `index_name`, `context_token_ratio` and `explain`."), responses(
-    (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.", body = Object),
-    (status = 400, description = "The request cannot be served as it is.", body = Object),
-    (status = 404, description = "No such index.", body = Object),
-    (status = 502, description = "The language model is out of reach, or its answer is none.", body = Object),
-    (status = 503, description = "No language model is set, it is asked too often, or the server is still loading.", body = Object),
-    (status = 504, description = "The language model takes too long.", body = Object),
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body = ChatCompletionRequest, responses(
+    (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.", body = ChatCompletion),
+    (status = 400, description = "The request cannot be served as it is.", body = ErrorBody),
+    (status = 404, description = "No such index.", body = ErrorBody),
+    (status = 502, description = "The language model is out of reach, or its answer is none.", body = ErrorBody),
+    (status = 503, description = "No language model is set, it is asked too often, or the server is still loading.", body = ErrorBody),
+    (status = 504, description = "The language model takes too long.", body = ErrorBody),
 ))]
 pub async fn chat_completions(State(app): State<Arc<App>>, request: Request) -> Result<Response, OpenAiError> {
     let request_id = request.headers().get(REQUEST_ID).cloned().unwrap_or(HeaderValue::from_static("none"));

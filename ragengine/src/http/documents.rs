@@ -71,7 +71,9 @@ pub async fn update(
 ) -> Result<Json<UpdatedDocuments>, PlainError> {
     let loaded = app.loaded()?;
     let index = loaded.catalog.get(&index_name)?;
-    if let Some(position) = request.documents.iter().position(|document| document.doc_id.is_none()) {
+    if let Some(position) =
+        request.documents.iter().position(|document| document.doc_id.as_deref().unwrap_or_default().is_empty())
+    {
         let reason = "it has no doc_id, which says what to update: use POST /index to add documents".to_owned();
         return Err(IndexError::Document { position, reason }.into());
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use ragengine_client::wire::FieldError;
+use ragengine_client::wire::{FieldError, OpenAiError as ErrorBody};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -54,8 +54,8 @@ enum Encoding {
 /// Turns texts into vectors of length 1.
 #[utoipa::path(post, path = "/v1/embeddings", tag = "openai", request_body = EmbeddingsRequest, responses(
     (status = 200, description = "OpenAI's list of embeddings.", body = Object),
-    (status = 400, description = "The request cannot be served as it is.", body = Object),
-    (status = 404, description = "Another model than the one that the indexes use.", body = Object),
+    (status = 400, description = "The request cannot be served as it is.", body = ErrorBody),
+    (status = 404, description = "Another model than the one that the indexes use.", body = ErrorBody),
 ))]
 pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result<Json<Value>, OpenAiError> {
     let body = extract::body(&app, request).await?;

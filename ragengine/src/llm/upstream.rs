@@ -18,7 +18,7 @@ pub use reply::UpstreamReply;
 use reply::unreachable;
 use serde_json::Value;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 use transport::Transport;
 
@@ -141,7 +141,8 @@ impl Upstream {
         let shown_address = || Arc::clone(&endpoint.addresses.shown);
         let mut headers = self.headers.clone();
         headers.insert(REQUEST_ID, request_id.clone());
-        let response = match timeout(answer_timeout, self.transport.post(headers, body)).await {
+        let deadline = Instant::now() + answer_timeout;
+        let response = match timeout_at(deadline, self.transport.post(headers, body)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(unreachable(&*error, shown_address())),
             Err(_) => return Err(LlmError::Timeout { url: shown_address(), seconds: answer_timeout.as_secs() }),
@@ -150,6 +151,7 @@ impl Upstream {
             response,
             shown_address: shown_address(),
             answer_timeout,
+            deadline,
             max_bytes: reply_bytes,
             api_key: endpoint.api_key.clone(),
             slot,

@@ -110,6 +110,9 @@ def test_a_reply_has_the_id_of_its_request(client):
 def test_models(client):
     listed = list(client.models.list())
     assert listed and all(model.id and model.object == "model" for model in listed)
+    assert client.models.retrieve(listed[0].id).id == listed[0].id
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("no/such/model")
 
 
 def test_embeddings(client):

@@ -7,6 +7,22 @@ fn document(document: Value) -> Value {
 }
 
 #[tokio::test]
+async fn a_client_may_write_out_what_it_does_not_set() {
+    let server = Server::shared();
+    let sent =
+        json!({"index_name": "written-out", "documents": [{"text": "Written out.", "doc_id": "", "metadata": null}]});
+    let stored = server.post("/index", &sent).await.ok();
+    let left_out = server
+        .post("/index", &json!({"index_name": "written-out", "documents": [{"text": "Written out."}]}))
+        .await
+        .ok();
+    assert_eq!(stored, left_out);
+    assert_eq!((stored[0]["doc_id"].as_str().unwrap().len(), &stored[0]["metadata"]), (64, &json!({})));
+    let update = json!({"documents": [{"text": "x", "doc_id": ""}]});
+    assert!(server.post("/indexes/written-out/documents", &update).await.error(400).contains("doc_id"));
+}
+
+#[tokio::test]
 async fn a_bad_document_is_refused_in_words() {
     let server = Server::shared();
     for (body, status, words) in [
@@ -15,8 +31,7 @@ async fn a_bad_document_is_refused_in_words() {
         (document(json!({"text": 1})), 422, "documents"),
         (document(json!({})), 422, "text"),
         (document(json!({"text": "x", "metadata": []})), 422, "metadata"),
-        (document(json!({"text": "x", "metadata": null})), 422, "metadata"),
-        (document(json!({"text": "x", "doc_id": ""})), 400, "doc_id is empty"),
+        (document(json!({"text": "x", "source": ""})), 400, "source is empty"),
         (document(json!({"text": "x", "doc_id": "a\u{0}b"})), 400, "control characters"),
         (document(json!({"text": "x", "doc_id": "x".repeat(513)})), 400, "512"),
         (document(json!({"text": "x", "doc_id": 7})), 422, "doc_id"),

@@ -131,3 +131,14 @@ async fn the_checks_come_in_their_order() {
     let window = chat(json!({"index_name": "order", "messages": [{"role": "user", "content": long}]})).await.error(400);
     assert_eq!(window, "Prompt length exceeds context window.");
 }
+
+#[tokio::test]
+async fn a_streamed_answer_is_measured_too() {
+    let server = Server::start("{retrieval: {maxDistance: 1.1}}").await;
+    server.add("docs", &FACTS).await;
+    let mut body = ask("docs", "When is the annual tax return due?");
+    body["stream"] = json!(true);
+    assert_eq!(server.post("/v1/chat/completions", &body).await.status, 200);
+    let metrics = server.get("/metrics").await.text;
+    assert!(metrics.contains(r#"ragengine_chat_first_token_seconds_count{path="rag"} 1"#), "{metrics}");
+}

@@ -67,6 +67,72 @@ async fn the_key_of_the_settings_goes_upstream_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_repeated_in_another_way_is_not_passed_on_either() {
+    for (status, words) in [
+        // Spelt with escapes, in an error, and in JSON that is none of OpenAI's errors.
+        (401, r#"{"error": {"message": "bad key sk-\u0073\"ecret\\1"}}"#),
+        (401, r#"{"detail": {"keys": ["sk-s\"ecret\\1"]}}"#),
+        (500, r#"got sk-s"ecret\1"#),
+        // An answer that is none.
+        (200, r#"got sk-s"ecret\1"#),
+        (200, r#"["sk-s\"ecret\\1"]"#),
+    ] {
+        let upstream = Upstream::scripted(move |_| text_reply(status, words)).await;
+        let key = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(key.path(), r#"sk-s"ecret\1"#).unwrap();
+        let settings =
+            format!("{{inferenceService: {{url: '{}', apiKey: {{file: {}}}}}}}", upstream.url, key.path().display());
+        let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+        let reply = Server::start(&settings).await.post("/v1/chat/completions", &through).await;
+        let said = reply.error(if status == 200 { 502 } else { status });
+        assert!(!said.contains("ecret"), "{words}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_passed_through_is_the_upstreams_to_judge() {
+    let upstream = Upstream::friendly().await;
+    let server = server(&upstream).await;
+    for (field, value) in [("max_tokens", json!(-1)), ("max_completion_tokens", json!(1.5)), ("n", json!(0))] {
+        let mut through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+        through[field] = value.clone();
+        server.post("/v1/chat/completions", &through).await.ok();
+        assert_eq!(upstream.last().json()[field], value);
+        let mut about = ask("docs", "When is the annual tax return due?");
+        about[field] = value;
+        assert!(server.post("/v1/chat/completions", &about).await.error(400).contains(field));
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_elsewhere_is_told() {
+    let upstream = Upstream::scripted(|_| {
+        let mut response = text_reply(308, "");
+        response.headers_mut().insert("location", "https://other.example/v1?key=secret".parse().unwrap());
+        response
+    })
+    .await;
+    let server = server(&upstream).await;
+    let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+    let said = server.post("/v1/chat/completions", &through).await.error(502);
+    assert!(said.contains("redirects (308) to https://other.example/v1:") && !said.contains("secret"), "{said}");
+}
+
+#[tokio::test]
+async fn the_time_for_an_answer_is_the_whole_of_it() {
+    // The body begins, and never ends.
+    let upstream = Upstream::scripted(|_| {
+        let begun = futures_util::stream::iter([Ok::<_, std::io::Error>("{".to_owned())]);
+        let stream = futures_util::StreamExt::chain(begun, futures_util::stream::pending());
+        axum::body::Body::from_stream(stream).into_response()
+    })
+    .await;
+    let server = server(&upstream).await;
+    let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+    assert!(server.post("/v1/chat/completions", &through).await.error(504).contains("within 2 s"));
+}
+
+#[tokio::test]
 async fn an_answer_from_documents_has_its_sources() {
     let upstream = Upstream::friendly().await;
     let server = server(&upstream).await;
@@ -228,6 +294,8 @@ async fn the_models_are_the_upstreams() {
     let upstream = Upstream::friendly().await;
     let server = server(&upstream).await;
     assert_eq!(server.get("/v1/models").await.ok()["data"][0]["id"], "served");
+    assert_eq!(server.get("/v1/models/served").await.ok()["max_model_len"], 8192);
+    assert!(server.get("/v1/models/some/other").await.error(404).contains("'some/other'"));
 }
 
 #[tokio::test]

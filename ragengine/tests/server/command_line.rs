@@ -59,6 +59,9 @@ fn settings_are_checked_without_starting_anything() {
         ("lisen: 127.0.0.1:1", "lisen"),
         ("log: {level: 'info,=,='}", "log.level"),
         ("retrieval: {contextTokenRatio: 0.9}", "between 0.2 and 0.8"),
+        ("inferenceService: {url: 'http://127.0.0.1:9', apiKey: {env: NOBODY_SETS_THIS}}", "NOBODY_SETS_THIS"),
+        ("inferenceService: {url: 'http://127.0.0.1:9', tokenizer: /nowhere}", "/nowhere"),
+        ("embedding: {remote: {url: 'http://e', model: m, apiKey: {file: /nowhere/key}}}", "/nowhere/key"),
         ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "keep one"),
     ] {
         let refused = check(yaml);

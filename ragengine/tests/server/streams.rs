@@ -72,6 +72,37 @@ async fn a_stream_that_breaks_ends_with_an_error_and_no_done() {
     }
 }
 
+#[tokio::test]
+async fn a_stream_that_ends_before_its_answer_broke() {
+    // In good order, as far as the connection can tell.
+    let upstream = Upstream::scripted(|_| event_reply([delta("Hel")].map(Ok).into())).await;
+    let server = server(&upstream).await;
+    for body in [
+        streaming("When is the annual tax return due?"),
+        json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]}),
+    ] {
+        let (chunks, is_done) = events(&server.post("/v1/chat/completions", &body).await.text);
+        assert_eq!(chunks[0]["choices"][0]["delta"]["content"], "Hel");
+        assert!(
+            !is_done && chunks[1]["error"]["message"].as_str().unwrap().contains("before the answer"),
+            "{chunks:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_a_stream_is_passed_on_and_counts_as_one() {
+    let failure = "data: {\"error\":{\"message\":\"out of memory\"}}\n\n";
+    let upstream = Upstream::scripted(move |_| event_reply([delta("Hel"), failure.to_owned()].map(Ok).into())).await;
+    let server = server(&upstream).await;
+    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]});
+    let text = server.post("/v1/chat/completions", &body).await.text;
+    assert_eq!(text, delta("Hel") + failure);
+    let metrics = server.get("/metrics").await.text;
+    let line = r#"ragengine_chat_requests_total{index="",outcome="failed",path="passthrough",reason="no_index"} 1"#;
+    assert!(metrics.contains(line), "{metrics}");
+}
+
 /// Answers every request with the beginning of a stream and then closes the connection.
 async fn breaking_upstream() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -12,7 +12,12 @@ const TEMPLATE: &str = "{% for message in messages %}[CLS] {{ message.role }} : 
      {% if add_generation_prompt %}[CLS] assistant :{% endif %}";
 
 async fn explained(server: &Server, upstream: &Upstream) -> (Value, Value) {
+    explained_for(server, upstream, "m").await
+}
+
+async fn explained_for(server: &Server, upstream: &Upstream, model: &str) -> (Value, Value) {
     let mut body = ask("docs", "When is the annual tax return due?");
+    body["model"] = json!(model);
     body["explain"] = json!(true);
     body["max_tokens"] = json!(5000);
     let reply = server.post("/v1/chat/completions", &body).await.ok();
@@ -55,6 +60,26 @@ async fn the_models_own_tokenizer_and_template_count_the_prompt_to_the_token() {
     estimating.add("docs", &FACTS).await;
     let (estimated, _) = explained(&estimating, &upstream).await;
     assert_eq!(estimated["tokenizer"], "estimate");
+}
+
+#[tokio::test]
+async fn stored_counts_add_up_to_the_finished_prompt() {
+    let upstream = Upstream::scripted(|_| json_reply(200, &completion("ok"))).await;
+    let yaml = format!(
+        "{{inferenceService: {{url: '{}', contextWindowSize: 4000}}, retrieval: {{maxDistance: 4.0}}}}",
+        upstream.url
+    );
+    let server = Server::start(&yaml).await;
+    server.add("docs", &FACTS).await;
+    let tokenizer = ragengine_tokenizer::Tokenizer::openai("gpt-4o").unwrap();
+    for _ in 0..2 {
+        let (explanation, sent) = explained_for(&server, &upstream, "gpt-4o").await;
+        assert_eq!(explanation["tokenizer"], "tiktoken");
+        let selected = explanation["chunks"].as_array().unwrap().iter().filter(|chunk| chunk["decision"] == "selected");
+        assert!(selected.count() > 3, "{explanation}");
+        let counted = tokenizer.count_conversation(sent["messages"].as_array().unwrap());
+        assert_eq!(explanation["prompt_tokens"].as_u64(), Some(counted));
+    }
 }
 
 #[tokio::test]

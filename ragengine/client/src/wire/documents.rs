@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Metadata;
@@ -6,19 +6,24 @@ use super::Metadata;
 /// A document as it is sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Document {
-    /// Its id, 1 to 512 bytes. One that is there already is replaced. Without one, the SHA-256 of the text.
+    /// Its id, 1 to 512 bytes. One that is there already is replaced. Without one, or with an empty one, the SHA-256 of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc_id: Option<String>,
     /// Its text. It must hold more than white space.
     pub text: String,
     /// What is known about it. `title`, `url` and `page` are shown to the language model; `split_type` (`default`,
     /// `markdown` or `code`) and `language` say how it is cut.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_none")]
     #[schema(value_type = Object)]
     pub metadata: Metadata,
     /// Where it comes from: a name that groups documents, so that they can be kept in step. It is not shown to the language model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+}
+
+/// Clients that write out every field send null for what they do not set.
+fn null_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// A document as it is stored.

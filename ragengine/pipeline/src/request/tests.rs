@@ -41,6 +41,18 @@ fn an_empty_index_name_is_none() {
 }
 
 #[test]
+fn numbers_of_what_is_passed_through_are_not_judged() {
+    for body in [
+        json!({"messages": hello(), "max_tokens": -1}),
+        json!({"messages": hello(), "n": 0}),
+        json!({"messages": hello(), "index_name": "docs", "tools": [{"type": "function"}], "max_tokens": -1}),
+    ] {
+        let request = parse(body.clone()).unwrap_or_else(|rejection| panic!("{body}: {rejection}"));
+        assert_eq!((request.max_tokens, request.choices), (None, 1));
+    }
+}
+
+#[test]
 fn wrong_types_name_the_field() {
     for (body, param) in [
         (json!([]), "body"),
@@ -55,10 +67,10 @@ fn wrong_types_name_the_field() {
         (json!({"messages": hello(), "context_token_ratio": "0.5"}), "context_token_ratio"),
         (json!({"messages": hello(), "model": 1}), "model"),
         (json!({"messages": hello(), "stream": "yes"}), "stream"),
-        (json!({"messages": hello(), "n": 0}), "n"),
-        (json!({"messages": hello(), "max_tokens": -1}), "max_tokens"),
-        (json!({"messages": hello(), "max_tokens": 1.5}), "max_tokens"),
-        (json!({"messages": hello(), "max_completion_tokens": "x"}), "max_completion_tokens"),
+        (json!({"messages": hello(), "index_name": "docs", "n": 0}), "n"),
+        (json!({"messages": hello(), "index_name": "docs", "max_tokens": -1}), "max_tokens"),
+        (json!({"messages": hello(), "index_name": "docs", "max_tokens": 1.5}), "max_tokens"),
+        (json!({"messages": hello(), "index_name": "docs", "max_completion_tokens": "x"}), "max_completion_tokens"),
     ] {
         let rejection = parse(body.clone()).expect_err(&body.to_string());
         assert_eq!(rejection.param(), Some(param), "{body}");

@@ -40,6 +40,8 @@ struct Notes {
     fields: Vec<(&'static str, String)>,
     usage: Option<Usage>,
     has_words: bool,
+    has_finished: bool,
+    has_error: bool,
     is_done: bool,
 }
 
@@ -72,9 +74,10 @@ impl Marking {
         })
     }
 
-    /// What is left when the stream has ended: the beginning of an event without its end.
+    /// What is left when the stream has ended: an event without an empty line behind it.
     pub fn rest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.events).rest()
+        let rest = std::mem::take(&mut self.events).rest();
+        self.notes.look_at(&rest).map_or(rest, String::into_bytes)
     }
 
     /// The tokens that the language model has reported by now.
@@ -87,9 +90,19 @@ impl Marking {
         self.notes.has_words
     }
 
-    /// Whether the answer's own end has gone by.
+    /// Whether the mark of the stream's end has gone by.
     pub fn is_done(&self) -> bool {
         self.notes.is_done
+    }
+
+    /// Whether the answer has come to its end: the reason why it ended has gone by, or the mark.
+    pub fn is_whole(&self) -> bool {
+        self.notes.is_done || self.notes.has_finished
+    }
+
+    /// Whether the language model has sent an error in the place of a chunk.
+    pub fn has_error(&self) -> bool {
+        self.notes.has_error
     }
 }
 
@@ -99,8 +112,11 @@ impl Notes {
         let chunk = data(bytes)?;
         self.is_done = self.is_done || chunk == "[DONE]";
         self.has_words = self.has_words || holds_words(chunk);
+        self.has_error = self.has_error || is_error(chunk);
         self.usage = usage(chunk).or(self.usage);
-        if self.fields.is_empty() || !is_finish(chunk) {
+        let finishes = is_finish(chunk);
+        self.has_finished = self.has_finished || finishes;
+        if self.fields.is_empty() || !finishes {
             return None;
         }
         let marked = with_fields(chunk, &std::mem::take(&mut self.fields))?;
@@ -159,6 +175,17 @@ pub(super) fn usage(object: &str) -> Option<Usage> {
         return None;
     }
     serde_json::from_str::<Reported>(object).ok()?.usage
+}
+
+/// Whether an event is an error, as OpenAI's servers and vLLM send it.
+fn is_error(event: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Failed {
+        #[serde(default)]
+        error: Value,
+    }
+    let may_be = values_of(event, "\"error\"").any(|value| !value.starts_with("null"));
+    may_be && serde_json::from_str::<Failed>(event).is_ok_and(|event| !event.error.is_null())
 }
 
 fn holds_words(chunk: &str) -> bool {

@@ -118,6 +118,29 @@ fn the_fields_are_put_once_wherever_the_pieces_end() {
 }
 
 #[test]
+fn the_end_of_an_answer_is_told_from_the_end_of_its_stream() {
+    let finish = "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n";
+    let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n";
+    let error = "data: {\"error\":{\"message\":\"no\"}}\n\n";
+    for (pieces, is_whole, has_error) in [
+        (vec![word], false, false),
+        (vec![word, finish], true, false),
+        (vec![word, "data: [DONE]\n\n"], true, false),
+        (vec![word, error], false, true),
+        (vec!["data: {\"error\":null,\"choices\":[]}\n\n"], false, false),
+        (vec!["data: {\"choices\":[{\"delta\":{\"content\":\"\\\"error\\\": 1\"}}]}\n\n"], false, false),
+    ] {
+        let (_, marking) = marked(&pieces, &[]);
+        assert_eq!((marking.is_whole(), marking.has_error()), (is_whole, has_error), "{pieces:?}");
+    }
+    // Servers may leave out the empty line behind the last event.
+    let mut marking = Marking::new(vec![("source_nodes", "[]".to_owned())]);
+    marking.push(finish.trim_end().as_bytes()).unwrap();
+    assert_eq!(marking.rest(), finish.trim_end().replace("]}", "],\"source_nodes\":[]}").as_bytes());
+    assert!(marking.is_whole());
+}
+
+#[test]
 fn whole_events_that_need_nothing_are_not_copied() {
     let mut marking = Marking::new(vec![("source_nodes", "[]".to_owned())]);
     let first = ANSWER.split_inclusive("\n\n").next().unwrap();

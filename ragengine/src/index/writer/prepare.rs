@@ -66,7 +66,7 @@ fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
             limits.max_document_bytes
         ));
     }
-    let doc_id = document.doc_id.unwrap_or_else(|| default_doc_id(&document.text));
+    let doc_id = document.doc_id.filter(|doc_id| !doc_id.is_empty()).unwrap_or_else(|| default_doc_id(&document.text));
     check_label("doc_id", &doc_id)?;
     if let Some(source) = &document.source {
         check_label("source", source)?;

@@ -11,7 +11,7 @@ use ragengine_embedding::Secret;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::transport::ReplyBody;
 use crate::llm::LlmError;
@@ -24,6 +24,8 @@ pub struct UpstreamReply {
     pub(super) response: Response<ReplyBody>,
     pub(super) shown_address: Arc<str>,
     pub(super) answer_timeout: Duration,
+    /// When an answer that is no stream must have ended.
+    pub(super) deadline: Instant,
     pub(super) max_bytes: usize,
     pub(super) api_key: Option<Secret>,
     /// The request counts as running until its answer has ended.
@@ -50,7 +52,7 @@ impl UpstreamReply {
     pub async fn body(self) -> Result<Bytes, LlmError> {
         let (address, limit, max_bytes) = (self.shown_address, self.answer_timeout, self.max_bytes);
         let _slot = self.slot;
-        match timeout(limit, read_bounded(BodyDataStream::new(self.response.into_body()), max_bytes)).await {
+        match timeout_at(self.deadline, read_bounded(BodyDataStream::new(self.response.into_body()), max_bytes)).await {
             Ok(Some(body)) => Ok(body),
             Ok(None) => Err(LlmError::Nonsense(format!(
                 "it broke off, or has more than {max_bytes} bytes, which is the limit (inferenceService.maxReplyBytes)"
@@ -73,19 +75,33 @@ impl UpstreamReply {
         let status = self.response.status().as_u16();
         let retry_after =
             self.response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let reading = timeout(
-            self.answer_timeout,
-            read_bounded(BodyDataStream::new(self.response.into_body()), MAX_REFUSAL_BYTES),
-        );
+        let elsewhere = elsewhere(&self.response);
+        let body = BodyDataStream::new(self.response.into_body());
+        let reading = timeout_at(self.deadline, read_bounded(body, MAX_REFUSAL_BYTES));
         let text = reading.await.ok().flatten().unwrap_or_default();
-        let text = without_key(&String::from_utf8_lossy(&text), self.api_key.as_ref());
-        let body: Option<Value> = serde_json::from_str(&text).ok().filter(|body: &Value| body["error"].is_object());
+        let (text, body) = words_of(&String::from_utf8_lossy(&text), self.api_key.as_ref());
+        let body = body.filter(|body| body["error"].is_object());
         let said = body.as_ref().and_then(|body| body["error"]["message"].as_str()).map(str::to_owned);
         let message = said.unwrap_or_else(|| text.trim().chars().take(1000).collect());
-        // A redirect is nothing that a caller could follow.
-        let status = if (300..400).contains(&status) { 502 } else { status };
-        LlmError::Refused { status, message, body: body.map(Box::new), retry_after }
+        match elsewhere {
+            Some(elsewhere) => LlmError::Nonsense(elsewhere),
+            None => LlmError::Refused { status, message, body: body.map(Box::new), retry_after },
+        }
     }
+}
+
+/// A redirect in words: it is nothing that a caller could follow, and chats are only sent to where the settings say.
+fn elsewhere(response: &Response<ReplyBody>) -> Option<String> {
+    let status = response.status();
+    let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
+    // Its query may hold a key.
+    let location = location.split(['?', '#']).next().unwrap_or_default();
+    status.is_redirection().then(|| {
+        format!(
+            "it redirects ({}) to {location}: set inferenceService.url to the address that answers",
+            status.as_u16()
+        )
+    })
 }
 
 /// A body of at most so many bytes; nothing when it is longer or breaks off. One that comes in one piece is not copied.
@@ -114,6 +130,25 @@ fn without_key(text: &str, api_key: Option<&Secret>) -> String {
         Some(key) => text.replace(key.expose(), "***"),
         None => text.to_owned(),
     }
+}
+
+/// The same for every text in a body. In JSON a key may be written in many ways.
+fn without_key_inside(body: &mut Value, api_key: Option<&Secret>) {
+    match body {
+        Value::String(text) => *text = without_key(text, api_key),
+        Value::Array(items) => items.iter_mut().for_each(|item| without_key_inside(item, api_key)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| without_key_inside(field, api_key)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The words of a refusal, and its JSON. Where the key is in that, it is written anew without it.
+fn words_of(text: &str, api_key: Option<&Secret>) -> (String, Option<Value>) {
+    let Ok(said) = serde_json::from_str::<Value>(text) else { return (without_key(text, api_key), None) };
+    let mut body = said.clone();
+    without_key_inside(&mut body, api_key);
+    let text = if body == said { text.to_owned() } else { body.to_string() };
+    (text, Some(body))
 }
 
 /// The innermost reason, without the address: reqwest would print it with its query.

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use ragengine_pipeline::prompt::{Passage, block};
+use ragengine_pipeline::prompt::{Passage, block, context};
 
 use super::window::openai_window;
 use super::*;
@@ -136,6 +136,12 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(|parts| parts.concat())
 }
 
+/// The same block with another number.
+fn with_number(block: &str, number: usize) -> String {
+    let (_, rest) = block.split_once(']').unwrap();
+    format!("[{number}]{rest}")
+}
+
 proptest! {
     #[test]
     fn a_prompt_costs_what_its_parts_cost(
@@ -143,13 +149,16 @@ proptest! {
         first_number in 1_usize..990,
         instructions in text(),
     ) {
-        let block = |number: usize, title: &str, text: &str| block(number, &Passage { title: Some(title), text, ..Passage::default() });
+        let heading = Some("A > B");
+        let block = |number: usize, title: &str, text: &str| {
+            block(number, &Passage { title: Some(title), heading, url: Some("https://e/x"), page: Some(number as u64), text })
+        };
         for encoding in [Encoding::Cl100k, Encoding::O200k] {
-            let blocks: String =
+            let blocks: Vec<String> =
                 texts.iter().zip(first_number..).map(|((title, text), number)| block(number, title, text)).collect();
-            let around = |blocks: &str| format!("{instructions}\n\nPassages:\n---\n{blocks}---");
-            let apart: u64 = texts.iter().map(|(title, text)| encoding.count(&block(100, title, text))).sum();
-            prop_assert_eq!(encoding.count(&around(&blocks)), encoding.count(&around("")) + apart);
+            let system = |blocks: &[String]| format!("{instructions}\n\n{}", context(blocks));
+            let apart: u64 = blocks.iter().map(|block| encoding.count(&with_number(block, 100))).sum();
+            prop_assert_eq!(encoding.count(&system(&blocks)), encoding.count(&system(&[])) + apart);
         }
     }
 }
