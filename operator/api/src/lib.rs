@@ -1,0 +1,23 @@
+//! The custom resources that the operator reads: what their fields are called and mean, what they default to, and what is refused.
+//!
+//! `crdgen` writes the CustomResourceDefinitions of `crds/` and their reference in `docs/` from these types. What the API server
+//! can check it checks, by bounds and by CEL rules; every rule has a message that says what to write instead.
+
+mod condition;
+mod definition;
+mod quantity;
+mod rag_engine;
+mod reference;
+mod rules;
+mod secret_keys;
+
+pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
+pub use definition::rag_engine_definition;
+pub use quantity::ResourceList;
+pub use rag_engine::{
+    Compute, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Image, ImagePullPolicy, InferenceService, LabelSelector,
+    LocalEmbedding, PersistentVolume, PodTemplate, PodTemplateMetadata, Pooling, RagEngine, RagEngineSpec,
+    RagEngineStatus, RemoteEmbedding, Resources, Retrieval, Storage, Volume,
+};
+pub use reference::markdown_reference;
+pub use secret_keys::{EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET};

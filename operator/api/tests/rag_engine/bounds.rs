@@ -1,0 +1,105 @@
+//! Bounds: what is outside of them is refused, and what is at them the server takes.
+
+use serde_json::Value;
+
+use crate::admission::{engine, refusals, schema};
+
+#[test]
+fn what_is_out_of_bounds_is_refused() {
+    let long_secret = format!("inferenceService: {{accessSecret: {}}}", "s".repeat(254));
+    let many_nodes = format!("compute: {{preferredNodes: [{}]}}", vec!["n"; 65].join(", "));
+    for (spec, place) in [
+        ("replicas: -1", ".spec.replicas"),
+        ("replicas: one", ".spec.replicas"),
+        ("embedding: {remote: {url: 'http://e'}}", ".spec.embedding.remote"),
+        ("embedding: {local: {modelID: ''}}", ".spec.embedding.local.modelID"),
+        ("embedding: {local: {pooling: max}}", ".spec.embedding.local.pooling"),
+        ("embedding: {local: {image: registry/model}}", ".spec.embedding.local"),
+        ("inferenceService: {contextWindowSize: 100}", ".spec.inferenceService.contextWindowSize"),
+        ("inferenceService: {accessSecret: 'a b'}", ".spec.inferenceService.accessSecret"),
+        (&long_secret, ".spec.inferenceService.accessSecret"),
+        ("inferenceService: {tokenizer: relative}", ".spec.inferenceService.tokenizer"),
+        ("retrieval: {maxDistance: 4.1}", ".spec.retrieval.maxDistance"),
+        ("retrieval: {contextTokenRatio: 0.1}", ".spec.retrieval.contextTokenRatio"),
+        ("retrieval: {minTopK: 0}", ".spec.retrieval.minTopK"),
+        ("storage: {deletionPolicy: Keep}", ".spec.storage.deletionPolicy"),
+        ("image: {pullPolicy: Sometimes}", ".spec.image.pullPolicy"),
+        ("image: {tag: 'a b'}", ".spec.image.tag"),
+        ("resources: {requests: {cpu: lots}}", ".spec.resources.requests.cpu"),
+        ("resources: {requests: {cpu: 0.5}}", ".spec.resources.requests.cpu"),
+        (&many_nodes, ".spec.compute.preferredNodes"),
+        ("podTemplate: {nodeSelector: {disk: ssd}}", ".spec.podTemplate"),
+        ("guardrails: {enabled: true}", ".spec"),
+    ] {
+        let found = refusals(&engine(spec), None);
+        assert!(found.iter().any(|refusal| refusal.starts_with(&format!("{place}: "))), "{spec}: {found:?}");
+    }
+}
+
+/// The fields have the same names in the settings, so each bound can be written into a settings file.
+#[test]
+fn the_server_takes_what_is_at_a_bound() {
+    let schema = schema();
+    let remote = "url: 'http://e', model: m, ";
+    for (parents, beside, field) in [
+        (vec!["retrieval"], "", "maxDistance"),
+        (vec!["retrieval"], "", "contextTokenRatio"),
+        (vec!["retrieval"], "", "minTopK"),
+        (vec!["retrieval"], "", "tokensPerChunk"),
+        (vec!["inferenceService"], "", "contextWindowSize"),
+        (vec!["inferenceService"], "", "timeoutSeconds"),
+        (vec!["embedding", "local"], "", "maxTokens"),
+        (vec!["embedding", "remote"], remote, "maxTokens"),
+        (vec!["embedding", "remote"], remote, "dimensions"),
+        (vec!["embedding", "remote"], remote, "batchSize"),
+        (vec!["embedding", "remote"], remote, "timeoutSeconds"),
+    ] {
+        let place: String = parents.iter().map(|parent| format!("/properties/{parent}")).collect();
+        let bounds = schema.pointer(&format!("/properties/spec{place}/properties/{field}")).unwrap();
+        for bound in ["minimum", "maximum"] {
+            let value = match bounds["type"].as_str() {
+                Some("integer") => format!("{:.0}", bounds[bound].as_f64().unwrap()),
+                _ => bounds[bound].to_string(),
+            };
+            let settings = parents
+                .iter()
+                .rev()
+                .fold(format!("{beside}{field}: {value}"), |inner, parent| format!("{parent}: {{{inner}}}"));
+            assert_eq!(refusals(&engine(&settings), None), Vec::<String>::new(), "{settings}");
+            ragengine_settings::from_yaml(&settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
+        }
+    }
+}
+
+/// A rule's cost is reckoned from the largest value that it may meet.
+#[test]
+fn every_text_list_and_map_of_spec_is_bounded_and_every_field_says_what_it_means() {
+    fn check(schema: &Value, path: &str) {
+        let bounded = |keyword: &str| assert!(schema[keyword].is_u64(), "{path} has no {keyword}");
+        match schema["type"].as_str() {
+            Some("string") if schema["enum"].is_null() => bounded("maxLength"),
+            Some("array") => bounded("maxItems"),
+            Some("object") if schema["properties"].is_null() => bounded("maxProperties"),
+            Some("integer" | "number") => {
+                assert!(schema["minimum"].is_number() && schema["maximum"].is_number(), "{path} has no bounds");
+            }
+            _ => {}
+        }
+        // Any other is a warning at every kubectl apply.
+        let format = schema["format"].as_str().unwrap_or("int32");
+        assert!(["int32", "int64", "float", "double", "date-time"].contains(&format), "{path}: {format}");
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            assert!(
+                field["description"].as_str().is_some_and(|text| text.len() > 8),
+                "{path}.{name} has no description"
+            );
+            check(field, &format!("{path}.{name}"));
+        }
+        for nested in ["items", "additionalProperties"] {
+            if schema[nested].is_object() {
+                check(&schema[nested], &format!("{path}.{nested}"));
+            }
+        }
+    }
+    check(&schema()["properties"]["spec"], "spec");
+}

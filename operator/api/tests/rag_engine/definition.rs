@@ -1,0 +1,35 @@
+//! The definition as a whole, and the file that it is in.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use ragengine_operator_api::{markdown_reference, rag_engine_definition};
+
+const FILE: &str = include_str!("../../../../crds/ragengine.dev_ragengines.yaml");
+const REFERENCE: &str = include_str!("../../../../docs/ragengine-resource.md");
+
+#[test]
+fn the_files_are_what_the_types_say() {
+    let file: CustomResourceDefinition = serde_saphyr::from_str(FILE).unwrap();
+    assert!(file == rag_engine_definition(), "crds/ is not what the types say: run 'make generate'");
+    assert!(REFERENCE == markdown_reference(), "docs/ is not what the types say: run 'make generate'");
+}
+
+/// `kubectl apply` keeps the whole object in an annotation, and annotations may have 256 KiB.
+#[test]
+fn the_definition_fits_into_an_annotation() {
+    let json = serde_json::to_string(&rag_engine_definition()).unwrap();
+    assert!(json.len() < 256 << 10 && FILE.len() < 256 << 10, "{} and {} bytes", json.len(), FILE.len());
+}
+
+#[test]
+fn it_has_subresources_a_short_name_and_columns() {
+    let definition = rag_engine_definition();
+    assert_eq!(definition.metadata.name.as_deref(), Some("ragengines.ragengine.dev"));
+    assert_eq!(definition.spec.names.short_names, Some(vec!["rag".to_owned()]));
+    let [version] = definition.spec.versions.as_slice() else { panic!("one version") };
+    let subresources = version.subresources.as_ref().unwrap();
+    assert!(subresources.status.is_some());
+    assert_eq!(subresources.scale.as_ref().unwrap().spec_replicas_path, ".spec.replicas");
+    let columns = version.additional_printer_columns.as_ref().unwrap();
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["Ready", "Reason", "Indexes", "Documents", "Endpoint", "Age"]);
+}

@@ -1,0 +1,10 @@
+//! What the API server makes of a RAGEngine, without an API server: the definition's defaults, bounds and rules.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod admission;
+mod bounds;
+mod definition;
+mod manifests;
+mod rules;
+mod structural;

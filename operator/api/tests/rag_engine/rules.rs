@@ -1,0 +1,216 @@
+//! Each CEL rule: what it takes, what it refuses, and in which words.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::admission::{engine, refusals, schema};
+
+/// One rule: the beginning of its message, a `spec` that it takes, one that it refuses.
+const RULES: &[(&str, &str, &str)] = &[
+    ("replicas must be 0 or 1", "replicas: 0", "replicas: 2"),
+    ("compute.count must be 1", "compute: {count: 1}", "compute: {count: 3}"),
+    ("embedding needs exactly one", "embedding: {local: {}}", "embedding: {}"),
+    (
+        "embedding needs exactly one",
+        "embedding: {remote: {url: 'http://e', model: m}}",
+        "embedding: {local: {}, remote: {url: 'http://e', model: m}}",
+    ),
+    (
+        "embedding.local.hubUrl must be",
+        "embedding: {local: {hubUrl: 'https://hub.example.com/mirror'}}",
+        "embedding: {local: {hubUrl: hub.example.com}}",
+    ),
+    (
+        "embedding.remote.url must be",
+        "embedding: {remote: {url: 'https://e.example.com:8443/v1', model: m}}",
+        "embedding: {remote: {url: 'ftp://e', model: m}}",
+    ),
+    (
+        "inferenceService.url must be",
+        "inferenceService: {url: 'http://vllm.models.svc/v1?version=1'}",
+        "inferenceService: {url: '<inference-url>/v1/completions'}",
+    ),
+    ("inferenceService.url must be", "inferenceService: {url: 'http://[::1]:8000'}", "inferenceService: {url: ''}"),
+    (
+        "inferenceService.url must be",
+        "inferenceService: {url: 'http://l/a@b'}",
+        "inferenceService: {url: 'https://user:password@l/v1'}",
+    ),
+    (
+        "storage must not have both",
+        "storage: {persistentVolume: {persistentVolumeClaim: c}}",
+        "storage: {persistentVolume: {persistentVolumeClaim: c}, persistentVolumeClaim: c}",
+    ),
+    (
+        "storage.mountPath is for storage.persistentVolumeClaim",
+        "storage: {persistentVolumeClaim: c, mountPath: /m}",
+        "storage: {persistentVolume: {size: 1Gi}, mountPath: /m}",
+    ),
+    (
+        "storage.mountPath must be an absolute path",
+        "storage: {persistentVolumeClaim: c, mountPath: /mnt/data-1}",
+        "storage: {persistentVolumeClaim: c, mountPath: mnt}",
+    ),
+    (
+        "storage.persistentVolume.mountPath must be an absolute path",
+        "storage: {persistentVolume: {size: 1Gi, mountPath: /data}}",
+        "storage: {persistentVolume: {size: 1Gi, mountPath: /data/../etc}}",
+    ),
+    (
+        "storage.persistentVolume needs exactly one of size and persistentVolumeClaim",
+        "storage: {persistentVolume: {size: 10Gi}}",
+        "storage: {persistentVolume: {}}",
+    ),
+    (
+        "storage.persistentVolume needs exactly one of size and persistentVolumeClaim",
+        "storage: {persistentVolume: {persistentVolumeClaim: c}}",
+        "storage: {persistentVolume: {persistentVolumeClaim: c, size: 1Gi}}",
+    ),
+    (
+        "storage.persistentVolume.storageClassName is for a claim that is made",
+        "storage: {persistentVolume: {size: 1Gi, storageClassName: fast}}",
+        "storage: {persistentVolume: {persistentVolumeClaim: c, storageClassName: fast}}",
+    ),
+    (
+        "storage.persistentVolume.size must be at least 1Mi",
+        "storage: {persistentVolume: {size: 1.5Gi}}",
+        "storage: {persistentVolume: {size: ten}}",
+    ),
+    (
+        "storage.persistentVolume.size must be at least 1Mi",
+        "storage: {persistentVolume: {size: 1Mi}}",
+        "storage: {persistentVolume: {size: '10'}}",
+    ),
+    (
+        "resources.requests must not be more",
+        "resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: '1', memory: 1024Mi}}",
+        "resources: {requests: {cpu: 2}, limits: {cpu: 1500m}}",
+    ),
+    ("resources.requests must not be more", "resources: {limits: {}}", "resources: {limits: {memory: 256Mi}}"),
+];
+
+/// One rule of a change: the beginning of its message, what was there, a change that it takes, one that it refuses.
+const CHANGES: &[(&str, &str, &str, &str)] = &[
+    (
+        "storage.persistentVolume.size may only grow",
+        "storage: {persistentVolume: {size: 10Gi}}",
+        "storage: {persistentVolume: {size: 10240Mi}}",
+        "storage: {persistentVolume: {size: 9Gi}}",
+    ),
+    (
+        "storage.persistentVolume.storageClassName cannot be changed",
+        "storage: {persistentVolume: {size: 1Gi, storageClassName: a}}",
+        "storage: {persistentVolume: {size: 2Gi, storageClassName: a}}",
+        "storage: {persistentVolume: {size: 1Gi, storageClassName: b}}",
+    ),
+    (
+        "storage.persistentVolume.storageClassName cannot be changed",
+        "storage: {persistentVolume: {size: 1Gi, storageClassName: a}}",
+        "storage: {persistentVolume: {size: 1Gi, storageClassName: a}, deletionPolicy: Delete}",
+        "storage: {persistentVolume: {size: 1Gi}}",
+    ),
+    (
+        "storage.persistentVolume.storageClassName cannot be changed",
+        "storage: {persistentVolume: {size: 1Gi}}",
+        "storage: {persistentVolume: {size: 1Gi}}",
+        "storage: {persistentVolume: {size: 1Gi, storageClassName: a}}",
+    ),
+    (
+        "storage.persistentVolume.size cannot be taken away",
+        "storage: {persistentVolume: {size: 1Gi}}",
+        "storage: {persistentVolume: {size: 2Gi}}",
+        "storage: {}",
+    ),
+    (
+        "storage.persistentVolume.size cannot be taken away",
+        "storage: {persistentVolume: {size: 1Gi}}",
+        "storage: {persistentVolume: {size: 1Gi, mountPath: /elsewhere}}",
+        "{}",
+    ),
+];
+
+/// Changes that lose nothing.
+const CHANGES_THAT_ARE_FREE: &[(&str, &str)] = &[
+    ("{}", "storage: {persistentVolume: {size: 1Gi}}"),
+    ("storage: {persistentVolumeClaim: c}", "{}"),
+    ("storage: {persistentVolumeClaim: c}", "storage: {persistentVolume: {persistentVolumeClaim: c}}"),
+    ("storage: {persistentVolume: {persistentVolumeClaim: c}}", "storage: {persistentVolume: {size: 1Gi}}"),
+    ("{}", "embedding: {remote: {url: 'http://e', model: m}}"),
+    ("embedding: {local: {}}", "embedding: {remote: {url: 'http://e', model: m}}"),
+];
+
+fn named(name: &str) -> Value {
+    let mut object = engine("{}");
+    object["metadata"] = json!({"name": name});
+    object
+}
+
+#[test]
+fn what_a_rule_takes_is_taken() {
+    for (_, taken, _) in RULES {
+        assert_eq!(refusals(&engine(taken), None), Vec::<String>::new(), "{taken}");
+    }
+    let changes = CHANGES.iter().map(|(_, old, taken, _)| (old, taken));
+    for (old, taken) in changes.chain(CHANGES_THAT_ARE_FREE.iter().map(|(old, taken)| (old, taken))) {
+        assert_eq!(refusals(&engine(taken), Some(&engine(old))), Vec::<String>::new(), "{old} → {taken}");
+    }
+}
+
+/// Only by its own rule, in its own words.
+fn assert_refused(found: &[String], message: &str, what: &str) {
+    assert!(matches!(found, [only] if only.starts_with(message)), "{what}: {message} is not what was said: {found:?}");
+}
+
+#[test]
+fn what_a_rule_refuses_is_refused_in_its_words() {
+    for (message, _, refused) in RULES {
+        assert_refused(&refusals(&engine(refused), None), message, refused);
+    }
+    for (message, old, _, refused) in CHANGES {
+        assert_refused(&refusals(&engine(refused), Some(&engine(old))), message, &format!("{old} → {refused}"));
+    }
+}
+
+#[test]
+fn names_are_those_that_a_service_can_have() {
+    let longest = "a".repeat(50);
+    for name in ["a", "docs", "team-a-docs-2", &longest] {
+        assert_eq!(refusals(&named(name), None), Vec::<String>::new(), "{name}");
+    }
+    let too_long = "a".repeat(51);
+    for name in ["2docs", "-docs", "docs-", "Docs", "team.docs", &too_long] {
+        assert_refused(&refusals(&named(name), None), "metadata.name must be", name);
+    }
+}
+
+#[test]
+fn every_rule_has_a_case_and_a_message_of_its_own() {
+    let mut messages = Vec::new();
+    collect_messages(&schema(), &mut messages);
+    let tested: BTreeSet<&str> = (RULES.iter().map(|(message, ..)| *message))
+        .chain(CHANGES.iter().map(|(message, ..)| *message))
+        .chain(["metadata.name must be"])
+        .collect();
+    for message in &messages {
+        let cases = tested.iter().filter(|beginning| message.starts_with(**beginning)).count();
+        assert_eq!(cases, 1, "{message}");
+        assert!(message.contains(": "), "{message}: it does not say what to write instead");
+    }
+    assert_eq!(tested.len(), messages.len());
+}
+
+fn collect_messages(schema: &Value, messages: &mut Vec<String>) {
+    for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
+        messages.push(rule["message"].as_str().unwrap().to_owned());
+    }
+    for child in ["properties", "items", "additionalProperties"] {
+        match (child, &schema[child]) {
+            ("properties", fields) => {
+                fields.as_object().into_iter().flatten().for_each(|(_, field)| collect_messages(field, messages));
+            }
+            (_, Value::Object(_)) => collect_messages(&schema[child], messages),
+            _ => {}
+        }
+    }
+}
