@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the references that are generated from the code into docs/. With --check: fails when they are not what the code says.
+# Writes what is generated from the code: the references in docs/ and the definitions in crds/. With --check: fails when they are not what the code says.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -8,15 +8,17 @@ source "$here/step.sh"
 
 generated=$(mktemp -d)
 trap 'rm -rf "$generated"' EXIT
-"$target_dir/debug/ragengine" settings-reference >"$generated/settings.md"
-"$target_dir/debug/ragengine" openapi >"$generated/openapi.json"
-"$target_dir/debug/ragengine" metrics-reference >"$generated/metrics.md"
+mkdir "$generated/docs"
+"$target_dir/debug/ragengine" settings-reference >"$generated/docs/settings.md"
+"$target_dir/debug/ragengine" openapi >"$generated/docs/openapi.json"
+"$target_dir/debug/ragengine" metrics-reference >"$generated/docs/metrics.md"
+"$target_dir/debug/crdgen" "$generated"
 
 if [[ ${1:-} == --check ]]; then
-    for file in "$generated"/*; do
-        diff --unified --label "docs/${file##*/}" --label 'what the code says' "$root/docs/${file##*/}" "$file" ||
-            fail "docs/${file##*/} is not what the code says: run 'make generate' and commit it"
+    find "$generated" -type f -printf '%P\n' | sort | while read -r file; do
+        diff --unified --label "$file" --label 'what the code says' "$root/$file" "$generated/$file" ||
+            fail "$file is not what the code says: run 'make generate' and commit it"
     done
 else
-    cp "$generated"/* "$root/docs/"
+    cp --recursive "$generated"/* "$root/"
 fi
