@@ -193,7 +193,7 @@ fn remote_timeout_seconds() -> u64 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct InferenceService {
-    /// Its address. One that ends in `/chat/completions` is used as it is, to one that ends in `/v1` the rest is added, and to a bare host `/v1/chat/completions`.
+    /// Its address. One that ends in `/chat/completions` is used as it is, to one that ends in `/v1` the rest is added, and to a bare host `/v1/chat/completions`; one that ends in `/completions` means the `/chat/completions` beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The model for requests that name none. Not set: the first that the endpoint lists.

@@ -21,7 +21,8 @@ pub struct Addresses {
 
 impl Addresses {
     /// From what a user wrote: a path that ends in `/chat/completions` is used as it is, to one that ends in `/v1` the rest
-    /// is added, and to anything else `/v1/chat/completions`.
+    /// is added, and to anything else `/v1/chat/completions`. One that ends in `/completions`, where older servers are asked without a
+    /// conversation, means the `/chat/completions` beside it.
     ///
     /// # Errors
     ///
@@ -34,7 +35,8 @@ impl Addresses {
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(not_http)?;
         let path = parsed.path().trim_end_matches('/');
-        let base = match path.strip_suffix("/chat/completions") {
+        let completions = path.strip_suffix("/chat/completions").or_else(|| path.strip_suffix("/completions"));
+        let base = match completions {
             Some(base) => base.to_owned(),
             None if path.ends_with("/v1") => path.to_owned(),
             None => format!("{path}/v1"),
@@ -75,6 +77,7 @@ mod tests {
             ("http://h/v1", "http://h/v1/chat/completions", "http://h/v1/models"),
             ("https://h/api/v1/", "https://h/api/v1/chat/completions", "https://h/api/v1/models"),
             ("http://h/x/chat/completions", "http://h/x/chat/completions", "http://h/x/models"),
+            ("http://h/v1/completions", "http://h/v1/chat/completions", "http://h/v1/models"),
             ("http://h/v1/chat/completions?v=1", "http://h/v1/chat/completions?v=1", "http://h/v1/models?v=1"),
         ] {
             let addresses = Addresses::new(written).unwrap();
