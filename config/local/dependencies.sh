@@ -9,7 +9,7 @@ cargo deny --locked check --hide-inclusion-graph licenses bans sources
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if GIT_TERMINAL_PROMPT=0 timeout 120 cargo deny fetch db </dev/null >"$log" 2>&1; then
+if GIT_TERMINAL_PROMPT=0 timeout --foreground 120 cargo deny fetch db </dev/null >"$log" 2>&1; then
     cargo deny --locked --offline check advisories
 else
     echo "advisories skipped: their database could not be fetched: $(grep -v '^$' "$log" | tail -n1)"
