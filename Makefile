@@ -35,7 +35,7 @@ check: ## Format, lints, documentation, shell scripts, dependencies, generated f
 	@$(local)/setup.sh check
 	@$(local)/check.sh
 
-generate: ## Write docs/settings.md, docs/metrics.md and docs/openapi.json from the code
+generate: ## Write the references in docs/ and the definitions in crds/ from the code
 	@$(local)/generate.sh
 
 fmt: ## Format the code

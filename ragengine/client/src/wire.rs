@@ -1,4 +1,4 @@
-//! The bodies of requests and replies, outside `/v1`.
+//! The bodies of requests and replies. Those of `/v1` have more than is named here: what OpenAI has.
 
 mod chat;
 mod documents;
