@@ -1,3 +1,4 @@
+use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError};
 use serde_json::json;
 
 use crate::support::{FACTS, Server, ask, events};
@@ -141,4 +142,21 @@ async fn a_streamed_answer_is_measured_too() {
     assert_eq!(server.post("/v1/chat/completions", &body).await.status, 200);
     let metrics = server.get("/metrics").await.text;
     assert!(metrics.contains(r#"ragengine_chat_first_token_seconds_count{path="rag"} 1"#), "{metrics}");
+}
+
+/// What the API's description says of a chat is made from these types.
+#[tokio::test]
+async fn replies_are_what_the_description_says() {
+    let server = Server::shared();
+    server.add("described", &FACTS).await;
+    let mut body = ask("described", "When is the annual tax return due?");
+    body["explain"] = json!(true);
+    let request: ChatCompletionRequest = serde_json::from_value(body.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&request).unwrap(), body);
+    let reply: ChatCompletion = serde_json::from_value(server.post("/v1/chat/completions", &body).await.ok()).unwrap();
+    assert!(reply.source_nodes.is_some_and(|nodes| !nodes.is_empty()) && reply.explanation.is_some());
+    assert!(reply.more.contains_key("usage"));
+    let refusal = server.post("/v1/chat/completions", &json!({"messages": 1})).await;
+    let refusal: OpenAiError = serde_json::from_str(&refusal.text).unwrap();
+    assert_eq!(refusal.error.param.as_deref(), Some("messages"));
 }
