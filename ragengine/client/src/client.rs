@@ -1,17 +1,22 @@
+use std::error::Error;
 use std::time::Duration;
 
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::wire::{
-    AddDocuments, DeleteDocuments, DeletedDocuments, Document, Readiness, SourceDocument, SourceDocuments,
-    StoredDocument,
+    AddDocuments, DeleteDocuments, DeletedDocuments, Document, EngineStatus, Readiness, SourceDocument,
+    SourceDocuments, StoredDocument,
 };
 
 /// Embedding a batch of documents on a busy machine takes its time.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A server that cannot say how it is within this time has a problem of its own.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 const PAGE: usize = 1000;
 
 /// Why a call did not give what was asked for.
@@ -20,6 +25,20 @@ pub enum ClientError {
     /// The address is not one.
     #[error("'{0}' is not the address of a server: it must look like http://127.0.0.1:5000")]
     Address(String),
+    /// The token cannot be sent.
+    #[error("the token has characters that no header can hold")]
+    Token,
+    /// No request can be made at all, whatever the address.
+    #[error("no HTTP client: {0}")]
+    Http(String),
+    /// No connection could be made.
+    #[error("no connection to {url}: {reason}")]
+    Unreachable {
+        /// The server's address.
+        url: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// Nobody answered.
     #[error("no answer from {url}: {reason}")]
     Transport {
@@ -44,34 +63,68 @@ impl ClientError {
         matches!(self, Self::Refused { status: 400 | 413 | 422, .. })
     }
 
+    /// Whether nobody listens at the address, as far as can be told.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+
+    /// Whether the server wants a token, or another one.
+    pub fn is_unauthorized(&self) -> bool {
+        matches!(self, Self::Refused { status: 401, .. })
+    }
+
     /// Whether the server said that there is no such thing.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
     }
 }
 
-/// A client of one server.
+/// A client of one server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
     base: Url,
+    /// Marked as sensitive: it is not printed.
+    authorization: Option<HeaderValue>,
 }
 
 impl Client {
-    /// A client of the server at `base`, for example `http://127.0.0.1:5000`.
+    /// A client of the server at `base`, for example `http://127.0.0.1:5000`, by way of the proxy that the environment names, when it names
+    /// one.
     ///
     /// # Errors
     ///
     /// [`ClientError::Address`] when that is no HTTP address.
     pub fn new(base: &str) -> Result<Self, ClientError> {
-        let address = || ClientError::Address(base.to_owned());
-        let base = Url::parse(base).ok().filter(|url| matches!(url.scheme(), "http" | "https")).ok_or_else(address)?;
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .timeout(REQUEST_TIMEOUT)
-            .build()
-            .map_err(|_| address())?;
-        Ok(Self { http, base })
+        Self::with_http(base, reqwest::Client::builder())
+    }
+
+    /// The same without any proxy, whatever the environment says: inside a cluster.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn direct(base: &str) -> Result<Self, ClientError> {
+        Self::with_http(base, reqwest::Client::builder().no_proxy())
+    }
+
+    fn with_http(base: &str, builder: reqwest::ClientBuilder) -> Result<Self, ClientError> {
+        let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
+        let base = Url::parse(base).ok().filter(is_http).ok_or_else(|| ClientError::Address(base.to_owned()))?;
+        let http = builder.connect_timeout(CONNECT_TIMEOUT).timeout(REQUEST_TIMEOUT).build();
+        let http = http.map_err(|error| ClientError::Http(innermost(&error)))?;
+        Ok(Self { http, base, authorization: None })
+    }
+
+    /// The same client with a token, which servers may want for writes.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Token`] when no header can hold it.
+    pub fn with_token(self, token: &str) -> Result<Self, ClientError> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| ClientError::Token)?;
+        value.set_sensitive(true);
+        Ok(Self { authorization: Some(value), ..self })
     }
 
     /// Whether the server can answer, and what it waits for.
@@ -82,6 +135,15 @@ impl Client {
     pub async fn readiness(&self) -> Result<Readiness, ClientError> {
         let response = self.http.get(self.url(&["readyz"])).send().await.map_err(|error| self.transport(&error))?;
         response.json().await.map_err(|error| self.transport(&error))
+    }
+
+    /// How the server is. It is waited for at most 5 seconds.
+    ///
+    /// # Errors
+    ///
+    /// When nobody answers, or not as this server does.
+    pub async fn status(&self) -> Result<EngineStatus, ClientError> {
+        self.read(self.http.get(self.url(&["status"])).timeout(STATUS_TIMEOUT)).await
     }
 
     /// Adds documents to an index, which is made when it is not there.
@@ -146,6 +208,13 @@ impl Client {
         if let Some(body) = body {
             request = request.json(body);
         }
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        self.read(request).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, ClientError> {
         let response = request.send().await.map_err(|error| self.transport(&error))?;
         let status = response.status();
         let text = response.text().await.map_err(|error| self.transport(&error))?;
@@ -168,15 +237,22 @@ impl Client {
     }
 
     fn transport(&self, error: &reqwest::Error) -> ClientError {
-        let reason = match (error.is_connect(), error.is_timeout()) {
-            (true, _) => {
-                "nothing listens there; start it with `ragengine serve`, or name another with --server".to_owned()
-            }
-            (_, true) => "it took too long".to_owned(),
-            _ => error.to_string(),
-        };
-        ClientError::Transport { url: self.base.to_string(), reason }
+        let url = self.base.to_string();
+        match (error.is_timeout(), error.is_connect()) {
+            (true, _) => ClientError::Transport { url, reason: "it took too long".to_owned() },
+            (_, true) => ClientError::Unreachable { url, reason: innermost(error) },
+            _ => ClientError::Transport { url, reason: innermost(error) },
+        }
     }
+}
+
+/// What lies at the bottom of an error, without the address that reqwest would print with it.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut reason: &(dyn Error + 'static) = error;
+    while let Some(source) = reason.source() {
+        reason = source;
+    }
+    reason.to_string()
 }
 
 /// The server's own words, whatever they came in.

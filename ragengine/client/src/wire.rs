@@ -2,6 +2,7 @@
 
 mod chat;
 mod documents;
+mod engine_status;
 mod explanation;
 mod indexes;
 mod retrieve;
@@ -12,6 +13,7 @@ pub use documents::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
+pub use engine_status::{EngineStatus, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, Explanation};
 pub use indexes::{ChunkingSettings, IndexDescription, IndexSettings, SourceDocument, SourceDocuments};
 pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
