@@ -10,4 +10,5 @@ stage "Shell scripts" shellcheck --external-sources --source-path=SCRIPTDIR .ci/
 stage "Dependencies" "$here/dependencies.sh"
 stage "Lints" cargo clippy --workspace --all-targets --features ragengine-e2e/cluster -- -D warnings
 stage "Documentation" env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+stage "Chart" "$here/chart.sh"
 stage "Generated files" "$here/generate.sh" --check

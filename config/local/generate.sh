@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes what is generated from the code: the references in docs/ and the definitions in crds/. With --check: fails when they are not what the code says.
+# Writes what is generated from the code: the references in docs/, the definitions in crds/, the chart's copy of them, and what the chart becomes.
+# With --check: fails when they are not what the code says.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -8,11 +9,14 @@ source "$here/step.sh"
 
 generated=$(mktemp -d)
 trap 'rm -rf "$generated"' EXIT
-mkdir "$generated/docs"
+chart_files="$generated/charts/ragengine/files"
+mkdir -p "$generated/docs" "$chart_files/crds"
 "$target_dir/debug/ragengine" settings-reference >"$generated/docs/settings.md"
 "$target_dir/debug/ragengine" openapi >"$generated/docs/openapi.json"
 "$target_dir/debug/ragengine" metrics-reference >"$generated/docs/metrics.md"
 "$target_dir/debug/crdgen" "$generated"
+cp "$generated/crds"/* "$chart_files/crds/"
+"$here/render-chart.sh" "$generated"
 
 if [[ ${1:-} == --check ]]; then
     find "$generated" -type f -printf '%P\n' | sort | while read -r file; do

@@ -1,0 +1,32 @@
+{{/* The name of all that belongs to the operator: ragengine-operator for the release ragengine. */}}
+{{- define "ragengine.name" -}}
+{{- if hasSuffix "-operator" .Release.Name -}}
+{{ .Release.Name | trunc 63 }}
+{{- else -}}
+{{ .Release.Name | trunc 54 | trimSuffix "-" }}-operator
+{{- end -}}
+{{- end }}
+
+{{- define "ragengine.serviceAccountName" -}}
+{{ .Values.serviceAccount.name | default (include "ragengine.name" .) }}
+{{- end }}
+
+{{/* What the operator's pods are found by: it never changes. Engine pods have the name ragengine. */}}
+{{- define "ragengine.selectorLabels" -}}
+app.kubernetes.io/name: ragengine-operator
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "ragengine.labels" -}}
+{{ include "ragengine.selectorLabels" . }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: ragengine
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* An image of the values: repository:tag, where the tag is the chart's version unless told. */}}
+{{- define "ragengine.image" -}}
+{{ .image.repository }}:{{ .image.tag | default .version }}
+{{- end }}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Puts helm into the folder of the client programs: a copy of PATH's where that is a 3, else built where Go is there. Without either it says so and
+# ends well, because most of what is done here needs no helm; with --required it fails then.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
+# shellcheck source=go.sh
+source "$cluster_scripts/go.sh"
+
+if [[ -x $cluster_bin/helm ]]; then
+    echo "helm: there"
+    exit
+fi
+
+copy() {
+    mkdir -p "$cluster_bin"
+    install -m 755 "$1" "$cluster_bin/helm.new"
+    mv "$cluster_bin/helm.new" "$cluster_bin/helm"
+}
+
+# helm takes the version of Kubernetes that a chart is rendered for from here when it asks no cluster.
+build_helm() {
+    local major minor package settings=("helm.sh/helm/v3/internal/version.version=$helm_version")
+    IFS=. read -r major minor _ <<<"${kubernetes_version#v}"
+    for package in chartutil lint/rules; do
+        settings+=("helm.sh/helm/v3/pkg/$package.k8sVersionMajor=$major" "helm.sh/helm/v3/pkg/$package.k8sVersionMinor=$minor")
+    done
+    download_modules helm
+    build helm "$cluster_bin/helm" helm.sh/helm/v3/cmd/helm "${settings[@]}"
+    delete_unpacked_modules
+}
+
+if path=$(program_in_path helm 'v3.*'); then
+    step "Copying helm from $path" copy "$path"
+elif command -v go >/dev/null; then
+    # The unpacked modules are everybody's.
+    one_at_a_time
+    [[ -x $cluster_bin/helm ]] || step "Building helm $helm_version" build_helm
+elif [[ ${1:-} == --required ]]; then
+    fail "there is no helm 3, and no Go to build it with: install helm (https://helm.sh/docs/intro/install), or Go (https://go.dev/dl)."
+else
+    echo "helm: there is none, and no Go to build it with: what needs it is skipped"
+fi
