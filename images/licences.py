@@ -30,6 +30,9 @@ FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TOR
 CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
+# This text is the same for everybody, and it is this project's too.
+APACHE = Path(__file__).parent.parent / "LICENSE"
+
 
 def read_metadata(target: str) -> dict:
     """What cargo says about the workspace's dependencies on `target`."""
@@ -67,7 +70,10 @@ def licence_texts(crate: dict) -> list[str]:
 
 def text_for(crate: dict) -> str:
     """The text for a crate that names its licence only."""
-    if "MIT" not in (crate["license"] or ""):
+    named = crate["license"] or ""
+    if "MIT" not in named and "Apache-2.0" in named:
+        return normalise(APACHE.read_text(encoding="utf-8"))
+    if "MIT" not in named:
         sys.exit(f"error: {crate['name']} {crate['version']} has no licence file, and its licence is {crate['license']}: add the text here")
     return normalise(MIT.format(authors=", ".join(crate["authors"]) or f"the authors of {crate['name']}"))
 
