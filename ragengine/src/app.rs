@@ -1,13 +1,15 @@
 //! What every request can reach.
 
+mod condition;
+mod stage;
 mod start;
 mod volume;
 
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
-use ragengine_client::wire::{Check, Readiness};
 use ragengine_settings::Settings;
+use stage::Stage;
 pub use start::{StartError, start};
 
 use crate::embedding::Embedding;
@@ -16,6 +18,7 @@ use crate::index::catalog::Catalog;
 use crate::llm::LanguageModel;
 use crate::metrics::Metrics;
 use crate::search_pool::SearchPool;
+use crate::write_token::WriteToken;
 
 /// The server's state. It exists as soon as the server listens; [`Loaded`] comes later.
 pub struct App {
@@ -25,6 +28,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// The language model.
     pub language_model: LanguageModel,
+    /// The token that writes want. None: everybody may write.
+    pub write_token: Option<Arc<WriteToken>>,
     loaded: OnceLock<Loaded>,
     progress: RwLock<Progress>,
     volume: volume::Volume,
@@ -40,23 +45,11 @@ pub struct Loaded {
     pub search_pool: SearchPool,
 }
 
-/// What is being loaded, or is wrong, in words.
-#[derive(Debug, Clone, Default)]
+/// How far loading has come.
+#[derive(Default)]
 struct Progress {
     model: Stage,
     indexes: Stage,
-}
-
-#[derive(Debug, Clone)]
-struct Stage {
-    is_done: bool,
-    detail: String,
-}
-
-impl Default for Stage {
-    fn default() -> Self {
-        Self { is_done: false, detail: "not begun".to_owned() }
-    }
 }
 
 impl App {
@@ -71,43 +64,9 @@ impl App {
             let waiting = [("the embedding model", &progress.model), ("the indexes", &progress.indexes)];
             let words = waiting
                 .iter()
-                .filter(|(_, stage)| !stage.is_done)
-                .map(|(name, stage)| format!("{name}: {}", stage.detail));
+                .filter(|(_, stage)| !stage.is_done())
+                .map(|(name, stage)| format!("{name}: {}", stage.words()));
             ApiError::NotReady(words.collect::<Vec<_>>().join("; "))
         })
-    }
-
-    /// Whether everything is there that requests need, and what is missing.
-    pub async fn readiness(&self) -> Readiness {
-        let progress = self.progress.read().clone();
-        let volume = match self.volume.check(&self.settings.data_dir).await {
-            Ok(()) => Stage { is_done: true, detail: "writable".to_owned() },
-            Err(reason) => Stage { is_done: false, detail: reason },
-        };
-        let indexes = self.failed_index().unwrap_or(progress.indexes);
-        let checks = [("indexes", indexes), ("model", progress.model), ("volume", volume)];
-        let checks =
-            checks.map(|(name, stage)| (name.to_owned(), Check { ready: stage.is_done, detail: stage.detail }));
-        Readiness {
-            ready: self.loaded.get().is_some() && checks.iter().all(|(_, check)| check.ready),
-            checks: checks.into(),
-        }
-    }
-
-    /// An index that cannot be written any more makes the server not ready: only a new start heals it.
-    fn failed_index(&self) -> Option<Stage> {
-        let catalog = &self.loaded.get()?.catalog;
-        let failed = catalog.all().into_iter().find(|index| index.has_failed())?;
-        let detail =
-            format!("the disk refused a write to index '{}': start the server again once it is well", failed.name());
-        Some(Stage { is_done: false, detail })
-    }
-
-    fn model_is(&self, is_done: bool, detail: impl Into<String>) {
-        self.progress.write().model = Stage { is_done, detail: detail.into() };
-    }
-
-    fn indexes_are(&self, is_done: bool, detail: impl Into<String>) {
-        self.progress.write().indexes = Stage { is_done, detail: detail.into() };
     }
 }

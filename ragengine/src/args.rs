@@ -55,4 +55,8 @@ pub struct Ingest {
     /// The server.
     #[arg(long, value_name = "URL", env = "RAGENGINE_SERVER", default_value = "http://127.0.0.1:5000")]
     pub server: String,
+    /// A file with the server's write token, where it wants one. [default: the token in the environment variable RAGENGINE_WRITE_TOKEN,
+    /// when it is set]
+    #[arg(long, value_name = "PATH")]
+    pub token_file: Option<PathBuf>,
 }

@@ -5,7 +5,7 @@ mod load;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use load::{LoadError, check_secrets, load};
+pub use load::{LoadError, Loading, check_secrets, load};
 use ragengine_embedding::{Embedder, Error, Purpose};
 
 use crate::metrics::Metrics;

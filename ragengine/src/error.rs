@@ -30,6 +30,9 @@ pub enum ApiError {
     /// There is no such thing.
     #[error("{0}")]
     NotFound(String),
+    /// The request needs a token that it does not have.
+    #[error("{0}")]
+    Unauthorized(String),
     /// The path is there, the method is not.
     #[error("{0}")]
     MethodNotAllowed(String),
@@ -76,6 +79,7 @@ impl ApiError {
             Self::Schema(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Rejected(_) | Self::Meaning(_) => StatusCode::BAD_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyLost(_) => StatusCode::REQUEST_TIMEOUT,
@@ -102,6 +106,7 @@ impl ApiError {
             Self::Rejected(rejection) => rejection.kind(),
             Self::Meaning(_) => "meaning",
             Self::NotFound(_) => "not_found",
+            Self::Unauthorized(_) => "unauthorized",
             Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::TooLarge(_) => "too_large",
             Self::BodyLost(_) => "body_lost",
@@ -115,16 +120,17 @@ impl ApiError {
     }
 
     fn headers(&self) -> HeaderMap {
-        let seconds = match self {
-            Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => Some(value.clone()),
-            Self::NotReady(_) => Some("5".to_owned()),
+        let retry_after = |seconds: &str| Some((header::RETRY_AFTER, HeaderValue::from_str(seconds).ok()?));
+        let header = match self {
+            Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => retry_after(value),
+            Self::NotReady(_) => retry_after("5"),
             Self::Llm(LlmError::Busy { .. })
             | Self::Embedding(EmbeddingError::Overloaded { .. })
-            | Self::Index(IndexError::Embedding(EmbeddingError::Overloaded { .. })) => Some("1".to_owned()),
+            | Self::Index(IndexError::Embedding(EmbeddingError::Overloaded { .. })) => retry_after("1"),
+            Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             _ => None,
         };
-        let value = seconds.and_then(|seconds| HeaderValue::from_str(&seconds).ok());
-        value.map(|value| (header::RETRY_AFTER, value)).into_iter().collect()
+        header.into_iter().collect()
     }
 
     /// The words for the caller and the log. What a caller sent may be in them, and it may be long.

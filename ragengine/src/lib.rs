@@ -21,3 +21,4 @@ pub mod router;
 pub mod search_pool;
 pub mod secrets;
 pub mod server;
+pub mod write_token;

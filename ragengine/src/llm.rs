@@ -3,6 +3,7 @@
 pub mod address;
 pub mod extractive;
 mod facts;
+pub mod health;
 pub mod upstream;
 
 use std::sync::Arc;
@@ -18,6 +19,24 @@ pub enum LanguageModel {
     Extractive,
     /// None: chat is refused, everything else works.
     None,
+}
+
+impl LanguageModel {
+    /// What is wrong with it, in words, as far as is known. The built-in one has no faults.
+    pub fn problem(&self) -> Option<String> {
+        match self {
+            Self::Upstream(upstream) => upstream.problem(),
+            Self::Extractive | Self::None => None,
+        }
+    }
+
+    /// Whether it answers. None when nothing is known, or when it is no endpoint.
+    pub fn is_up(&self) -> Option<bool> {
+        match self {
+            Self::Upstream(upstream) => upstream.is_up(),
+            Self::Extractive | Self::None => None,
+        }
+    }
 }
 
 /// Why the language model gave no answer.

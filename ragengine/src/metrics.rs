@@ -34,6 +34,7 @@ pub struct Metrics {
     embedding_texts_total: IntCounterVec,
     embedding_errors_total: IntCounterVec,
     search_duration_seconds: HistogramVec,
+    language_model_up: IntGaugeVec,
     index_documents: IntGaugeVec,
     index_chunks: IntGaugeVec,
     index_text_bytes: IntGaugeVec,
@@ -89,6 +90,12 @@ impl Metrics {
                 &[],
                 &seconds,
             )?,
+            language_model_up: builder.gauges(
+                "language_model_up",
+                "1 when the language model's endpoint answers, 0 when it does not or refuses the key. Not there when nothing is known, and \
+                 without an endpoint.",
+                &[],
+            )?,
             index_documents: builder.gauges("index_documents", "Documents of an index.", &["index"])?,
             index_chunks: builder.gauges("index_chunks", "Chunks of an index.", &["index"])?,
             index_text_bytes: builder.gauges(
@@ -142,6 +149,14 @@ impl Metrics {
     /// A search is done.
     pub fn searched(&self, elapsed: Duration) {
         self.search_duration_seconds.with_label_values::<&str>(&[]).observe(elapsed.as_secs_f64());
+    }
+
+    /// Whether the language model answers, when that is known.
+    pub fn language_model_is(&self, is_up: Option<bool>) {
+        match is_up {
+            Some(is_up) => self.language_model_up.with_label_values::<&str>(&[]).set(i64::from(is_up)),
+            None => self.language_model_up.reset(),
+        }
     }
 
     /// The text that Prometheus reads, with the sizes of the indexes as they are now.
@@ -222,6 +237,14 @@ mod tests {
         }
         drop(running);
         assert!(metrics.render(&[]).unwrap().contains("ragengine_http_requests_in_flight 0"));
+        let language_model = |is_up: Option<bool>| {
+            metrics.language_model_is(is_up);
+            let text = metrics.render(&[]).unwrap();
+            text.lines().find(|line| line.starts_with("ragengine_language_model_up")).map(str::to_owned)
+        };
+        assert_eq!(language_model(Some(true)).as_deref(), Some("ragengine_language_model_up 1"));
+        assert_eq!(language_model(Some(false)).as_deref(), Some("ragengine_language_model_up 0"));
+        assert_eq!(language_model(None), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Around every request: its id, its measurements, its line in the log.
+//! Around every request: its id, its measurements, its line in the log; around every write: the token.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use tracing::{error, info, warn};
 
 use crate::app::App;
 use crate::error::{ApiError, Failure, shaped};
+use crate::http::extract;
 use crate::metrics::InFlight;
 
 /// The header that names a request. It is taken from the caller, or made, and comes back with the reply.
@@ -26,6 +27,19 @@ const MAX_ID_BYTES: usize = 128;
 /// Marks a response whose line is in the log already, or comes when it has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Logged;
+
+/// Lets a write through that carries the token, where the server wants one. The body of one that is refused is not kept.
+pub async fn require_write_token(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    match app.write_token.as_ref().map_or(Ok(()), |token| token.check(request.headers())) {
+        Ok(()) => next.run(request).await,
+        Err(error) => {
+            let refusal = shaped(request.uri().path(), error);
+            // Who is still sending would find the connection broken, and not read why.
+            tokio::spawn(extract::discard(request.into_body(), app.settings.limits.clone()));
+            refusal
+        }
+    }
+}
 
 /// Gives the request an id, measures it and logs it once.
 pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::Router;
 use axum::extract::Request;
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -28,39 +29,49 @@ use crate::middleware;
 )]
 struct Document;
 
-fn routes() -> OpenApiRouter<Arc<App>> {
+/// What is open to everybody.
+fn reads() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(chat_completions::chat_completions))
         .routes(routes!(embeddings::embeddings))
         .routes(routes!(models::list))
         .routes(routes!(retrieve::retrieve))
-        .routes(routes!(documents::add))
-        .routes(routes!(documents::list, documents::update))
-        .routes(routes!(documents::delete))
+        .routes(routes!(documents::list))
         .routes(routes!(documents::list_source))
         .routes(routes!(indexes::list))
-        .routes(routes!(indexes::describe, indexes::put, indexes::delete))
+        .routes(routes!(indexes::describe))
         .routes(routes!(probes::livez))
         .routes(routes!(probes::readyz))
         .routes(routes!(probes::health))
+        .routes(routes!(observe::status))
         .routes(routes!(observe::metrics))
+}
+
+/// What changes something: all of it wants the write token, where one is set.
+fn writes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(documents::add))
+        .routes(routes!(documents::update))
+        .routes(routes!(documents::delete))
+        .routes(routes!(indexes::put, indexes::delete))
 }
 
 /// The server's API as an OpenAPI document, made from the types.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    routes().into_openapi()
+    reads().merge(writes()).into_openapi()
 }
 
 /// The server as one service.
 pub fn router(app: Arc<App>) -> Router {
-    let (router, document) = routes().split_for_parts();
+    let writes = writes().route_layer(from_fn_with_state(Arc::clone(&app), middleware::require_write_token));
+    let (router, document) = reads().merge(writes).split_for_parts();
     router
         .route("/openapi.json", get(async move || Json(document)))
         .route("/v1/models/{*id}", get(models::describe))
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), middleware::observe))
+        .layer(from_fn_with_state(Arc::clone(&app), middleware::observe))
         .with_state(app)
 }
 

@@ -16,8 +16,8 @@ pub use load::{SettingsError, from_yaml};
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
-    Chat, Chunking, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling,
-    RemoteEmbedding, Retrieval, Search, Settings,
+    Auth, Chat, Chunking, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat,
+    Pooling, RemoteEmbedding, Retrieval, Search, Settings,
 };
 pub use validate::{Invalid, validate};
 pub use vector_index::{ParseVectorIndexError, VectorIndexKind};

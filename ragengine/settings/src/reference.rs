@@ -17,7 +17,7 @@ pub fn markdown_reference() -> String {
          A secret is never written into the file: a field of the type *secret* is `{{file: PATH}}` or `{{env: NAME}}`.\n\n\
          | setting | type | default | meaning |\n|---|---|---|---|\n{settings}\n\
          ## Environment\n\nA variable that is set and not empty overrides its setting. `RUST_LOG` overrides `log.level`; \
-         `RAGENGINE_SERVER` is the server that `ragengine ingest` talks to.\n\n\
+         `RAGENGINE_SERVER` is the server that `ragengine ingest` talks to, and `RAGENGINE_WRITE_TOKEN` its write token.\n\n\
          | variable | setting |\n|---|---|\n{environment}"
     )
 }
@@ -148,6 +148,7 @@ mod tests {
             "| `vectorIndex` | string | `HNSW32` |",
             "| `embedding.remote.url` | string | required |",
             "| `inferenceService.apiKey` | secret | not set |",
+            "| `auth.writeToken` | secret | not set |",
             "| `log.format` | auto, json, text | `auto` |",
             "| `LLM_URL` | `inferenceService.url` |",
         ] {

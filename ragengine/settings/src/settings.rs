@@ -1,6 +1,9 @@
+mod auth;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+pub use auth::Auth;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +33,8 @@ pub struct Settings {
     pub vector_index: VectorIndexKind,
     /// How indexes are searched.
     pub search: Search,
+    /// Who may write.
+    pub auth: Auth,
     /// Bounds on what a request may ask for.
     pub limits: Limits,
     /// The server's log, on standard error.
@@ -49,6 +54,7 @@ impl Default for Settings {
             chunking: Chunking::default(),
             vector_index: VectorIndexKind::default(),
             search: Search::default(),
+            auth: Auth::default(),
             limits: Limits::default(),
             log: Log::default(),
         }
@@ -220,6 +226,8 @@ pub struct InferenceService {
     pub idle_timeout_seconds: u64,
     /// The largest answer that is not a stream, in bytes.
     pub max_reply_bytes: u64,
+    /// How often the endpoint is asked whether it is there, by its list of models, in seconds. 0: never.
+    pub probe_seconds: u64,
 }
 
 impl Default for InferenceService {
@@ -236,6 +244,7 @@ impl Default for InferenceService {
             max_idle_connections: 256,
             idle_timeout_seconds: 30,
             max_reply_bytes: 64 << 20,
+            probe_seconds: 30,
         }
     }
 }

@@ -20,6 +20,9 @@ impl fmt::Display for Invalid {
 /// More threads than this are a mistake, not a machine.
 const MAX_THREADS: u32 = 1024;
 
+/// A day.
+const MAX_SECONDS: u64 = 86_400;
+
 /// Everything that is out of bounds or contradictory, in the order of the file.
 pub fn validate(settings: &Settings) -> Vec<Invalid> {
     let retrieval = &settings.retrieval;
@@ -78,6 +81,11 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
             "timeoutSeconds, connectTimeoutSeconds, idleTimeoutSeconds and maxConcurrentRequests must be at least 1",
         ),
         (settings.inference_service.max_reply_bytes >= 1024, "inferenceService.maxReplyBytes", "must be at least 1024"),
+        (
+            settings.inference_service.probe_seconds <= MAX_SECONDS,
+            "inferenceService.probeSeconds",
+            "must be at most 86400 (a day)",
+        ),
         (settings.chat.keep_alive_seconds > 0, "chat.keepAliveSeconds", "must be at least 1"),
         (
             (0.0..=4.0).contains(&retrieval.max_distance),
@@ -95,6 +103,11 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         (overlap_fits, "chunking.overlapTokens", "must be less than chunking.maxTokens"),
         (settings.search.threads <= MAX_THREADS, "search.threads", "must be at most 1024"),
         ((1..=65_536).contains(&settings.search.ef_search), "search.efSearch", "must be between 1 and 65536"),
+        (
+            settings.auth.previous_token_seconds <= MAX_SECONDS,
+            "auth.previousTokenSeconds",
+            "must be at most 86400 (a day)",
+        ),
         (settings.limits.max_connections > 0, "limits.maxConnections", "must be at least 1"),
         (settings.limits.max_body_bytes >= 1024, "limits.maxBodyBytes", "must be at least 1024"),
         (settings.limits.body_timeout_seconds > 0, "limits.bodyTimeoutSeconds", "must be at least 1"),
@@ -125,6 +138,8 @@ mod tests {
             ("embedding: {remote: {url: 'http://e', model: m, batchSize: 0}}", "embedding.remote"),
             ("inferenceService: {maxConcurrentRequests: 0}", "inferenceService"),
             ("inferenceService: {maxReplyBytes: 10}", "inferenceService.maxReplyBytes"),
+            ("inferenceService: {probeSeconds: 86401}", "inferenceService.probeSeconds"),
+            ("auth: {previousTokenSeconds: 86401}", "auth.previousTokenSeconds"),
             ("chat: {keepAliveSeconds: 0}", "chat.keepAliveSeconds"),
             ("embedding: {remote: {url: 'http://e', model: m, timeoutSeconds: 0}}", "embedding.remote"),
             ("embedding: {remote: {url: 'http://e', model: m, dimensions: 0}}", "embedding.remote"),

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 use ragengine_settings::{InferenceService, Settings};
 use tracing::{error, info};
 
+use super::stage::Stage;
 use super::volume::Volume;
 use super::{App, Loaded};
-use crate::embedding;
+use crate::embedding::{self, Embedding, Loading};
 use crate::index::catalog::{Catalog, CatalogOptions};
 use crate::index::store::StoreError;
 use crate::index::{IndexError, SearchSettings};
@@ -14,6 +15,7 @@ use crate::llm::{LanguageModel, Upstream};
 use crate::metrics::Metrics;
 use crate::search_pool::SearchPool;
 use crate::secrets;
+use crate::write_token::WriteToken;
 
 /// The first pause before loading is tried again, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
@@ -40,7 +42,10 @@ impl App {
     pub fn new(settings: Settings) -> Result<Arc<Self>, StartError> {
         let timeout = Duration::from_secs(settings.inference_service.timeout_seconds);
         let metrics = Metrics::new(timeout).map_err(|error| StartError::Settings(error.to_string()))?;
+        let write_token = WriteToken::read(&settings.auth)
+            .map_err(|error| StartError::Settings(format!("auth.writeToken: {error}")))?;
         Ok(Arc::new(Self {
+            write_token: write_token.map(Arc::new),
             language_model: language_model(&settings.inference_service, settings.extractive)?,
             metrics: Arc::new(metrics),
             loaded: OnceLock::new(),
@@ -72,6 +77,7 @@ fn language_model(service: &InferenceService, extractive: bool) -> Result<Langua
 ///
 /// [`StartError::DataInUse`]: two processes must never write to one folder.
 pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
+    watch_what_changes(app);
     let catalog = load_indexes(app).await?;
     let embedding = load_model(app).await;
     let search_pool = SearchPool::new(app.settings.search.threads as usize, Arc::clone(&app.metrics));
@@ -80,33 +86,46 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
             error!(index = index.name(), %error, "index cannot be used");
         }
     }
+    let model_id = embedding.model_id().to_owned();
     let is_first = app.loaded.set(Loaded { embedding, catalog, search_pool }).is_ok();
     debug_assert!(is_first, "a server is started once");
+    // The last to be done, so that there is a reason for as long as it is not ready.
+    app.progress.write().model = Stage::Done(model_id);
     info!("ready");
     Ok(())
+}
+
+/// Looks after what may change while the server runs, for as long as it does.
+fn watch_what_changes(app: &App) {
+    if let Some(write_token) = &app.write_token {
+        tokio::spawn(Arc::clone(write_token).watch());
+    }
+    if let LanguageModel::Upstream(upstream) = &app.language_model {
+        tokio::spawn(Arc::clone(upstream).watch());
+    }
 }
 
 async fn load_indexes(app: &Arc<App>) -> Result<Arc<Catalog>, StartError> {
     let mut pause = RETRY.0;
     loop {
         let app_for_load = Arc::clone(app);
-        let loading = tokio::task::spawn_blocking(move || open_catalog(&app_for_load));
-        match loading.await {
+        let reason = match tokio::task::spawn_blocking(move || open_catalog(&app_for_load)).await {
             Ok(Ok(catalog)) => return Ok(catalog),
             Ok(Err(IndexError::Store(StoreError::InUse))) => {
                 return Err(StartError::DataInUse(app.settings.data_dir.display().to_string()));
             }
-            Ok(Err(error)) => {
-                retry_later(&error.to_string(), |detail| app.indexes_are(false, detail), &mut pause).await
-            }
-            Err(panic) => retry_later(&panic.to_string(), |detail| app.indexes_are(false, detail), &mut pause).await,
-        }
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => panic.to_string(),
+        };
+        app.progress.write().indexes = Stage::Failed(reason.clone());
+        wait_before_retry(&reason, &mut pause).await;
     }
 }
 
 fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
     let started = Instant::now();
-    app.indexes_are(false, "opening the data folder");
+    let tries = |doing: String| app.progress.write().indexes.tries(doing);
+    tries("opening the data folder".to_owned());
     let catalog = Catalog::open(CatalogOptions {
         directory: app.settings.data_dir.clone(),
         search: SearchSettings {
@@ -115,35 +134,39 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
         },
         max_indexes: app.settings.limits.max_indexes,
     })?;
-    catalog.load(|done, of| app.indexes_are(false, format!("{done} of {of} loaded")))?;
+    catalog.load(|done, of| tries(format!("{done} of {of} loaded")))?;
     let count = catalog.names().len();
-    app.indexes_are(true, format!("{count} loaded"));
+    app.progress.write().indexes = Stage::Done(format!("{count} loaded"));
     info!(indexes = count, elapsed_ms = milliseconds(started), data_id = catalog.data_id(), "indexes loaded");
     Ok(Arc::new(catalog))
 }
 
-async fn load_model(app: &Arc<App>) -> embedding::Embedding {
+async fn load_model(app: &Arc<App>) -> Embedding {
     let source = app.settings.embedding.source();
     let directory = app.settings.data_dir.join("models");
     let mut pause = RETRY.0;
     loop {
         let started = Instant::now();
-        let progress = &mut |detail: String| app.model_is(false, detail);
+        let progress = &mut |loading: Loading| match loading {
+            Loading::Tries(doing) => app.progress.write().model.tries(doing),
+            Loading::Advances(doing) => app.progress.write().model.advances(doing),
+        };
         match embedding::load(&source, &directory, Arc::clone(&app.metrics), progress).await {
             Ok(embedding) => {
-                app.model_is(true, embedding.model_id());
                 let (model, dimensions) = (embedding.model_id(), embedding.dimensions());
                 info!(model, dimensions, elapsed_ms = milliseconds(started), "embedding model loaded");
                 return embedding;
             }
-            Err(error) => retry_later(&error.to_string(), |detail| app.model_is(false, detail), &mut pause).await,
+            Err(error) => {
+                app.progress.write().model = Stage::Failed(error.to_string());
+                wait_before_retry(&error.to_string(), &mut pause).await;
+            }
         }
     }
 }
 
-async fn retry_later(reason: &str, tell: impl Fn(String), pause: &mut Duration) {
+async fn wait_before_retry(reason: &str, pause: &mut Duration) {
     error!(reason, retry_in_s = pause.as_secs(), "not ready");
-    tell(reason.to_owned());
     tokio::time::sleep(*pause).await;
     *pause = (*pause * 2).min(RETRY.1);
 }

@@ -30,6 +30,15 @@ pub enum LoadError {
     Secret(#[from] SecretError),
 }
 
+/// What is told while a model is being loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loading {
+    /// This is being tried.
+    Tries(String),
+    /// More of it is there than before.
+    Advances(String),
+}
+
 /// Loads the local model, fetching it when it is not there, or asks the endpoint for a first vector.
 ///
 /// # Errors
@@ -39,12 +48,12 @@ pub async fn load(
     source: &EmbeddingSource,
     models_directory: &Path,
     metrics: Arc<Metrics>,
-    progress: &mut (dyn FnMut(String) + Send),
+    progress: &mut (dyn FnMut(Loading) + Send),
 ) -> Result<Embedding, LoadError> {
     match source {
         EmbeddingSource::Local(local) => load_local(local, models_directory, metrics, progress).await,
         EmbeddingSource::Remote(remote) => {
-            progress(format!("asking {} for a first vector", remote.model));
+            progress(Loading::Tries(format!("asking {} for a first vector", remote.model)));
             let endpoint = Endpoint::new(endpoint_options(remote)?)?;
             let dimensions = endpoint.probe().await?;
             Ok(Embedding::new(Embedder::Remote(endpoint), dimensions, metrics))
@@ -69,7 +78,7 @@ async fn load_local(
     local: &LocalEmbedding,
     models_directory: &Path,
     metrics: Arc<Metrics>,
-    progress: &mut (dyn FnMut(String) + Send),
+    progress: &mut (dyn FnMut(Loading) + Send),
 ) -> Result<Embedding, LoadError> {
     let hub = Hub {
         endpoint: local.hub_url.clone(),
@@ -78,10 +87,11 @@ async fn load_local(
         ..Hub::default()
     };
     let directory = files::locate_or_fetch(&local.model_id, models_directory, &hub, &mut |piece| {
-        progress(format!("fetching {}: {} MB of {}", local.model_id, piece.received_bytes >> 20, piece.file));
+        let megabytes = piece.received_bytes >> 20;
+        progress(Loading::Advances(format!("fetching {}: {megabytes} MB of {}", local.model_id, piece.file)));
     })
     .await?;
-    progress(format!("loading {}", local.model_id));
+    progress(Loading::Tries(format!("loading {}", local.model_id)));
     let files = ModelFiles::at(directory)?;
     let profile = Profile::resolve(&local.model_id, &files.read_configs()?, &overrides(local))?;
     let mut options = ServiceOptions { query_queue: local.queue as usize, ..ServiceOptions::default() };

@@ -27,6 +27,7 @@ use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
 #[utoipa::path(post, path = "/index", tag = "documents", request_body = AddDocuments, responses(
     (status = 200, description = "The documents as they are stored, in the order in which they were sent.", body = [StoredDocument]),
     (status = 400, description = "A name or a document that cannot be.", body = ErrorDetail),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
     (status = 409, description = "The index was made with another embedding model.", body = ErrorDetail),
     (status = 413, description = "The body is too large.", body = ErrorDetail),
     (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
@@ -61,6 +62,7 @@ pub async fn add(
 #[utoipa::path(post, path = "/indexes/{index_name}/documents", tag = "documents",
     params(("index_name" = String, Path, description = "The index.")), request_body = UpdateDocuments, responses(
     (status = 200, description = "What became of each.", body = UpdatedDocuments),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
     (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
 ))]
@@ -95,6 +97,7 @@ pub async fn update(
 #[utoipa::path(post, path = "/indexes/{index_name}/documents/delete", tag = "documents",
     params(("index_name" = String, Path, description = "The index.")), request_body = DeleteDocuments, responses(
     (status = 200, description = "What became of each.", body = DeletedDocuments),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
     (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
 ))]

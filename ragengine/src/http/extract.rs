@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use ragengine_client::wire::FieldError;
+use ragengine_settings::Limits;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -33,6 +35,14 @@ pub async fn body(app: &App, request: Request) -> Result<Bytes, ApiError> {
             Err(ApiError::BodyLost(format!("the request body did not arrive within {} s", limits.body_timeout_seconds)))
         }
     }
+}
+
+/// Reads a body that nobody wants, within the limits of one that somebody does.
+pub async fn discard(body: Body, limits: Limits) {
+    let mut body = Limited::new(body, usize::try_from(limits.max_body_bytes).unwrap_or(usize::MAX));
+    let reading = async { while let Some(Ok(_)) = body.frame().await {} };
+    // What is left after that time is cut off with the connection.
+    drop(tokio::time::timeout(Duration::from_secs(limits.body_timeout_seconds), reading).await);
 }
 
 /// A value from JSON.

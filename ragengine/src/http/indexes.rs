@@ -42,6 +42,7 @@ pub async fn describe(
     request_body = IndexSettings, responses(
     (status = 200, description = "The index.", body = IndexDescription),
     (status = 400, description = "A name or a setting that cannot be.", body = ErrorDetail),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
     (status = 409, description = "It is there with other settings; the message names the difference.", body = ErrorDetail),
 ))]
 pub async fn put(
@@ -64,6 +65,7 @@ pub async fn put(
 #[utoipa::path(delete, path = "/indexes/{index_name}", tag = "indexes", params(("index_name" = String, Path, description = "The index.")),
     responses(
     (status = 200, description = "It is gone.", body = Message),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
 pub async fn delete(

@@ -2,12 +2,22 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
+use ragengine_client::wire::EngineStatus;
 
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
+
+/// How the server is, for whoever operates it: whether it is ready, what it holds, and what is wrong. It is cheap to ask for.
+#[utoipa::path(get, path = "/status", tag = "operation", responses(
+    (status = 200, description = "How it is. It need not be well.", body = EngineStatus),
+))]
+pub async fn status(State(app): State<Arc<App>>) -> Json<EngineStatus> {
+    Json(app.status().await)
+}
 
 /// Metrics for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses(
@@ -16,6 +26,7 @@ use crate::error::{ApiError, PlainError};
 pub async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, PlainError> {
     let indexes = app.loaded().map(|loaded| loaded.catalog.all()).unwrap_or_default();
     let sizes: Vec<_> = indexes.iter().map(|index| (index.name().to_owned(), index.size())).collect();
+    app.metrics.language_model_is(app.language_model.is_up());
     let text = app.metrics.render(&sizes).map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text))
 }

@@ -1,6 +1,7 @@
 //! An OpenAI-compatible chat endpoint.
 
 mod endpoint;
+mod probe;
 mod reply;
 mod transport;
 
@@ -17,12 +18,13 @@ use ragengine_tokenizer::{Tokenizer, openai_window};
 pub use reply::UpstreamReply;
 use reply::unreachable;
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 use transport::Transport;
 
 use super::LlmError;
+use super::health::Health;
 
 /// The window of a model about which nothing is known.
 const DEFAULT_WINDOW_TOKENS: u64 = 4096;
@@ -41,6 +43,11 @@ pub struct Upstream {
     tokenizer: Option<Tokenizer>,
     limits: Limits,
     slots: Arc<Semaphore>,
+    health: Health,
+    /// How often the endpoint is asked whether it is there.
+    probe_period: Option<Duration>,
+    /// Wakes whoever asks before the period is over.
+    is_in_doubt: Notify,
     has_warned_of_window: AtomicBool,
     has_warned_of_tokenizer: AtomicBool,
 }
@@ -83,6 +90,9 @@ impl Upstream {
                 requests: settings.max_concurrent_requests,
             },
             slots: Arc::new(Semaphore::new(settings.max_concurrent_requests as usize)),
+            health: Health::default(),
+            probe_period: (settings.probe_seconds > 0).then(|| Duration::from_secs(settings.probe_seconds)),
+            is_in_doubt: Notify::new(),
             has_warned_of_window: AtomicBool::new(false),
             has_warned_of_tokenizer: AtomicBool::new(false),
         })
@@ -135,6 +145,12 @@ impl Upstream {
     ///
     /// [`LlmError`]: refused with its own status and words, too late, out of reach, asked too often.
     pub async fn send(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
+        let result = self.ask(body, request_id).await;
+        self.chat_was(result.as_ref().err());
+        result
+    }
+
+    async fn ask(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
         let Limits { answer_timeout, reply_bytes, requests } = self.limits;
         let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| LlmError::Busy { limit: requests })?;
         let endpoint = &self.endpoint;

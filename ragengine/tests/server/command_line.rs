@@ -19,19 +19,21 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
+async fn ingest(server: &Server, folder: &Path, more: &[&str]) -> (bool, String, String) {
+    ingest_with(server, folder, more, &[]).await
+}
+
 /// Runs beside a server in this process, which must go on serving meanwhile.
-async fn ingest(server: &Server, folder: &Path, more: &'static [&'static str]) -> (bool, String, String) {
-    let (url, folder) = (server.url.clone(), folder.to_owned());
-    let output = tokio::task::spawn_blocking(move || {
-        program()
-            .arg("ingest")
-            .arg(folder)
-            .args(["--index", "files", "--source", "book", "--server", &url])
-            .args(more)
-            .output()
-            .unwrap()
-    });
-    let output = output.await.unwrap();
+async fn ingest_with(
+    server: &Server,
+    folder: &Path,
+    more: &[&str],
+    environment: &[(&str, &str)],
+) -> (bool, String, String) {
+    let mut command = program();
+    command.arg("ingest").arg(folder).args(["--index", "files", "--source", "book", "--server", &server.url]);
+    command.args(more).envs(environment.iter().copied());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     (output.status.success(), text(&output.stdout), text(&output.stderr))
 }
 
@@ -62,6 +64,12 @@ fn settings_are_checked_without_starting_anything() {
         ("inferenceService: {url: 'http://127.0.0.1:9', apiKey: {env: NOBODY_SETS_THIS}}", "NOBODY_SETS_THIS"),
         ("inferenceService: {url: 'http://127.0.0.1:9', tokenizer: /nowhere}", "/nowhere"),
         ("embedding: {remote: {url: 'http://e', model: m, apiKey: {file: /nowhere/key}}}", "/nowhere/key"),
+        (
+            "auth: {writeToken: {file: /nowhere/token}}",
+            "auth.writeToken: the secret file /nowhere/token cannot be read",
+        ),
+        ("auth: {writeToken: {env: NOBODY_SETS_THIS}}", "NOBODY_SETS_THIS"),
+        ("auth: {writeToken: {file: /dev/null}}", "the secret file /dev/null is empty"),
         ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "keep one"),
     ] {
         let refused = check(yaml);
@@ -79,14 +87,19 @@ fn settings_are_checked_without_starting_anything() {
 fn a_secret_that_is_missing_stops_the_start_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.yaml");
-    fs::write(&file, "inferenceService: {url: 'http://127.0.0.1:9', apiKey: {file: /nowhere/key}}").unwrap();
-    let output = program()
-        .args(["serve", "--config", file.to_str().unwrap()])
-        .env("DATA_DIR", folder.path())
-        .env("LISTEN", "127.0.0.1:0")
-        .output();
-    let output = output.unwrap();
-    assert!(!output.status.success() && text(&output.stderr).contains("/nowhere/key"), "{}", text(&output.stderr));
+    for (settings, words) in [
+        ("inferenceService: {url: 'http://127.0.0.1:9', apiKey: {file: /nowhere/key}}", "/nowhere/key"),
+        ("auth: {writeToken: {file: /nowhere/token}}", "/nowhere/token"),
+    ] {
+        fs::write(&file, settings).unwrap();
+        let output = program()
+            .args(["serve", "--config", file.to_str().unwrap()])
+            .env("DATA_DIR", folder.path())
+            .env("LISTEN", "127.0.0.1:0")
+            .output();
+        let output = output.unwrap();
+        assert!(!output.status.success() && text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,6 +145,50 @@ async fn a_bad_file_does_not_stop_the_others_and_is_named() {
         complained.contains("binary.txt: it is not text") && complained.contains("empty.txt: it is empty"),
         "{complained}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ingest_brings_the_token_that_the_server_wants() {
+    let secrets = tempfile::tempdir().unwrap();
+    write(secrets.path(), &[("token", "right\n"), ("wrong", "wrong")]);
+    let [right, wrong] = ["token", "wrong"].map(|name| secrets.path().join(name).display().to_string());
+    let server = Server::start(&format!("auth: {{writeToken: {{file: {right}}}, writeTokenSource: the safe}}")).await;
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[("a.txt", "x")]);
+    for (more, environment) in [
+        (vec![], vec![]),
+        (vec!["--token-file", wrong.as_str()], vec![("RAGENGINE_WRITE_TOKEN", "right")]),
+        (vec![], vec![("RAGENGINE_WRITE_TOKEN", "wrong")]),
+    ] {
+        let (succeeded, _, complained) = ingest_with(&server, folder.path(), &more, &environment).await;
+        assert!(
+            !succeeded && complained.contains("401") && complained.contains("The token is in the safe"),
+            "{complained}"
+        );
+        assert!(complained.contains("--token-file") && complained.contains("RAGENGINE_WRITE_TOKEN"), "{complained}");
+    }
+    let (_, _, complained) = ingest(&server, folder.path(), &["--token-file", "/nowhere"]).await;
+    assert!(complained.contains("/nowhere"), "{complained}");
+    let (_, said, _) = ingest_with(&server, folder.path(), &[], &[("RAGENGINE_WRITE_TOKEN", "right")]).await;
+    assert_eq!(said, "files: 1 sent, 0 unchanged, 0 deleted\n");
+    fs::remove_file(folder.path().join("a.txt")).unwrap();
+    write(folder.path(), &[("b.txt", "y")]);
+    let (_, said, _) = ingest(&server, folder.path(), &["--token-file", &right, "--delete-missing"]).await;
+    assert_eq!(said, "files: 1 sent, 0 unchanged, 1 deleted\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_ingest_without_the_token_is_refused_in_words_too() {
+    let token = tempfile::NamedTempFile::new().unwrap();
+    fs::write(token.path(), "right").unwrap();
+    let server = Server::start(&format!("auth: {{writeToken: {{file: {}}}}}", token.path().display())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let text = "All work and no play makes a dull document. ".repeat(40_000);
+    write(folder.path(), &[("large.txt", &text)]);
+    for _ in 0..20 {
+        let (_, _, complained) = ingest(&server, folder.path(), &[]).await;
+        assert!(complained.contains("401"), "{complained}");
+    }
 }
 
 #[test]

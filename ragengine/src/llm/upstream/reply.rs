@@ -79,10 +79,7 @@ impl UpstreamReply {
         let body = BodyDataStream::new(self.response.into_body());
         let reading = timeout_at(self.deadline, read_bounded(body, MAX_REFUSAL_BYTES));
         let text = reading.await.ok().flatten().unwrap_or_default();
-        let (text, body) = words_of(&String::from_utf8_lossy(&text), self.api_key.as_ref());
-        let body = body.filter(|body| body["error"].is_object());
-        let said = body.as_ref().and_then(|body| body["error"]["message"].as_str()).map(str::to_owned);
-        let message = said.unwrap_or_else(|| text.trim().chars().take(1000).collect());
+        let (message, body) = said(&text, self.api_key.as_ref());
         match elsewhere {
             Some(elsewhere) => LlmError::Nonsense(elsewhere),
             None => LlmError::Refused { status, message, body: body.map(Box::new), retry_after },
@@ -140,6 +137,14 @@ fn without_key_inside(body: &mut Value, api_key: Option<&Secret>) {
         Value::Object(fields) => fields.values_mut().for_each(|field| without_key_inside(field, api_key)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// What a refusal says in words, and its body when that has the shape of OpenAI's errors: both without the key.
+pub(super) fn said(text: &[u8], api_key: Option<&Secret>) -> (String, Option<Value>) {
+    let (text, body) = words_of(&String::from_utf8_lossy(text), api_key);
+    let body = body.filter(|body| body["error"].is_object());
+    let said = body.as_ref().and_then(|body| body["error"]["message"].as_str()).map(str::to_owned);
+    (said.unwrap_or_else(|| text.trim().chars().take(1000).collect()), body)
 }
 
 /// The words of a refusal, and its JSON. Where the key is in that, it is written anew without it.

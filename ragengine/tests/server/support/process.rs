@@ -21,7 +21,17 @@ pub struct Process {
 /// A command with the test's settings and none of the caller's environment that could change them.
 pub fn program() -> Command {
     let mut command = Command::new(PROGRAM);
-    for name in ["LISTEN", "DATA_DIR", "LLM_URL", "LLM_API_KEY", "LLM_MODEL", "EMBEDDING_MODEL", "RUST_LOG"] {
+    for name in [
+        "LISTEN",
+        "DATA_DIR",
+        "LLM_URL",
+        "LLM_API_KEY",
+        "LLM_MODEL",
+        "EMBEDDING_MODEL",
+        "RUST_LOG",
+        "RAGENGINE_SERVER",
+        "RAGENGINE_WRITE_TOKEN",
+    ] {
         command.env_remove(name);
     }
     command
@@ -37,6 +47,15 @@ impl Process {
     pub fn start_with(data: &Path, environment: &[(&str, &str)]) -> Self {
         let mut command = command(data);
         command.envs(environment.iter().copied());
+        let mut server = Self::spawn(command);
+        server.wait_until("is ready", |server| is_ready(&server.url).then_some(()));
+        server
+    }
+
+    /// The same with a file of settings.
+    pub fn start_configured(data: &Path, settings: &Path) -> Self {
+        let mut command = command(data);
+        command.arg("--config").arg(settings);
         let mut server = Self::spawn(command);
         server.wait_until("is ready", |server| is_ready(&server.url).then_some(()));
         server

@@ -24,6 +24,7 @@ impl Received {
 }
 
 type Script = dyn Fn(Value) -> Response + Send + Sync;
+type List = dyn Fn(&HeaderMap) -> Response + Send + Sync;
 
 /// A language model whose words the test writes.
 #[derive(Clone)]
@@ -31,7 +32,7 @@ pub struct Upstream {
     pub url: String,
     received: Arc<Mutex<Vec<Received>>>,
     script: Arc<Script>,
-    models: Value,
+    list: Arc<List>,
 }
 
 impl Upstream {
@@ -42,12 +43,20 @@ impl Upstream {
 
     /// One that lists these models.
     pub async fn with_models(models: Value, script: impl Fn(Value) -> Response + Send + Sync + 'static) -> Self {
+        Self::listing(move |_| json_reply(200, &models), script).await
+    }
+
+    /// One that answers the question for its models as the first script says.
+    pub async fn listing(
+        list: impl Fn(&HeaderMap) -> Response + Send + Sync + 'static,
+        script: impl Fn(Value) -> Response + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let upstream = Self { url, received: Arc::default(), script: Arc::new(script), models };
+        let upstream = Self { url, received: Arc::default(), script: Arc::new(script), list: Arc::new(list) };
         let router = Router::new()
             .route("/v1/chat/completions", post(answer))
-            .route("/v1/models", get(|State(upstream): State<Self>| async move { upstream.models.to_string() }))
+            .route("/v1/models", get(listed))
             .with_state(upstream.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         upstream
@@ -75,6 +84,10 @@ impl Upstream {
 async fn answer(State(upstream): State<Upstream>, headers: HeaderMap, body: Bytes) -> Response {
     upstream.received.lock().push(Received { headers, body: body.clone() });
     (upstream.script)(serde_json::from_slice(&body).unwrap_or_default())
+}
+
+async fn listed(State(upstream): State<Upstream>, headers: HeaderMap) -> Response {
+    (upstream.list)(&headers)
 }
 
 pub fn json_reply(status: u16, body: &Value) -> Response {

@@ -1,0 +1,107 @@
+//! How the server is. `/readyz`, `/health` and `/status` all say what is found out here.
+
+use ragengine_client::wire::{Check, EngineStatus, Problem, ProblemKind, Readiness};
+use ragengine_settings::EmbeddingSource;
+
+use super::stage::Stage;
+use super::volume::VolumeError;
+use super::{App, Loaded};
+use crate::index::IndexSize;
+
+/// One of the things without which no index can be used.
+struct Need {
+    name: &'static str,
+    /// What it is doing, or what is wrong.
+    words: String,
+    /// What keeps the server from being ready.
+    problem: Option<ProblemKind>,
+}
+
+impl App {
+    /// Whether everything is there that requests need, and what is missing.
+    pub async fn readiness(&self) -> Readiness {
+        let needs = self.needs().await;
+        let check = |need: Need| (need.name.to_owned(), Check { ready: need.problem.is_none(), detail: need.words });
+        Readiness { ready: self.is_ready(&needs), checks: needs.into_iter().map(check).collect() }
+    }
+
+    /// How the server is, for whoever operates it.
+    pub async fn status(&self) -> EngineStatus {
+        let needs = self.needs().await;
+        let ready = self.is_ready(&needs);
+        let problem = |need: Need| Some(Problem { kind: need.problem?, detail: need.words });
+        let language_model = self.language_model.problem();
+        let language_model = language_model.map(|detail| Problem { kind: ProblemKind::InferenceServiceFailed, detail });
+        let problems = needs.into_iter().filter_map(problem).chain(language_model).collect();
+        let status = EngineStatus { ready, problems, ..EngineStatus::default() };
+        match self.loaded.get() {
+            Some(loaded) => {
+                EngineStatus { data_id: Some(loaded.catalog.data_id().to_owned()), ..sized(status, loaded) }
+            }
+            None => status,
+        }
+    }
+
+    fn is_ready(&self, needs: &[Need]) -> bool {
+        self.loaded.get().is_some() && needs.iter().all(|need| need.problem.is_none())
+    }
+
+    async fn needs(&self) -> [Need; 3] {
+        let volume = self.volume.check(&self.settings.data_dir).await;
+        let progress = self.progress.read();
+        [self.volume_need(volume), self.indexes_need(&progress.indexes), self.model_need(&progress.model)]
+    }
+
+    fn volume_need(&self, result: Result<(), VolumeError>) -> Need {
+        let (words, problem) = match result {
+            Ok(()) => ("writable".to_owned(), None),
+            Err(error @ VolumeError::Full) => (error.to_string(), Some(ProblemKind::VolumeFull)),
+            Err(error) => (error.to_string(), Some(ProblemKind::VolumeFailed)),
+        };
+        Need { name: "volume", words, problem }
+    }
+
+    /// An index that cannot be written any more makes the server not ready: only a new start heals it.
+    fn indexes_need(&self, stage: &Stage) -> Need {
+        let all = self.loaded.get().map(|loaded| loaded.catalog.all()).unwrap_or_default();
+        match all.iter().find(|index| index.has_failed()) {
+            Some(failed) => Need {
+                name: "indexes",
+                words: format!(
+                    "the disk refused a write to index '{}': start the server again once it is well",
+                    failed.name()
+                ),
+                problem: Some(ProblemKind::IndexesFailed),
+            },
+            None => need("indexes", stage, ProblemKind::LoadingIndexes, ProblemKind::IndexesFailed),
+        }
+    }
+
+    fn model_need(&self, stage: &Stage) -> Need {
+        let failed = match self.settings.embedding.source() {
+            EmbeddingSource::Local(_) => ProblemKind::EmbeddingModelFailed,
+            EmbeddingSource::Remote(_) => ProblemKind::EmbeddingServiceFailed,
+        };
+        need("model", stage, ProblemKind::LoadingModel, failed)
+    }
+}
+
+fn need(name: &'static str, stage: &Stage, loading: ProblemKind, failed: ProblemKind) -> Need {
+    let problem = match stage {
+        Stage::Loading(_) => Some(loading),
+        Stage::Failed(_) => Some(failed),
+        Stage::Done(_) => None,
+    };
+    Need { name, words: stage.words().to_owned(), problem }
+}
+
+/// The sizes are kept, not counted.
+fn sized(status: EngineStatus, loaded: &Loaded) -> EngineStatus {
+    let sizes: Vec<IndexSize> = loaded.catalog.all().iter().map(|index| index.size()).collect();
+    EngineStatus {
+        indexes: u32::try_from(sizes.len()).unwrap_or(u32::MAX),
+        documents: sizes.iter().map(|size| size.documents).sum(),
+        chunks: sizes.iter().map(|size| size.chunks).sum(),
+        ..status
+    }
+}

@@ -1,0 +1,140 @@
+//! Whether the language model is there, from what is seen of it.
+//!
+//! A background task asks the endpoint for its list of models; chats say the rest. Neither is a perfect witness: some endpoints list
+//! their models to everybody and refuse chats without a key, others have no list, or hide it from keys that may chat.
+
+use parking_lot::RwLock;
+
+/// Something that was seen of the endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sign {
+    /// It listed its models.
+    Listed,
+    /// It has no list, or one that says nothing.
+    NoList,
+    /// It refused to list them: 401 or 403.
+    ListRefused(String),
+    /// It did not answer, or with an error of its own.
+    Silent(String),
+    /// It answered a chat.
+    ChatAnswered,
+    /// It refused a chat for its key: 401.
+    ChatUnauthorized(String),
+    /// It refused a chat, which may be because of the key or of that chat: 403.
+    ChatForbidden(String),
+    /// It did not answer a chat, or with an error of its own. That happens to one chat or another.
+    ChatFailed,
+}
+
+/// Why the language model is taken to be down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// It does not answer.
+    Silent,
+    /// It refuses to list its models.
+    ListRefused,
+    /// It refused a chat with 401.
+    ChatUnauthorized,
+    /// It refused a chat with 403.
+    ChatForbidden,
+}
+
+/// What is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum State {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// It answers.
+    Up,
+    /// It does not.
+    Down {
+        /// Why.
+        cause: Cause,
+        /// What it said, or what happened.
+        words: String,
+    },
+}
+
+/// What the signs come down to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Diagnosis {
+    state: State,
+    /// Whether the list of models says something about chats. It does not where chats are answered while the list is not.
+    trusts_list: bool,
+}
+
+impl Diagnosis {
+    /// The next one. Whether the list is there decides, but for a chat that is answered, or refused for its key.
+    fn after(&self, sign: Sign) -> Self {
+        let down = |cause, words| State::Down { cause, words };
+        let cause = match &self.state {
+            State::Down { cause, .. } => Some(*cause),
+            State::Unknown | State::Up => None,
+        };
+        let same = || self.state.clone();
+        let (state, trusts_list) = match (sign, cause) {
+            // A list that everybody may read does not make the key a good one.
+            (Sign::Listed, Some(Cause::ChatUnauthorized)) => (same(), true),
+            (Sign::Listed, _) => (State::Up, true),
+            (Sign::NoList, Some(Cause::Silent | Cause::ListRefused)) => (State::Unknown, self.trusts_list),
+            (Sign::NoList, _) => (same(), self.trusts_list),
+            (Sign::ListRefused(_) | Sign::Silent(_), _) if !self.trusts_list => (same(), false),
+            (Sign::ListRefused(words), _) => (down(Cause::ListRefused, words), true),
+            (Sign::Silent(words), _) => (down(Cause::Silent, words), true),
+            (Sign::ChatAnswered, Some(Cause::Silent | Cause::ListRefused)) => (State::Up, false),
+            (Sign::ChatAnswered, _) => (State::Up, self.trusts_list),
+            (Sign::ChatUnauthorized(_), Some(Cause::ListRefused | Cause::ChatUnauthorized)) => (same(), true),
+            (Sign::ChatUnauthorized(words), _) => (down(Cause::ChatUnauthorized, words), true),
+            (Sign::ChatForbidden(words), None | Some(Cause::Silent)) => (down(Cause::ChatForbidden, words), true),
+            (Sign::ChatForbidden(_), Some(_)) => (same(), true),
+            (Sign::ChatFailed, _) => (same(), true),
+        };
+        Self { state, trusts_list }
+    }
+}
+
+/// A change that is worth a line in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is down now, or for another reason than before.
+    WentDown(Cause),
+    /// It was down, and answers again.
+    CameBack,
+}
+
+/// What is known of the language model's endpoint.
+pub struct Health(RwLock<Diagnosis>);
+
+impl Default for Health {
+    fn default() -> Self {
+        Self(RwLock::new(Diagnosis { state: State::Unknown, trusts_list: true }))
+    }
+}
+
+impl Health {
+    /// What is known now.
+    pub fn state(&self) -> State {
+        self.0.read().state.clone()
+    }
+
+    /// Takes something that was seen into account.
+    pub fn sees(&self, sign: Sign) -> Option<Change> {
+        // Every chat says this, and it is no news.
+        if sign == Sign::ChatAnswered && self.0.read().state == State::Up {
+            return None;
+        }
+        let mut diagnosis = self.0.write();
+        let after = diagnosis.after(sign);
+        let before = std::mem::replace(&mut *diagnosis, after);
+        match (&before.state, &diagnosis.state) {
+            (State::Down { cause: before, .. }, State::Down { cause, .. }) if before == cause => None,
+            (_, State::Down { cause, .. }) => Some(Change::WentDown(*cause)),
+            (State::Down { .. }, State::Up | State::Unknown) => Some(Change::CameBack),
+            (State::Unknown | State::Up, State::Unknown | State::Up) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The token that writes want, and its change while the server runs.
+
+mod accepted;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accepted::Accepted;
+use axum::http::{HeaderMap, header};
+use parking_lot::RwLock;
+use ragengine_embedding::Secret;
+use ragengine_settings::{Auth, SecretReference};
+use tokio::time::MissedTickBehavior;
+use tracing::{info, warn};
+
+use crate::error::ApiError;
+use crate::secrets::{self, SecretError};
+
+/// How often the file is read again. It is small, and whoever changes it waits for this.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The token that writes want. What is kept of it is a hash.
+pub struct WriteToken {
+    reference: SecretReference,
+    source: Option<String>,
+    previous_validity: Duration,
+    accepted: RwLock<Accepted>,
+}
+
+impl WriteToken {
+    /// The token that the settings name. None when everybody may write.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretError`] when it is not there.
+    pub fn read(auth: &Auth) -> Result<Option<Self>, SecretError> {
+        let Some(reference) = &auth.write_token else { return Ok(None) };
+        Ok(Some(Self {
+            accepted: RwLock::new(Accepted::only(&secrets::read(reference)?)),
+            reference: reference.clone(),
+            source: auth.write_token_source.clone(),
+            previous_validity: Duration::from_secs(auth.previous_token_seconds),
+        }))
+    }
+
+    /// Lets a request through that has the token.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unauthorized`] with what is wanted.
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let wrong = match headers.get(header::AUTHORIZATION).map(|value| bearer(value.as_bytes())) {
+            Some(Some(token)) if self.accepted.read().includes(token, Instant::now()) => return Ok(()),
+            Some(Some(_)) => "the token that was sent is not this server's write token",
+            Some(None) => {
+                "writing wants this server's write token, and the Authorization that was sent is no bearer token"
+            }
+            None => "writing wants this server's write token, and none was sent",
+        };
+        let source = self.source.as_deref().map(|source| format!(". The token is in {source}")).unwrap_or_default();
+        Err(ApiError::Unauthorized(format!(
+            "{wrong}: send the header 'Authorization: Bearer TOKEN' (auth.writeToken in the server's settings){source}"
+        )))
+    }
+
+    /// Reads the file again and again, for as long as the server runs.
+    pub async fn watch(self: Arc<Self>) {
+        let SecretReference::File(path) = &self.reference else { return };
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut is_readable = true;
+        loop {
+            looks.tick().await;
+            let reference = self.reference.clone();
+            match tokio::task::spawn_blocking(move || secrets::read(&reference)).await {
+                Ok(Ok(token)) => {
+                    is_readable = true;
+                    self.takes(&token, path);
+                }
+                Ok(Err(error)) if is_readable => {
+                    is_readable = false;
+                    warn!(%error, "the write token cannot be read again: the one before still holds");
+                }
+                Ok(Err(_)) => {}
+                // The server stops.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn takes(&self, token: &Secret, path: &Path) {
+        if self.accepted.write().replace(token, Instant::now(), self.previous_validity) {
+            let previous_holds_s = self.previous_validity.as_secs();
+            info!(path = %path.display(), previous_holds_s, "write token changed");
+        }
+    }
+}
+
+/// The token in the header's value. The scheme may be written in any case.
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = value.split_at_checked("Bearer ".len())?;
+    let token = token.trim_ascii();
+    (scheme.eq_ignore_ascii_case(b"Bearer ") && !token.is_empty()).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bearer;
+
+    #[test]
+    fn a_bearer_token_is_found_however_its_scheme_is_written() {
+        for (value, token) in [
+            ("Bearer abc", Some("abc")),
+            ("bearer  abc ", Some("abc")),
+            ("Bearer ", None),
+            ("Bearer", None),
+            ("Basic abc", None),
+            ("abc", None),
+            ("", None),
+        ] {
+            assert_eq!(bearer(value.as_bytes()), token.map(str::as_bytes), "{value}");
+        }
+    }
+}

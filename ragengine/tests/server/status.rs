@@ -1,0 +1,126 @@
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ragengine::app::start;
+use ragengine_client::Client;
+use ragengine_client::wire::{EngineStatus, Problem, ProblemKind};
+
+use crate::support::embedder::{RemoteEmbedder, reply, words};
+use crate::support::upstream::text_reply;
+use crate::support::{FACTS, Server, settings};
+
+async fn status(server: &Server) -> EngineStatus {
+    Client::direct(&server.url).unwrap().status().await.unwrap()
+}
+
+fn kinds(status: &EngineStatus) -> Vec<ProblemKind> {
+    status.problems.iter().map(|problem| problem.kind).collect()
+}
+
+/// Asks until the first problem is of this kind.
+async fn wait_for(server: &Server, kind: ProblemKind) -> Problem {
+    for _ in 0..3000 {
+        let problem = status(server).await.problems.into_iter().find(|problem| problem.kind == kind);
+        if let Some(problem) = problem {
+            return problem;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("never {kind:?}: {:?}", status(server).await);
+}
+
+/// `/readyz` must say the same.
+async fn agrees_with_readiness(server: &Server, status: &EngineStatus) {
+    let readiness = Client::direct(&server.url).unwrap().readiness().await.unwrap();
+    assert_eq!(readiness.ready, status.ready);
+    let missing: Vec<String> =
+        readiness.checks.into_values().filter(|check| !check.ready).map(|check| check.detail).collect();
+    assert_eq!(missing.len(), status.problems.len());
+    assert!(status.problems.iter().all(|problem| missing.contains(&problem.detail)), "{missing:?} {status:?}");
+}
+
+#[tokio::test]
+async fn a_server_says_what_it_loads_and_then_what_it_holds() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_unloaded(settings(&data, "{}")).await;
+    let loading = status(&server).await;
+    assert_eq!(kinds(&loading), [ProblemKind::LoadingIndexes, ProblemKind::LoadingModel]);
+    assert_eq!(EngineStatus { problems: Vec::new(), ..loading.clone() }, EngineStatus::default());
+    agrees_with_readiness(&server, &loading).await;
+    start(&server.app).await.unwrap();
+    server.add("one", &FACTS).await;
+    server.add("two", &FACTS[..2]).await;
+    let described = server.get("/indexes/one").await.ok();
+    let loaded = status(&server).await;
+    let data_id = described["data_id"].as_str().map(str::to_owned);
+    assert!(data_id.is_some());
+    let expected = EngineStatus { ready: true, data_id, indexes: 2, documents: 7, chunks: 7, problems: Vec::new() };
+    assert_eq!(loaded, expected);
+    agrees_with_readiness(&server, &loaded).await;
+}
+
+#[tokio::test]
+async fn a_full_volume_is_told() {
+    let data = tempfile::tempdir().unwrap();
+    // What the server writes to see whether it can goes to where there is never any room.
+    symlink("/dev/full", data.path().join(".writable")).unwrap();
+    let server = Server::start_in(settings(&data, "{}")).await;
+    let full = status(&server).await;
+    assert_eq!((full.ready, kinds(&full)), (false, vec![ProblemKind::VolumeFull]));
+    assert!(full.problems[0].detail.contains("the disk is full"), "{full:?}");
+    assert!(full.data_id.is_some());
+    agrees_with_readiness(&server, &full).await;
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = settings(&folder, "{}");
+    settings.data_dir = folder.path().join("data");
+    std::fs::write(&settings.data_dir, "not a folder").unwrap();
+    let server = Server::start_unloaded(settings).await;
+    let app = Arc::clone(&server.app);
+    tokio::spawn(async move { start(&app).await });
+    let failed = wait_for(&server, ProblemKind::IndexesFailed).await;
+    assert!(failed.detail.contains("refused"), "{failed:?}");
+    assert_eq!(kinds(&status(&server).await)[0], ProblemKind::VolumeFailed);
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_had_is_told() {
+    let data = tempfile::tempdir().unwrap();
+    let mut settings = settings(&data, "{}");
+    let local = settings.embedding.local.as_mut().unwrap();
+    local.model_id = "nobody/nothing".into();
+    local.hub_url = "http://127.0.0.1:9".into();
+    let server = Server::start_unloaded(settings).await;
+    let app = Arc::clone(&server.app);
+    tokio::spawn(async move { start(&app).await });
+    let failed = wait_for(&server, ProblemKind::EmbeddingModelFailed).await;
+    assert!(failed.detail.contains("nobody/nothing"), "{failed:?}");
+    agrees_with_readiness(&server, &status(&server).await).await;
+}
+
+#[tokio::test]
+async fn an_embedding_endpoint_that_refuses_is_told_until_it_does_not() {
+    let is_well = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&is_well);
+    let embedder = RemoteEmbedder::scripted(move |inputs| match asked.load(Ordering::Relaxed) {
+        true => reply(&inputs, |text| words(text, 8)),
+        false => text_reply(401, r#"{"error": {"message": "no such key"}}"#),
+    })
+    .await;
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_unloaded(settings(&data, &embedder.settings("m", ""))).await;
+    let app = Arc::clone(&server.app);
+    let loading = tokio::spawn(async move { start(&app).await });
+    let failed = wait_for(&server, ProblemKind::EmbeddingServiceFailed).await;
+    assert!(failed.detail.contains("401: no such key"), "{failed:?}");
+    // It is asked again meanwhile, and it has failed for as long as it does not answer.
+    is_well.store(true, Ordering::Relaxed);
+    loading.await.unwrap().unwrap();
+    let well = status(&server).await;
+    assert_eq!((well.ready, kinds(&well)), (true, Vec::new()));
+}

@@ -1,0 +1,207 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ragengine::error::{ApiError, shaped};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::process::Process;
+use crate::support::{Reply, Server, settings};
+
+/// What is posted and changes nothing.
+const READS: [&str; 3] = ["/v1/chat/completions", "/v1/embeddings", "/retrieve"];
+
+/// A folder with a secret, as the kubelet mounts it: a change is another folder behind the same link.
+struct MountedSecret(TempDir);
+
+impl MountedSecret {
+    fn with(token: &str) -> Self {
+        let secret = Self(tempfile::tempdir().unwrap());
+        symlink("..data/token", secret.path()).unwrap();
+        secret.change(token);
+        secret
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("token")
+    }
+
+    fn change(&self, token: &str) {
+        self.point_to("..of", |folder| fs::write(folder.join("token"), token).unwrap());
+    }
+
+    /// As when the key is gone from the Secret.
+    fn empty(&self) {
+        self.point_to("..empty", |_| {});
+    }
+
+    fn point_to(&self, prefix: &str, fill: impl Fn(&Path)) {
+        let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(self.0.path()).unwrap().keep();
+        fill(&folder);
+        let next = self.0.path().join("..data_tmp");
+        symlink(folder.file_name().unwrap(), &next).unwrap();
+        fs::rename(next, self.0.path().join("..data")).unwrap();
+    }
+}
+
+/// A server that has loaded nothing: with the token a write gets as far as a 503.
+async fn server(secret: &MountedSecret, more: &str) -> (Server, TempDir) {
+    let data = tempfile::tempdir().unwrap();
+    let yaml = format!("auth: {{writeToken: {{file: {}}}{more}}}", secret.path().display());
+    (Server::start_unloaded(settings(&data, &yaml)).await, data)
+}
+
+async fn write(server: &Server, authorization: Option<&str>) -> Reply {
+    let body = json!({"index_name": "i", "documents": [{"text": "x"}]});
+    let request = server.request("/index").body(body.to_string());
+    let request = match authorization {
+        Some(value) => request.header("authorization", value),
+        None => request,
+    };
+    Server::reply(request).await
+}
+
+async fn is_accepted(server: &Server, token: &str) -> bool {
+    write(server, Some(&format!("Bearer {token}"))).await.status != 401
+}
+
+async fn wait_until_accepted(server: &Server, token: &str) {
+    for _ in 0..3000 {
+        if is_accepted(server, token).await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("never accepted");
+}
+
+/// The method and path of everything in the API's description, with a name in place of each parameter, and what is said of it.
+async fn operations(server: &Server) -> Vec<(Method, String, Value)> {
+    let document = server.get("/openapi.json").await.ok();
+    let of_path = |(path, item): (&String, &Value)| {
+        let path = path.replace("{index_name}", "i").replace("{source}", "s").replace("{id}", "m");
+        let operation =
+            |(name, said): (&String, &Value)| (name.to_uppercase().parse().unwrap(), path.clone(), said.clone());
+        item.as_object().unwrap().iter().map(operation).collect::<Vec<_>>()
+    };
+    document["paths"].as_object().unwrap().iter().flat_map(of_path).collect()
+}
+
+#[tokio::test]
+async fn every_write_wants_the_token_and_nothing_else_does() {
+    let secret = MountedSecret::with("right\n");
+    let (server, _data) = server(&secret, "").await;
+    let http = reqwest::Client::new();
+    let mut writes = 0;
+    for (method, path, operation) in operations(&server).await {
+        let request = || http.request(method.clone(), format!("{}{path}", server.url)).body("{}");
+        let refused = Server::reply(request()).await;
+        if method == Method::GET || READS.contains(&path.as_str()) {
+            assert_ne!(refused.status, 401, "{method} {path}");
+            continue;
+        }
+        writes += 1;
+        assert!(operation["responses"]["401"].is_object(), "{method} {path} does not say so");
+        assert_eq!((refused.status, &refused.headers["www-authenticate"]), (401, &"Bearer".parse().unwrap()), "{path}");
+        let wrong = Server::reply(request().bearer_auth("wrong")).await;
+        assert_eq!(wrong.status, 401, "{method} {path}");
+        let right = Server::reply(request().bearer_auth("right")).await;
+        assert_ne!(right.status, 401, "{method} {path}");
+    }
+    assert_eq!(writes, 5);
+}
+
+#[tokio::test]
+async fn without_the_setting_everybody_may_write() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_unloaded(settings(&data, "{}")).await;
+    assert_eq!(write(&server, None).await.status, 503);
+    assert_eq!(write(&server, Some("Bearer any")).await.status, 503);
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_is_wanted_and_where_it_is() {
+    let secret = MountedSecret::with("right");
+    let (plain, _data) = server(&secret, "").await;
+    let source = ", writeTokenSource: 'the Secret docs-write (key token) in the namespace default; `auth.writes: open` in the RAGEngine lets everybody write'";
+    let (told, _data) = server(&secret, source).await;
+    let mut refusals = Vec::new();
+    for (server, authorization) in
+        [(&plain, None), (&plain, Some("Bearer wrong")), (&told, None), (&told, Some("Basic cmlnaHQ="))]
+    {
+        let refused = write(server, authorization).await;
+        refusals.push(json!({"sent": authorization, "status": refused.status, "reply": refused.json()}));
+    }
+    let openai = shaped("/v1/files", ApiError::Unauthorized("…".to_owned()));
+    assert_eq!(openai.headers()["www-authenticate"], "Bearer");
+    let body = axum::body::to_bytes(openai.into_body(), 1000).await.unwrap();
+    refusals.push(json!({"below": "/v1", "reply": serde_json::from_slice::<Value>(&body).unwrap()}));
+    insta::assert_json_snapshot!("unauthorized", refusals);
+}
+
+#[tokio::test]
+async fn a_body_is_not_waited_for() {
+    let secret = MountedSecret::with("right");
+    let (server, _data) = server(&secret, "").await;
+    let never = futures_util::stream::pending::<Result<String, std::io::Error>>();
+    let request = server.request("/index").body(reqwest::Body::wrap_stream(never));
+    assert_eq!(Server::reply(request).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_changed_token_is_taken_and_the_one_before_holds_for_as_long_as_is_set() {
+    let secret = MountedSecret::with("one");
+    let (lenient, _data) = server(&secret, ", previousTokenSeconds: 3600").await;
+    let (strict, _data) = server(&secret, ", previousTokenSeconds: 0").await;
+    for server in [&lenient, &strict] {
+        tokio::spawn(Arc::clone(server.app.write_token.as_ref().unwrap()).watch());
+        assert!(is_accepted(server, "one").await && !is_accepted(server, "two").await);
+    }
+    secret.change("two");
+    for (server, one_holds) in [(&lenient, true), (&strict, false)] {
+        wait_until_accepted(server, "two").await;
+        assert_eq!(is_accepted(server, "one").await, one_holds);
+    }
+    secret.change("three");
+    wait_until_accepted(&lenient, "three").await;
+    assert!(is_accepted(&lenient, "two").await && !is_accepted(&lenient, "one").await);
+}
+
+#[test]
+fn the_log_tells_of_changes_once_and_never_of_tokens() {
+    let secret = MountedSecret::with("first-token");
+    let data = tempfile::tempdir().unwrap();
+    let settings = data.path().join("settings.yaml");
+    fs::write(&settings, format!("auth: {{writeToken: {{file: {}}}}}", secret.path().display())).unwrap();
+    let mut server = Process::start_configured(data.path(), &settings);
+    let status = |url: &str, token: &str| {
+        let request = reqwest::Client::new().delete(format!("{url}/indexes/none")).bearer_auth(token);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { request.send().await.unwrap().status().as_u16() })
+    };
+    let lines = |server: &Process, message: &str| {
+        server.log_lines().into_iter().filter(|line| line["message"] == message).collect::<Vec<_>>()
+    };
+    assert_eq!(status(&server.url, "first-token"), 404);
+    assert_eq!(status(&server.url, "other-token"), 401);
+    let refused = server.wait_until("has logged the refusal", |server| lines(server, "request refused").pop());
+    assert_eq!((&refused["level"], &refused["kind"]), (&"INFO".into(), &"unauthorized".into()));
+    secret.empty();
+    server.wait_until("finds no token", |server| {
+        server.log_lines().into_iter().find(|line| line["message"].as_str().unwrap().contains("cannot be read again"))
+    });
+    assert_eq!(status(&server.url, "first-token"), 404);
+    secret.change("second-token");
+    server.wait_until("has seen the change", |server| lines(server, "write token changed").pop());
+    assert_eq!((status(&server.url, "second-token"), status(&server.url, "first-token")), (404, 404));
+    let log = server.log_lines();
+    let count = |words: &str| log.iter().filter(|line| line["message"].as_str().unwrap().contains(words)).count();
+    assert_eq!((count("write token changed"), count("cannot be read again")), (1, 1), "{log:?}");
+    for line in &log {
+        assert!(!line.to_string().contains("-token\"") && !line.to_string().contains("first-token"), "{line}");
+    }
+}
