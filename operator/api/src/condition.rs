@@ -74,18 +74,28 @@ pub enum Reason {
     SecretMissing,
     /// A Secret that the specification names has not the key that it must have.
     SecretKeyMissing,
+    /// A ConfigMap that the specification names does not exist.
+    ConfigMapMissing,
     /// The PersistentVolumeClaim that the specification names does not exist.
     ClaimMissing,
     /// The PersistentVolumeClaim has no volume.
     ClaimNotBound,
     /// The volume is full.
     VolumeFull,
+    /// The volume cannot be written.
+    VolumeFailed,
+    /// A volume of the pod cannot be mounted.
+    VolumeNotMounted,
     /// No node has room for the pod, or none is what it asks for.
     PodUnschedulable,
     /// The image cannot be pulled.
     ImagePullFailed,
+    /// The container cannot be started.
+    ContainerNotStarted,
     /// The server ends again and again.
     PodCrashing,
+    /// The server cannot load its indexes, or a disk that refused a write has stopped one.
+    IndexesFailed,
     /// The server cannot fetch, find or run its embedding model.
     EmbeddingModelFailed,
     /// The remote embedding endpoint does not answer, or refuses.

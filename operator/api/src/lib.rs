@@ -15,9 +15,9 @@ pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use definition::rag_engine_definition;
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    Compute, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Image, ImagePullPolicy, InferenceService, LabelSelector,
-    LocalEmbedding, PersistentVolume, PodTemplate, PodTemplateMetadata, Pooling, RagEngine, RagEngineSpec,
-    RagEngineStatus, RemoteEmbedding, Resources, Retrieval, Storage, Volume,
+    Auth, Compute, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Image, ImagePullPolicy, InferenceService,
+    LabelSelector, LocalEmbedding, NetworkPeer, NetworkPolicy, PersistentVolume, PodTemplate, PodTemplateMetadata,
+    Pooling, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources, Retrieval, Storage, Volume, Writes,
 };
 pub use reference::markdown_reference;
-pub use secret_keys::{EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET};
+pub use secret_keys::{EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, WRITE_TOKEN};

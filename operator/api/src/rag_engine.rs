@@ -1,7 +1,9 @@
+mod auth;
 mod compute;
 mod embedding;
 mod image;
 mod inference_service;
+mod network_policy;
 mod pod;
 mod retrieval;
 mod status;
@@ -10,10 +12,12 @@ mod storage;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
+pub use auth::{Auth, Writes};
 pub use compute::{Compute, LabelSelector};
 pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
 pub use image::{Image, ImagePullPolicy};
 pub use inference_service::InferenceService;
+pub use network_policy::{NetworkPeer, NetworkPolicy};
 pub use pod::{PodTemplate, PodTemplateMetadata, Resources};
 pub use retrieval::Retrieval;
 pub use status::RagEngineStatus;
@@ -66,6 +70,12 @@ pub struct RagEngineSpec {
     /// What a chat takes from an index.
     #[serde(default)]
     pub retrieval: Retrieval,
+    /// Who may do what.
+    #[serde(default)]
+    pub auth: Auth,
+    /// Who may reach the server. Not set: everybody in the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_policy: Option<NetworkPolicy>,
     /// The server's image.
     #[serde(default)]
     pub image: Image,
@@ -89,6 +99,8 @@ impl Default for RagEngineSpec {
             inference_service: None,
             storage: None,
             retrieval: Retrieval::default(),
+            auth: Auth::default(),
+            network_policy: None,
             image: Image::default(),
             resources: Resources::default(),
             compute: None,

@@ -8,3 +8,6 @@ pub const EMBEDDING_ACCESS_SECRET: &str = "EMBEDDING_ACCESS_SECRET";
 
 /// In the Secret of `embedding.local.modelAccessSecret`.
 pub const HF_TOKEN: &str = "HF_TOKEN";
+
+/// In the Secret `NAME-write`, which the operator makes.
+pub const WRITE_TOKEN: &str = "token";

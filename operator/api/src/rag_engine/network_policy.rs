@@ -1,0 +1,25 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::LabelSelector;
+
+/// Who may reach the server. It takes a network plugin that enforces NetworkPolicies.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NetworkPolicy {
+    /// The pods that may: each entry allows some. Empty: all pods of the same namespace. The operator always may.
+    #[schemars(length(max = 32))]
+    pub from: Vec<NetworkPeer>,
+}
+
+/// Pods, by their labels and those of their namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkPeer {
+    /// The labels of their namespace; `{}` is every namespace. Not set: the same namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace_selector: Option<LabelSelector>,
+    /// The labels of the pods. Not set: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_selector: Option<LabelSelector>,
+}

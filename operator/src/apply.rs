@@ -1,0 +1,271 @@
+//! The only writer of objects: server-side apply with one field manager, and only on a difference.
+
+mod difference;
+mod memory;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DeleteParams, ObjectMeta, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Client, Resource};
+pub use memory::Memory;
+use memory::{Decision, Key};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tracing::info;
+
+use crate::hash::hash;
+use crate::names::{FIELD_MANAGER, Identity};
+use crate::rag_engine::build::{Desired, WriteToken, secret};
+use crate::rag_engine::observe::Observed;
+use crate::requests::within_limit;
+
+/// The annotation with the hash of what was applied: fields that are asked for no more are seen by it.
+const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
+
+/// Random bytes of a write token.
+const TOKEN_BYTES: usize = 32;
+
+/// An object that the API server, or this operator, will not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{object}: {message}")]
+pub struct Refused {
+    /// Which one.
+    pub object: String,
+    /// Why, and what to do.
+    pub message: String,
+}
+
+/// Why objects are not as they were asked to be.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Trying again does not help until somebody changes something.
+    #[error("{0}")]
+    Refused(Refused),
+    /// Trying again may help.
+    #[error("{object}: {source}")]
+    Failed {
+        /// Which object.
+        object: String,
+        /// What the API server said.
+        source: kube::Error,
+    },
+    /// There is no randomness to make a token of.
+    #[error("no write token can be made: {0}")]
+    Randomness(getrandom::Error),
+}
+
+/// Whether the caches show what was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// They do, or what was sent has just come back.
+    Current,
+    /// They will in a moment.
+    Lagging,
+}
+
+/// Applies everything that is asked for, and removes what no longer is. `observed` then has what came back.
+///
+/// # Errors
+///
+/// [`ApplyError`] at the first object that cannot be as it is asked to be.
+pub async fn apply(
+    client: &Client,
+    memory: &Memory,
+    identity: &Identity,
+    desired: Desired,
+    observed: &mut Observed,
+) -> Result<Freshness, ApplyError> {
+    // No `..`: another kind of object has to find its place here. What the pod mounts comes before it.
+    let Desired { config_map, service_account, service, write_token, claim, network_policy, deployment } = desired;
+    let writer = Writer { client, memory, identity };
+    let mut all = vec![
+        writer.one(config_map, &mut observed.config_map).await?,
+        writer.one(service_account, &mut observed.service_account).await?,
+        writer.write_token(write_token, observed.write_token.as_deref()).await?,
+    ];
+    if let Some(claim) = claim {
+        all.push(writer.one(claim, &mut observed.claim).await?);
+    }
+    all.push(match network_policy {
+        Some(network_policy) => writer.one(network_policy, &mut observed.network_policy).await?,
+        None => writer.remove(&mut observed.network_policy).await?,
+    });
+    all.push(writer.one(service, &mut observed.service).await?);
+    if let Some(deployment) = deployment {
+        all.push(writer.one(deployment, &mut observed.deployment).await?);
+    }
+    let is_lagging = all.contains(&Freshness::Lagging);
+    Ok(if is_lagging { Freshness::Lagging } else { Freshness::Current })
+}
+
+struct Writer<'a> {
+    client: &'a Client,
+    memory: &'a Memory,
+    identity: &'a Identity,
+}
+
+impl Writer<'_> {
+    fn api<K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>>(&self) -> Api<K> {
+        Api::namespaced(self.client.clone(), &self.identity.namespace)
+    }
+
+    fn key<K: Resource<DynamicType = ()>>(&self, name: &str) -> Key {
+        (K::kind(&()).into_owned(), self.identity.namespace.clone(), name.to_owned())
+    }
+
+    /// Applies one object, unless it is as it should be.
+    async fn one<K>(&self, mut desired: K, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        let hash = hash(&desired);
+        desired.meta_mut().annotations.get_or_insert_default().insert(APPLIED_HASH.to_owned(), hash.clone());
+        let name = desired.meta().name.clone().unwrap_or_default();
+        let object = described::<K>(&name);
+        let key = self.key::<K>(&name);
+        let version = live.as_ref().and_then(|live| live.meta().resource_version.clone());
+        match self.memory.decide(&key, &hash, version.as_deref()) {
+            Decision::Nothing => return Ok(Freshness::Current),
+            Decision::Wait => return Ok(Freshness::Lagging),
+            Decision::Compare => {}
+        }
+        if live.as_ref().is_some_and(|live| is_as_asked(&desired, live.as_ref())) {
+            self.memory.is(key, &hash, version.as_deref());
+            return Ok(Freshness::Current);
+        }
+        let is_new = live.is_none();
+        if is_new {
+            self.require_ours::<K>(&name).await?;
+        }
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let sent = within_limit(self.api::<K>().patch(&name, &parameters, &Patch::Apply(&desired))).await;
+        let mut applied = sent.map_err(|error| classify(object.clone(), error))?;
+        applied.meta_mut().managed_fields = None;
+        self.memory.is(key, &hash, applied.meta().resource_version.as_deref());
+        let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
+        info!(engine, object, "{}", if is_new { "made" } else { "changed" });
+        *live = Some(Arc::new(applied));
+        Ok(Freshness::Current)
+    }
+
+    /// What the caches do not have may be there all the same, made by somebody else: it is not taken over.
+    async fn require_ours<K>(&self, name: &str) -> Result<(), ApplyError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        let object = described::<K>(name);
+        let found = within_limit(self.api::<PartialObjectMeta<K>>().get_metadata_opt(name)).await;
+        match found.map_err(|error| classify(object.clone(), error))? {
+            Some(found) if !self.identity.made(&found.metadata) => Err(ApplyError::Refused(Refused {
+                object,
+                message: "exists already and belongs to somebody else: delete or rename it, or give the RAGEngine another name"
+                    .to_owned(),
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the token once. A Secret that is there, ours or a user's, is left as it is; one that is not wanted any more goes, if it is ours.
+    async fn write_token(
+        &self,
+        desired: Option<WriteToken>,
+        live: Option<&PartialObjectMeta<Secret>>,
+    ) -> Result<Freshness, ApplyError> {
+        match (desired, live) {
+            (Some(_), Some(_)) | (None, None) => Ok(Freshness::Current),
+            (Some(desired), None) => self.make_token(desired).await,
+            (None, Some(live)) => self.delete::<Secret>(&live.metadata).await,
+        }
+    }
+
+    async fn make_token(&self, desired: WriteToken) -> Result<Freshness, ApplyError> {
+        let name = desired.metadata.name.clone().unwrap_or_default();
+        let key = self.key::<Secret>(&name);
+        if self.memory.decide(&key, "made", None) != Decision::Compare {
+            return Ok(Freshness::Lagging);
+        }
+        let object = described::<Secret>(&name);
+        let secret = secret(desired, random_token()?);
+        let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        match within_limit(self.api::<Secret>().create(&parameters, &secret)).await {
+            Ok(made) => {
+                self.memory.is(key, "made", made.metadata.resource_version.as_deref());
+                let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
+                info!(engine, object, "made");
+                Ok(Freshness::Lagging)
+            }
+            // Somebody was faster: that one counts.
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Freshness::Lagging),
+            Err(error) => Err(classify(object, error)),
+        }
+    }
+
+    /// Removes an object that is not asked for any more.
+    async fn remove<K>(&self, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        match live.take() {
+            None => Ok(Freshness::Current),
+            Some(found) => self.delete::<K>(found.meta()).await,
+        }
+    }
+
+    async fn delete<K>(&self, metadata: &ObjectMeta) -> Result<Freshness, ApplyError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        if !self.identity.made(metadata) || metadata.deletion_timestamp.is_some() {
+            return Ok(Freshness::Current);
+        }
+        let name = metadata.name.clone().unwrap_or_default();
+        let object = described::<K>(&name);
+        // This one, and not another that has taken its name meanwhile.
+        let this_one = Preconditions { uid: metadata.uid.clone(), resource_version: None };
+        let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
+        match within_limit(self.api::<K>().delete(&name, &parameters)).await {
+            Ok(_) => {
+                let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
+                info!(engine, object, "removed: it is not asked for any more");
+                Ok(Freshness::Current)
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Freshness::Current),
+            Err(error) => Err(classify(object, error)),
+        }
+    }
+}
+
+/// What an object has to be to be applied.
+pub trait Applicable: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {}
+impl<K: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static> Applicable for K {}
+
+fn described<K: Resource<DynamicType = ()>>(name: &str) -> String {
+    format!("{} {name}", K::kind(&()))
+}
+
+fn is_as_asked<K: Serialize>(desired: &K, live: &K) -> bool {
+    match (serde_json::to_value(desired), serde_json::to_value(live)) {
+        (Ok(desired), Ok(live)) => difference::is_satisfied(&desired, &live),
+        _ => false,
+    }
+}
+
+/// 256 bits, in hexadecimal.
+fn random_token() -> Result<String, ApplyError> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).map_err(ApplyError::Randomness)?;
+    Ok(hex::encode(bytes))
+}
+
+/// A refusal that stays one, or a failure that may pass.
+fn classify(object: String, error: kube::Error) -> ApplyError {
+    match error {
+        kube::Error::Api(status) if matches!(status.code, 400 | 403 | 413 | 422) => {
+            ApplyError::Refused(Refused { object, message: status.message.clone() })
+        }
+        source => ApplyError::Failed { object, source },
+    }
+}

@@ -1,0 +1,100 @@
+//! What was sent last, for as long as the caches have not shown it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// After so long a cache that does not show what was sent is believed: the object was deleted again.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Kind, namespace and name.
+pub type Key = (String, String, String);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sent {
+    hash: String,
+    resource_version: Option<u64>,
+    at: Instant,
+}
+
+/// What to do about an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It is what was sent.
+    Nothing,
+    /// It was sent, and the cache does not show it yet.
+    Wait,
+    /// It has to be looked at.
+    Compare,
+}
+
+/// What was sent last, by object.
+#[derive(Default)]
+pub struct Memory(Mutex<HashMap<Key, Sent>>);
+
+impl Memory {
+    /// An object was sent, or found to be as it should; the API server calls that its version.
+    pub fn is(&self, key: Key, hash: &str, resource_version: Option<&str>) {
+        let sent = Sent {
+            hash: hash.to_owned(),
+            resource_version: resource_version.and_then(|version| version.parse().ok()),
+            at: Instant::now(),
+        };
+        self.0.lock().insert(key, sent);
+    }
+
+    /// What to do about an object that is to have this hash, and of which the cache has this version, if any.
+    pub fn decide(&self, key: &Key, hash: &str, cached: Option<&str>) -> Decision {
+        let memory = self.0.lock();
+        let Some(sent) = memory.get(key).filter(|sent| sent.hash == hash) else { return Decision::Compare };
+        decide(sent.resource_version, cached.and_then(|version| version.parse().ok()), sent.at.elapsed())
+    }
+
+    /// Objects of this name, and everything behind it, are forgotten.
+    pub fn forget(&self, namespace: &str, names: &[String]) {
+        self.0.lock().retain(|(_, in_namespace, name), _| in_namespace != namespace || !names.contains(name));
+    }
+}
+
+/// Versions only grow: every API server counts them, whatever else they may be.
+fn decide(sent: Option<u64>, cached: Option<u64>, since: Duration) -> Decision {
+    match (sent, cached) {
+        (Some(sent), Some(cached)) if cached == sent => Decision::Nothing,
+        (Some(sent), Some(cached)) if cached < sent && since < PATIENCE => Decision::Wait,
+        (Some(_), None) if since < PATIENCE => Decision::Wait,
+        _ => Decision::Compare,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_that_lags_is_waited_for_and_not_for_ever() {
+        let (soon, late) = (Duration::from_millis(1), PATIENCE);
+        for (sent, cached, since, decision) in [
+            (Some(7), Some(7), late, Decision::Nothing),
+            (Some(7), Some(6), soon, Decision::Wait),
+            (Some(7), Some(6), late, Decision::Compare),
+            (Some(7), Some(8), soon, Decision::Compare),
+            (Some(7), None, soon, Decision::Wait),
+            (Some(7), None, late, Decision::Compare),
+            (None, Some(8), soon, Decision::Compare),
+        ] {
+            assert_eq!(decide(sent, cached, since), decision, "{sent:?} {cached:?} {since:?}");
+        }
+    }
+
+    #[test]
+    fn another_content_is_compared() {
+        let memory = Memory::default();
+        let key: Key = ("Service".into(), "n".into(), "a".into());
+        memory.is(key.clone(), "h", Some("7"));
+        assert_eq!(memory.decide(&key, "h", Some("7")), Decision::Nothing);
+        assert_eq!(memory.decide(&key, "i", Some("7")), Decision::Compare);
+        memory.forget("n", &["a".into()]);
+        assert_eq!(memory.decide(&key, "h", Some("7")), Decision::Compare);
+    }
+}

@@ -1,0 +1,66 @@
+//! The command line.
+
+use std::net::SocketAddr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Makes of each RAGEngine a server with its Service, settings and volume, and says what became of it.
+#[derive(Debug, Parser)]
+#[command(name = "ragengine-operator", version)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch and act, in the cluster that it runs in, or the one that KUBECONFIG names.
+    Run(Box<Run>),
+    /// Print what the operator has to be allowed to do, as YAML: the source of the chart's roles.
+    Permissions,
+    /// Print a Markdown table of the metrics.
+    MetricsReference,
+}
+
+/// How to run. Each can be set by an environment variable too.
+#[derive(Debug, Clone, Args)]
+pub struct Run {
+    /// The namespaces to watch, with commas between them. None: all of them.
+    #[arg(long, env = "WATCH_NAMESPACES", value_delimiter = ',', default_value = "", hide_default_value = true)]
+    pub watch_namespaces: Vec<String>,
+    /// The server's image, with its tag: what engines run that name none.
+    #[arg(long, env = "SERVER_IMAGE", default_value_t = format!("ragengine:{}", env!("CARGO_PKG_VERSION")))]
+    pub server_image: String,
+    /// Where /healthz, /readyz and /metrics are answered.
+    #[arg(long, env = "ADMIN_ADDRESS", default_value = "0.0.0.0:8080")]
+    pub admin_address: SocketAddr,
+    /// The name of the lease: of all operators with the same one, one acts.
+    #[arg(long, env = "LEASE_NAME", default_value = "ragengine-operator")]
+    pub lease_name: String,
+    /// The operator's own namespace, where the lease is.
+    #[arg(long, env = "POD_NAMESPACE", default_value = "default")]
+    pub namespace: String,
+    /// What this process is called in the lease and in events: no other may have the same. Not set: a name is made.
+    #[arg(long, env = "POD_NAME")]
+    pub identity: Option<String>,
+    /// Reconciles at a time, in all.
+    #[arg(long, env = "CONCURRENCY", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub concurrency: u16,
+    /// The cluster's DNS domain.
+    #[arg(long, env = "CLUSTER_DOMAIN", default_value = "cluster.local")]
+    pub cluster_domain: String,
+    /// How a log line looks. RUST_LOG says what is logged.
+    #[arg(long, env = "LOG_FORMAT", default_value = "json")]
+    pub log_format: LogFormat,
+}
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One JSON object a line.
+    Json,
+    /// Readable.
+    Text,
+}

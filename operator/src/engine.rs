@@ -1,0 +1,221 @@
+//! Reads the servers: how each is, asked again and again, beside the reconciles and never within one.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt as _, stream};
+use kube::runtime::reflector::ObjectRef;
+use parking_lot::Mutex;
+use ragengine_client::Client;
+use ragengine_client::wire::EngineStatus;
+use tokio::sync::{Notify, mpsc};
+
+use crate::metrics::Metrics;
+use crate::names::Identity;
+use crate::rag_engine::settings::PORT;
+use crate::watches::Touched;
+
+/// How many servers are asked at a time.
+const CONCURRENCY: usize = 16;
+/// The time from one answer to the next question: of a server that is ready, and of one that is not.
+const INTERVALS: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(2));
+/// How often it is looked who is to be asked.
+const TICK: Duration = Duration::from_millis(500);
+/// After so many failures in a row a server counts as one that cannot be asked.
+const TOLERATED_FAILURES: u32 = 3;
+
+/// What a server said when it was asked last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The pod that it ran in.
+    pub pod_uid: String,
+    /// Its last answer.
+    pub answer: Option<EngineStatus>,
+    /// Why the last question got none.
+    pub error: Option<String>,
+    /// How many questions in a row got none.
+    pub failures: u32,
+}
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The uid of its pod.
+    pub pod_uid: String,
+    /// The pod's address.
+    pub address: IpAddr,
+}
+
+/// The servers that are asked.
+pub struct Engines {
+    known: Mutex<HashMap<String, Known>>,
+    wake: mpsc::Sender<Touched>,
+    news: Notify,
+    metrics: Arc<Metrics>,
+}
+
+struct Known {
+    engine: Touched,
+    target: Target,
+    client: Client,
+    report: Option<Report>,
+    due: Instant,
+}
+
+/// One question.
+struct Question {
+    uid: String,
+    pod_uid: String,
+    client: Client,
+}
+
+impl Engines {
+    /// Nobody yet. Whoever has something new to say wakes its RAGEngine.
+    pub fn new(wake: mpsc::Sender<Touched>, metrics: Arc<Metrics>) -> Arc<Self> {
+        Arc::new(Self { known: Mutex::default(), wake, news: Notify::new(), metrics })
+    }
+
+    /// What a RAGEngine's server said last.
+    pub fn report(&self, uid: &str) -> Option<Report> {
+        self.known.lock().get(uid)?.report.clone()
+    }
+
+    /// From now on the server is asked there, or not at all.
+    pub fn ask(&self, identity: &Identity, target: Option<Target>) {
+        let mut known = self.known.lock();
+        let Some(target) = target else {
+            known.remove(&identity.uid);
+            return;
+        };
+        if known.get(&identity.uid).is_some_and(|known| known.target == target) {
+            return;
+        }
+        // An address that was made of an IP address is one.
+        let Ok(client) = Client::direct(&url(target.address)) else { return };
+        let engine = ObjectRef::new(&identity.name).within(&identity.namespace);
+        known.insert(identity.uid.clone(), Known { engine, target, client, report: None, due: Instant::now() });
+        self.news.notify_one();
+    }
+
+    /// The server is asked at once: something about its pod has changed.
+    pub fn ask_now(&self, uid: &str) {
+        if let Some(known) = self.known.lock().get_mut(uid) {
+            known.due = Instant::now();
+            self.news.notify_one();
+        }
+    }
+
+    /// A RAGEngine is gone.
+    pub fn forget(&self, uid: &str) {
+        self.known.lock().remove(uid);
+    }
+
+    /// Asks, for ever.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            let answers = stream::iter(self.due()).map(ask).buffer_unordered(CONCURRENCY);
+            answers.for_each(|(question, answer)| self.note(question, answer)).await;
+            tokio::select! {
+                () = tokio::time::sleep(TICK) => {}
+                () = self.news.notified() => {}
+            }
+        }
+    }
+
+    fn due(&self) -> Vec<Question> {
+        let now = Instant::now();
+        let mut known = self.known.lock();
+        let due = known.iter_mut().filter(|(_, known)| known.due <= now);
+        due.map(|(uid, known)| {
+            known.due = now + INTERVALS.0;
+            Question { uid: uid.clone(), pod_uid: known.target.pod_uid.clone(), client: known.client.clone() }
+        })
+        .collect()
+    }
+
+    async fn note(&self, question: Question, answer: Result<EngineStatus, String>) {
+        self.metrics.engine_asked(answer.is_ok());
+        let changed = {
+            let mut known = self.known.lock();
+            let same_pod = known.get_mut(&question.uid).filter(|known| known.target.pod_uid == question.pod_uid);
+            let Some(known) = same_pod else { return };
+            let report = next(known.report.as_ref(), question.pod_uid, answer);
+            let is_well = report.answer.as_ref().is_some_and(|answer| answer.ready && answer.problems.is_empty());
+            known.due = Instant::now() + if is_well { INTERVALS.0 } else { INTERVALS.1 };
+            let is_news = known.report.as_ref().is_none_or(|before| is_news(before, &report));
+            known.report = Some(report);
+            is_news.then(|| known.engine.clone())
+        };
+        if let Some(engine) = changed {
+            // The receiver is gone when the operator ends.
+            drop(self.wake.send(engine).await);
+        }
+    }
+}
+
+async fn ask(question: Question) -> (Question, Result<EngineStatus, String>) {
+    let answer = question.client.status().await.map_err(|error| error.to_string());
+    (question, answer)
+}
+
+/// An answer that is old is kept: it says more than none.
+fn next(before: Option<&Report>, pod_uid: String, answer: Result<EngineStatus, String>) -> Report {
+    match answer {
+        Ok(answer) => Report { pod_uid, answer: Some(answer), error: None, failures: 0 },
+        Err(error) => Report {
+            pod_uid,
+            answer: before.and_then(|before| before.answer.clone()),
+            error: Some(error),
+            failures: before.map_or(0, |before| before.failures).saturating_add(1),
+        },
+    }
+}
+
+/// Whether a status would say something else.
+fn is_news(before: &Report, after: &Report) -> bool {
+    let is_unreachable = |report: &Report| report.failures >= TOLERATED_FAILURES;
+    before.answer != after.answer || is_unreachable(before) != is_unreachable(after)
+}
+
+fn url(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => format!("http://{address}:{PORT}"),
+        IpAddr::V6(address) => format!("http://[{address}]:{PORT}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(documents: u64) -> EngineStatus {
+        EngineStatus { ready: true, data_id: Some("d".into()), indexes: 1, documents, chunks: 0, problems: Vec::new() }
+    }
+
+    #[test]
+    fn only_what_a_status_would_say_is_news() {
+        let first = next(None, "p".into(), Ok(answer(1)));
+        let same = next(Some(&first), "p".into(), Ok(answer(1)));
+        let more = next(Some(&first), "p".into(), Ok(answer(2)));
+        assert!(!is_news(&first, &same));
+        assert!(is_news(&first, &more));
+        let mut report = first.clone();
+        let mut news = Vec::new();
+        for _ in 0..5 {
+            let failed = next(Some(&report), "p".into(), Err("no".into()));
+            news.push(is_news(&report, &failed));
+            report = failed;
+        }
+        assert_eq!(news, [false, false, true, false, false]);
+        assert_eq!(report.answer, Some(answer(1)), "an old answer says more than none");
+        assert!(is_news(&report, &next(Some(&report), "p".into(), Ok(answer(1)))));
+    }
+
+    #[test]
+    fn an_address_becomes_a_url() {
+        assert_eq!(url("10.1.2.3".parse().unwrap()), "http://10.1.2.3:5000");
+        assert_eq!(url("fd00::1".parse().unwrap()), "http://[fd00::1]:5000");
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a reconcile failed.
+
+use crate::apply::ApplyError;
+use crate::rag_engine::build::BuildError;
+
+/// Why a reconcile failed, by its step.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The events of a pod or claim could not be read.
+    #[error("looking at what there is: {0}")]
+    Observe(#[source] kube::Error),
+    /// The objects could not be built.
+    #[error("building the objects: {0}")]
+    Build(#[from] BuildError),
+    /// An object could not be applied.
+    #[error("applying the objects: {0}")]
+    Apply(#[from] ApplyError),
+    /// The status could not be written.
+    #[error("writing the status: {0}")]
+    Status(#[source] kube::Error),
+}
+
+impl Error {
+    /// What failed, as a label.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Observe(error) | Self::Status(error) => kind(error),
+            Self::Build(_) => "build",
+            Self::Apply(ApplyError::Refused(_)) => "api_refused",
+            Self::Apply(ApplyError::Failed { source, .. }) => kind(source),
+            Self::Apply(ApplyError::Randomness(_)) => "randomness",
+        }
+    }
+}
+
+fn kind(error: &kube::Error) -> &'static str {
+    match error {
+        kube::Error::Api(status) => match status.code {
+            409 => "api_conflict",
+            429 => "api_throttled",
+            400 | 403 | 413 | 422 => "api_refused",
+            _ => "api",
+        },
+        _ => "no_answer",
+    }
+}

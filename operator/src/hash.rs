@@ -1,0 +1,10 @@
+//! Short names for contents.
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+/// The first 64 bits of the SHA-256 of a value's JSON, in hexadecimal. Enough to see a change; nothing is protected by it.
+pub fn hash(value: &impl Serialize) -> String {
+    let json = serde_json::to_vec(value).unwrap_or_default();
+    hex::encode(&Sha256::digest(json)[..8])
+}

@@ -1,0 +1,125 @@
+//! What the operator calls the objects that it makes, and how it finds them again.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource as _;
+use kube::api::ObjectMeta;
+use ragengine_operator_api::RagEngine;
+
+/// Who owns the fields that the operator applies.
+pub const FIELD_MANAGER: &str = "ragengine-operator";
+
+/// Selects what the operator has made.
+pub const MADE_BY_US: &str = "app.kubernetes.io/managed-by=ragengine-operator";
+
+/// The container of the server in its pod: `podTemplate` may name it.
+pub const CONTAINER: &str = "ragengine";
+
+const NAME: &str = "app.kubernetes.io/name";
+const INSTANCE: &str = "app.kubernetes.io/instance";
+const COMPONENT: &str = "app.kubernetes.io/component";
+const PART_OF: &str = "app.kubernetes.io/part-of";
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// Which RAGEngine something belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Identity {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name: also that of its Deployment, its Service and its ServiceAccount.
+    pub name: String,
+    /// Its uid: another one is another RAGEngine of the same name.
+    pub uid: String,
+}
+
+impl Identity {
+    /// That of a RAGEngine that the API server gave. What it always has is empty where a test leaves it out.
+    pub fn of(engine: &RagEngine) -> Self {
+        let metadata = engine.metadata.clone();
+        Self {
+            namespace: metadata.namespace.unwrap_or_default(),
+            name: metadata.name.unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+        }
+    }
+
+    /// The ConfigMap with the settings file.
+    pub fn settings(&self) -> String {
+        format!("{}-settings", self.name)
+    }
+
+    /// The Secret with the write token.
+    pub fn write_token(&self) -> String {
+        format!("{}-write", self.name)
+    }
+
+    /// The claim that is made.
+    pub fn claim(&self) -> String {
+        format!("{}-data", self.name)
+    }
+
+    /// The labels of everything that is made for it.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        let mut labels = self.selector();
+        labels.extend(
+            [(COMPONENT, "server"), (PART_OF, "ragengine"), (MANAGED_BY, FIELD_MANAGER)]
+                .map(|(label, value)| (label.to_owned(), value.to_owned())),
+        );
+        labels
+    }
+
+    /// The labels that its pods are found by. They can never change, because a Deployment's selector cannot.
+    pub fn selector(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([(NAME.to_owned(), "ragengine".to_owned()), (INSTANCE.to_owned(), self.name.clone())])
+    }
+
+    /// The metadata of an object that goes when the RAGEngine goes.
+    pub fn owned(&self, name: &str) -> ObjectMeta {
+        ObjectMeta { owner_references: Some(vec![self.owner_reference()]), ..self.kept(name) }
+    }
+
+    /// The metadata of an object that stays when the RAGEngine goes.
+    pub fn kept(&self, name: &str) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(self.namespace.clone()),
+            labels: Some(self.labels()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    /// Without `blockOwnerDeletion`: nothing waits for these objects, and setting it takes a permission of its own on some clusters.
+    fn owner_reference(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: RagEngine::api_version(&()).into_owned(),
+            kind: RagEngine::kind(&()).into_owned(),
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }
+    }
+
+    /// Whether an object was made for it: it is named as its owner, or has its labels and no other owner (a claim that was kept).
+    pub fn made(&self, metadata: &ObjectMeta) -> bool {
+        let owners = metadata.owner_references.as_deref().unwrap_or_default();
+        let has_labels = || {
+            let labels = metadata.labels.as_ref();
+            [(INSTANCE, self.name.as_str()), (MANAGED_BY, FIELD_MANAGER)]
+                .iter()
+                .all(|(label, value)| labels.and_then(|labels| labels.get(*label)).is_some_and(|found| found == value))
+        };
+        match owners.iter().find(|owner| owner.controller == Some(true)) {
+            Some(owner) => owner.uid == self.uid || (owner.kind == "RAGEngine" && owner.name == self.name),
+            None => has_labels(),
+        }
+    }
+}
+
+/// The name of the RAGEngine that an object of ours belongs to.
+pub fn engine_of(metadata: &ObjectMeta) -> Option<&str> {
+    let labels = metadata.labels.as_ref()?;
+    let is_ours = labels.get(MANAGED_BY).is_some_and(|manager| manager == FIELD_MANAGER);
+    labels.get(INSTANCE).filter(|_| is_ours).map(String::as_str)
+}

@@ -1,0 +1,162 @@
+//! A reconcile of a RAGEngine: validate → observe → build → apply → status. What is observed hangs on what the specification refers to, so that is
+//! read first.
+
+pub mod build;
+pub mod observe;
+pub mod references;
+pub mod settings;
+pub mod status;
+pub mod validate;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, Patch, PatchParams};
+use kube::runtime::controller::Action;
+use ragengine_operator_api::{RagEngine, RagEngineStatus};
+use references::ReferenceKind;
+use serde_json::json;
+use status::Known;
+use validate::Validated;
+
+use crate::apply::{ApplyError, Freshness, Refused, apply};
+use crate::context::Context;
+use crate::engine::Target;
+use crate::error::Error;
+use crate::names::{FIELD_MANAGER, Identity};
+use crate::requests::within_limit;
+use crate::watches::Referred;
+
+/// Events, which say why a pod does not begin, are not watched: they are read again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Makes everything as it was asked to be, and says what became of it.
+///
+/// # Errors
+///
+/// The step that failed. It is tried again.
+pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, Error> {
+    if engine.metadata.deletion_timestamp.is_some() {
+        // What is owned goes by itself.
+        return Ok(Action::await_change());
+    }
+    let identity = Identity::of(engine);
+    let validated = validate::validate(engine, &context.defaults);
+    context.referrers.set(&identity, referred(engine, &identity, validated.as_ref().ok()));
+    let mut observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
+    let applied = match &validated {
+        Ok(validated) => {
+            let desired = build::build(validated, &observed, &context.defaults)?;
+            apply(&context.client, &context.memory, &identity, desired, &mut observed).await
+        }
+        // Nothing is changed for a specification that is not understood: what runs goes on running.
+        Err(_) => Ok(Freshness::Current),
+    };
+    let (freshness, refused) = outcome(applied)?;
+    context.engines.ask(&identity, target(&observed));
+    let known = Known {
+        engine,
+        invalid: validated.as_ref().err(),
+        refused: refused.as_ref(),
+        observed: &observed,
+        is_current: freshness == Freshness::Current,
+    };
+    report(context, &identity, known).await?;
+    match refused {
+        Some(refused) => Err(ApplyError::Refused(refused).into()),
+        None => Ok(next_look(&observed, freshness)),
+    }
+}
+
+/// A refusal becomes a part of the status; any other failure ends the reconcile.
+fn outcome(applied: Result<Freshness, ApplyError>) -> Result<(Freshness, Option<Refused>), Error> {
+    match applied {
+        Ok(freshness) => Ok((freshness, None)),
+        Err(ApplyError::Refused(refused)) => Ok((Freshness::Current, Some(refused))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What wakes this RAGEngine when it comes, changes or goes.
+fn referred(engine: &RagEngine, identity: &Identity, validated: Option<&Validated>) -> BTreeSet<(Referred, String)> {
+    let references = validated.map_or(&[][..], |validated| &validated.references);
+    let kind = |kind| match kind {
+        ReferenceKind::Secret => Referred::Secret,
+        ReferenceKind::ConfigMap => Referred::ConfigMap,
+    };
+    let claim = observe::claim_name(engine, identity).map(|claim| (Referred::Claim, claim));
+    let named = references.iter().map(|reference| (kind(reference.kind), reference.name.clone()));
+    named.chain(claim).chain([(Referred::Secret, identity.write_token())]).collect()
+}
+
+/// Where the server can be asked: in the current pod, once it has begun.
+fn target(observed: &observe::Observed) -> Option<Target> {
+    let pod = status::pod::current(&observed.pods).filter(|pod| status::pod::has_begun(pod))?;
+    let address = pod.status.as_ref()?.pod_ip.as_ref()?.parse().ok()?;
+    Some(Target { pod_uid: pod.metadata.uid.clone()?, address })
+}
+
+/// Writes the status when it differs from the last one, and tells users what has changed.
+async fn report(context: &Context, identity: &Identity, known: Known<'_>) -> Result<(), Error> {
+    let engine = known.engine;
+    let before = context.statuses.last(&identity.uid, engine.status.as_ref());
+    let now = status::status(known, &before, &context.defaults, &Time(whole_seconds(Timestamp::now())));
+    if now == before {
+        return Ok(());
+    }
+    write(context, identity, &now).await?;
+    context.statuses.written(&identity.uid, now.clone());
+    context.events.tell(engine, &before.conditions, &now.conditions).await;
+    Ok(())
+}
+
+/// As Kubernetes keeps it.
+fn whole_seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+async fn write(context: &Context, identity: &Identity, status: &RagEngineStatus) -> Result<(), Error> {
+    let engines: Api<RagEngine> = Api::namespaced(context.client.clone(), &identity.namespace);
+    let patch = json!({
+        "apiVersion": "ragengine.dev/v1alpha1",
+        "kind": "RAGEngine",
+        // The status of this one, not of another of the same name.
+        "metadata": {"name": identity.name, "uid": identity.uid},
+        "status": status,
+    });
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    match within_limit(engines.patch_status(&identity.name, &parameters, &Patch::Apply(&patch))).await {
+        Ok(_) => Ok(()),
+        // It is gone, or another has its name: nobody waits for this status.
+        Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
+            context.statuses.forget(&identity.uid);
+            Ok(())
+        }
+        Err(error) => {
+            context.statuses.forget(&identity.uid);
+            Err(Error::Status(error))
+        }
+    }
+}
+
+/// Everything is watched but events, and a cache that lags for good.
+fn next_look(observed: &observe::Observed, freshness: Freshness) -> Action {
+    let waits_for_events = !observe::stuck(observed).is_empty();
+    match waits_for_events || freshness == Freshness::Lagging {
+        true => Action::requeue(LOOK_AGAIN),
+        false => Action::await_change(),
+    }
+}
+
+/// What a failed reconcile leaves: a line in the log, a number, and the next attempt.
+pub fn failed(engine: Arc<RagEngine>, error: &Error, context: Arc<Context>) -> Action {
+    let identity = Identity::of(&engine);
+    let wait = context.failures.failed(&identity.uid);
+    let engine = format!("{}/{}", identity.namespace, identity.name);
+    tracing::warn!(engine, kind = error.kind(), %error, retry_in_s = wait.as_secs_f64(), "the reconcile failed");
+    context.metrics.failed(error.kind());
+    Action::requeue(wait)
+}

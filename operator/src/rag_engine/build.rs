@@ -1,0 +1,65 @@
+//! The objects that a RAGEngine comes down to, one file for each. Pure: the same specification always gives the same objects.
+
+mod claim;
+mod config_map;
+mod deployment;
+mod network_policy;
+mod pod;
+mod service;
+mod write_token;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+pub use pod::pod;
+pub use write_token::{WriteToken, secret};
+
+use super::observe::Observed;
+use super::validate::{Defaults, Validated};
+
+/// The annotation with the hash of the settings: another one rolls the pod.
+pub const SETTINGS_HASH: &str = "ragengine.dev/settings-hash";
+/// The annotation with the hash of the versions of all that the pod refers to.
+pub const REFERENCES_HASH: &str = "ragengine.dev/references-hash";
+
+/// Every object that is asked for.
+#[derive(Debug, Clone)]
+pub struct Desired {
+    /// The settings file.
+    pub config_map: ConfigMap,
+    /// Who the pod is to Kubernetes: nobody.
+    pub service_account: ServiceAccount,
+    /// Its address.
+    pub service: Service,
+    /// The write token's Secret, where writes need it.
+    pub write_token: Option<WriteToken>,
+    /// The claim that is made, where one is asked for.
+    pub claim: Option<PersistentVolumeClaim>,
+    /// Who may reach it, where that is asked for.
+    pub network_policy: Option<NetworkPolicy>,
+    /// The server. None when what it refers to is missing: one that runs is left alone, one that does not could not start.
+    pub deployment: Option<Deployment>,
+}
+
+/// Why objects cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[error("the settings cannot be written: {0}")]
+pub struct BuildError(#[from] serde_json::Error);
+
+/// Builds every object.
+///
+/// # Errors
+///
+/// [`BuildError`] when the settings cannot be written, which no specification is known to cause.
+pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) -> Result<Desired, BuildError> {
+    let config_map = config_map::config_map(validated)?;
+    Ok(Desired {
+        service_account: service::service_account(&validated.identity),
+        service: service::service(&validated.identity),
+        write_token: write_token::write_token(validated),
+        claim: claim::claim(validated, observed.claim.as_deref()),
+        network_policy: network_policy::network_policy(validated, defaults),
+        deployment: deployment::deployment(validated, observed, &config_map),
+        config_map,
+    })
+}

@@ -1,0 +1,17 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::BuildError;
+use crate::rag_engine::settings::{SETTINGS_FILE, settings_file};
+use crate::rag_engine::validate::Validated;
+
+/// The settings file.
+pub(super) fn config_map(validated: &Validated) -> Result<ConfigMap, BuildError> {
+    let file = settings_file(&validated.settings)?;
+    Ok(ConfigMap {
+        metadata: validated.identity.owned(&validated.identity.settings()),
+        data: Some(BTreeMap::from([(SETTINGS_FILE.to_owned(), file)])),
+        ..ConfigMap::default()
+    })
+}

@@ -1,0 +1,42 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::{REFERENCES_HASH, SETTINGS_HASH};
+use crate::hash::hash;
+use crate::rag_engine::observe::{Observed, ObservedReference};
+use crate::rag_engine::validate::{Validated, selector};
+
+/// The server, unless something that its pod refers to is missing.
+pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &ConfigMap) -> Option<Deployment> {
+    if observed.missing().next().is_some() {
+        return None;
+    }
+    let identity = &validated.identity;
+    let mut pod = validated.pod.clone();
+    let annotations = pod.metadata.get_or_insert_default().annotations.get_or_insert_default();
+    annotations.extend(hashes(settings, &observed.references));
+    Some(Deployment {
+        metadata: identity.owned(&identity.name),
+        spec: Some(DeploymentSpec {
+            replicas: Some(i32::try_from(validated.spec.replicas).unwrap_or(i32::MAX)),
+            selector: selector(identity),
+            // The data folder belongs to one process: the next one starts when the last has ended.
+            strategy: Some(DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None }),
+            revision_history_limit: Some(2),
+            template: pod,
+            ..DeploymentSpec::default()
+        }),
+        status: None,
+    })
+}
+
+/// What rolls the pod besides its own fields.
+fn hashes(settings: &ConfigMap, references: &[ObservedReference]) -> BTreeMap<String, String> {
+    let mut hashes = BTreeMap::from([(SETTINGS_HASH.to_owned(), hash(&settings.data))]);
+    if !references.is_empty() {
+        hashes.insert(REFERENCES_HASH.to_owned(), hash(&references));
+    }
+    hashes
+}

@@ -1,0 +1,63 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::networking::v1::{
+    NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use ragengine_operator_api as api;
+
+use super::pod::PORT_NAME;
+use crate::rag_engine::validate::{Defaults, Validated, selector};
+
+/// Who may reach the server, where that is asked for. What it reaches itself is not restricted.
+pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Option<NetworkPolicy> {
+    let api::NetworkPolicy { from } = validated.spec.network_policy.as_ref()?;
+    let mut peers: Vec<NetworkPolicyPeer> = from.iter().map(peer).collect();
+    if peers.is_empty() {
+        peers.push(NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..NetworkPolicyPeer::default() });
+    }
+    peers.push(operator(defaults));
+    let port = NetworkPolicyPort {
+        port: Some(IntOrString::String(PORT_NAME.to_owned())),
+        protocol: Some("TCP".to_owned()),
+        end_port: None,
+    };
+    let rule = NetworkPolicyIngressRule { from: Some(peers), ports: Some(vec![port]) };
+    Some(NetworkPolicy {
+        metadata: validated.identity.owned(&validated.identity.name),
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(selector(&validated.identity)),
+            policy_types: Some(vec!["Ingress".to_owned()]),
+            ingress: Some(vec![rule]),
+            egress: None,
+        }),
+    })
+}
+
+fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {
+    let labels = |selector: &api::LabelSelector| LabelSelector {
+        match_labels: (!selector.match_labels.is_empty()).then(|| selector.match_labels.clone()),
+        match_expressions: None,
+    };
+    let (namespaces, pods) = (peer.namespace_selector.as_ref().map(labels), peer.pod_selector.as_ref().map(labels));
+    NetworkPolicyPeer {
+        // A peer has to say something: one that says nothing means the pods of the same namespace.
+        pod_selector: pods.or_else(|| namespaces.is_none().then(LabelSelector::default)),
+        namespace_selector: namespaces,
+        ip_block: None,
+    }
+}
+
+/// The operator asks the server how it is.
+fn operator(defaults: &Defaults) -> NetworkPolicyPeer {
+    let labels = |label: &str, value: &str| LabelSelector {
+        match_labels: Some(BTreeMap::from([(label.to_owned(), value.to_owned())])),
+        match_expressions: None,
+    };
+    NetworkPolicyPeer {
+        namespace_selector: Some(labels("kubernetes.io/metadata.name", &defaults.operator_namespace)),
+        pod_selector: Some(labels("app.kubernetes.io/name", "ragengine-operator")),
+        ip_block: None,
+    }
+}

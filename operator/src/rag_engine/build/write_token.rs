@@ -1,0 +1,32 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ObjectMeta;
+use ragengine_operator_api::{WRITE_TOKEN, Writes};
+
+use crate::rag_engine::validate::Validated;
+
+/// The Secret with the write token, but for the token: that is made when it is known that there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteToken {
+    /// Its name, labels and owner.
+    pub metadata: ObjectMeta,
+}
+
+/// The Secret that writes need, unless they are open.
+pub(super) fn write_token(validated: &Validated) -> Option<WriteToken> {
+    let identity = &validated.identity;
+    (validated.spec.auth.writes == Writes::Token)
+        .then(|| WriteToken { metadata: identity.owned(&identity.write_token()) })
+}
+
+/// The Secret as it is sent, once.
+pub fn secret(token: WriteToken, value: String) -> Secret {
+    Secret {
+        metadata: token.metadata,
+        type_: Some("Opaque".to_owned()),
+        data: Some(BTreeMap::from([(WRITE_TOKEN.to_owned(), ByteString(value.into_bytes()))])),
+        ..Secret::default()
+    }
+}

@@ -1,0 +1,140 @@
+//! What is there: from the caches that the watches fill, and events where something does not get on.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::api::{ObjectMeta, PartialObjectMeta};
+use ragengine_operator_api::{RagEngine, Volume};
+use serde::Serialize;
+
+use super::references::{Reference, ReferenceKind};
+use super::status::pod;
+use super::validate::{Invalid, Validated};
+use crate::context::Context;
+use crate::engine::Report;
+use crate::names::Identity;
+use crate::warnings::{self, Warning};
+use crate::watches::Caches;
+
+/// Everything that a reconcile looks at.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    /// The settings file.
+    pub config_map: Option<Arc<ConfigMap>>,
+    /// The pod's account.
+    pub service_account: Option<Arc<ServiceAccount>>,
+    /// The address.
+    pub service: Option<Arc<Service>>,
+    /// The server.
+    pub deployment: Option<Arc<Deployment>>,
+    /// Who may reach it.
+    pub network_policy: Option<Arc<NetworkPolicy>>,
+    /// The claim that its data is on: one that was made, or the one that the specification names.
+    pub claim: Option<Arc<PersistentVolumeClaim>>,
+    /// The Secret with the write token: only its metadata.
+    pub write_token: Option<Arc<PartialObjectMeta<Secret>>>,
+    /// What the pod refers to.
+    pub references: Vec<ObservedReference>,
+    /// The server's pods.
+    pub pods: Vec<Arc<Pod>>,
+    /// What the server said when it was asked last.
+    pub report: Option<Report>,
+    /// What Kubernetes warns of: for a pod or a claim that does not get on.
+    pub warnings: Vec<Warning>,
+}
+
+/// Something that the pod refers to, as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ObservedReference {
+    /// What it is, in words.
+    #[serde(serialize_with = "in_words")]
+    pub reference: Reference,
+    /// Its version; none when it is not there.
+    pub version: Option<String>,
+}
+
+fn in_words<S: serde::Serializer>(reference: &Reference, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(reference)
+}
+
+impl Observed {
+    /// What is missing that the pod cannot start without.
+    pub fn missing(&self) -> impl Iterator<Item = &Reference> {
+        let missing = self.references.iter().filter(|seen| seen.version.is_none() && !seen.reference.is_optional);
+        missing.map(|seen| &seen.reference)
+    }
+}
+
+/// Looks at everything that belongs to a RAGEngine.
+///
+/// # Errors
+///
+/// What the API server says when it is asked for events.
+pub async fn observe(
+    context: &Context,
+    engine: &RagEngine,
+    validated: &Result<Validated, Invalid>,
+) -> Result<Observed, kube::Error> {
+    let identity = Identity::of(engine);
+    let mut observed = from_caches(&context.caches, engine, &identity, validated.as_ref().ok());
+    observed.report = context.engines.report(&identity.uid);
+    for uid in stuck(&observed) {
+        observed.warnings.extend(warnings::of(&context.client, &identity.namespace, &uid).await?);
+    }
+    Ok(observed)
+}
+
+fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validated: Option<&Validated>) -> Observed {
+    let namespace = &identity.namespace;
+    let references = validated.map_or(&[][..], |validated| &validated.references);
+    Observed {
+        config_map: caches.config_maps.get(namespace, &identity.settings()),
+        service_account: caches.service_accounts.get(namespace, &identity.name),
+        service: caches.services.get(namespace, &identity.name),
+        deployment: caches.deployments.get(namespace, &identity.name),
+        network_policy: caches.network_policies.get(namespace, &identity.name),
+        claim: claim_name(engine, identity).and_then(|claim| caches.claims.get(namespace, &claim)),
+        write_token: caches.secrets.get(namespace, &identity.write_token()),
+        references: references.iter().map(|reference| look_up(caches, namespace, reference)).collect(),
+        pods: caches.pods_of(identity),
+        report: None,
+        warnings: Vec::new(),
+    }
+}
+
+/// The claim that the data is on, if it is on one.
+pub fn claim_name(engine: &RagEngine, identity: &Identity) -> Option<String> {
+    match engine.spec.storage.as_ref()?.volume() {
+        Volume::Ephemeral => None,
+        Volume::Existing { claim, .. } => Some(claim.to_owned()),
+        Volume::Made { .. } => Some(identity.claim()),
+    }
+}
+
+fn look_up(caches: &Caches, namespace: &str, reference: &Reference) -> ObservedReference {
+    let version = match reference.kind {
+        ReferenceKind::Secret => caches.secrets.get(namespace, &reference.name).map(|found| version(&found.metadata)),
+        ReferenceKind::ConfigMap => {
+            caches.config_map_versions.get(namespace, &reference.name).map(|found| version(&found.metadata))
+        }
+    };
+    ObservedReference { reference: reference.clone(), version }
+}
+
+/// One made again has another uid, one changed another version.
+fn version(metadata: &ObjectMeta) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{}", part(&metadata.uid), part(&metadata.resource_version))
+}
+
+/// The objects whose events are worth a request: a pod that has not begun to run, a claim without a volume.
+pub fn stuck(observed: &Observed) -> Vec<String> {
+    let pod = pod::current(&observed.pods).filter(|pod| !pod::has_begun(pod)).map(|pod| &pod.metadata);
+    let is_pending = |claim: &&Arc<PersistentVolumeClaim>| {
+        claim.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some("Pending"))
+    };
+    let claim = observed.claim.as_ref().filter(is_pending).map(|claim| &claim.metadata);
+    pod.into_iter().chain(claim).filter_map(|metadata| metadata.uid.clone()).collect()
+}

@@ -1,0 +1,93 @@
+//! The Secrets and ConfigMaps that a pod refers to: by name, never by content.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec, Volume};
+
+/// What is referred to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReferenceKind {
+    /// A Secret.
+    Secret,
+    /// A ConfigMap.
+    ConfigMap,
+}
+
+/// A Secret or ConfigMap of the pod's namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reference {
+    /// Which of the two.
+    pub kind: ReferenceKind,
+    /// Its name.
+    pub name: String,
+    /// Whether the pod starts without it too.
+    pub is_optional: bool,
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            ReferenceKind::Secret => "Secret",
+            ReferenceKind::ConfigMap => "ConfigMap",
+        };
+        write!(formatter, "{kind} {}", self.name)
+    }
+}
+
+/// What a pod refers to, without those that are `ours`: the settings roll it by their own hash, and a new write token does not.
+pub fn references(pod: &PodTemplateSpec, ours: &[String]) -> Vec<Reference> {
+    let Some(spec) = &pod.spec else { return Vec::new() };
+    let volumes = spec.volumes.iter().flatten().flat_map(of_volume);
+    let found: BTreeSet<Reference> = volumes.chain(containers(spec).flat_map(of_container)).collect();
+    found.into_iter().filter(|reference| !reference.name.is_empty() && !ours.contains(&reference.name)).collect()
+}
+
+fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
+    spec.containers.iter().chain(spec.init_containers.iter().flatten())
+}
+
+fn of_volume(volume: &Volume) -> Vec<Reference> {
+    let mut found = Vec::new();
+    if let Some(secret) = &volume.secret {
+        found.push(reference(ReferenceKind::Secret, secret.secret_name.as_deref(), secret.optional));
+    }
+    if let Some(config_map) = &volume.config_map {
+        found.push(reference(ReferenceKind::ConfigMap, Some(&config_map.name), config_map.optional));
+    }
+    let projections = volume.projected.iter().flat_map(|projected| projected.sources.iter().flatten());
+    for projection in projections {
+        if let Some(secret) = &projection.secret {
+            found.push(reference(ReferenceKind::Secret, Some(&secret.name), secret.optional));
+        }
+        if let Some(config_map) = &projection.config_map {
+            found.push(reference(ReferenceKind::ConfigMap, Some(&config_map.name), config_map.optional));
+        }
+    }
+    found
+}
+
+fn of_container(container: &Container) -> Vec<Reference> {
+    let mut found = Vec::new();
+    for source in container.env_from.iter().flatten() {
+        if let Some(secret) = &source.secret_ref {
+            found.push(reference(ReferenceKind::Secret, Some(&secret.name), secret.optional));
+        }
+        if let Some(config_map) = &source.config_map_ref {
+            found.push(reference(ReferenceKind::ConfigMap, Some(&config_map.name), config_map.optional));
+        }
+    }
+    for source in container.env.iter().flatten().filter_map(|variable| variable.value_from.as_ref()) {
+        if let Some(secret) = &source.secret_key_ref {
+            found.push(reference(ReferenceKind::Secret, Some(&secret.name), secret.optional));
+        }
+        if let Some(config_map) = &source.config_map_key_ref {
+            found.push(reference(ReferenceKind::ConfigMap, Some(&config_map.name), config_map.optional));
+        }
+    }
+    found
+}
+
+fn reference(kind: ReferenceKind, name: Option<&str>, optional: Option<bool>) -> Reference {
+    Reference { kind, name: name.unwrap_or_default().to_owned(), is_optional: optional == Some(true) }
+}

@@ -1,0 +1,243 @@
+//! The server's settings file: what of a specification the server has to know.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use ragengine_operator_api::{
+    EMBEDDING_ACCESS_SECRET, Embedding, HF_TOKEN, InferenceService, LLM_ACCESS_SECRET, LocalEmbedding, Pooling,
+    RagEngineSpec, RemoteEmbedding, Retrieval, Volume, WRITE_TOKEN, Writes,
+};
+use ragengine_settings::{self as settings, SecretReference, Settings};
+use serde_json::{Map, Value};
+
+use crate::names::Identity;
+
+/// The port that the server listens on.
+pub const PORT: u16 = 5000;
+/// The folder of the settings file.
+pub const SETTINGS_FOLDER: &str = "/etc/ragengine";
+/// The settings file's key in its ConfigMap, and its name in [`SETTINGS_FOLDER`].
+pub const SETTINGS_FILE: &str = "settings.yaml";
+/// Where the data is when there is no volume but the pod's own.
+pub const EPHEMERAL_FOLDER: &str = "/data";
+
+/// The model that is in the image, and where it is there.
+const MODEL_IN_IMAGE: (&str, &str) =
+    ("sentence-transformers/all-MiniLM-L6-v2", "/models/sentence-transformers/all-MiniLM-L6-v2");
+
+/// A Secret that the server reads, as a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The language model's key.
+    LanguageModel,
+    /// The embedding endpoint's key.
+    Embedding,
+    /// The hub's token.
+    Hub,
+    /// The token that writes need.
+    Write,
+}
+
+impl Access {
+    /// The volume that it is mounted from.
+    pub fn volume(self) -> &'static str {
+        match self {
+            Self::LanguageModel => "language-model-key",
+            Self::Embedding => "embedding-key",
+            Self::Hub => "hub-token",
+            Self::Write => "write-token",
+        }
+    }
+
+    /// The key in the Secret.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::LanguageModel => LLM_ACCESS_SECRET,
+            Self::Embedding => EMBEDDING_ACCESS_SECRET,
+            Self::Hub => HF_TOKEN,
+            Self::Write => WRITE_TOKEN,
+        }
+    }
+
+    /// Where it is mounted.
+    pub fn folder(self) -> PathBuf {
+        Path::new("/run/secrets/ragengine").join(self.volume())
+    }
+
+    fn file(self) -> SecretReference {
+        SecretReference::File(self.folder().join(self.key()))
+    }
+}
+
+/// The Secrets that a specification names, in the order of their volumes, and the one with the write token.
+pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, String)> {
+    let embedding = spec.embedding();
+    let hub = embedding.local.and_then(|local| local.model_access_secret);
+    let remote = embedding.remote.and_then(|remote| remote.access_secret);
+    let language_model = spec.inference_service.as_ref().and_then(|service| service.access_secret.clone());
+    let write = (spec.auth.writes == Writes::Token).then(|| identity.write_token());
+    let named = [
+        (Access::LanguageModel, language_model),
+        (Access::Embedding, remote),
+        (Access::Hub, hub),
+        (Access::Write, write),
+    ];
+    named.into_iter().filter_map(|(access, secret)| Some((access, secret?))).collect()
+}
+
+/// The folder of the data.
+pub fn data_folder(spec: &RagEngineSpec) -> &str {
+    match spec.storage.as_ref().map_or(Volume::Ephemeral, |storage| storage.volume()) {
+        Volume::Ephemeral => EPHEMERAL_FOLDER,
+        Volume::Existing { mount_path, .. } | Volume::Made { mount_path, .. } => mount_path,
+    }
+}
+
+/// The settings that a specification means.
+pub fn settings(spec: &RagEngineSpec, identity: &Identity) -> Settings {
+    // Every field: one that is added has to be settled here. What is ignored is of the pod, not of the server in it.
+    let RagEngineSpec {
+        replicas: _,
+        embedding: _,
+        inference_service,
+        storage: _,
+        retrieval,
+        auth,
+        network_policy: _,
+        image: _,
+        resources: _,
+        compute: _,
+        pod_template: _,
+    } = spec;
+    Settings {
+        listen: SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
+        data_dir: data_folder(spec).into(),
+        embedding: embedding(&spec.embedding()),
+        inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),
+        retrieval: retrieval_settings(retrieval),
+        auth: auth_settings(auth.writes, identity),
+        ..Settings::default()
+    }
+}
+
+fn embedding(embedding: &Embedding) -> settings::Embedding {
+    let Embedding { local, remote } = embedding;
+    settings::Embedding { local: local.as_ref().map(local_embedding), remote: remote.as_ref().map(remote_embedding) }
+}
+
+fn local_embedding(local: &LocalEmbedding) -> settings::LocalEmbedding {
+    let LocalEmbedding {
+        model_id,
+        revision,
+        hub_url,
+        model_access_secret,
+        max_tokens,
+        pooling,
+        query_prefix,
+        passage_prefix,
+    } = local.clone();
+    let defaults = settings::LocalEmbedding::default();
+    let is_in_image = model_id == MODEL_IN_IMAGE.0 && revision == defaults.revision;
+    settings::LocalEmbedding {
+        model_id: if is_in_image { MODEL_IN_IMAGE.1.to_owned() } else { model_id },
+        revision,
+        hub_url,
+        hub_token: model_access_secret.map(|_| Access::Hub.file()),
+        max_tokens,
+        pooling: pooling.map(|pooling| match pooling {
+            Pooling::Mean => settings::Pooling::Mean,
+            Pooling::Cls => settings::Pooling::Cls,
+        }),
+        query_prefix,
+        passage_prefix,
+        ..defaults
+    }
+}
+
+fn remote_embedding(remote: &RemoteEmbedding) -> settings::RemoteEmbedding {
+    let RemoteEmbedding {
+        url,
+        model,
+        access_secret,
+        dimensions,
+        max_tokens,
+        batch_size,
+        timeout_seconds,
+        query_prefix,
+        passage_prefix,
+    } = remote.clone();
+    settings::RemoteEmbedding {
+        url,
+        model,
+        api_key: access_secret.map(|_| Access::Embedding.file()),
+        dimensions,
+        max_tokens,
+        batch_size,
+        timeout_seconds: u64::from(timeout_seconds),
+        query_prefix,
+        passage_prefix,
+    }
+}
+
+fn language_model(service: &InferenceService) -> settings::InferenceService {
+    let InferenceService { url, model, access_secret, context_window_size, tokenizer, timeout_seconds } =
+        service.clone();
+    settings::InferenceService {
+        url,
+        model,
+        api_key: access_secret.map(|_| Access::LanguageModel.file()),
+        context_window_size,
+        tokenizer: tokenizer.map(PathBuf::from),
+        timeout_seconds: u64::from(timeout_seconds),
+        ..settings::InferenceService::default()
+    }
+}
+
+fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
+    let Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk } = retrieval.clone();
+    #[expect(clippy::cast_possible_truncation, reason = "a distance is compared with 32-bit ones")]
+    let max_distance = max_distance as f32;
+    settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk }
+}
+
+fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {
+    let defaults = settings::Auth::default();
+    match writes {
+        Writes::Open => defaults,
+        Writes::Token => settings::Auth {
+            write_token: Some(Access::Write.file()),
+            write_token_source: Some(format!(
+                "the Secret {} (key {WRITE_TOKEN}) in the namespace {}; auth.writes: open in the RAGEngine lets everybody write",
+                identity.write_token(),
+                identity.namespace
+            )),
+            ..defaults
+        },
+    }
+}
+
+/// The settings as a file: only what differs from the defaults, so that a server of another version, which may not know a newer
+/// setting, is not given what nobody asked for.
+///
+/// # Errors
+///
+/// What serde says; no settings that were made from a specification are known that cannot be written.
+pub fn settings_file(settings: &Settings) -> Result<String, serde_json::Error> {
+    let (mut written, defaults) = (serde_json::to_value(settings)?, serde_json::to_value(Settings::default())?);
+    remove_equal(&mut written, &defaults);
+    // JSON is YAML; this is the kind that people read.
+    serde_saphyr::to_string(&written).map_err(|error| serde::ser::Error::custom(error.to_string()))
+}
+
+fn remove_equal(written: &mut Value, defaults: &Value) {
+    let (Value::Object(fields), Value::Object(defaults)) = (written, defaults) else { return };
+    let kept = std::mem::take(fields).into_iter().filter_map(|(name, mut value)| {
+        let default = defaults.get(&name);
+        if default == Some(&value) {
+            return None;
+        }
+        remove_equal(&mut value, default.unwrap_or(&Value::Null));
+        Some((name, value))
+    });
+    *fields = kept.collect::<Map<_, _>>();
+}

@@ -1,0 +1,134 @@
+//! What became of it: pure, from what was observed and applied.
+
+mod claim;
+mod conditions;
+mod deployment;
+pub(super) mod pod;
+mod server;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use ragengine_operator_api::{RagEngine, RagEngineStatus, Reason};
+
+use super::observe::Observed;
+use super::references::ReferenceKind;
+use super::validate::{Defaults, Invalid};
+use crate::apply::Refused;
+use crate::names::Identity;
+
+/// Something that is found, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// In one word.
+    pub reason: Reason,
+    /// In words.
+    pub message: String,
+}
+
+impl Finding {
+    fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+}
+
+/// What is known at the end of a reconcile.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The resource.
+    pub engine: &'a RagEngine,
+    /// Why its specification cannot be built, if it cannot.
+    pub invalid: Option<&'a Invalid>,
+    /// Which of its objects the API server refused, if it did.
+    pub refused: Option<&'a Refused>,
+    /// What there is, with what was applied.
+    pub observed: &'a Observed,
+    /// Whether the caches show what was applied. Until they do, nothing is taken for finished.
+    pub is_current: bool,
+}
+
+/// The status. `previous` is the one that was written last: a condition that did not flip keeps its time.
+pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults, now: &Time) -> RagEngineStatus {
+    let identity = Identity::of(known.engine);
+    let observed = known.observed;
+    let endpoint = format!("http://{}.{}.svc.{}/v1", identity.name, identity.namespace, defaults.cluster_domain);
+    let outcome = Outcome {
+        problem: problem(known),
+        waiting: waiting(known),
+        hint: server::unreachable(observed),
+        is_stopped: known.engine.spec.replicas == 0,
+        serving: serving(known.engine, &endpoint),
+    };
+    let generation = known.engine.metadata.generation;
+    let told = server::told(observed);
+    RagEngineStatus {
+        conditions: conditions::conditions(&outcome, &previous.conditions, generation, now),
+        observed_generation: generation,
+        endpoint: observed.service.is_some().then_some(endpoint),
+        replicas: deployment::replicas(observed.deployment.as_deref()),
+        indexes: told.map(|told| told.indexes).or(previous.indexes),
+        documents: told.map(|told| told.documents).or(previous.documents),
+        data_id: told.and_then(|told| told.data_id.clone()).or_else(|| previous.data_id.clone()),
+    }
+}
+
+/// What the conditions are made of.
+struct Outcome {
+    /// What is wrong, and does not go away by waiting.
+    problem: Option<Finding>,
+    /// What is not finished.
+    waiting: Option<Finding>,
+    /// What is wrong and keeps nobody from being served.
+    hint: Option<Finding>,
+    is_stopped: bool,
+    serving: String,
+}
+
+/// The first thing that is wrong, the causes before what follows from them.
+fn problem(known: Known<'_>) -> Option<Finding> {
+    let observed = known.observed;
+    let of_the_specification = || {
+        let invalid = known.invalid.map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
+        let refused = || known.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
+        invalid.or_else(refused).or_else(|| missing(observed))
+    };
+    let of_the_pod = || {
+        claim::problem(known.engine, observed)
+            .or_else(|| deployment::problem(observed.deployment.as_deref()))
+            .or_else(|| pod::problem(observed, &known.engine.spec))
+            .or_else(|| server::problem(observed))
+    };
+    of_the_specification().or_else(|| (known.engine.spec.replicas > 0).then(of_the_pod).flatten())
+}
+
+/// A Secret or ConfigMap that is referred to and is not there.
+fn missing(observed: &Observed) -> Option<Finding> {
+    let missing: Vec<_> = observed.missing().collect();
+    let reason = match missing.first()?.kind {
+        ReferenceKind::Secret => Reason::SecretMissing,
+        ReferenceKind::ConfigMap => Reason::ConfigMapMissing,
+    };
+    let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "{} does not exist in this namespace: make it, and the engine goes on by itself. Until then its pod is neither made nor changed",
+        names.join(" and ")
+    );
+    Some(Finding::new(reason, message))
+}
+
+/// What is on its way.
+fn waiting(known: Known<'_>) -> Option<Finding> {
+    let observed = known.observed;
+    if !known.is_current {
+        return Some(Finding::new(Reason::RollingOut, "objects were changed a moment ago"));
+    }
+    deployment::waiting(known.engine.spec.replicas, observed)
+}
+
+fn serving(engine: &RagEngine, endpoint: &str) -> String {
+    let compute = engine.spec.compute.as_ref();
+    match compute.and_then(|compute| compute.instance_type.as_deref()) {
+        None => format!("questions are answered at {endpoint}"),
+        Some(instance_type) => format!(
+            "questions are answered at {endpoint}. compute.instanceType ({instance_type}) is not acted on: nodes are chosen by compute.labelSelector"
+        ),
+    }
+}

@@ -1,0 +1,36 @@
+use ragengine_operator_api::{RagEngine, Reason, Volume};
+
+use super::Finding;
+use crate::rag_engine::observe::Observed;
+
+/// The named claim that is not there, or a claim that gets no volume.
+pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
+    let volume = engine.spec.storage.as_ref()?.volume();
+    let Some(claim) = &observed.claim else {
+        let Volume::Existing { claim, .. } = volume else { return None };
+        return Some(Finding::new(
+            Reason::ClaimMissing,
+            format!(
+                "PersistentVolumeClaim {claim} does not exist in this namespace: make it, and the engine goes on by itself"
+            ),
+        ));
+    };
+    let name = claim.metadata.name.as_deref().unwrap_or_default();
+    match claim.status.as_ref().and_then(|status| status.phase.as_deref()) {
+        Some("Lost") => Some(Finding::new(
+            Reason::ClaimNotBound,
+            format!("PersistentVolumeClaim {name} has lost its volume: restore the volume, or name another claim"),
+        )),
+        // Without a warning it only waits for the pod, or for the volume.
+        Some("Pending") => {
+            let warning = observed.warnings.iter().rev().find(|warning| {
+                Some(&warning.uid) == claim.metadata.uid.as_ref() && warning.reason == "ProvisioningFailed"
+            })?;
+            Some(Finding::new(
+                Reason::ClaimNotBound,
+                format!("PersistentVolumeClaim {name} gets no volume: {}", warning.message),
+            ))
+        }
+        _ => None,
+    }
+}

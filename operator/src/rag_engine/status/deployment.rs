@@ -1,0 +1,58 @@
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
+use ragengine_client::wire::ProblemKind;
+use ragengine_operator_api::Reason;
+
+use super::{Finding, pod, server};
+use crate::rag_engine::observe::Observed;
+
+/// The pods that are there, ready or not.
+pub(super) fn replicas(deployment: Option<&Deployment>) -> u32 {
+    let status = deployment.and_then(|deployment| deployment.status.as_ref());
+    status.and_then(|status| status.replicas).and_then(|replicas| u32::try_from(replicas).ok()).unwrap_or(0)
+}
+
+/// A pod that Kubernetes does not even let be made: for a quota, or the namespace's pod security.
+pub(super) fn problem(deployment: Option<&Deployment>) -> Option<Finding> {
+    let conditions = deployment?.status.as_ref()?.conditions.as_deref().unwrap_or_default();
+    let failure =
+        conditions.iter().find(|condition| condition.type_ == "ReplicaFailure" && condition.status == "True")?;
+    let message = failure.message.as_deref().unwrap_or("no reason is given");
+    Some(Finding::new(Reason::ObjectRefused, format!("the pod cannot be made: {message}")))
+}
+
+/// What keeps it from being as it is asked to be, when nothing is wrong.
+pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
+    let Some(deployment) = &observed.deployment else {
+        return Some(Finding::new(Reason::RollingOut, "the pod has not been made yet"));
+    };
+    let none = DeploymentStatus::default();
+    let status = deployment.status.as_ref().unwrap_or(&none);
+    let count = |count: Option<i32>| u32::try_from(count.unwrap_or(0)).unwrap_or(0);
+    if status.observed_generation < deployment.metadata.generation {
+        return Some(Finding::new(Reason::RollingOut, "Kubernetes has not taken up the change yet"));
+    }
+    if count(status.replicas) > replicas || count(status.updated_replicas) < count(status.replicas) {
+        return Some(Finding::new(Reason::RollingOut, "the pod of before has not ended yet"));
+    }
+    if count(status.updated_replicas) < replicas {
+        return Some(Finding::new(Reason::RollingOut, "the pod has not been made yet"));
+    }
+    (count(status.available_replicas) < replicas).then(|| starting(observed))
+}
+
+/// Why the pod is not ready, as far as it is known.
+fn starting(observed: &Observed) -> Finding {
+    let report = server::answer(observed);
+    let loading = report.and_then(|report| {
+        report
+            .problems
+            .iter()
+            .find(|problem| matches!(problem.kind, ProblemKind::LoadingIndexes | ProblemKind::LoadingModel))
+    });
+    match (loading, pod::current(&observed.pods)) {
+        (Some(problem), _) => Finding::new(Reason::Starting, format!("the server is loading: {}", problem.detail)),
+        (None, Some(pod)) if pod::has_begun(pod) => Finding::new(Reason::Starting, "the server starts"),
+        (None, Some(_)) => Finding::new(Reason::Starting, "the pod is being set up: its volume, its image"),
+        (None, None) => Finding::new(Reason::RollingOut, "the pod has not been made yet"),
+    }
+}

@@ -1,0 +1,133 @@
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
+use ragengine_operator_api::{RagEngineSpec, Reason};
+
+use super::Finding;
+use crate::names::CONTAINER;
+use crate::rag_engine::observe::Observed;
+
+/// The longest part of a server's last words that a message has.
+const MAX_LAST_WORDS: usize = 600;
+
+/// The pod that counts: the youngest that is not being deleted.
+pub fn current(pods: &[Arc<Pod>]) -> Option<&Pod> {
+    let living = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
+    living.max_by_key(|pod| (&pod.metadata.creation_timestamp, &pod.metadata.name)).map(Arc::as_ref)
+}
+
+/// Whether the server's program has run in it, even if it ended.
+pub fn has_begun(pod: &Pod) -> bool {
+    server(pod).is_some_and(|status| {
+        status.restart_count > 0
+            || status.state.as_ref().is_some_and(|state| state.running.is_some() || state.terminated.is_some())
+    })
+}
+
+fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    let status = pod.status.as_ref();
+    let of = |statuses: fn(&_) -> &Option<Vec<ContainerStatus>>| {
+        status.into_iter().flat_map(move |status| statuses(status).iter().flatten())
+    };
+    of(|status: &k8s_openapi::api::core::v1::PodStatus| &status.init_container_statuses)
+        .chain(of(|status: &k8s_openapi::api::core::v1::PodStatus| &status.container_statuses))
+}
+
+fn server(pod: &Pod) -> Option<&ContainerStatus> {
+    statuses(pod).find(|status| status.name == CONTAINER)
+}
+
+/// Why the current pod does not get to serve.
+pub fn problem(observed: &Observed, spec: &RagEngineSpec) -> Option<Finding> {
+    let pod = current(&observed.pods)?;
+    unschedulable(pod)
+        .or_else(|| statuses(pod).find_map(|status| waiting(status).or_else(|| crashing(status, spec))))
+        .or_else(|| warned(pod, observed))
+}
+
+fn unschedulable(pod: &Pod) -> Option<Finding> {
+    let conditions = pod.status.as_ref()?.conditions.as_deref().unwrap_or_default();
+    let scheduled = conditions.iter().find(|condition| condition.type_ == "PodScheduled")?;
+    let is_refused = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
+    is_refused.then(|| {
+        let message = scheduled.message.as_deref().unwrap_or("no reason is given");
+        Finding::new(Reason::PodUnschedulable, format!("no node takes the pod: {message}"))
+    })
+}
+
+/// A container that Kubernetes cannot start.
+fn waiting(status: &ContainerStatus) -> Option<Finding> {
+    let waiting = status.state.as_ref()?.waiting.as_ref()?;
+    let message = waiting.message.as_deref().unwrap_or("no reason is given");
+    match waiting.reason.as_deref()? {
+        "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" | "ImageInspectError" => {
+            Some(Finding::new(
+                Reason::ImagePullFailed,
+                format!(
+                    "the image {} cannot be pulled: {message}. Correct spec.image, or name a Secret in podTemplate.spec.imagePullSecrets",
+                    status.image
+                ),
+            ))
+        }
+        "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => Some(Finding::new(
+            container_refused(message),
+            format!("the container {} cannot be started: {message}", status.name),
+        )),
+        _ => None,
+    }
+}
+
+/// A key that is not in its Secret is told in words only.
+fn container_refused(message: &str) -> Reason {
+    let message = message.to_lowercase();
+    if message.contains("key") && message.contains("secret") {
+        Reason::SecretKeyMissing
+    } else {
+        Reason::ContainerNotStarted
+    }
+}
+
+/// A server that has ended and is not ready again. While it starts once more it is not taken for well.
+fn crashing(status: &ContainerStatus, spec: &RagEngineSpec) -> Option<Finding> {
+    let ended = |state: &Option<k8s_openapi::api::core::v1::ContainerState>| state.as_ref()?.terminated.clone();
+    // An init container that has done its work has ended too.
+    let is_failure = |end: &ContainerStateTerminated| end.exit_code != 0 || status.name == CONTAINER;
+    let end = ended(&status.state).or_else(|| ended(&status.last_state)).filter(is_failure)?;
+    (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, status, spec)))
+}
+
+fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, spec: &RagEngineSpec) -> String {
+    let times = match status.restart_count {
+        0 => "once".to_owned(),
+        restarts => format!("{} times", restarts + 1),
+    };
+    if end.reason.as_deref() == Some("OOMKilled") {
+        let limit = spec.resources.limits.0.get("memory").map_or("its limit", |limit| limit.0.as_str());
+        return format!(
+            "the container {} needed more memory than {limit} and was killed, {times}: raise resources.limits.memory",
+            status.name
+        );
+    }
+    let said = end.message.as_deref().unwrap_or_default();
+    let line = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim();
+    let line: String = line.chars().take(MAX_LAST_WORDS).collect();
+    format!("the container {} ended with exit code {}, {times}; its last line: {line}", status.name, end.exit_code)
+}
+
+/// What keeps a pod from beginning is said in its events only: a key that is not in its Secret, a volume that cannot be mounted.
+fn warned(pod: &Pod, observed: &Observed) -> Option<Finding> {
+    let warnings = observed.warnings.iter().filter(|warning| Some(&warning.uid) == pod.metadata.uid.as_ref());
+    let warning = warnings.rev().find(|warning| {
+        ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"]
+            .contains(&warning.reason.as_str())
+    })?;
+    // A Secret that came a moment ago may not have reached the node.
+    if warning.message.contains("failed to sync") || has_begun(pod) {
+        return None;
+    }
+    let reason = match warning.message.contains("non-existent secret key") {
+        true => Reason::SecretKeyMissing,
+        false => Reason::VolumeNotMounted,
+    };
+    Some(Finding::new(reason, format!("the pod cannot be set up: {}", warning.message)))
+}

@@ -1,0 +1,66 @@
+use ragengine_client::wire::{EngineStatus, Problem, ProblemKind};
+use ragengine_operator_api::Reason;
+
+use super::{Finding, pod};
+use crate::engine::Report;
+use crate::rag_engine::observe::Observed;
+
+/// So many times in a row the server may leave the operator without an answer before that is worth a word.
+const TOLERATED_FAILURES: u32 = 3;
+
+/// The last report on the pod that there is now.
+fn report(observed: &Observed) -> Option<&Report> {
+    let uid = pod::current(&observed.pods)?.metadata.uid.as_deref();
+    observed.report.as_ref().filter(|report| Some(report.pod_uid.as_str()) == uid)
+}
+
+/// What the server said last.
+pub(super) fn answer(observed: &Observed) -> Option<&EngineStatus> {
+    report(observed)?.answer.as_ref()
+}
+
+/// What the server said of its indexes, once they are loaded.
+pub(super) fn told(observed: &Observed) -> Option<&EngineStatus> {
+    answer(observed).filter(|answer| answer.data_id.is_some())
+}
+
+/// What the server says is wrong.
+pub(super) fn problem(observed: &Observed) -> Option<Finding> {
+    answer(observed)?.problems.iter().find_map(finding)
+}
+
+fn finding(problem: &Problem) -> Option<Finding> {
+    let detail = &problem.detail;
+    let (reason, message) = match problem.kind {
+        ProblemKind::LoadingIndexes | ProblemKind::LoadingModel | ProblemKind::Other => return None,
+        ProblemKind::IndexesFailed => (Reason::IndexesFailed, format!("the indexes cannot be used: {detail}")),
+        ProblemKind::VolumeFull => (
+            Reason::VolumeFull,
+            format!("the volume is full: raise storage.persistentVolume.size, or delete documents ({detail})"),
+        ),
+        ProblemKind::VolumeFailed => (Reason::VolumeFailed, format!("the volume cannot be written: {detail}")),
+        ProblemKind::EmbeddingModelFailed => {
+            (Reason::EmbeddingModelFailed, format!("the embedding model cannot be used: {detail}"))
+        }
+        ProblemKind::EmbeddingServiceFailed => {
+            (Reason::EmbeddingServiceFailed, format!("the embedding endpoint cannot be used: {detail}"))
+        }
+        ProblemKind::InferenceServiceFailed => (
+            Reason::InferenceServiceFailed,
+            format!("the language model cannot be asked, retrieval still works: {detail}"),
+        ),
+    };
+    Some(Finding::new(reason, message))
+}
+
+/// That the operator cannot ask the server, although the pod runs. Others may reach it all the same.
+pub(super) fn unreachable(observed: &Observed) -> Option<Finding> {
+    let report = report(observed)?;
+    let reason = report.error.as_ref().filter(|_| report.failures >= TOLERATED_FAILURES)?;
+    Some(Finding::new(
+        Reason::ServerUnreachable,
+        format!(
+            "the operator cannot ask the server how it is ({reason}): what is said of its indexes may be old. A NetworkPolicy has to let the operator in"
+        ),
+    ))
+}

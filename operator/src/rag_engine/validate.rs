@@ -1,0 +1,107 @@
+//! The second look at a specification: what the API server's rules cannot see.
+
+use k8s_openapi::DeepMerge as _;
+use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::api::ObjectMeta;
+use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec};
+use ragengine_settings::Settings;
+use serde_json::Value;
+
+use super::references::{Reference, references};
+use super::{build, settings};
+use crate::names::{CONTAINER, Identity};
+
+/// What the operator was started with, and every engine depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Defaults {
+    /// The server's image without its tag, where a resource names none.
+    pub image_repository: String,
+    /// Its tag.
+    pub image_tag: String,
+    /// The namespace of the operator, which a NetworkPolicy lets in.
+    pub operator_namespace: String,
+    /// The cluster's domain, as `cluster.local`.
+    pub cluster_domain: String,
+}
+
+/// A specification that can be built.
+#[derive(Debug, Clone)]
+pub struct Validated {
+    /// Whose it is.
+    pub identity: Identity,
+    /// What was asked for.
+    pub spec: RagEngineSpec,
+    /// The server's settings.
+    pub settings: Settings,
+    /// The pod, with the user's template merged over it; without the annotations that roll it.
+    pub pod: PodTemplateSpec,
+    /// The Secrets and ConfigMaps that the pod cannot start without, or is rolled by.
+    pub references: Vec<Reference>,
+}
+
+/// Why a specification cannot be built: everything that is wrong, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("; "))]
+pub struct Invalid(pub Vec<String>);
+
+/// Looks at a specification.
+///
+/// # Errors
+///
+/// [`Invalid`] with everything that is wrong.
+pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, Invalid> {
+    let identity = Identity::of(engine);
+    let spec = engine.spec.clone();
+    let settings = settings::settings(&spec, &identity);
+    let mut wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
+    let template = spec.pod_template.clone().unwrap_or_default();
+    let users_pod = users_pod(&template).unwrap_or_else(|found| {
+        wrong.extend(found);
+        PodSpec::default()
+    });
+    if !wrong.is_empty() {
+        return Err(Invalid(wrong));
+    }
+    let mut pod = build::pod(&spec, &identity, defaults);
+    merge(&mut pod, template, users_pod, &identity);
+    let references = references(&pod, &[identity.settings(), identity.write_token()]);
+    Ok(Validated { identity, spec, settings, pod, references })
+}
+
+/// The user's part of the pod as a pod has it.
+fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
+    let mut unknown = Vec::new();
+    let read = serde_ignored::deserialize(Value::Object(template.spec.clone()), |path| {
+        unknown.push(format!("podTemplate.spec has no field {path}: remove it, or see how it is spelled in a Pod"));
+    });
+    let pod: PodSpec = read.map_err(|error| vec![format!("podTemplate.spec cannot be read: {error}")])?;
+    let containers = pod.containers.iter().chain(pod.init_containers.iter().flatten());
+    unknown.extend(
+        containers.filter(|container| container.name.is_empty()).map(|_| {
+            format!("podTemplate.spec.containers: a container has no name; that of the server is {CONTAINER}")
+        }),
+    );
+    if unknown.is_empty() { Ok(pod) } else { Err(unknown) }
+}
+
+/// As a strategic merge patch does: lists by their keys, values replaced. What the pod is found by stays.
+fn merge(pod: &mut PodTemplateSpec, template: PodTemplate, users_pod: PodSpec, identity: &Identity) {
+    let metadata = template.metadata.unwrap_or_default();
+    pod.merge_from(PodTemplateSpec {
+        metadata: Some(ObjectMeta {
+            labels: Some(metadata.labels),
+            annotations: (!metadata.annotations.is_empty()).then_some(metadata.annotations),
+            ..ObjectMeta::default()
+        }),
+        spec: Some(users_pod),
+    });
+    if let Some(metadata) = &mut pod.metadata {
+        metadata.labels.get_or_insert_default().extend(identity.labels());
+    }
+}
+
+/// How its pods are selected.
+pub(super) fn selector(identity: &Identity) -> LabelSelector {
+    LabelSelector { match_labels: Some(identity.selector()), match_expressions: None }
+}

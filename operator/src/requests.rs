@@ -1,0 +1,176 @@
+//! The requests to the API server: what each asks for, counted; and how long one may take.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Poller, Poll};
+use std::time::Duration;
+
+use axum::http::{Method, Request, Response, Uri};
+use kube::client::Body;
+use tower::{Layer, Service};
+
+/// How long a request may take that is not a watch.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What a request asks for, in the words of RBAC.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Asked {
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
+    pub verb: &'static str,
+    /// The API group; empty for the core.
+    pub group: String,
+    /// The resource, with its subresource: `ragengines/status`.
+    pub resource: String,
+}
+
+impl Asked {
+    /// What a request to the API server asks for; none when it is not about a resource.
+    pub fn of(method: &Method, uri: &Uri) -> Option<Self> {
+        let mut parts = uri.path().trim_matches('/').split('/');
+        let group = match parts.next()? {
+            "api" => String::new(),
+            "apis" => parts.next()?.to_owned(),
+            _ => return None,
+        };
+        let _version = parts.next()?;
+        let mut rest: Vec<&str> = parts.collect();
+        // A namespace itself is asked for by two parts only.
+        if rest.first() == Some(&"namespaces") && rest.len() > 2 {
+            rest.drain(..2);
+        }
+        let (resource, has_name) = match rest[..] {
+            [resource] => (resource.to_owned(), false),
+            [resource, _] => (resource.to_owned(), true),
+            [resource, _, subresource] => (format!("{resource}/{subresource}"), true),
+            _ => return None,
+        };
+        let is_watch = uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "watch=true"));
+        let verb = match *method {
+            Method::GET if is_watch => "watch",
+            Method::GET if has_name => "get",
+            Method::GET => "list",
+            Method::POST => "create",
+            Method::PUT => "update",
+            Method::PATCH => "patch",
+            Method::DELETE if has_name => "delete",
+            Method::DELETE => "deletecollection",
+            _ => return None,
+        };
+        Some(Self { verb, group, resource })
+    }
+}
+
+/// Is told of every request, with the status of its reply; none when there was no reply.
+pub trait Witness: Send + Sync + 'static {
+    /// A request has had its reply.
+    fn asked(&self, asked: &Asked, status: Option<u16>);
+}
+
+/// Tells a witness of every request that goes through.
+#[derive(Clone)]
+pub struct Witnessed {
+    witness: Arc<dyn Witness>,
+}
+
+impl Witnessed {
+    /// A layer for a client.
+    pub fn new(witness: Arc<dyn Witness>) -> Self {
+        Self { witness }
+    }
+}
+
+impl<S> Layer<S> for Witnessed {
+    type Service = WitnessedService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        WitnessedService { inner, witness: Arc::clone(&self.witness) }
+    }
+}
+
+/// See [`Witnessed`].
+#[derive(Clone)]
+pub struct WitnessedService<S> {
+    inner: S,
+    witness: Arc<dyn Witness>,
+}
+
+impl<S, B> Service<Request<Body>> for WitnessedService<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    S::Error: Send,
+    B: Send,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, poller: &mut Poller<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(poller)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let asked = Asked::of(request.method(), request.uri());
+        let witness = Arc::clone(&self.witness);
+        let reply = self.inner.call(request);
+        Box::pin(async move {
+            let reply = reply.await;
+            if let Some(asked) = asked {
+                witness.asked(&asked, reply.as_ref().ok().map(|reply| reply.status().as_u16()));
+            }
+            reply
+        })
+    }
+}
+
+/// A request to the API server that is not waited for for ever.
+///
+/// # Errors
+///
+/// What the API server says, or that it did not answer in time.
+pub async fn within_limit<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, kube::Error> {
+    match tokio::time::timeout(LIMIT, request).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(kube::Error::Service(format!("no answer within {} s", LIMIT.as_secs()).into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_put_in_the_words_of_rbac() {
+        for (method, uri, expected) in [
+            (Method::GET, "/api/v1/secrets?watch=true&limit=5", Some(("watch", "", "secrets"))),
+            (Method::GET, "/api/v1/namespaces/a/secrets?limit=5", Some(("list", "", "secrets"))),
+            (Method::GET, "/apis/apps/v1/namespaces/a/deployments/d", Some(("get", "apps", "deployments"))),
+            (
+                Method::PATCH,
+                "/apis/apps/v1/namespaces/a/deployments/d?force=true",
+                Some(("patch", "apps", "deployments")),
+            ),
+            (
+                Method::PATCH,
+                "/apis/ragengine.dev/v1alpha1/namespaces/a/ragengines/e/status",
+                Some(("patch", "ragengine.dev", "ragengines/status")),
+            ),
+            (Method::POST, "/api/v1/namespaces/a/secrets", Some(("create", "", "secrets"))),
+            (Method::DELETE, "/api/v1/namespaces/a/secrets/s", Some(("delete", "", "secrets"))),
+            (Method::DELETE, "/api/v1/namespaces/a/secrets", Some(("deletecollection", "", "secrets"))),
+            (
+                Method::PUT,
+                "/apis/coordination.k8s.io/v1/namespaces/a/leases/l",
+                Some(("update", "coordination.k8s.io", "leases")),
+            ),
+            (Method::GET, "/api/v1/namespaces/a", Some(("get", "", "namespaces"))),
+            (Method::GET, "/version", None),
+        ] {
+            let asked = Asked::of(&method, &uri.parse().unwrap());
+            let expected =
+                expected.map(|(verb, group, resource)| Asked { verb, group: group.into(), resource: resource.into() });
+            assert_eq!(asked, expected, "{method} {uri}");
+        }
+    }
+}

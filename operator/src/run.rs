@@ -1,0 +1,209 @@
+//! Runs the operator: waits for the lease, watches, and ends when it is told to or the lease is lost.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use kube::client::ClientBuilder;
+use kube::{Client, Config};
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+use crate::admin::{self, Admin};
+use crate::args::Run;
+use crate::lease::{Holder, Lost};
+use crate::metrics::Metrics;
+use crate::rag_engine::validate::Defaults;
+use crate::requests::{Witness, Witnessed};
+use crate::scope::{self, Running, Shared};
+use crate::watches::Scope;
+
+/// How long reconciles that run may take to end when the operator is told to stop.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Why the operator ends without being told to.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No cluster can be reached.
+    #[error("no cluster: {0}. In a pod its service account says which; elsewhere KUBECONFIG does")]
+    Config(String),
+    /// The client cannot be made.
+    #[error("no client of the API server: {0}")]
+    Client(#[source] kube::Error),
+    /// The metrics cannot be made.
+    #[error("no metrics: {0}")]
+    Metrics(#[from] prometheus::Error),
+    /// The server image has no tag.
+    #[error("--server-image {0} must have a tag: for example ragengine:0.1.0")]
+    ServerImage(String),
+    /// Nothing can be answered on the address.
+    #[error("{address} cannot be listened on: {source}")]
+    Admin {
+        /// Which address.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Another process acts now.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+}
+
+/// Runs until `stop`, in order, or until something is lost that it cannot go on without.
+///
+/// # Errors
+///
+/// [`RunError`]; after it the process has to end: another may act already.
+pub async fn run(arguments: Run, stop: impl Future<Output = ()>) -> Result<(), RunError> {
+    let metrics = Arc::new(Metrics::new()?);
+    let client = connect(Arc::clone(&metrics) as Arc<dyn Witness>).await?;
+    let admin = Admin::new(Arc::clone(&metrics));
+    let address = arguments.admin_address;
+    let answering = admin::serve(Arc::clone(&admin), address);
+    let acting = act(arguments, client, metrics, admin, stop);
+    tokio::select! {
+        outcome = acting => outcome,
+        outcome = answering => outcome.map_err(|source| RunError::Admin { address, source }),
+    }
+}
+
+/// A client that tells a witness of every request.
+///
+/// # Errors
+///
+/// When no cluster is known.
+pub async fn connect(witness: Arc<dyn Witness>) -> Result<Client, RunError> {
+    let mut config = Config::infer().await.map_err(|error| RunError::Config(error.to_string()))?;
+    // Whatever proxy the environment names leads out of the cluster.
+    config.proxy_url = None;
+    let builder = ClientBuilder::try_from(config).map_err(RunError::Client)?;
+    Ok(builder.with_layer(&Witnessed::new(witness)).build())
+}
+
+async fn act(
+    arguments: Run,
+    client: Client,
+    metrics: Arc<Metrics>,
+    admin: Arc<Admin>,
+    stop: impl Future<Output = ()>,
+) -> Result<(), RunError> {
+    let identity = arguments.identity.clone().unwrap_or_else(made_up_name);
+    let mut lease = Holder::new(&client, &arguments.namespace, &arguments.lease_name, &identity);
+    let mut stop = std::pin::pin!(stop);
+    // A standby is as ready as it has to be.
+    admin.is_ready(true);
+    tokio::select! {
+        () = lease.acquire() => {}
+        () = &mut stop => return Ok(()),
+    }
+    admin.is_ready(false);
+    metrics.leads();
+    let (stopper, stopped) = watch::channel(false);
+    let shared = shared(&arguments, client, metrics, identity)?;
+    let running = start(&shared, &scopes(&arguments.watch_namespaces), &stopped, &admin);
+    let mut work = tokio::spawn(join_all(running.into_iter().map(Running::run)));
+    tokio::select! {
+        lost = lease.keep() => return Err(lost.into()),
+        () = stop => {}
+    }
+    info!("stopping: reconciles that run are finished");
+    stopper.send_replace(true);
+    if tokio::time::timeout(GRACE, &mut work).await.is_err() {
+        warn!(grace_s = GRACE.as_secs(), "reconciles that run were given up");
+        work.abort();
+    }
+    lease.release().await;
+    Ok(())
+}
+
+fn start(shared: &Shared, scopes: &[Scope], stopped: &watch::Receiver<bool>, admin: &Arc<Admin>) -> Vec<Running> {
+    let running: Vec<Running> = scopes
+        .iter()
+        .map(|watched| {
+            scope::log(watched);
+            let mut stopped = stopped.clone();
+            scope::start(shared, watched, async move { drop(stopped.wait_for(|stopped| *stopped).await) })
+        })
+        .collect();
+    let gauges: Vec<_> = running.iter().map(Running::gauges).collect();
+    admin.also_counts(Box::new(move |metrics| {
+        count(metrics, &gauges.iter().map(|gauges| gauges()).collect::<Vec<_>>())
+    }));
+    let (filled, admin) = (join_all(running.iter().map(Running::filled).collect::<Vec<_>>()), Arc::clone(admin));
+    tokio::spawn(async move {
+        filled.await;
+        admin.is_ready(true);
+        info!("everything has been seen once: ready");
+    });
+    running
+}
+
+/// Several scopes count together.
+fn count(metrics: &Metrics, scopes: &[scope::Gauges]) {
+    metrics.queue_is(scopes.iter().map(|scope| scope.waiting).sum());
+    let kinds: BTreeSet<&str> = scopes.iter().flat_map(|scope| &scope.objects).map(|(kind, _)| *kind).collect();
+    for kind in kinds {
+        let of_kind = scopes.iter().flat_map(|scope| &scope.objects).filter(|(found, _)| *found == kind);
+        metrics.objects_are(kind, of_kind.map(|(_, count)| count).sum());
+    }
+    for ready in ["true", "false", "unknown"] {
+        let so = scopes.iter().flat_map(|scope| &scope.ready).filter(|(found, _)| *found == ready);
+        metrics.rag_engines_are(ready, so.map(|(_, count)| count).sum());
+    }
+}
+
+/// No namespace at all means every one.
+fn scopes(namespaces: &[String]) -> Vec<Scope> {
+    let named: BTreeSet<&str> =
+        namespaces.iter().map(|namespace| namespace.trim()).filter(|namespace| !namespace.is_empty()).collect();
+    match named.is_empty() {
+        true => vec![Scope::All],
+        false => named.into_iter().map(|namespace| Scope::Namespace(namespace.to_owned())).collect(),
+    }
+}
+
+fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String) -> Result<Shared, RunError> {
+    let image = &arguments.server_image;
+    // A port has a colon too, and a slash behind it.
+    let (image_repository, image_tag) = image
+        .rsplit_once(':')
+        .filter(|(repository, tag)| !repository.is_empty() && !tag.is_empty() && !tag.contains('/'))
+        .ok_or_else(|| RunError::ServerImage(image.clone()))?;
+    let scopes = u16::try_from(scopes(&arguments.watch_namespaces).len()).unwrap_or(u16::MAX);
+    Ok(Shared {
+        client,
+        metrics,
+        identity,
+        concurrency: (arguments.concurrency / scopes).max(1),
+        defaults: Defaults {
+            image_repository: image_repository.to_owned(),
+            image_tag: image_tag.to_owned(),
+            operator_namespace: arguments.namespace.clone(),
+            cluster_domain: arguments.cluster_domain.clone(),
+        },
+    })
+}
+
+/// Nobody else has it: outside a pod nothing names the process.
+fn made_up_name() -> String {
+    let mut bytes = [0; 8];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => format!("ragengine-operator-{}", hex::encode(bytes)),
+        Err(_) => format!("ragengine-operator-{}", std::process::id()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_namespace_means_all() {
+        let named = |names: &[&str]| scopes(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(named(&[]), [Scope::All]);
+        assert_eq!(named(&["", " "]), [Scope::All]);
+        assert_eq!(named(&["b", "a", "b"]), [Scope::Namespace("a".into()), Scope::Namespace("b".into())]);
+    }
+}

@@ -1,0 +1,171 @@
+//! The watches: what they see is kept in caches, and each change wakes the RAGEngine that it is about.
+
+mod caches;
+mod referrers;
+mod strip;
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
+use kube::api::{Api, ObjectMeta, PartialObjectMeta};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::reflector::{self, ObjectRef};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Client, Resource};
+use ragengine_operator_api::RagEngine;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tracing::warn;
+
+pub use caches::{Cache, Caches};
+pub use referrers::{Referred, Referrers};
+
+use crate::metrics::Metrics;
+use crate::names::{MADE_BY_US, engine_of};
+
+/// Where the operator looks: one namespace, or all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Every namespace.
+    All,
+    /// One.
+    Namespace(String),
+}
+
+impl Scope {
+    /// Access to one kind of object there.
+    pub fn api<K>(&self, client: &Client) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        match self {
+            Self::All => Api::all(client.clone()),
+            Self::Namespace(namespace) => Api::namespaced(client.clone(), namespace),
+        }
+    }
+}
+
+/// Objects in one reply to a list.
+const PAGE: u32 = 100;
+
+/// Wake-ups that may wait to be taken.
+const MAX_WAITING: usize = 1024;
+
+/// A wake-up.
+pub type Touched = ObjectRef<RagEngine>;
+
+/// All watches of a scope. They end when this is dropped.
+pub struct Watches {
+    /// What they have seen.
+    pub caches: Caches,
+    /// Who refers to what: kept up by the reconciles.
+    pub referrers: Arc<Referrers>,
+    /// Whom to wake.
+    pub touched: mpsc::Receiver<Touched>,
+    /// Wakes too.
+    pub wake: mpsc::Sender<Touched>,
+    /// The watches, each a task.
+    pub tasks: JoinSet<()>,
+}
+
+/// Starts a watch for each kind of object.
+pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches {
+    let (wake, touched) = mpsc::channel(MAX_WAITING);
+    let mut starter =
+        Starter { client, scope, wake: wake.clone(), referrers: Arc::default(), metrics, tasks: JoinSet::new() };
+    let caches = Caches {
+        config_maps: starter.ours(strip::managed_fields),
+        service_accounts: starter.ours(strip::managed_fields),
+        services: starter.ours(strip::managed_fields),
+        deployments: starter.ours(strip::managed_fields),
+        network_policies: starter.ours(strip::managed_fields),
+        pods: starter.ours(strip::pod),
+        claims: starter.referred::<PersistentVolumeClaim>(Referred::Claim, strip::managed_fields),
+        secrets: starter.referred::<PartialObjectMeta<Secret>>(Referred::Secret, strip::metadata),
+        config_map_versions: starter.referred(Referred::ConfigMap, strip::metadata),
+    };
+    Watches { caches, referrers: starter.referrers, touched, wake, tasks: starter.tasks }
+}
+
+struct Starter<'a> {
+    client: &'a Client,
+    scope: &'a Scope,
+    wake: mpsc::Sender<Touched>,
+    referrers: Arc<Referrers>,
+    metrics: &'a Arc<Metrics>,
+    tasks: JoinSet<()>,
+}
+
+impl Starter<'_> {
+    /// What the operator has made, which is labelled with whom it was made for.
+    fn ours<K>(&mut self, strip: fn(&mut K)) -> Cache<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
+    {
+        let config = watcher::Config::default().labels(MADE_BY_US).page_size(PAGE);
+        self.watch(config, strip, |metadata| {
+            let namespace = metadata.namespace.as_deref().unwrap_or_default();
+            engine_of(metadata).map(|engine| ObjectRef::new(engine).within(namespace)).into_iter().collect()
+        })
+    }
+
+    /// What users have made, and some RAGEngine refers to.
+    fn referred<K>(&mut self, kind: Referred, strip: fn(&mut K)) -> Cache<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
+    {
+        let referrers = Arc::clone(&self.referrers);
+        self.watch(watcher::Config::default().page_size(PAGE), strip, move |metadata| {
+            let part = |part: &Option<String>| part.clone().unwrap_or_default();
+            referrers.of(kind, &part(&metadata.namespace), &part(&metadata.name))
+        })
+    }
+
+    fn watch<K>(
+        &mut self,
+        config: watcher::Config,
+        strip: fn(&mut K),
+        about: impl Fn(&ObjectMeta) -> Vec<Touched> + Send + 'static,
+    ) -> Cache<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
+    {
+        let (reader, writer) = reflector::store::<K>();
+        let seen = watcher(self.scope.api::<K>(self.client), config).default_backoff().modify(strip);
+        let mut seen = Box::pin(reflector::reflector(writer, seen));
+        let (wake, metrics) = (self.wake.clone(), Arc::clone(self.metrics));
+        self.tasks.spawn(async move {
+            while let Some(event) = seen.next().await {
+                let touched = match &event {
+                    Ok(Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) => about(object.meta()),
+                    Ok(Event::Init | Event::InitDone) => Vec::new(),
+                    Err(error) => {
+                        metrics.watch_failed(&K::plural(&()));
+                        log_failure(&K::plural(&()), error);
+                        Vec::new()
+                    }
+                };
+                for engine in touched {
+                    // The receiver is gone when the operator ends.
+                    drop(wake.send(engine).await);
+                }
+            }
+        });
+        Cache::new(reader)
+    }
+}
+
+/// What a watch needs of an object.
+pub trait Watchable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static {}
+impl<K: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static> Watchable for K {}
+
+/// A watch that is too old is begun anew, which is the way of things.
+pub fn log_failure(resource: &str, error: &watcher::Error) {
+    let is_expired = matches!(error, watcher::Error::WatchError(status) if status.code == 410);
+    if !is_expired {
+        warn!(resource, %error, "a watch failed; it is tried again");
+    }
+}

@@ -1,0 +1,113 @@
+use std::sync::Arc;
+
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::Resource;
+use kube::api::PartialObjectMeta;
+use kube::runtime::reflector::{ObjectRef, Store};
+
+use crate::names::{Identity, engine_of};
+
+/// What a watch has seen of one kind of object.
+#[derive(Clone)]
+pub struct Cache<K: Resource<DynamicType = ()> + Clone + 'static>(Store<K>);
+
+impl<K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + 'static> Cache<K> {
+    pub(super) fn new(store: Store<K>) -> Self {
+        Self(store)
+    }
+
+    /// One object.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
+        self.0.get(&ObjectRef::new(name).within(namespace))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Waits until everything has been seen once.
+    async fn filled(&self) {
+        // An error says that the watch has ended, as it does with the operator.
+        drop(self.0.wait_until_ready().await);
+    }
+}
+
+/// What the watches of a scope have seen.
+#[derive(Clone)]
+pub struct Caches {
+    /// Ours, with the settings.
+    pub config_maps: Cache<ConfigMap>,
+    /// Ours.
+    pub service_accounts: Cache<ServiceAccount>,
+    /// Ours.
+    pub services: Cache<Service>,
+    /// Ours.
+    pub deployments: Cache<Deployment>,
+    /// Ours.
+    pub network_policies: Cache<NetworkPolicy>,
+    /// Ours, without their specifications.
+    pub pods: Cache<Pod>,
+    /// Everybody's.
+    pub claims: Cache<PersistentVolumeClaim>,
+    /// Everybody's: names and versions, never what is in them.
+    pub secrets: Cache<PartialObjectMeta<Secret>>,
+    /// Everybody's: names and versions.
+    pub config_map_versions: Cache<PartialObjectMeta<ConfigMap>>,
+}
+
+impl Caches {
+    /// Waits until everything has been seen once. Before that, what is not there may only not have been seen.
+    pub async fn filled(&self) {
+        let Self {
+            config_maps,
+            service_accounts,
+            services,
+            deployments,
+            network_policies,
+            pods,
+            claims,
+            secrets,
+            config_map_versions,
+        } = self;
+        tokio::join!(
+            config_maps.filled(),
+            service_accounts.filled(),
+            services.filled(),
+            deployments.filled(),
+            network_policies.filled(),
+            pods.filled(),
+            claims.filled(),
+            secrets.filled(),
+            config_map_versions.filled(),
+        );
+    }
+
+    /// How many objects of ours there are, by kind.
+    pub fn counts(&self) -> [(&'static str, usize); 6] {
+        [
+            ("ConfigMap", self.config_maps.len()),
+            ("ServiceAccount", self.service_accounts.len()),
+            ("Service", self.services.len()),
+            ("Deployment", self.deployments.len()),
+            ("NetworkPolicy", self.network_policies.len()),
+            ("Pod", self.pods.len()),
+        ]
+    }
+
+    /// The pods of one RAGEngine.
+    pub fn pods_of(&self, identity: &Identity) -> Vec<Arc<Pod>> {
+        self.pods.0.state_filter(|pod| {
+            pod.metadata.namespace.as_ref() == Some(&identity.namespace)
+                && engine_of(&pod.metadata) == Some(&identity.name)
+        })
+    }
+}
