@@ -12,7 +12,7 @@ use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, Event, watcher};
 use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine};
 use tokio::sync::mpsc;
-use tracing::{Instrument as _, info, info_span};
+use tracing::info;
 
 use crate::context::{Context, Statuses, Waiting};
 use crate::engine::Engines;
@@ -21,7 +21,7 @@ use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::names::Identity;
 use crate::rag_engine::{self, validate::Defaults};
-use crate::watches::{self, Scope, Touched, Watches, log_failure};
+use crate::watches::{self, Filling, Scope, Touched, Watches, log_failure};
 
 /// What all scopes share.
 #[derive(Clone)]
@@ -48,7 +48,8 @@ pub struct Running {
 
 /// Begins to watch a scope, until `stop`.
 pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Send + Sync + 'static) -> Running {
-    let Watches { caches, referrers, touched, wake, tasks } = watches::start(&shared.client, scope, &shared.metrics);
+    let Watches { caches, filling, referrers, touched, wake, tasks } =
+        watches::start(&shared.client, scope, &shared.metrics);
     let waiting = Arc::<Waiting>::default();
     let context = Arc::new(Context {
         client: shared.client.clone(),
@@ -63,7 +64,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         metrics: Arc::clone(&shared.metrics),
         defaults: shared.defaults.clone(),
     });
-    let (engines, seen) = rag_engines(scope.api(&shared.client), &context);
+    let (engines, seen) = rag_engines(scope.api(&shared.client), filling, &context);
     let controller = Controller::for_stream(seen, engines.clone())
         .with_config(Config::default().concurrency(shared.concurrency))
         .reconcile_on(wake_ups(touched, &context))
@@ -84,11 +85,8 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
 impl Running {
     /// Waits until everything has been seen once.
     pub fn filled(&self) -> impl Future<Output = ()> + Send + use<> {
-        let (context, engines) = (Arc::clone(&self.context), self.engines.clone());
-        async move {
-            drop(engines.wait_until_ready().await);
-            context.caches.filled().await;
-        }
+        let context = Arc::clone(&self.context);
+        async move { context.caches.filled().await }
     }
 
     /// Sets the metrics that are counted only when somebody asks.
@@ -135,7 +133,7 @@ fn ready(engines: &Store<RagEngine>) -> [(&'static str, usize); 3] {
 type Seen = std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<RagEngine, watcher::Error>> + Send>>;
 
 /// The RAGEngines, and each change of one. One that is gone is forgotten.
-fn rag_engines(api: Api<RagEngine>, context: &Arc<Context>) -> (Store<RagEngine>, Seen) {
+fn rag_engines(api: Api<RagEngine>, mut filling: Filling, context: &Arc<Context>) -> (Store<RagEngine>, Seen) {
     let (reader, writer) = reflector::store::<RagEngine>();
     let context = Arc::clone(context);
     let seen = watcher(api, watcher::Config::default().page_size(100)).default_backoff().modify(|engine| {
@@ -155,7 +153,11 @@ fn rag_engines(api: Api<RagEngine>, context: &Arc<Context>) -> (Store<RagEngine>
                 context.forget(&Identity::of(&engine));
                 None
             }
-            Ok(Event::Init | Event::InitDone) => None,
+            Ok(Event::Init) => None,
+            Ok(Event::InitDone) => {
+                filling.done();
+                None
+            }
             Err(error) => {
                 context.metrics.watch_failed("ragengines");
                 log_failure("ragengines", &error);
@@ -186,8 +188,7 @@ async fn reconcile(engine: Arc<RagEngine>, context: Arc<Context>) -> Result<Acti
     let identity = Identity::of(&engine);
     context.waiting.ends(&identity.namespace, &identity.name);
     let mut measured = context.metrics.reconcile_begins("RAGEngine");
-    let span = info_span!("reconcile", engine = %format!("{}/{}", identity.namespace, identity.name));
-    let outcome = rag_engine::reconcile(&engine, &context).instrument(span).await;
+    let outcome = rag_engine::reconcile(&engine, &context).await;
     measured.ended(outcome.is_ok());
     if outcome.is_ok() {
         context.failures.forget(&identity.uid);

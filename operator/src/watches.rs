@@ -1,6 +1,7 @@
 //! The watches: what they see is kept in caches, and each change wakes the RAGEngine that it is about.
 
 mod caches;
+mod filling;
 mod referrers;
 mod strip;
 
@@ -21,6 +22,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 pub use caches::{Cache, Caches};
+pub use filling::{Filled, Filling};
 pub use referrers::{Referred, Referrers};
 
 use crate::metrics::Metrics;
@@ -61,6 +63,8 @@ pub type Touched = ObjectRef<RagEngine>;
 pub struct Watches {
     /// What they have seen.
     pub caches: Caches,
+    /// For the watch of the RAGEngines themselves, which fills a cache too.
+    pub filling: Filling,
     /// Who refers to what: kept up by the reconciles.
     pub referrers: Arc<Referrers>,
     /// Whom to wake.
@@ -74,8 +78,17 @@ pub struct Watches {
 /// Starts a watch for each kind of object.
 pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches {
     let (wake, touched) = mpsc::channel(MAX_WAITING);
-    let mut starter =
-        Starter { client, scope, wake: wake.clone(), referrers: Arc::default(), metrics, tasks: JoinSet::new() };
+    let filled = Filled::default();
+    let filling = filled.another();
+    let mut starter = Starter {
+        client,
+        scope,
+        wake: wake.clone(),
+        referrers: Arc::default(),
+        metrics,
+        filled: filled.clone(),
+        tasks: JoinSet::new(),
+    };
     let caches = Caches {
         config_maps: starter.ours(strip::managed_fields),
         service_accounts: starter.ours(strip::managed_fields),
@@ -86,8 +99,9 @@ pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches 
         claims: starter.referred::<PersistentVolumeClaim>(Referred::Claim, strip::managed_fields),
         secrets: starter.referred::<PartialObjectMeta<Secret>>(Referred::Secret, strip::metadata),
         config_map_versions: starter.referred(Referred::ConfigMap, strip::metadata),
+        filled,
     };
-    Watches { caches, referrers: starter.referrers, touched, wake, tasks: starter.tasks }
+    Watches { caches, filling, referrers: starter.referrers, touched, wake, tasks: starter.tasks }
 }
 
 struct Starter<'a> {
@@ -96,6 +110,7 @@ struct Starter<'a> {
     wake: mpsc::Sender<Touched>,
     referrers: Arc<Referrers>,
     metrics: &'a Arc<Metrics>,
+    filled: Filled,
     tasks: JoinSet<()>,
 }
 
@@ -137,11 +152,16 @@ impl Starter<'_> {
         let seen = watcher(self.scope.api::<K>(self.client), config).default_backoff().modify(strip);
         let mut seen = Box::pin(reflector::reflector(writer, seen));
         let (wake, metrics) = (self.wake.clone(), Arc::clone(self.metrics));
+        let mut filling = self.filled.another();
         self.tasks.spawn(async move {
             while let Some(event) = seen.next().await {
                 let touched = match &event {
                     Ok(Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) => about(object.meta()),
-                    Ok(Event::Init | Event::InitDone) => Vec::new(),
+                    Ok(Event::Init) => Vec::new(),
+                    Ok(Event::InitDone) => {
+                        filling.done();
+                        Vec::new()
+                    }
                     Err(error) => {
                         metrics.watch_failed(&K::plural(&()));
                         log_failure(&K::plural(&()), error);

@@ -223,10 +223,15 @@ fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {
 ///
 /// What serde says; no settings that were made from a specification are known that cannot be written.
 pub fn settings_file(settings: &Settings) -> Result<String, serde_json::Error> {
-    let (mut written, defaults) = (serde_json::to_value(settings)?, serde_json::to_value(Settings::default())?);
+    let (mut written, defaults) = (as_value(settings)?, as_value(&Settings::default())?);
     remove_equal(&mut written, &defaults);
     // JSON is YAML; this is the kind that people read.
     serde_saphyr::to_string(&written).map_err(|error| serde::ser::Error::custom(error.to_string()))
+}
+
+/// By way of text: a 32-bit number that became a 64-bit one at once would read 1.100000023841858.
+fn as_value(settings: &Settings) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(&serde_json::to_string(settings)?)
 }
 
 fn remove_equal(written: &mut Value, defaults: &Value) {

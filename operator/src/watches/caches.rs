@@ -8,6 +8,7 @@ use kube::Resource;
 use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
+use super::Filled;
 use crate::names::{Identity, engine_of};
 
 /// What a watch has seen of one kind of object.
@@ -33,12 +34,6 @@ impl<K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + 'st
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Waits until everything has been seen once.
-    async fn filled(&self) {
-        // An error says that the watch has ended, as it does with the operator.
-        drop(self.0.wait_until_ready().await);
-    }
 }
 
 /// What the watches of a scope have seen.
@@ -62,33 +57,14 @@ pub struct Caches {
     pub secrets: Cache<PartialObjectMeta<Secret>>,
     /// Everybody's: names and versions.
     pub config_map_versions: Cache<PartialObjectMeta<ConfigMap>>,
+    /// Whether all of them, and that of the RAGEngines, have been filled.
+    pub filled: Filled,
 }
 
 impl Caches {
     /// Waits until everything has been seen once. Before that, what is not there may only not have been seen.
     pub async fn filled(&self) {
-        let Self {
-            config_maps,
-            service_accounts,
-            services,
-            deployments,
-            network_policies,
-            pods,
-            claims,
-            secrets,
-            config_map_versions,
-        } = self;
-        tokio::join!(
-            config_maps.filled(),
-            service_accounts.filled(),
-            services.filled(),
-            deployments.filled(),
-            network_policies.filled(),
-            pods.filled(),
-            claims.filled(),
-            secrets.filled(),
-            config_map_versions.filled(),
-        );
+        self.filled.wait().await;
     }
 
     /// How many objects of ours there are, by kind.

@@ -9,6 +9,8 @@ use crate::rag_engine::observe::Observed;
 
 /// The longest part of a server's last words that a message has.
 const MAX_LAST_WORDS: usize = 600;
+/// The most lines of it.
+const MAX_LAST_LINES: usize = 12;
 
 /// The pod that counts: the youngest that is not being deleted.
 pub fn current(pods: &[Arc<Pod>]) -> Option<&Pod> {
@@ -109,9 +111,37 @@ fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, spec: &R
         );
     }
     let said = end.message.as_deref().unwrap_or_default();
-    let line = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim();
-    let line: String = line.chars().take(MAX_LAST_WORDS).collect();
-    format!("the container {} ended with exit code {}, {times}; its last line: {line}", status.name, end.exit_code)
+    format!(
+        "the container {} ended with exit code {}, {times}; it said last: {}",
+        status.name,
+        end.exit_code,
+        last_message(said)
+    )
+}
+
+/// The last message in a log: its last line, when that is JSON, or all lines behind the last JSON one, which belong together.
+fn last_message(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_json = |line: &&&str| line.starts_with('{');
+    let text = match lines.last() {
+        None => "nothing".to_owned(),
+        Some(last) if last.starts_with('{') => in_words(last),
+        Some(_) => {
+            let behind = lines.iter().rev().take_while(|line| !is_json(line)).count().min(MAX_LAST_LINES);
+            lines[lines.len() - behind..].join(" ")
+        }
+    };
+    text.chars().take(MAX_LAST_WORDS).collect()
+}
+
+/// A line of the server's own log: what it says, and why.
+fn in_words(line: &str) -> String {
+    let Ok(fields) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line) else {
+        return line.to_owned();
+    };
+    let said: Vec<&str> =
+        ["message", "error", "reason"].iter().filter_map(|name| fields.get(*name)?.as_str()).collect();
+    if said.is_empty() { line.to_owned() } else { said.join(": ") }
 }
 
 /// What keeps a pod from beginning is said in its events only: a key that is not in its Secret, a volume that cannot be mounted.
