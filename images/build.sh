@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds an image: the binary, its root file system, then the image ragengine:VERSION with docker, buildah or podman.
+# Builds an image: the binary, its root file system, then the image IMAGE:VERSION with docker, buildah or podman.
 #
-# --image ragengine|ragengine-e2e  the server, unless told; ragengine-e2e is the program that the cluster's tests run in the cluster
-# --profile dev|release            which build of the binary: release unless told; dev, the one of the tests, becomes ragengine:dev
-# --rootfs-only                    stop after the root file system, which needs none of the three tools
+# --image IMAGE          ragengine, the server, unless told; ragengine-operator; ragengine-e2e, the program that the cluster's tests run in the cluster
+# --profile dev|release  which build of the binary: release unless told; dev, the one of the tests, becomes IMAGE:dev
+# --rootfs-only          stop after the root file system, which needs none of the three tools
 #
 # What the image is made of is left in RAGENGINE_CACHE/images/IMAGE-PROFILE: rootfs, context, rootfs.tar.sha256.
 set -euo pipefail
@@ -11,9 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
 source config/local/step.sh
 source images/tool.sh
-
-# What all layers of the server may have together, in MB as docker counts them.
-max_image_mb=150
+source images/size.sh
 
 image=ragengine
 profile=release
@@ -22,7 +20,7 @@ while (($# > 0)); do
     case $1 in
         --image)
             image=${2:-}
-            shift 2 || fail "--image wants ragengine or ragengine-e2e"
+            shift 2 || fail "--image wants ragengine, ragengine-operator or ragengine-e2e"
             ;;
         --profile)
             profile=${2:-}
@@ -37,8 +35,9 @@ while (($# > 0)); do
 done
 case $image in
     ragengine) binary=ragengine ;;
+    ragengine-operator) binary=ragengine-operator ;;
     ragengine-e2e) binary=cluster-client ;;
-    *) fail "no such image: $image; there are ragengine and ragengine-e2e" ;;
+    *) fail "no such image: $image; there are ragengine, ragengine-operator and ragengine-e2e" ;;
 esac
 case $profile in
     release) binary="$target_dir/release/$binary" ;;
@@ -59,8 +58,8 @@ check_size() {
     local bytes
     bytes=$(stat --format %s "$output/context/rootfs.tar")
     printf 'Root file system: %s, %d MB, sha256 %s\n' "$output/rootfs" $((bytes / 1000000)) "$(cut -d' ' -f1 "$output/rootfs.tar.sha256")"
-    [[ $image != ragengine ]] || ((bytes < max_image_mb * 1000000)) ||
-        fail "the image has $((bytes / 1000000)) MB; $max_image_mb are what it may have: see what has grown: du -ah $output/rootfs | sort -h"
+    ((bytes < max_image_mb[$image] * 1000000)) ||
+        fail "the image $image has $((bytes / 1000000)) MB; ${max_image_mb[$image]} are what it may have: see what has grown: du -ah $output/rootfs | sort -h"
 }
 
 # The commit that the image is made from, marked when the checkout differs from it.

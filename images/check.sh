@@ -1,30 +1,45 @@
 #!/usr/bin/env bash
-# Checks the server's image that build.sh made with docker, each check in a line as tests have it; the next follows whatever becomes of one.
+# Checks an image that build.sh made with docker, each check in a line as tests have it; the next follows whatever becomes of one.
 #
-# usage: check.sh dev|release
+# usage: check.sh ragengine|ragengine-operator dev|release
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
 source config/local/step.sh
+source images/size.sh
 
-case ${1:-} in
-    dev) binary="$target_dir/debug/ragengine" ;;
-    release) binary="$target_dir/release/ragengine" ;;
-    *) fail "usage: check.sh dev|release" ;;
-esac
+usage="usage: check.sh ragengine|ragengine-operator dev|release"
+[[ $# == 2 && $1 =~ ^ragengine(-operator)?$ ]] || fail "$usage"
+image=$1
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n1)
-if [[ $1 == dev ]]; then tag=ragengine:dev; else tag="ragengine:$version"; fi
-folder="$RAGENGINE_CACHE/images/ragengine-$1"
+case $2 in
+    dev) binary="$target_dir/debug/$image" tag="$image:dev" ;;
+    release) binary="$target_dir/release/$image" tag="$image:$version" ;;
+    *) fail "$usage" ;;
+esac
+case $image in
+    ragengine)
+        title=RAGEngine
+        command='["/usr/bin/ragengine"] ["serve","--config","/etc/ragengine/settings.yaml"]'
+        volumes='{"/data":{}}'
+        ;;
+    ragengine-operator)
+        title="RAGEngine operator"
+        command='["/usr/bin/ragengine-operator"] ["run"]'
+        volumes=null
+        ;;
+esac
+folder="$RAGENGINE_CACHE/images/$image-$2"
 again="$folder.again"
 log=$(mktemp)
 trap 'rm -rf "$log" "$again" "$again.new"' EXIT
 failed=no
 
-# check TITLE COMMAND...: what COMMAND prints is shown only when it fails. Not to be called in a condition.
+# check WHAT COMMAND...: what COMMAND prints is shown only when it fails. Not to be called in a condition.
 check() {
-    local title=$1 status
+    local what=$1 status
     shift
-    printf 'image: %s ... ' "$title"
+    printf 'image: %s: %s ... ' "$image" "$what"
     set +e
     (
         set -e
@@ -48,13 +63,26 @@ same() {
 
 # In other surroundings than the first time.
 two_assemblies_are_the_same() {
-    (umask 077 && TZ=Asia/Kathmandu images/rootfs.sh ragengine "$binary" "$again")
+    (umask 077 && TZ=Asia/Kathmandu images/rootfs.sh "$image" "$binary" "$again")
     same "the second root file system" "$(cat "$again/rootfs.tar.sha256")" "$(cat "$folder/rootfs.tar.sha256")"
 }
 
-# The server is the only program: no shell, no package manager.
-only_program_is_the_server() {
-    same "what is in folders for programs" "$(tar --list --file "$folder/context/rootfs.tar" | grep -E '/s?bin/.' | xargs)" ./usr/bin/ragengine
+# No shell, no package manager.
+has_one_program() {
+    same "what is in folders for programs" "$(tar --list --file "$folder/context/rootfs.tar" | grep -E '/s?bin/.' | xargs)" "./usr/bin/$image"
+}
+
+has_certificates_and_licences() {
+    local file
+    for file in ./etc/ssl/certs/ca-certificates.crt ./usr/share/doc/ragengine/LICENSE ./usr/share/doc/ragengine/crates.txt ./usr/share/doc/libc6/copyright; do
+        tar --list --file "$folder/context/rootfs.tar" "$file"
+    done
+}
+
+is_small() {
+    local bytes
+    bytes=$(inspect '{{.Size}}')
+    ((bytes < max_image_mb[$image] * 1000000)) || fail "it has $((bytes / 1000000)) MB, ${max_image_mb[$image]} are what it may have"
 }
 
 # inspect TEMPLATE
@@ -62,16 +90,15 @@ inspect() { docker image inspect --format "$1" "$tag"; }
 
 label() { inspect "{{index .Config.Labels \"org.opencontainers.image.$1\"}}"; }
 
-runs_the_server_as_nobody() {
+runs_as_nobody() {
     same "the user" "$(inspect '{{.Config.User}}')" 65532:65532
-    same "the command" "$(inspect '{{json .Config.Entrypoint}} {{json .Config.Cmd}}')" \
-        '["/usr/bin/ragengine"] ["serve","--config","/etc/ragengine/settings.yaml"]'
-    same "the volume" "$(inspect '{{json .Config.Volumes}}')" '{"/data":{}}'
+    same "the command" "$(inspect '{{json .Config.Entrypoint}} {{json .Config.Cmd}}')" "$command"
+    same "the volume" "$(inspect '{{json .Config.Volumes}}')" "$volumes"
 }
 
 is_labelled() {
     local revision
-    same "the title" "$(label title)" RAGEngine
+    same "the title" "$(label title)" "$title"
     same "the licence" "$(label licenses)" Apache-2.0
     same "the version" "$(label version)" "$version"
     revision=$(label revision)
@@ -79,9 +106,21 @@ is_labelled() {
     [[ $revision =~ ^[0-9a-f]{40}(-dirty)?$ || $revision == unknown ]] || fail "this is no revision: $revision"
 }
 
+# Where nothing is but the image: the loader finds every library.
+says_what_it_does() {
+    local said
+    said=$(docker run --rm --network none --read-only --cap-drop ALL "$tag" --help)
+    [[ $said == *permissions* ]] || fail "its help is another one: $said"
+}
+
 check "two assemblies give the same root file system" two_assemblies_are_the_same
-check "the server is the only program in it" only_program_is_the_server
-check "user, command and volume" runs_the_server_as_nobody
+check "its program is the only one in it" has_one_program
+check "root certificates and licences" has_certificates_and_licences
+check "user, command and volume" runs_as_nobody
 check "labels" is_labelled
-check "it works without a network" images/check-offline.sh "$folder"
+check "size" is_small
+case $image in
+    ragengine) check "it works without a network" images/check-offline.sh "$folder" ;;
+    ragengine-operator) check "its program starts" says_what_it_does ;;
+esac
 [[ $failed == no ]]

@@ -3,7 +3,7 @@
 #
 # usage: rootfs.sh IMAGE BINARY OUTPUT: makes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar) and OUTPUT/rootfs.tar.sha256
 #
-# IMAGE is ragengine, the server, or ragengine-e2e, the program of the cluster's tests.
+# IMAGE is ragengine, the server, ragengine-operator, or ragengine-e2e, the program of the cluster's tests.
 #
 # The tar depends on the contents alone: names sorted, one date, fixed owners and modes.
 set -euo pipefail
@@ -14,8 +14,8 @@ images="$root/images"
 umask 022
 export LC_ALL=C
 
-[[ $# == 3 && $1 =~ ^ragengine(-e2e)?$ && $2 == /* && $3 == /* ]] ||
-    fail "usage: rootfs.sh ragengine|ragengine-e2e BINARY OUTPUT: the last two are absolute paths"
+[[ $# == 3 && $1 =~ ^ragengine(-operator|-e2e)?$ && $2 == /* && $3 == /* ]] ||
+    fail "usage: rootfs.sh ragengine|ragengine-operator|ragengine-e2e BINARY OUTPUT: the last two are absolute paths"
 image=$1
 binary=$2
 output=$3
@@ -99,7 +99,7 @@ add_licences() {
     local documents="$rootfs/usr/share/doc" package packages texts
     mkdir -p "$documents/ragengine"
     install -m 644 LICENSE "$documents/ragengine/LICENSE"
-    "$(python_with_venv)" "$images/licences.py" ragengine x86_64-unknown-linux-gnu >"$documents/ragengine/crates.txt"
+    "$(python_with_venv)" "$images/licences.py" "$image" x86_64-unknown-linux-gnu >"$documents/ragengine/crates.txt"
     install -m 644 "$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html" "$documents/ragengine/rust-standard-library.html"
 
     packages=$(packages)
@@ -126,10 +126,8 @@ pack() {
 add_server() {
     mkdir "$rootfs/data"
     add_part_of_openblas
-    add_certificates
     add_model
     add_settings
-    add_licences
 }
 
 rm -rf "$work"
@@ -138,6 +136,11 @@ add_binary
 add_libraries
 add_names
 [[ $image != ragengine ]] || add_server
+# The program of the tests goes nowhere.
+if [[ $image != ragengine-e2e ]]; then
+    add_certificates
+    add_licences
+fi
 try_binary
 pack
 rm -rf "$output"

@@ -41,17 +41,28 @@ check_target() {
     if [[ -d $target_dir/$1/deps ]]; then needs_room 2 "$target_dir"; else needs_room 8 "$target_dir"; fi
 }
 
-# What the tests on a cluster want besides.
+# check_cluster IMAGE...: what a cluster wants besides. Each IMAGE is a variable that names one, for a cluster of the user's own.
 check_cluster() {
-    local list kind rest before=${#problems[@]}
-    list=$("$root/e2e/cluster/prepare.sh" --list) || exit
+    local list kind rest
+    list=$("$root/e2e/cluster/prepare.sh" --list "$@") || exit
     while read -r kind rest; do
         case $kind in
             problem) problems+=("$rest") ;;
             room) needs_room "${rest%% *}" "${rest#* }" ;;
         esac
     done <<<"$list"
+}
+
+check_test_cluster() {
+    local before=${#problems[@]}
+    check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE RAGENGINE_E2E_IMAGE
     ((${#problems[@]} == before)) || problems+=("The tests that need no cluster: make test-fast")
+}
+
+check_demo() {
+    check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE
+    "$root/e2e/cluster/helm.sh" --possible ||
+        problems+=("There is no helm 3, and no Go to build it with: install helm (https://helm.sh/docs/intro/install), or Go (https://go.dev/dl).")
 }
 
 check_packages() {
@@ -67,7 +78,8 @@ check_rust
 if [[ $* == images ]]; then check_target release; else check_target debug; fi
 if [[ " $* " == *" test-llm "* ]]; then needs_room 3 "$RAGENGINE_CACHE"; else needs_room 1 "$RAGENGINE_CACHE"; fi
 check_packages "$@"
-[[ " $* " != *" cluster "* ]] || check_cluster
+[[ " $* " != *" cluster "* ]] || check_test_cluster
+[[ " $* " != *" demo "* ]] || check_demo
 mapfile -t lacking < <(lacking_room)
 problems+=("${lacking[@]}")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests on a cluster: on that of `make cluster-up`, with images built and checked here, or on the one that KUBECONFIG names, with the images
-# that RAGENGINE_IMAGE and RAGENGINE_E2E_IMAGE name. Arguments go to the test program: a part of the tests' names, or --list.
+# that RAGENGINE_IMAGE, RAGENGINE_OPERATOR_IMAGE and RAGENGINE_E2E_IMAGE name. Arguments go to the test program: a part of the tests' names, or --list.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/cluster/paths.sh"
 cd "$root"
@@ -14,15 +14,23 @@ make_cluster() {
     one_at_a_time
     stage "Cluster" "$cluster_scripts/up.sh"
     stage "Image of the server" images/build.sh --profile dev
+    stage "Image of the operator" images/build.sh --profile dev --image ragengine-operator
     stage "Image of the tests" images/build.sh --profile dev --image ragengine-e2e
-    export KUBECONFIG="$cluster_kubeconfig" RAGENGINE_IMAGE=ragengine:dev RAGENGINE_E2E_IMAGE=ragengine-e2e:dev
-    stage "Loading the images" "$cluster_scripts/load-image.sh" "$RAGENGINE_IMAGE" "$RAGENGINE_E2E_IMAGE"
+    export KUBECONFIG="$cluster_kubeconfig" RAGENGINE_IMAGE=ragengine:dev RAGENGINE_OPERATOR_IMAGE=ragengine-operator:dev RAGENGINE_E2E_IMAGE=ragengine-e2e:dev
+    stage "Loading the images" "$cluster_scripts/load-image.sh" "$RAGENGINE_IMAGE" "$RAGENGINE_OPERATOR_IMAGE" "$RAGENGINE_E2E_IMAGE"
+}
+
+# What a cluster cannot show.
+check_images() {
+    local image image_status=0
+    for image in ragengine ragengine-operator; do images/check.sh "$image" dev || image_status=$?; done
+    return "$image_status"
 }
 
 if ! kubeconfig_is_foreign; then
     make_cluster
-    # What a cluster cannot show; not when some of the tests are asked for by name.
-    (($# > 0)) || images/check.sh dev || status=$?
+    # Not when some of the tests are asked for by name.
+    (($# > 0)) || check_images || status=$?
 fi
 cargo test --workspace --features ragengine-e2e/cluster --test cluster -- --test-threads "$test_threads" "$@" || status=$?
 exit "$status"
