@@ -3,7 +3,7 @@
 
 local := config/local
 
-.PHONY: help run test test-fast test-cluster test-llm check generate fmt bench fuzz images setup cluster-up cluster-down
+.PHONY: help run cluster test test-fast test-cluster test-llm check generate fmt bench fuzz images setup cluster-up cluster-down
 .NOTPARALLEL:
 
 help: ## This list
@@ -14,6 +14,10 @@ run: ## Install what is missing, build, serve on LISTEN=127.0.0.1:5000 with DATA
 	@$(local)/setup.sh run
 	@$(local)/build.sh
 	@$(local)/run.sh
+
+cluster: ## Make a Kubernetes cluster, or use the one that KUBECONFIG names, install the operator, put this documentation in and ask it a question
+	@$(local)/setup.sh demo
+	@$(local)/cluster.sh
 
 test: ## Run every test: those of test-fast and those of test-cluster
 	@$(local)/setup.sh test cluster
@@ -35,7 +39,7 @@ check: ## Format, lints, documentation, shell scripts, dependencies, generated f
 	@$(local)/setup.sh check
 	@$(local)/check.sh
 
-generate: ## Write the references in docs/ and the definitions in crds/ from the code
+generate: ## Write the references in docs/ and the definitions in crds/ from the code, and what the chart becomes in config/base
 	@$(local)/generate.sh
 
 fmt: ## Format the code
@@ -49,9 +53,10 @@ fuzz: ## Feed the code that reads requests and streams with any bytes, FUZZ_SECO
 	@$(local)/setup.sh fuzz
 	@$(local)/fuzz.sh
 
-images: ## Build the server's image with docker, buildah or podman; ARGS='--profile dev' makes that of the tests
+images: ## Build the images of the server and the operator with docker, buildah or podman; ARGS='--profile dev' makes those of the tests
 	@$(local)/setup.sh images
-	@images/build.sh $(ARGS)
+	@images/build.sh --image ragengine $(ARGS)
+	@images/build.sh --image ragengine-operator $(ARGS)
 
 setup: ## Only install what all of these need, but for images, clusters and test-llm
 	@$(local)/setup.sh run test check bench fuzz

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing for the named purposes: run, test, cluster, check, bench, fuzz, images, test-llm. A second run does nothing and needs no network.
+# Installs what is missing for the named purposes: run, demo, test, cluster, check, bench, fuzz, images, test-llm. A second run does nothing and needs no network.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
 
-(($# > 0)) || fail "usage: setup.sh PURPOSE...: run, test, cluster, check, bench, fuzz, images, test-llm"
+(($# > 0)) || fail "usage: setup.sh PURPOSE...: run, demo, test, cluster, check, bench, fuzz, images, test-llm"
 for purpose in "$@"; do
-    [[ $purpose =~ ^(run|test|cluster|check|bench|fuzz|images|test-llm)$ ]] || fail "no such purpose: $purpose; there are run, test, cluster, check, bench, fuzz, images, test-llm"
+    [[ $purpose =~ ^(run|demo|test|cluster|check|bench|fuzz|images|test-llm)$ ]] || fail "no such purpose: $purpose; there are run, demo, test, cluster, check, bench, fuzz, images, test-llm"
 done
 
 # Two at once would install into the same folders. (Children do not get the lock: one that outlives this script would keep it.)
@@ -21,13 +21,11 @@ wants() { [[ " $purposes " == *" $1 "* ]]; }
 install_what_is_missing() {
     "$here/prerequisites.sh" "$@"
     "$here/packages.sh" "$@"
-    if wants cluster; then "$root/e2e/cluster/prepare.sh"; fi
-    if wants run || wants test || wants cluster || wants bench || wants images || wants test-llm; then "$here/model.sh"; fi
+    if wants cluster || wants demo; then "$root/e2e/cluster/prepare.sh"; fi
+    if wants check || wants demo; then "$root/e2e/cluster/helm.sh"; fi
+    if wants run || wants demo || wants test || wants cluster || wants bench || wants images || wants test-llm; then "$here/model.sh"; fi
     if wants test || wants test-llm; then "$here/python.sh"; fi
-    if wants check; then
-        "$here/cargo-deny.sh"
-        "$root/e2e/cluster/helm.sh"
-    fi
+    if wants check; then "$here/cargo-deny.sh"; fi
     if wants fuzz; then "$here/fuzz.sh" --install; fi
     if wants test-llm; then
         "$here/language-model.sh"

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Puts helm into the folder of the client programs: a copy of PATH's where that is a 3, else built where Go is there. Without either it says so and
-# ends well, because most of what is done here needs no helm; with --required it fails then.
+# ends well, because most of what is done here needs no helm. With --possible it puts nothing there and only fails when it could not.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 # shellcheck source=go.sh
 source "$cluster_scripts/go.sh"
 
+if [[ ${1:-} == --possible ]]; then
+    [[ -x $cluster_bin/helm ]] || program_in_path helm 'v3.*' >/dev/null || command -v go >/dev/null
+    exit
+fi
 if [[ -x $cluster_bin/helm ]]; then
     echo "helm: there"
     exit
@@ -35,8 +39,6 @@ elif command -v go >/dev/null; then
     # The unpacked modules are everybody's.
     one_at_a_time
     [[ -x $cluster_bin/helm ]] || step "Building helm $helm_version" build_helm
-elif [[ ${1:-} == --required ]]; then
-    fail "there is no helm 3, and no Go to build it with: install helm (https://helm.sh/docs/intro/install), or Go (https://go.dev/dl)."
 else
     echo "helm: there is none, and no Go to build it with: what needs it is skipped"
 fi

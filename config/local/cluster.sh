@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# Installs the operator into the cluster of `make cluster-up`, with images built here, or into the one that KUBECONFIG names, with the images that
+# RAGENGINE_IMAGE and RAGENGINE_OPERATOR_IMAGE name; makes the engine of config/samples/ragengine.yaml, puts this project's documentation in, asks a
+# question, and prints the answer with its sources. A second time it brings all of that up to date.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/cluster/paths.sh"
+cd "$root"
+
+release=ragengine
+operator_namespace="ragengine-system"
+engine_namespace="ragengine-demo"
+engine=docs
+question='Which model answers when no language model is configured?'
+ready_timeout_s=180
+
+# Whatever proxy the machine uses, it does not lead back to the machine itself.
+export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
+export no_proxy="$NO_PROXY"
+
+make_cluster() {
+    # Until the end: another checkout's images have the same names, in the same cluster.
+    one_at_a_time
+    stage "Cluster" "$cluster_scripts/up.sh"
+    export KUBECONFIG="$cluster_kubeconfig"
+    stage "Image of the server" images/build.sh --profile dev
+    stage "Image of the operator" images/build.sh --profile dev --image ragengine-operator
+    server_image=$(tag_by_content ragengine)
+    operator_image=$(tag_by_content ragengine-operator)
+    "$cluster_scripts/load-image.sh" "$server_image" "$operator_image"
+}
+
+# Another content is another tag: that is how Kubernetes notices.
+tag_by_content() {
+    local tag
+    tag="$1:dev-$(cut -c1-12 "$RAGENGINE_CACHE/images/$1-dev/rootfs.tar.sha256")"
+    docker tag "$1:dev" "$tag"
+    echo "$tag"
+}
+
+use_foreign_cluster() {
+    "$cluster_scripts/foreign-cluster.sh"
+    # For its `ingest`.
+    stage "Server" "$here/build.sh" --bin ragengine
+    server_image=$RAGENGINE_IMAGE
+    operator_image=$RAGENGINE_OPERATOR_IMAGE
+}
+
+# Of NAME:TAG, where a registry's port may be in NAME.
+tag_of() {
+    [[ ${1##*/} == *:* ]] || fail "the image $1 has no tag: NAME:TAG is wanted"
+    echo "${1##*:}"
+}
+
+install_operator() {
+    helm upgrade --install "$release" charts/ragengine --namespace "$operator_namespace" --create-namespace \
+        --set image.repository="${operator_image%:*}",image.tag="$(tag_of "$operator_image")" \
+        --set serverImage.repository="${server_image%:*}",serverImage.tag="$(tag_of "$server_image")" \
+        --wait --timeout "${ready_timeout_s}s" && return
+    printf '\nWhat the operator says:\n'
+    kubectl --namespace "$operator_namespace" get pods || true
+    kubectl --namespace "$operator_namespace" logs deployment/"$release-operator" --tail 20 || true
+    fail "the operator was not installed. Look at:" "kubectl --namespace $operator_namespace describe pods" \
+        "An installation that was killed is forgotten with: helm --namespace $operator_namespace uninstall $release (what users made stays)"
+}
+
+apply_sample() {
+    kubectl create namespace "$engine_namespace" --dry-run=client --output yaml | kubectl apply --filename -
+    "${kubectl[@]}" apply --filename config/samples/ragengine.yaml
+}
+
+# What was Ready may be about to run another image.
+wait_until_ready() {
+    local ready=(wait --for condition=Ready "ragengine/$engine" --timeout "${ready_timeout_s}s")
+    "${kubectl[@]}" "${ready[@]}" &&
+        "${kubectl[@]}" wait "deployment/$engine" --for "jsonpath={.spec.template.spec.containers[0].image}=$server_image" --timeout "${ready_timeout_s}s" &&
+        "${kubectl[@]}" rollout status "deployment/$engine" --timeout "${ready_timeout_s}s" &&
+        "${kubectl[@]}" "${ready[@]}" && return
+    echo
+    "${kubectl[@]}" get ragengine "$engine" \
+        --output jsonpath='{range .status.conditions[*]}{.type} is {.status}, {.reason}: {.message}{"\n"}{end}' || true
+    fail "the engine was not ready within $ready_timeout_s s. Look at:" "kubectl --namespace $engine_namespace describe ragengine $engine" \
+        "kubectl --namespace $engine_namespace logs deployment/$engine" \
+        "kubectl --namespace $operator_namespace logs deployment/$release-operator"
+}
+
+# Images of contents that nothing runs any more would fill up the disk.
+delete_older_images() {
+    local name current image
+    for current in "$server_image" "$operator_image"; do
+        name=${current%:*}
+        for image in $(docker image ls --filter "reference=$name:dev-*" --format '{{.Repository}}:{{.Tag}}'); do
+            [[ $image == "$current" ]] || docker image rm "$image"
+        done
+        for image in $(docker exec "$node_container" ctr --namespace k8s.io images list --quiet "name~=/$name:dev-"); do
+            [[ $image == */"$current" ]] || docker exec "$node_container" ctr --namespace k8s.io images rm "$image"
+        done
+    done
+}
+
+# Sets server_url. Without the lock, which has to end with this script.
+forward_port() {
+    local log="$work/port-forward" deadline=$((SECONDS + 30)) port=''
+    "${kubectl[@]}" port-forward "service/$engine" :80 9>&- >"$log" 2>&1 &
+    forward=$!
+    while [[ -z $port ]]; do
+        if ((SECONDS > deadline)) || ! kill -0 "$forward" 2>/dev/null; then fail "no way to the Service $engine:" "$(cat "$log")"; fi
+        sleep 0.1
+        port=$(sed -n 's/^Forwarding from 127\.0\.0\.1:\([0-9]*\) .*/\1/p' "$log")
+    done
+    server_url="http://127.0.0.1:$port"
+}
+
+# As files that nobody else reads: a command's arguments can be seen by everybody on the machine.
+read_write_token() {
+    "${kubectl[@]}" get secret "$engine-write" --output jsonpath='{.data.token}' | base64 --decode >"$work/token"
+    printf 'Authorization: Bearer %s\n' "$(cat "$work/token")" >"$work/header"
+}
+
+# Reference documentation says something else in every line: short chunks are about one thing each, and nearer to a question about it.
+make_index() {
+    curl --silent --show-error --fail-with-body --max-time 30 --request PUT "$server_url/indexes/docs" \
+        --header @"$work/header" --header 'Content-Type: application/json' --data '{"chunking": {"maxTokens": 96}}'
+}
+
+# What has not changed since the last time is not sent again.
+ingest_documentation() {
+    local ragengine=("$target_dir/debug/ragengine" ingest --index docs --server "$server_url" --token-file "$work/token")
+    "${ragengine[@]}" "$root/README.md" --source readme
+    "${ragengine[@]}" "$root/docs" --source docs
+}
+
+ask() {
+    "$(python_with_venv)" "$here/ask.py" "$server_url" docs "$question"
+}
+
+print_what_to_try() {
+    local settings=''
+    kubeconfig_is_foreign || settings="export KUBECONFIG=$cluster_kubeconfig PATH=$cluster_bin:\$PATH
+"
+    cat <<TEXT
+
+The engine serves at $("${kubectl[@]}" get ragengine "$engine" --output jsonpath='{.status.endpoint}') in the cluster: any OpenAI client's base URL. From here:
+
+${settings}kubectl --namespace $engine_namespace get ragengines
+kubectl --namespace $engine_namespace port-forward service/$engine 5000:80
+
+curl 127.0.0.1:5000/v1/chat/completions -H 'Content-Type: application/json' -d '{"index_name": "docs", "messages": [{"role": "user", "content": "What happens to the indexes when a RAGEngine is deleted?"}]}'
+
+Writing wants the token of the Secret $engine-write:
+
+RAGENGINE_WRITE_TOKEN=\$(kubectl --namespace $engine_namespace get secret $engine-write -o jsonpath='{.data.token}' | base64 -d) \\
+    $target_dir/debug/ragengine ingest FOLDER --index docs
+
+More engines: config/samples, docs/operating.md. To remove it: kubectl delete namespace $engine_namespace; helm --namespace $operator_namespace uninstall $release$(
+        kubeconfig_is_foreign || echo '; or make cluster-down'
+    )
+TEXT
+}
+
+# shellcheck disable=SC2317  # The trap calls it.
+clean_up() {
+    trap '' INT TERM HUP
+    [[ -z $forward ]] || kill "$forward" 2>/dev/null || true
+    rm -rf "$work"
+}
+
+work=$(mktemp -d)
+forward=''
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+kubectl=(kubectl --namespace "$engine_namespace")
+
+if kubeconfig_is_foreign; then use_foreign_cluster; else make_cluster; fi
+step "Installing the operator with Helm" install_operator
+step "Applying config/samples/ragengine.yaml in the namespace $engine_namespace" apply_sample
+step "Waiting until the engine is Ready" wait_until_ready
+kubeconfig_is_foreign || step "Deleting images of before" delete_older_images
+forward_port
+read_write_token
+step "Making the index docs" make_index
+ingest_documentation
+ask
+print_what_to_try
