@@ -133,18 +133,19 @@ impl Writer<'_> {
             Decision::Compare => {}
         }
         if live.as_ref().is_some_and(|live| is_as_asked(&desired, live.as_ref())) {
-            self.memory.is(key, &hash, version.as_deref());
+            self.memory.shown(key, &hash, version.as_deref());
             return Ok(Freshness::Current);
         }
         let is_new = live.is_none();
-        if is_new {
-            self.require_ours::<K>(&name).await?;
+        match live {
+            Some(live) => self.is_ours(live.meta(), &object)?,
+            None => self.require_ours::<K>(&name).await?,
         }
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let sent = within_limit(self.api::<K>().patch(&name, &parameters, &Patch::Apply(&desired))).await;
         let mut applied = sent.map_err(|error| classify(object.clone(), error))?;
         applied.meta_mut().managed_fields = None;
-        self.memory.is(key, &hash, applied.meta().resource_version.as_deref());
+        self.memory.sent(key, &hash, applied.meta().resource_version.as_deref());
         let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
         info!(engine, object, "{}", if is_new { "made" } else { "changed" });
         *live = Some(Arc::new(applied));
@@ -159,13 +160,17 @@ impl Writer<'_> {
         let object = described::<K>(name);
         let found = within_limit(self.api::<PartialObjectMeta<K>>().get_metadata_opt(name)).await;
         match found.map_err(|error| classify(object.clone(), error))? {
-            Some(found) if !self.identity.made(&found.metadata) => Err(ApplyError::Refused(Refused {
-                object,
-                message: "exists already and belongs to somebody else: delete or rename it, or give the RAGEngine another name"
-                    .to_owned(),
-            })),
-            _ => Ok(()),
+            Some(found) => self.is_ours(&found.metadata, &object),
+            None => Ok(()),
         }
+    }
+
+    /// What somebody else has made is not taken over.
+    fn is_ours(&self, metadata: &ObjectMeta, object: &str) -> Result<(), ApplyError> {
+        let message =
+            "exists already and belongs to somebody else: delete or rename it, or give the RAGEngine another name";
+        let refused = || Refused { object: object.to_owned(), message: message.to_owned() };
+        if self.identity.made(metadata) { Ok(()) } else { Err(ApplyError::Refused(refused())) }
     }
 
     /// Makes the token once. A Secret that is there, ours or a user's, is left as it is; one that is not wanted any more goes, if it is ours.
@@ -192,7 +197,7 @@ impl Writer<'_> {
         let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         match within_limit(self.api::<Secret>().create(&parameters, &secret)).await {
             Ok(made) => {
-                self.memory.is(key, "made", made.metadata.resource_version.as_deref());
+                self.memory.sent(key, "made", made.metadata.resource_version.as_deref());
                 let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
                 info!(engine, object, "made");
                 Ok(Freshness::Lagging)

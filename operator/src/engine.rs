@@ -99,14 +99,6 @@ impl Engines {
         self.news.notify_one();
     }
 
-    /// The server is asked at once: something about its pod has changed.
-    pub fn ask_now(&self, uid: &str) {
-        if let Some(known) = self.known.lock().get_mut(uid) {
-            known.due = Instant::now();
-            self.news.notify_one();
-        }
-    }
-
     /// A RAGEngine is gone.
     pub fn forget(&self, uid: &str) {
         self.known.lock().remove(uid);

@@ -15,7 +15,8 @@ pub type Key = (String, String, String);
 struct Sent {
     hash: String,
     resource_version: Option<u64>,
-    at: Instant,
+    /// When it was sent. None once the cache has shown it: what is not there then has been deleted.
+    at: Option<Instant>,
 }
 
 /// What to do about an object.
@@ -34,21 +35,31 @@ pub enum Decision {
 pub struct Memory(Mutex<HashMap<Key, Sent>>);
 
 impl Memory {
-    /// An object was sent, or found to be as it should; the API server calls that its version.
-    pub fn is(&self, key: Key, hash: &str, resource_version: Option<&str>) {
-        let sent = Sent {
-            hash: hash.to_owned(),
-            resource_version: resource_version.and_then(|version| version.parse().ok()),
-            at: Instant::now(),
-        };
-        self.0.lock().insert(key, sent);
+    /// An object was sent; the API server calls that its version.
+    pub fn sent(&self, key: Key, hash: &str, resource_version: Option<&str>) {
+        self.insert(key, hash, resource_version, Some(Instant::now()));
+    }
+
+    /// An object in the cache is as it should be.
+    pub fn shown(&self, key: Key, hash: &str, resource_version: Option<&str>) {
+        self.insert(key, hash, resource_version, None);
+    }
+
+    fn insert(&self, key: Key, hash: &str, resource_version: Option<&str>, at: Option<Instant>) {
+        let resource_version = resource_version.and_then(|version| version.parse().ok());
+        self.0.lock().insert(key, Sent { hash: hash.to_owned(), resource_version, at });
     }
 
     /// What to do about an object that is to have this hash, and of which the cache has this version, if any.
     pub fn decide(&self, key: &Key, hash: &str, cached: Option<&str>) -> Decision {
-        let memory = self.0.lock();
-        let Some(sent) = memory.get(key).filter(|sent| sent.hash == hash) else { return Decision::Compare };
-        decide(sent.resource_version, cached.and_then(|version| version.parse().ok()), sent.at.elapsed())
+        let mut memory = self.0.lock();
+        let Some(sent) = memory.get_mut(key).filter(|sent| sent.hash == hash) else { return Decision::Compare };
+        let cached = cached.and_then(|version| version.parse().ok());
+        let decision = decide(sent.resource_version, cached, sent.at.map(|at| at.elapsed()));
+        if decision == Decision::Nothing {
+            sent.at = None;
+        }
+        decision
     }
 
     /// Objects of this name, and everything behind it, are forgotten.
@@ -57,12 +68,13 @@ impl Memory {
     }
 }
 
-/// Versions only grow: every API server counts them, whatever else they may be.
-fn decide(sent: Option<u64>, cached: Option<u64>, since: Duration) -> Decision {
+/// Versions only grow: every API server counts them, whatever else they may be. `since` is the time since it was sent, while the cache has not shown it.
+fn decide(sent: Option<u64>, cached: Option<u64>, since: Option<Duration>) -> Decision {
+    let may_lag = since.is_some_and(|since| since < PATIENCE);
     match (sent, cached) {
         (Some(sent), Some(cached)) if cached == sent => Decision::Nothing,
-        (Some(sent), Some(cached)) if cached < sent && since < PATIENCE => Decision::Wait,
-        (Some(_), None) if since < PATIENCE => Decision::Wait,
+        (Some(sent), Some(cached)) if cached < sent && may_lag => Decision::Wait,
+        (Some(_), None) if may_lag => Decision::Wait,
         _ => Decision::Compare,
     }
 }
@@ -73,14 +85,16 @@ mod tests {
 
     #[test]
     fn a_cache_that_lags_is_waited_for_and_not_for_ever() {
-        let (soon, late) = (Duration::from_millis(1), PATIENCE);
+        let (soon, late) = (Some(Duration::from_millis(1)), Some(PATIENCE));
         for (sent, cached, since, decision) in [
             (Some(7), Some(7), late, Decision::Nothing),
+            (Some(7), Some(7), None, Decision::Nothing),
             (Some(7), Some(6), soon, Decision::Wait),
             (Some(7), Some(6), late, Decision::Compare),
             (Some(7), Some(8), soon, Decision::Compare),
             (Some(7), None, soon, Decision::Wait),
             (Some(7), None, late, Decision::Compare),
+            (Some(7), None, None, Decision::Compare),
             (None, Some(8), soon, Decision::Compare),
         ] {
             assert_eq!(decide(sent, cached, since), decision, "{sent:?} {cached:?} {since:?}");
@@ -91,8 +105,10 @@ mod tests {
     fn another_content_is_compared() {
         let memory = Memory::default();
         let key: Key = ("Service".into(), "n".into(), "a".into());
-        memory.is(key.clone(), "h", Some("7"));
+        memory.sent(key.clone(), "h", Some("7"));
+        assert_eq!(memory.decide(&key, "h", None), Decision::Wait);
         assert_eq!(memory.decide(&key, "h", Some("7")), Decision::Nothing);
+        assert_eq!(memory.decide(&key, "h", None), Decision::Compare, "it was shown, so it was deleted");
         assert_eq!(memory.decide(&key, "i", Some("7")), Decision::Compare);
         memory.forget("n", &["a".into()]);
         assert_eq!(memory.decide(&key, "h", Some("7")), Decision::Compare);

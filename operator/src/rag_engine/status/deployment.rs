@@ -37,7 +37,12 @@ pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
     if count(status.updated_replicas) < replicas {
         return Some(Finding::new(Reason::RollingOut, "the pod has not been made yet"));
     }
-    (count(status.available_replicas) < replicas).then(|| starting(observed))
+    if count(status.available_replicas) < replicas {
+        return Some(starting(observed));
+    }
+    // Only it knows whether its language model is there.
+    let is_unknown = replicas > 0 && !server::was_asked(observed);
+    is_unknown.then(|| Finding::new(Reason::Starting, "the server has not been asked yet how it is"))
 }
 
 /// Why the pod is not ready, as far as it is known.

@@ -14,6 +14,11 @@ fn report(observed: &Observed) -> Option<&Report> {
     observed.report.as_ref().filter(|report| Some(report.pod_uid.as_str()) == uid)
 }
 
+/// Whether the server of the current pod was asked how it is, with or without an answer.
+pub(super) fn was_asked(observed: &Observed) -> bool {
+    report(observed).is_some()
+}
+
 /// What the server said last.
 pub(super) fn answer(observed: &Observed) -> Option<&EngineStatus> {
     report(observed)?.answer.as_ref()

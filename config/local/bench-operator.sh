@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Prints the table of the operator's benchmark: on the cluster of `make cluster-up`, or on the one that KUBECONFIG names, which pulls the server's image
+# that RAGENGINE_IMAGE names. Arguments go to ragengine-operator-bench.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/cluster/paths.sh"
+cd "$root"
+
+make_cluster() {
+    one_at_a_time
+    stage "Cluster" "$cluster_scripts/up.sh"
+    stage "Image of the server" images/build.sh --profile dev
+    export KUBECONFIG="$cluster_kubeconfig" RAGENGINE_IMAGE=ragengine:dev
+    stage "Loading the image" "$cluster_scripts/load-image.sh" "$RAGENGINE_IMAGE"
+}
+
+stage "Building the operator" cargo build --locked --workspace --bins
+if ! kubeconfig_is_foreign; then
+    make_cluster
+fi
+[[ -n ${RAGENGINE_IMAGE:-} ]] || fail "RAGENGINE_IMAGE has to name the server's image in a registry that the cluster pulls from"
+exec "$target_dir/debug/ragengine-operator-bench" --operator "$target_dir/debug/ragengine-operator" --server-image "$RAGENGINE_IMAGE" "$@"

@@ -1,0 +1,123 @@
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Client, Config};
+use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, RagEngineSpec, rag_engine_definition};
+
+const MANAGER: &str = "ragengine-operator-bench";
+/// Requests at a time.
+const CONCURRENCY: usize = 16;
+
+/// A namespace of its own in the cluster.
+pub struct Cluster {
+    client: Client,
+    namespace: String,
+}
+
+impl Cluster {
+    /// In the cluster that KUBECONFIG names.
+    pub async fn connect() -> anyhow::Result<Self> {
+        ensure!(std::env::var_os("KUBECONFIG").is_some(), "KUBECONFIG has to name the cluster; `make bench` sets it");
+        let mut config = Config::infer().await?;
+        // What the environment names leads out of this machine.
+        config.proxy_url = None;
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        Ok(Self { client: Client::try_from(config)?, namespace: format!("ragengine-bench-{}", &name[..8]) })
+    }
+
+    /// The namespace's name.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    fn engines(&self) -> Api<RagEngine> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Makes the namespace, and the definition of RAGEngine where it is not there.
+    pub async fn prepare(&self) -> anyhow::Result<()> {
+        let definitions: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let definition = rag_engine_definition();
+        let name = definition.metadata.name.clone().context("a definition has a name")?;
+        definitions.patch(&name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(&definition)).await?;
+        let is_served = kube::runtime::wait::conditions::is_crd_established();
+        let served = kube::runtime::wait::await_condition(definitions, &name, is_served);
+        tokio::time::timeout(Duration::from_secs(30), served).await.context("RAGEngine is not served")??;
+        let namespace = Namespace {
+            metadata: ObjectMeta { name: Some(self.namespace.clone()), ..ObjectMeta::default() },
+            ..Namespace::default()
+        };
+        Api::all(self.client.clone()).create(&PostParams::default(), &namespace).await?;
+        Ok(())
+    }
+
+    /// Deletes the namespace with all that is in it, and waits for its end.
+    pub async fn remove(&self) -> anyhow::Result<()> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        match namespaces.delete(&self.namespace, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
+            deleting => drop(deleting?),
+        }
+        eprintln!("Removing everything");
+        let deadline = Instant::now() + Duration::from_secs(600);
+        while namespaces.get_opt(&self.namespace).await?.is_some() {
+            ensure!(Instant::now() < deadline, "the namespace {} does not end", self.namespace);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        Ok(())
+    }
+
+    /// Makes so many RAGEngines that run nothing.
+    pub async fn make(&self, count: usize) -> anyhow::Result<()> {
+        let engines = self.engines();
+        let made = stream::iter(0..count).map(|number| {
+            let engine = engine(&format!("engine-{number}"), RagEngineSpec { replicas: 0, ..RagEngineSpec::default() });
+            let engines = engines.clone();
+            async move { engines.create(&PostParams::default(), &engine).await }
+        });
+        made.buffer_unordered(CONCURRENCY).try_for_each(|_| std::future::ready(Ok(()))).await?;
+        Ok(())
+    }
+
+    /// How many RAGEngines have a status.
+    pub async fn reported(&self) -> anyhow::Result<usize> {
+        let engines = self.engines().list(&ListParams::default()).await?;
+        let has_status = |engine: &&RagEngine| {
+            let observed = engine.status.as_ref().and_then(|status| status.observed_generation);
+            observed.is_some() && observed == engine.metadata.generation
+        };
+        Ok(engines.items.iter().filter(has_status).count())
+    }
+
+    /// Makes a RAGEngine, and gives the seconds until it is Ready; then it goes.
+    pub async fn seconds_to_ready(&self, name: &str) -> anyhow::Result<f64> {
+        let engines = self.engines();
+        let applied = Instant::now();
+        engines.create(&PostParams::default(), &engine(name, RagEngineSpec::default())).await?;
+        while !is_ready(&engines.get(name).await?) {
+            ensure!(
+                applied.elapsed() < Duration::from_secs(180),
+                "{name} does not become Ready: kubectl describe ragengine {name}"
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let seconds = applied.elapsed().as_secs_f64();
+        engines.delete(name, &DeleteParams::default()).await?;
+        Ok(seconds)
+    }
+}
+
+fn engine(name: &str, spec: RagEngineSpec) -> RagEngine {
+    RagEngine::new(name, spec)
+}
+
+fn is_ready(engine: &RagEngine) -> bool {
+    let conditions = engine.status.iter().flat_map(|status| &status.conditions);
+    conditions
+        .into_iter()
+        .any(|condition| condition.type_ == ConditionType::Ready && condition.status == ConditionStatus::True)
+}
