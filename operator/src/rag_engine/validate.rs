@@ -73,6 +73,8 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
 fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
     let mut unknown = Vec::new();
     let read = serde_ignored::deserialize(Value::Object(template.spec.clone()), |path| {
+        // A field that may be left out is a step of its own there.
+        let path = path.to_string().replace("?.", "");
         unknown.push(format!("podTemplate.spec has no field {path}: remove it, or see how it is spelled in a Pod"));
     });
     let pod: PodSpec = read.map_err(|error| vec![format!("podTemplate.spec cannot be read: {error}")])?;
@@ -88,6 +90,7 @@ fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
 /// As a strategic merge patch does: lists by their keys, values replaced. What the pod is found by stays.
 fn merge(pod: &mut PodTemplateSpec, template: PodTemplate, users_pod: PodSpec, identity: &Identity) {
     let metadata = template.metadata.unwrap_or_default();
+    let node_labels = pod.spec.as_ref().and_then(|spec| spec.node_selector.clone());
     pod.merge_from(PodTemplateSpec {
         metadata: Some(ObjectMeta {
             labels: Some(metadata.labels),
@@ -96,6 +99,11 @@ fn merge(pod: &mut PodTemplateSpec, template: PodTemplate, users_pod: PodSpec, i
         }),
         spec: Some(users_pod),
     });
+    // Those of `compute` would be replaced as a whole.
+    if let (Some(spec), Some(node_labels)) = (&mut pod.spec, node_labels) {
+        let users = spec.node_selector.replace(node_labels).unwrap_or_default();
+        spec.node_selector.get_or_insert_default().extend(users);
+    }
     if let Some(metadata) = &mut pod.metadata {
         metadata.labels.get_or_insert_default().extend(identity.labels());
     }

@@ -1,0 +1,248 @@
+//! Every field of a specification: which objects it changes, and which settings of the server.
+
+use std::collections::BTreeSet;
+
+use ragengine_operator::rag_engine::settings::settings;
+use ragengine_operator_api::{RagEngine, rag_engine_definition};
+use serde_json::{Map, Value, json};
+
+use crate::fixture::{built, engine, valid};
+
+/// What a change of one field comes down to.
+struct Change {
+    /// The specification before, in YAML.
+    before: &'static str,
+    /// Where the field is.
+    field: &'static str,
+    /// Its new value.
+    value: Value,
+    /// The objects that are others then. `pod` is the pod's template: it rolls.
+    objects: &'static [&'static str],
+    /// The settings that are others then. They are in the ConfigMap, and roll the pod too.
+    settings: &'static [&'static str],
+}
+
+const REMOTE: &str = "{embedding: {remote: {url: 'http://e/v1', model: m}}}";
+const MADE: &str = "{storage: {persistentVolume: {size: 1Gi}}}";
+const NEWER: &str = "{storage: {persistentVolume: {persistentVolumeClaim: c}}}";
+const OLDER: &str = "{storage: {persistentVolumeClaim: c}}";
+const NOTHING: &str = "{}";
+
+const POD: &[&str] = &["pod"];
+const POD_AND_SETTINGS: &[&str] = &["pod", "settings"];
+const NO_OBJECT: &[&str] = &[];
+const NO_SETTING: &[&str] = &[];
+
+fn change(
+    before: &'static str,
+    field: &'static str,
+    value: impl Into<Value>,
+    objects: &'static [&'static str],
+    settings: &'static [&'static str],
+) -> Change {
+    Change { before, field, value: value.into(), objects, settings }
+}
+
+/// One that the server reads.
+fn setting(before: &'static str, field: &'static str, value: impl Into<Value>, at: &'static [&'static str]) -> Change {
+    change(before, field, value, POD_AND_SETTINGS, at)
+}
+
+/// One that the pod has.
+fn of_pod(before: &'static str, field: &'static str, value: impl Into<Value>) -> Change {
+    change(before, field, value, POD, NO_SETTING)
+}
+
+#[rustfmt::skip]
+fn changes() -> Vec<Change> {
+    vec![
+        change(NOTHING, "replicas", 0, &["deployment"], NO_SETTING),
+        setting(NOTHING, "embedding.local.modelID", "a/b", &["embedding.local.modelID"]),
+        setting(NOTHING, "embedding.local.revision", "v2", &["embedding.local.modelID", "embedding.local.revision"]),
+        setting("{embedding: {local: {modelID: a/b}}}", "embedding.local.revision", "v2", &["embedding.local.revision"]),
+        setting(NOTHING, "embedding.local.hubUrl", "http://h", &["embedding.local.hubUrl"]),
+        setting(NOTHING, "embedding.local.modelAccessSecret", "s", &["embedding.local.hubToken"]),
+        of_pod("{embedding: {local: {modelAccessSecret: r}}}", "embedding.local.modelAccessSecret", "s"),
+        setting(NOTHING, "embedding.local.maxTokens", 100, &["embedding.local.maxTokens"]),
+        setting(NOTHING, "embedding.local.pooling", "cls", &["embedding.local.pooling"]),
+        setting(NOTHING, "embedding.local.queryPrefix", "q: ", &["embedding.local.queryPrefix"]),
+        setting(NOTHING, "embedding.local.queryPrefix", "", &["embedding.local.queryPrefix"]),
+        setting(NOTHING, "embedding.local.passagePrefix", "p: ", &["embedding.local.passagePrefix"]),
+        setting(REMOTE, "embedding.remote.url", "http://f/v1", &["embedding.remote.url"]),
+        setting(REMOTE, "embedding.remote.model", "n", &["embedding.remote.model"]),
+        setting(REMOTE, "embedding.remote.accessSecret", "s", &["embedding.remote.apiKey"]),
+        of_pod("{embedding: {remote: {url: 'http://e/v1', model: m, accessSecret: r}}}", "embedding.remote.accessSecret", "s"),
+        setting(REMOTE, "embedding.remote.dimensions", 8, &["embedding.remote.dimensions"]),
+        setting(REMOTE, "embedding.remote.maxTokens", 8, &["embedding.remote.maxTokens"]),
+        setting(REMOTE, "embedding.remote.batchSize", 8, &["embedding.remote.batchSize"]),
+        setting(REMOTE, "embedding.remote.timeoutSeconds", 8, &["embedding.remote.timeoutSeconds"]),
+        setting(REMOTE, "embedding.remote.queryPrefix", "q: ", &["embedding.remote.queryPrefix"]),
+        setting(REMOTE, "embedding.remote.passagePrefix", "p: ", &["embedding.remote.passagePrefix"]),
+        setting(NOTHING, "inferenceService.url", "http://l/v1", &["inferenceService.url"]),
+        setting(NOTHING, "inferenceService.model", "m", &["inferenceService.model"]),
+        setting(NOTHING, "inferenceService.accessSecret", "s", &["inferenceService.apiKey"]),
+        of_pod("{inferenceService: {accessSecret: r}}", "inferenceService.accessSecret", "s"),
+        setting(NOTHING, "inferenceService.contextWindowSize", 512, &["inferenceService.contextWindowSize"]),
+        setting(NOTHING, "inferenceService.tokenizer", "/t", &["inferenceService.tokenizer"]),
+        setting(NOTHING, "inferenceService.timeoutSeconds", 8, &["inferenceService.timeoutSeconds"]),
+        change(NOTHING, "storage.persistentVolume.size", "1Gi", &["claim", "pod", "settings"], &["dataDir"]),
+        change(MADE, "storage.persistentVolume.size", "2Gi", &["claim"], NO_SETTING),
+        change(MADE, "storage.persistentVolume.storageClassName", "fast", &["claim"], NO_SETTING),
+        of_pod(NEWER, "storage.persistentVolume.persistentVolumeClaim", "d"),
+        setting(MADE, "storage.persistentVolume.mountPath", "/m", &["dataDir"]),
+        of_pod(OLDER, "storage.persistentVolumeClaim", "d"),
+        setting(OLDER, "storage.mountPath", "/m", &["dataDir"]),
+        change(MADE, "storage.deletionPolicy", "Delete", &["claim"], NO_SETTING),
+        change(OLDER, "storage.deletionPolicy", "Delete", NO_OBJECT, NO_SETTING),
+        setting(NOTHING, "retrieval.maxDistance", 1.1, &["retrieval.maxDistance"]),
+        setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
+        setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
+        setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
+        change(NOTHING, "auth.writes", "open", &["pod", "settings", "writeToken"], &["auth.writeToken", "auth.writeTokenSource"]),
+        change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
+        change("{networkPolicy: {}}", "networkPolicy.from", json!([{"podSelector": {"matchLabels": {"a": "b"}}}]), &["networkPolicy"], NO_SETTING),
+        of_pod(NOTHING, "image.repository", "other"),
+        of_pod(NOTHING, "image.tag", "2"),
+        of_pod(NOTHING, "image.pullPolicy", "Always"),
+        of_pod(NOTHING, "resources.requests", json!({"cpu": 1})),
+        of_pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),
+        change(NOTHING, "compute.instanceType", "large", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "compute.count", 1, NO_OBJECT, NO_SETTING),
+        of_pod(NOTHING, "compute.labelSelector.matchLabels", json!({"disk": "ssd"})),
+        of_pod(NOTHING, "compute.preferredNodes", json!(["a"])),
+        of_pod(NOTHING, "podTemplate.metadata.labels", json!({"a": "b"})),
+        of_pod(NOTHING, "podTemplate.metadata.annotations", json!({"a": "b"})),
+        of_pod(NOTHING, "podTemplate.spec", json!({"priorityClassName": "high"})),
+    ]
+}
+
+impl Change {
+    fn before(&self) -> RagEngine {
+        engine(self.before)
+    }
+
+    fn after(&self) -> RagEngine {
+        let mut engine = self.before();
+        let mut spec = serde_json::to_value(&engine.spec).unwrap();
+        let mut place = &mut spec;
+        for name in self.field.split('.') {
+            if !place.is_object() {
+                *place = json!({});
+            }
+            place = &mut place[name];
+        }
+        *place = self.value.clone();
+        engine.spec = serde_json::from_value(spec).unwrap();
+        engine
+    }
+}
+
+/// The objects as far as a change of them is looked for.
+fn objects(engine: &RagEngine) -> Map<String, Value> {
+    let desired = built(engine);
+    let mut deployment = serde_json::to_value(&desired.deployment).unwrap();
+    let pod = deployment["spec"]["template"].take();
+    let objects = json!({
+        "settings": desired.config_map,
+        "account": desired.service_account,
+        "service": desired.service,
+        "writeToken": desired.write_token.map(|token| token.metadata),
+        "claim": desired.claim,
+        "networkPolicy": desired.network_policy,
+        "deployment": deployment,
+        "pod": pod,
+    });
+    objects.as_object().unwrap().clone()
+}
+
+/// The paths at which two values differ. What only one of them has is one path as a whole.
+fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<String>) {
+    match (one, other) {
+        (Value::Object(fields), Value::Object(others)) => {
+            for name in fields.keys().chain(others.keys()) {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                let field = |fields: &Map<String, Value>| fields.get(name).cloned().unwrap_or_default();
+                differences(&path, &field(fields), &field(others), found);
+            }
+        }
+        _ if one != other => drop(found.insert(path.to_owned())),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_changes_what_it_should_and_nothing_else() {
+    for change in changes() {
+        let (before, after) = (objects(&change.before()), objects(&change.after()));
+        let changed: BTreeSet<&str> =
+            before.iter().filter(|(kind, object)| after[*kind] != **object).map(|(kind, _)| kind.as_str()).collect();
+        assert_eq!(
+            changed,
+            BTreeSet::from_iter(change.objects.iter().copied()),
+            "{} in {}",
+            change.field,
+            change.before
+        );
+    }
+}
+
+#[test]
+fn every_field_reaches_the_settings_that_it_should_and_no_other() {
+    for change in changes() {
+        let of = |engine: &RagEngine| serde_json::to_value(valid(engine).settings).unwrap();
+        let mut changed = BTreeSet::new();
+        differences("", &of(&change.before()), &of(&change.after()), &mut changed);
+        let expected: BTreeSet<String> = change.settings.iter().map(|path| (*path).to_owned()).collect();
+        assert_eq!(changed, expected, "{} in {}", change.field, change.before);
+    }
+}
+
+#[test]
+fn the_kind_of_embedding_reaches_the_settings() {
+    let embedding = |spec: &str| {
+        let engine = engine(spec);
+        settings(&engine.spec, &ragengine_operator::names::Identity::of(&engine)).embedding
+    };
+    assert!(embedding(REMOTE).remote.is_some() && embedding(REMOTE).local.is_none());
+    assert_eq!(embedding(NOTHING).local.unwrap().model_id, "/models/sentence-transformers/all-MiniLM-L6-v2");
+}
+
+/// The fields below a schema that have no fields of their own.
+fn leaves(path: &str, schema: &Value, found: &mut BTreeSet<String>) {
+    match schema["properties"].as_object() {
+        Some(fields) => fields.iter().for_each(|(name, field)| {
+            leaves(&if path.is_empty() { name.clone() } else { format!("{path}.{name}") }, field, found);
+        }),
+        None => drop(found.insert(path.to_owned())),
+    }
+}
+
+/// A field that is added has to find its place in the table above.
+#[test]
+fn no_field_is_left_out() {
+    let definition = serde_json::to_value(rag_engine_definition()).unwrap();
+    let mut fields = BTreeSet::new();
+    leaves("", &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"], &mut fields);
+    let in_table: BTreeSet<String> = changes().iter().map(|change| change.field.to_owned()).collect();
+    assert_eq!(fields, in_table);
+}
+
+#[test]
+fn a_secret_that_is_changed_comes_or_is_made_again_rolls_the_pod() {
+    use ragengine_operator::rag_engine::build::build;
+
+    use crate::fixture::{all_there, defaults, fixture};
+
+    let validated = valid(&fixture("references"));
+    let pod = |change: &dyn Fn(&mut Option<String>)| {
+        let mut observed = all_there(&validated);
+        let optional = observed.references.iter_mut().find(|seen| seen.reference.is_optional).unwrap();
+        change(&mut optional.version);
+        build(&validated, &observed, &defaults()).unwrap().deployment.unwrap().spec.unwrap().template
+    };
+    let version = |version: &'static str| pod(&move |seen| *seen = Some(version.to_owned()));
+    assert_eq!(version("a/1"), version("a/1"));
+    assert_ne!(version("a/1"), version("a/2"), "changed");
+    assert_ne!(version("a/1"), version("b/1"), "made again");
+    assert_ne!(version("a/1"), pod(&|seen| *seen = None), "came");
+}

@@ -1,0 +1,92 @@
+//! RAGEngines from YAML, as the API server gives them, and what there is beside them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use ragengine_operator::rag_engine::build::{Desired, build};
+use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
+use ragengine_operator::rag_engine::validate::{Defaults, Validated, validate};
+use ragengine_operator_api::RagEngine;
+use serde_json::json;
+
+/// What the operator of these tests was started with.
+pub fn defaults() -> Defaults {
+    Defaults {
+        image_repository: "ragengine".to_owned(),
+        image_tag: "0.1.0".to_owned(),
+        operator_namespace: "ragengine-system".to_owned(),
+        cluster_domain: "cluster.local".to_owned(),
+    }
+}
+
+/// Every fixture by its name: those of the types, which users' manifests look like, and those of these tests.
+pub fn fixtures() -> Vec<(String, RagEngine)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<PathBuf> = ["api/tests/rag_engine/fixtures", "tests/steps/fixtures"]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(here.join(folder)).unwrap())
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    files
+        .into_iter()
+        .map(|file| {
+            let engine = stored(serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
+            (file.file_stem().unwrap().to_string_lossy().into_owned(), engine)
+        })
+        .collect()
+}
+
+/// One fixture.
+pub fn fixture(name: &str) -> RagEngine {
+    fixtures().into_iter().find(|(found, _)| found == name).unwrap().1
+}
+
+/// A RAGEngine `docs` of this specification, in YAML.
+pub fn engine(spec: &str) -> RagEngine {
+    let spec: serde_json::Value = serde_saphyr::from_str(spec).unwrap();
+    stored(
+        serde_json::from_value(json!({
+            "apiVersion": "ragengine.dev/v1alpha1", "kind": "RAGEngine", "metadata": {"name": "docs"}, "spec": spec,
+        }))
+        .unwrap(),
+    )
+}
+
+/// With what the API server adds.
+fn stored(mut engine: RagEngine) -> RagEngine {
+    engine.metadata.namespace = Some("tests".to_owned());
+    engine.metadata.uid = Some("uid-of-the-engine".to_owned());
+    engine.metadata.generation = Some(1);
+    engine
+}
+
+/// A specification that is valid.
+pub fn valid(engine: &RagEngine) -> Validated {
+    validate(engine, &defaults()).unwrap_or_else(|invalid| panic!("{:?}: {invalid}", engine.metadata.name))
+}
+
+/// Everything that the pod refers to is there; nothing has been made.
+pub fn all_there(validated: &Validated) -> Observed {
+    let reference = |reference: &_| ObservedReference {
+        reference: Clone::clone(reference),
+        version: Some("uid-of-the-reference/1".to_owned()),
+    };
+    Observed { references: validated.references.iter().map(reference).collect(), ..Observed::default() }
+}
+
+/// Every object of a valid specification, when all that it refers to is there.
+pub fn built(engine: &RagEngine) -> Desired {
+    let validated = valid(engine);
+    build(&validated, &all_there(&validated), &defaults()).unwrap()
+}
+
+/// A claim of this size.
+pub fn claim(size: &str) -> Arc<PersistentVolumeClaim> {
+    let claim = json!({
+        "metadata": {"name": "docs-data", "uid": "uid-of-the-claim"},
+        "spec": {"resources": {"requests": {"storage": size}}},
+    });
+    Arc::new(serde_json::from_value(claim).unwrap())
+}

@@ -1,0 +1,57 @@
+//! What the second look at a specification refuses.
+
+use ragengine_operator::rag_engine::validate::validate;
+
+use crate::fixture::{defaults, engine};
+
+fn wrong(spec: &str) -> Vec<String> {
+    validate(&engine(spec), &defaults()).unwrap_err().0
+}
+
+#[test]
+fn everything_that_is_wrong_is_named_at_once() {
+    let found = wrong(
+        "
+        retrieval: {minTopK: 0, contextTokenRatio: 0.9, maxDistance: 5.0, tokensPerChunk: 0}
+        inferenceService: {url: 'ftp://host', contextWindowSize: 1, timeoutSeconds: 0}
+        embedding: {remote: {url: host, model: m, batchSize: 0}}
+        podTemplate:
+          spec:
+            tolerrations: []
+            containers:
+              - {name: ragengine, imge: x, env: [{name: A, valeu: b}]}
+              - {image: nameless}
+            initContainers: [{image: nameless}]
+        ",
+    );
+    insta::assert_yaml_snapshot!("everything_that_is_wrong", found);
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_named() {
+    let found: Vec<_> = [
+        "{podTemplate: {spec: {hostNetwork: 'yes'}}}",
+        "{podTemplate: {spec: {containers: {name: ragengine}}}}",
+        "{podTemplate: {spec: {containers: [{name: ragengine, env: {A: b}}]}}}",
+        "{podTemplate: {spec: {containers: [{name: ragengine, env: [{name: A, value: 1}]}]}}}",
+        "{podTemplate: {spec: {volumes: [{name: a, secret: b}]}}}",
+    ]
+    .into_iter()
+    .flat_map(wrong)
+    .collect();
+    insta::assert_yaml_snapshot!("wrong_types", found);
+}
+
+#[test]
+fn both_kinds_of_embedding_are_refused() {
+    let found = wrong("{embedding: {local: {}, remote: {url: 'http://e/v1', model: m}}}");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("embedding:"), "{found:?}");
+}
+
+#[test]
+fn amounts_may_be_numbers() {
+    let engine = engine("{podTemplate: {spec: {containers: [{name: ragengine, resources: {limits: {cpu: 2}}}]}}}");
+    let pod = validate(&engine, &defaults()).unwrap().pod.spec.unwrap();
+    assert_eq!(pod.containers[0].resources.clone().unwrap().limits.unwrap()["cpu"].0, "2");
+}

@@ -1,0 +1,139 @@
+//! From YAML to every object that is applied.
+
+use ragengine_operator::rag_engine::build::{Desired, build};
+use serde_json::{Map, Value, json};
+
+use crate::fixture::{all_there, built, claim, defaults, engine, fixture, fixtures, valid};
+
+/// The objects as they are sent, by what they are.
+fn sent(desired: Desired) -> Map<String, Value> {
+    // No `..`: another kind of object has to be looked at here.
+    let Desired { config_map, service_account, service, write_token, claim, network_policy, deployment } = desired;
+    let objects = json!({
+        "configMap": config_map,
+        "serviceAccount": service_account,
+        "service": service,
+        "writeToken": write_token.map(|token| token.metadata),
+        "claim": claim,
+        "networkPolicy": network_policy,
+        "deployment": deployment,
+    });
+    let Value::Object(objects) = objects else { unreachable!() };
+    objects.into_iter().filter(|(_, object)| !object.is_null()).collect()
+}
+
+#[test]
+fn every_fixture_comes_down_to_these_objects() {
+    for (name, engine) in fixtures() {
+        insta::assert_yaml_snapshot!(name, sent(built(&engine)));
+    }
+}
+
+/// The fields that are empty wherever they are: an own one would be dropped by the API server, or taken from somebody else for nothing.
+fn empty_fields(path: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            fields.iter().for_each(|(name, field)| empty_fields(&format!("{path}.{name}"), field, found));
+        }
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().for_each(|item| empty_fields(&format!("{path}[]"), item, found));
+        }
+        Value::Null | Value::Object(_) | Value::Array(_) => found.push(path.to_owned()),
+        Value::String(text) if text.is_empty() => found.push(path.to_owned()),
+        _ => {}
+    }
+}
+
+#[test]
+fn nothing_empty_is_sent_but_what_means_something() {
+    const MEANT: [&str; 4] = [
+        // An empty variable keeps the image's own from overriding the settings.
+        "deployment.spec.template.spec.containers[].env[].value",
+        "deployment.spec.template.spec.volumes[].emptyDir",
+        // All pods, all namespaces.
+        "networkPolicy.spec.ingress[].from[].podSelector",
+        "networkPolicy.spec.ingress[].from[].namespaceSelector",
+    ];
+    for (name, engine) in fixtures() {
+        let mut found = Vec::new();
+        for (kind, object) in sent(built(&engine)) {
+            empty_fields(&kind, &object, &mut found);
+        }
+        found.retain(|path| !MEANT.contains(&path.as_str()));
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn the_servers_container_is_restricted_and_has_no_token_whatever_a_template_adds() {
+    for (name, engine) in fixtures() {
+        let pod = built(&engine).deployment.unwrap().spec.unwrap().template.spec.unwrap();
+        assert_eq!(pod.automount_service_account_token, Some(false), "{name}");
+        let security = pod.security_context.unwrap();
+        assert_eq!(security.run_as_non_root, Some(true), "{name}");
+        assert_eq!(security.seccomp_profile.unwrap().type_, "RuntimeDefault", "{name}");
+        let server = pod.containers.into_iter().find(|container| container.name == "ragengine").unwrap();
+        let security = server.security_context.unwrap();
+        assert_eq!(security.allow_privilege_escalation, Some(false), "{name}");
+        assert_eq!(security.read_only_root_filesystem, Some(true), "{name}");
+        assert_eq!(security.capabilities.unwrap().drop, Some(vec!["ALL".to_owned()]), "{name}");
+        for volume in pod.volumes.unwrap() {
+            assert!(volume.host_path.is_none(), "{name}: {}", volume.name);
+        }
+    }
+}
+
+#[test]
+fn pods_are_found_by_their_labels_whatever_a_template_says() {
+    for (name, engine) in fixtures() {
+        let desired = built(&engine);
+        let deployment = desired.deployment.unwrap().spec.unwrap();
+        let labels = deployment.template.metadata.unwrap().labels.unwrap();
+        for selector in [deployment.selector.match_labels.unwrap(), desired.service.spec.unwrap().selector.unwrap()] {
+            assert!(selector.iter().all(|(label, value)| labels.get(label) == Some(value)), "{name}: {labels:?}");
+        }
+        assert_eq!(labels["app.kubernetes.io/managed-by"], "ragengine-operator", "{name}");
+    }
+}
+
+#[test]
+fn nodes_are_chosen_by_the_template_too() {
+    let pod = built(&fixture("pod_template")).deployment.unwrap().spec.unwrap().template.spec.unwrap();
+    let labels = pod.node_selector.unwrap();
+    assert_eq!((labels["disk"].as_str(), labels["zone"].as_str()), ("ssd", "a"));
+}
+
+#[test]
+fn a_claim_keeps_the_size_that_it_was_grown_to() {
+    let validated = valid(&engine("{storage: {persistentVolume: {size: 10Gi}}}"));
+    for (live, asked) in [("5Gi", "10Gi"), ("10240Mi", "10Gi"), ("20Gi", "20Gi"), ("10G", "10Gi")] {
+        let observed =
+            ragengine_operator::rag_engine::observe::Observed { claim: Some(claim(live)), ..all_there(&validated) };
+        let built = build(&validated, &observed, &defaults()).unwrap().claim.unwrap();
+        assert_eq!(built.spec.unwrap().resources.unwrap().requests.unwrap()["storage"].0, asked, "{live}");
+    }
+}
+
+#[test]
+fn a_claim_goes_with_its_engine_only_when_that_is_asked_for() {
+    for (policy, owners) in [("Retain", 0), ("Delete", 1)] {
+        let engine = engine(&format!("{{storage: {{persistentVolume: {{size: 1Gi}}, deletionPolicy: {policy}}}}}"));
+        let claim = built(&engine).claim.unwrap();
+        assert_eq!(claim.metadata.owner_references.unwrap_or_default().len(), owners, "{policy}");
+    }
+    assert!(built(&fixture("older_storage")).claim.is_none(), "a claim that exists is not touched");
+}
+
+#[test]
+fn without_what_it_needs_there_is_no_server_and_all_else() {
+    let validated = valid(&fixture("references"));
+    for missing in 0..validated.references.len() {
+        let mut observed = all_there(&validated);
+        observed.references[missing].version = None;
+        let desired = build(&validated, &observed, &defaults()).unwrap();
+        let reference = &validated.references[missing];
+        assert_eq!(desired.deployment.is_some(), reference.is_optional, "{reference}");
+    }
+    let names: Vec<_> = validated.references.iter().map(ToString::to_string).collect();
+    insta::assert_yaml_snapshot!("what_is_referred_to", names);
+}

@@ -1,0 +1,190 @@
+//! The settings file says what the settings are: the server reads of it what was meant.
+
+use proptest::prelude::*;
+use ragengine_operator::names::Identity;
+use ragengine_operator::rag_engine::settings::{settings, settings_file};
+use ragengine_operator_api::{
+    Auth, Embedding, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval, Storage,
+    Writes,
+};
+use ragengine_settings::{Settings, from_yaml};
+
+use crate::fixture::{engine, fixtures, valid};
+
+#[test]
+fn every_fixture_is_read_as_it_was_meant() {
+    for (name, engine) in fixtures() {
+        let settings = valid(&engine).settings;
+        let file = settings_file(&settings).unwrap();
+        assert_eq!(from_yaml(&file).unwrap(), settings, "{name}:\n{file}");
+    }
+}
+
+#[test]
+fn numbers_are_written_as_people_write_them() {
+    let engine = engine("{retrieval: {maxDistance: 1.1, contextTokenRatio: 0.6}}");
+    let file = settings_file(&valid(&engine).settings).unwrap();
+    assert!(file.contains("maxDistance: 1.1\n") && file.contains("contextTokenRatio: 0.6\n"), "{file}");
+}
+
+#[test]
+fn what_nobody_asked_for_is_not_in_the_file() {
+    assert_eq!(settings_file(&Settings::default()).unwrap().trim(), "{}");
+}
+
+/// Texts with everything that means something in YAML.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{0,24}",
+        "[-?:,\\[\\]{}#&*!|>'\"%@` \\\\\t\n]{0,8}",
+        prop::sample::select(vec![
+            "yes",
+            "null",
+            "~",
+            "1e3",
+            "0x10",
+            "1.0",
+            "true",
+            "",
+            " ",
+            "- a",
+            "a: b",
+            "2026-11-22"
+        ])
+        .prop_map(str::to_owned),
+    ]
+}
+
+fn name() -> impl Strategy<Value = Option<String>> {
+    prop::option::of("[a-z][a-z0-9-]{0,8}[a-z0-9]")
+}
+
+fn local() -> impl Strategy<Value = LocalEmbedding> {
+    let pooling = prop::option::of(prop::sample::select(vec![Pooling::Mean, Pooling::Cls]));
+    let max_tokens = prop::option::of(1..1_000_000_u32);
+    (
+        "[^\\x00]\\PC{0,20}",
+        text(),
+        text(),
+        name(),
+        max_tokens,
+        pooling,
+        prop::option::of(text()),
+        prop::option::of(text()),
+    )
+        .prop_map(
+            |(model_id, revision, hub_url, model_access_secret, max_tokens, pooling, query_prefix, passage_prefix)| {
+                LocalEmbedding {
+                    model_id,
+                    revision,
+                    hub_url,
+                    model_access_secret,
+                    max_tokens,
+                    pooling,
+                    query_prefix,
+                    passage_prefix,
+                }
+            },
+        )
+}
+
+fn remote() -> impl Strategy<Value = RemoteEmbedding> {
+    let dimensions = prop::option::of(1..65_536_u32);
+    (text(), text(), name(), dimensions, 1..1_000_000_u32, 1..4096_u32, 1..3600_u32, text(), text()).prop_map(
+        |(
+            url,
+            model,
+            access_secret,
+            dimensions,
+            max_tokens,
+            batch_size,
+            timeout_seconds,
+            query_prefix,
+            passage_prefix,
+        )| {
+            RemoteEmbedding {
+                url: format!("https://{url}"),
+                model,
+                access_secret,
+                dimensions,
+                max_tokens,
+                batch_size,
+                timeout_seconds,
+                query_prefix,
+                passage_prefix,
+            }
+        },
+    )
+}
+
+fn embedding() -> impl Strategy<Value = Option<Embedding>> {
+    prop::option::of(prop_oneof![
+        local().prop_map(|local| Embedding { local: Some(local), remote: None }),
+        remote().prop_map(|remote| Embedding { local: None, remote: Some(remote) }),
+    ])
+}
+
+fn inference_service() -> impl Strategy<Value = Option<InferenceService>> {
+    let window = prop::option::of(256..100_000_000_u32);
+    prop::option::of(
+        (prop::option::of(text()), prop::option::of(text()), name(), window, prop::option::of(text()), 1..86_400_u32)
+            .prop_map(|(url, model, access_secret, context_window_size, tokenizer, timeout_seconds)| {
+                InferenceService {
+                    url: url.map(|url| format!("http://{url}")),
+                    model,
+                    access_secret,
+                    context_window_size,
+                    tokenizer: tokenizer.map(|tokenizer| format!("/{tokenizer}")),
+                    timeout_seconds,
+                }
+            }),
+    )
+}
+
+/// A number with four digits behind the point: of one with seventeen, reading may change the last.
+fn decimal(ten_thousandths: std::ops::RangeInclusive<u32>) -> impl Strategy<Value = f64> {
+    ten_thousandths.prop_map(|number| f64::from(number) / 10_000.0)
+}
+
+fn retrieval() -> impl Strategy<Value = Retrieval> {
+    (decimal(0..=40_000), decimal(2_000..=8_000), 1..10_000_u32, 1..1_000_000_u32).prop_map(
+        |(max_distance, context_token_ratio, min_top_k, tokens_per_chunk)| Retrieval {
+            max_distance,
+            context_token_ratio,
+            min_top_k,
+            tokens_per_chunk,
+        },
+    )
+}
+
+fn spec() -> impl Strategy<Value = RagEngineSpec> {
+    let writes = prop::sample::select(vec![Writes::Token, Writes::Open]);
+    let claim = prop::option::of(("[a-z]{1,8}", "(/[A-Za-z0-9_-]{1,8}){1,3}"));
+    (embedding(), inference_service(), retrieval(), writes, claim).prop_map(
+        |(embedding, inference_service, retrieval, writes, claim)| RagEngineSpec {
+            embedding,
+            inference_service,
+            retrieval,
+            auth: Auth { writes },
+            storage: claim.map(|(claim, mount_path)| Storage {
+                persistent_volume_claim: Some(claim),
+                mount_path: Some(mount_path),
+                ..Storage::default()
+            }),
+            ..RagEngineSpec::default()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_asked_for_is_read_as_it_was_meant(spec in spec()) {
+        let identity = Identity { namespace: "tests".into(), name: "docs".into(), uid: "u".into() };
+        let settings = settings(&spec, &identity);
+        let file = settings_file(&settings).unwrap();
+        let read = from_yaml(&file).map_err(|error| TestCaseError::fail(format!("{error}\n{file}")))?;
+        prop_assert_eq!(read, settings, "{}", file);
+    }
+}
