@@ -13,11 +13,19 @@ make_cluster() {
     # Until the end: another checkout's images have the same names, in the same cluster.
     one_at_a_time
     stage "Cluster" "$cluster_scripts/up.sh"
+    "$cluster_scripts/helm.sh"
+    step "Removing the operator of 'make cluster', which would look after the tests' engines too" remove_operator
     stage "Image of the server" images/build.sh --profile dev
     stage "Image of the operator" images/build.sh --profile dev --image ragengine-operator
     stage "Image of the tests" images/build.sh --profile dev --image ragengine-e2e
     export KUBECONFIG="$cluster_kubeconfig" RAGENGINE_IMAGE=ragengine:dev RAGENGINE_OPERATOR_IMAGE=ragengine-operator:dev RAGENGINE_E2E_IMAGE=ragengine-e2e:dev
     stage "Loading the images" "$cluster_scripts/load-image.sh" "$RAGENGINE_IMAGE" "$RAGENGINE_OPERATOR_IMAGE" "$RAGENGINE_E2E_IMAGE"
+}
+
+# What was made with it stays, and serves on.
+# shellcheck disable=SC2317  # `step` calls it.
+remove_operator() {
+    helm --kubeconfig "$cluster_kubeconfig" --namespace ragengine-system uninstall ragengine --ignore-not-found --wait
 }
 
 # What a cluster cannot show.
