@@ -51,11 +51,14 @@ tag_of() {
     echo "${1##*:}"
 }
 
+# In a cluster of ours the definition may be there from tests.
 install_operator() {
+    local take=()
+    kubeconfig_is_foreign || take=(--take-ownership)
     helm upgrade --install "$release" charts/ragengine --namespace "$operator_namespace" --create-namespace \
         --set image.repository="${operator_image%:*}",image.tag="$(tag_of "$operator_image")" \
         --set serverImage.repository="${server_image%:*}",serverImage.tag="$(tag_of "$server_image")" \
-        --wait --timeout "${ready_timeout_s}s" && return
+        --wait --timeout "${ready_timeout_s}s" "${take[@]}" && return
     printf '\nWhat the operator says:\n'
     kubectl --namespace "$operator_namespace" get pods || true
     kubectl --namespace "$operator_namespace" logs deployment/"$release-operator" --tail 20 || true

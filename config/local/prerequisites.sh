@@ -62,7 +62,7 @@ check_test_cluster() {
 check_demo() {
     check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE
     "$root/e2e/cluster/helm.sh" --possible ||
-        problems+=("There is no helm 3, and no Go to build it with: install helm (https://helm.sh/docs/intro/install), or Go (https://go.dev/dl).")
+        problems+=("There is no helm 3.17 or newer 3, and no Go to build it with: install helm (https://helm.sh/docs/intro/install), or Go (https://go.dev/dl).")
 }
 
 check_packages() {

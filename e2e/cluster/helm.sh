@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Puts helm into the folder of the client programs: a copy of PATH's where that is a 3, else built where Go is there. Without either it says so and
+# Puts helm into the folder of the client programs: a copy of PATH's where that is a 3.17 or newer, else built where Go is there. Without either it says so and
 # ends well, because most of what is done here needs no helm. With --possible it puts nothing there and only fails when it could not.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 # shellcheck source=go.sh
 source "$cluster_scripts/go.sh"
 
+# 3.17 is the first with --take-ownership.
+wanted='v3.@(1[7-9]|[2-9][0-9]).*'
 if [[ ${1:-} == --possible ]]; then
-    [[ -x $cluster_bin/helm ]] || program_in_path helm 'v3.*' >/dev/null || command -v go >/dev/null
+    [[ -x $cluster_bin/helm ]] || program_in_path helm "$wanted" >/dev/null || command -v go >/dev/null
     exit
 fi
 if [[ -x $cluster_bin/helm ]]; then
@@ -33,7 +35,7 @@ build_helm() {
     delete_unpacked_modules
 }
 
-if path=$(program_in_path helm 'v3.*'); then
+if path=$(program_in_path helm "$wanted"); then
     step "Copying helm from $path" copy "$path"
 elif command -v go >/dev/null; then
     # The unpacked modules are everybody's.
