@@ -94,8 +94,8 @@ delete_older_images() {
         for image in $(docker image ls --filter "reference=$name:dev-*" --format '{{.Repository}}:{{.Tag}}'); do
             [[ $image == "$current" ]] || docker image rm "$image"
         done
-        for image in $(docker exec "$node_container" ctr --namespace k8s.io images list --quiet "name~=/$name:dev-"); do
-            [[ $image == */"$current" ]] || docker exec "$node_container" ctr --namespace k8s.io images rm "$image"
+        for image in $(docker exec "$node_container" ctr --namespace k8s.io images list --quiet); do
+            [[ $image != */"$name:dev-"* || $image == */"$current" ]] || docker exec "$node_container" ctr --namespace k8s.io images rm "$image"
         done
     done
 }
