@@ -15,7 +15,7 @@ const HOW: &str = "`make test-cluster` sets it for a cluster of its own";
 /// When `KUBECONFIG` is not set, is no such file, or names a proxy.
 pub async fn connect() -> Result<Client, Error> {
     drop(rustls::crypto::ring::default_provider().install_default());
-    from_environment("KUBECONFIG", "the kubeconfig of the cluster to test on")?;
+    require_kubeconfig()?;
     let reading = |error| Error::kubernetes("reading what KUBECONFIG names")(kube::Error::InferKubeconfig(error));
     let kubeconfig = Kubeconfig::read().map_err(reading)?;
     if names_proxy(&kubeconfig) {
@@ -29,6 +29,11 @@ pub async fn connect() -> Result<Client, Error> {
     // What is left is that of the environment, which leads out of this machine and its network; a cluster to test on is within.
     config.proxy_url = None;
     Client::try_from(config).map_err(Error::kubernetes("preparing a client of what KUBECONFIG names"))
+}
+
+/// There is no default: see [`connect`].
+pub(crate) fn require_kubeconfig() -> Result<(), Error> {
+    from_environment("KUBECONFIG", "the kubeconfig of the cluster to test on").map(drop)
 }
 
 /// Whether the cluster of the current context has a proxy of its own. (What it is may be a secret.)
@@ -47,6 +52,15 @@ fn names_proxy(kubeconfig: &Kubeconfig) -> bool {
 /// When `RAGENGINE_IMAGE` is not set.
 pub fn server_image() -> Result<String, Error> {
     from_environment("RAGENGINE_IMAGE", "an image of the server that the cluster has or can pull")
+}
+
+/// The image of the operator.
+///
+/// # Errors
+///
+/// When `RAGENGINE_OPERATOR_IMAGE` is not set.
+pub fn operator_image() -> Result<String, Error> {
+    from_environment("RAGENGINE_OPERATOR_IMAGE", "an image of the operator that the cluster has or can pull")
 }
 
 /// The image of `cluster-client`.

@@ -1,6 +1,6 @@
 //! What tests have done from within the cluster, by the program `cluster-client`.
 
-use k8s_openapi::api::core::v1::{Pod, SecurityContext};
+use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, Pod, SecretKeySelector, SecurityContext};
 use kube::Api;
 use kube::api::{AttachParams, PostParams};
 use serde_json::Value;
@@ -22,7 +22,7 @@ const PROGRAM: &str = "/usr/bin/cluster-client";
 ///
 /// When the pod gets no reply.
 pub async fn get(namespace: &Namespace, url: &str) -> Result<Reply, Error> {
-    request(namespace, &["request", "GET", url]).await
+    request(namespace, &["request", "GET", url], None).await
 }
 
 /// A POST from another pod.
@@ -31,11 +31,24 @@ pub async fn get(namespace: &Namespace, url: &str) -> Result<Reply, Error> {
 ///
 /// When the pod gets no reply.
 pub async fn post(namespace: &Namespace, url: &str, body: &Value) -> Result<Reply, Error> {
-    request(namespace, &["request", "POST", url, "--body", &body.to_string()]).await
+    request(namespace, &["request", "POST", url, "--body", &body.to_string()], None).await
 }
 
-async fn request(namespace: &Namespace, arguments: &[&str]) -> Result<Reply, Error> {
-    let printed = pod::run_client(namespace, &pod::client_pod("request", arguments)?).await?;
+/// A POST from another pod, with a Secret's `token` as its bearer token.
+///
+/// # Errors
+///
+/// When the pod gets no reply.
+pub async fn post_with(namespace: &Namespace, secret: &str, url: &str, body: &Value) -> Result<Reply, Error> {
+    request(namespace, &["request", "POST", url, "--body", &body.to_string()], Some(secret)).await
+}
+
+async fn request(namespace: &Namespace, arguments: &[&str], secret: Option<&str>) -> Result<Reply, Error> {
+    let mut pod = pod::client_pod("request", arguments)?;
+    for container in pod.spec.iter_mut().flat_map(|spec| &mut spec.containers) {
+        container.env = secret.map(|secret| vec![token_of(secret)]);
+    }
+    let printed = pod::run_client(namespace, &pod).await?;
     let status = printed["status"].as_u64().and_then(|status| u16::try_from(status).ok());
     match (status, printed["body"].as_str()) {
         (Some(status), Some(text)) => {
@@ -44,6 +57,12 @@ async fn request(namespace: &Namespace, arguments: &[&str]) -> Result<Reply, Err
         }
         _ => Err(Error::Unexpected(format!("cluster-client printed something else than a reply: {printed}"))),
     }
+}
+
+fn token_of(secret: &str) -> EnvVar {
+    let token = SecretKeySelector { name: secret.to_owned(), key: "token".to_owned(), optional: None };
+    let source = EnvVarSource { secret_key_ref: Some(token), ..EnvVarSource::default() };
+    EnvVar { name: "BEARER_TOKEN".to_owned(), value: None, value_from: Some(source) }
 }
 
 /// Why [`kill`] cannot be done in a namespace, when it cannot: the cluster is asked without a pod being made.

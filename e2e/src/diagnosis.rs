@@ -7,6 +7,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, PersistentVolumeClaim, Pod, Service};
 use kube::api::{ListParams, LogParams};
 use kube::{Api, Client, Resource, ResourceExt as _};
+use ragengine_operator_api::RagEngine;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,6 +17,7 @@ const LOG_LINES: i64 = 200;
 /// Prints objects, events and logs. What cannot be read is said: it must not hide why the test failed.
 pub async fn print(client: &Client, namespace: &str) {
     say(&format!("==== namespace {namespace}"));
+    print_objects::<RagEngine>(client, namespace).await;
     print_objects::<Deployment>(client, namespace).await;
     print_objects::<Service>(client, namespace).await;
     print_objects::<ConfigMap>(client, namespace).await;

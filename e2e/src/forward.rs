@@ -64,6 +64,7 @@ impl Reply {
 pub struct Connection {
     pod: String,
     sender: SendRequest<RequestBody>,
+    token: Option<String>,
 }
 
 impl Connection {
@@ -80,7 +81,13 @@ impl Connection {
         let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| failed(error.to_string()))?;
         // Its end is seen by the request that it interrupts.
         tokio::spawn(connection);
-        Ok(Self { pod: pod.to_owned(), sender })
+        Ok(Self { pod: pod.to_owned(), sender, token: None })
+    }
+
+    /// From now on every request has this bearer token.
+    #[must_use]
+    pub fn with_token(self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self }
     }
 
     /// Sends a request and reads the reply.
@@ -123,13 +130,15 @@ impl Connection {
     async fn send_body(&mut self, method: Method, path: &str, body: RequestBody) -> Result<Reply, Error> {
         let what = format!("{method} {path} to {}", self.pod);
         let failed = |reason: String| Error::Request { request: what.clone(), reason };
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(path)
             .header("host", "ragengine")
-            .header("content-type", "application/json")
-            .body(body)
-            .map_err(|error| failed(error.to_string()))?;
+            .header("content-type", "application/json");
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request.body(body).map_err(|error| failed(error.to_string()))?;
         let exchange = async {
             let response = self.sender.send_request(request).await?;
             let status = response.status().as_u16();

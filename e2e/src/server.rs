@@ -16,7 +16,7 @@ use crate::namespace::Namespace;
 use crate::{Error, pod, wait};
 
 /// Each start loads an embedding model: few at a time start faster than many, and the deadlines hold on two processors.
-static STARTING: Semaphore = Semaphore::const_new(2);
+pub(crate) static STARTING: Semaphore = Semaphore::const_new(2);
 
 /// A server in a namespace.
 pub struct Server<'a> {

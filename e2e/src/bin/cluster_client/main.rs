@@ -3,6 +3,7 @@
 mod disk;
 mod kill;
 mod request;
+mod upstream;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ enum Command {
         /// How long a connection is tried, and then how long the reply may take.
         #[arg(long, default_value_t = 120)]
         timeout_seconds: u64,
+        /// A bearer token to send.
+        #[arg(env = "BEARER_TOKEN", long, hide_env_values = true)]
+        token: Option<String>,
     },
     /// Kills the only process of a pod that has this program, with SIGKILL. It has to see the node's processes.
     Kill {
@@ -55,6 +59,18 @@ enum Command {
         /// The file.
         file: PathBuf,
     },
+    /// Answers as a language model and as an embedding model would, until SIGTERM.
+    Upstream {
+        /// Where it listens.
+        #[arg(long, default_value_t = 8000)]
+        port: u16,
+        /// The only key that it takes. Not set: it takes all, and none.
+        #[arg(long)]
+        key: Option<String>,
+        /// What it answers to every question.
+        #[arg(long, default_value = "I was told to say this.")]
+        answer: String,
+    },
     /// Waits for SIGTERM, so that other commands can be run beside it.
     Wait,
 }
@@ -62,13 +78,14 @@ enum Command {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let printed = match Arguments::parse().command {
-        Command::Request { method, url, body, expect, timeout_seconds } => {
+        Command::Request { method, url, body, expect, timeout_seconds, token } => {
             let timeout = Duration::from_secs(timeout_seconds);
-            request::send(request::Request { method, url, body, expect, timeout }).await?
+            request::send(request::Request { method, url, body, expect, timeout, token }).await?
         }
         Command::Kill { pod_uid, program } => kill::kill(&pod_uid, &program)?,
         Command::Fill { file } => disk::fill(&file)?,
         Command::Remove { file } => disk::remove(&file)?,
+        Command::Upstream { port, key, answer } => return upstream::serve(port, key, answer).await,
         Command::Wait => {
             signal(SignalKind::terminate())?.recv().await;
             return Ok(());

@@ -13,6 +13,7 @@ pub struct Request {
     pub body: Option<String>,
     pub expect: Option<u16>,
     pub timeout: Duration,
+    pub token: Option<String>,
 }
 
 /// Sends a request; its reply as JSON: `status`, `headers` and `body`. While nobody takes the connection it is tried again: the cluster takes a
@@ -37,6 +38,9 @@ async fn connect(client: &Client, request: &Request) -> Result<Response, reqwest
         let mut attempt = client.request(request.method.clone(), request.url.clone());
         if let Some(body) = &request.body {
             attempt = attempt.header("content-type", "application/json").body(body.clone());
+        }
+        if let Some(token) = &request.token {
+            attempt = attempt.bearer_auth(token);
         }
         match attempt.send().await {
             Err(error) if error.is_connect() && Instant::now() < deadline => tokio::time::sleep(INTERVAL).await,

@@ -1,0 +1,63 @@
+//! A scripted language model and embedding model, with a Service: a pod of `cluster-client`.
+
+use std::collections::BTreeMap;
+
+use hyper::Method;
+use k8s_openapi::api::core::v1::{Pod, Service, ServicePort, ServiceSpec};
+use kube::api::ObjectMeta;
+use serde_json::Value;
+
+use crate::forward::Connection;
+use crate::namespace::Namespace;
+use crate::{Error, pod};
+
+/// The name of its pod and of its Service.
+const UPSTREAM: &str = "upstream";
+const PORT: u16 = 8000;
+
+/// One in a namespace.
+pub struct Upstream<'a> {
+    namespace: &'a Namespace,
+}
+
+impl<'a> Upstream<'a> {
+    /// Starts one that takes this key only.
+    ///
+    /// # Errors
+    ///
+    /// When the cluster refuses, or it does not run in time.
+    pub async fn start(namespace: &'a Namespace, key: &str, answer: &str) -> Result<Self, Error> {
+        let labels = BTreeMap::from([("app".to_owned(), UPSTREAM.to_owned())]);
+        let mut pod = pod::client_pod(UPSTREAM, &["upstream", "--key", key, "--answer", answer])?;
+        pod.metadata =
+            ObjectMeta { name: Some(UPSTREAM.to_owned()), labels: Some(labels.clone()), ..ObjectMeta::default() };
+        namespace.create_object(&pod).await?;
+        let port = ServicePort { port: i32::from(PORT), ..ServicePort::default() };
+        let service = Service {
+            metadata: ObjectMeta { name: Some(UPSTREAM.to_owned()), ..ObjectMeta::default() },
+            spec: Some(ServiceSpec { selector: Some(labels), ports: Some(vec![port]), ..ServiceSpec::default() }),
+            status: None,
+        };
+        namespace.create_object(&service).await?;
+        let is_running = |pod: &Pod| if pod::is_ready(pod) { Ok(()) } else { Err(pod::describe(pod)) };
+        namespace.until(UPSTREAM, "the scripted models run", is_running).await?;
+        Ok(Self { namespace })
+    }
+
+    /// Its address in the cluster, up to `/v1`.
+    pub fn url(&self) -> String {
+        format!("http://{UPSTREAM}.{}:{PORT}/v1", self.namespace.name)
+    }
+
+    /// What it was asked at a path, with the header `authorization` and the `body` of each request.
+    ///
+    /// # Errors
+    ///
+    /// When no reply comes.
+    pub async fn requests(&self, path: &str) -> Result<Vec<Value>, Error> {
+        let mut connection = Connection::open(&self.namespace.api(), UPSTREAM, PORT).await?;
+        let asked = connection.send(Method::GET, "/requests", None).await?.ok()?;
+        let asked = asked.as_array().cloned().unwrap_or_default();
+        Ok(asked.into_iter().filter(|request| request["path"] == path).collect())
+    }
+}
