@@ -49,6 +49,11 @@ impl Context {
         let names = [name.clone(), identity.settings(), identity.write_token(), identity.claim()];
         self.memory.forget(namespace, &names);
         self.referrers.forget(namespace, name);
+        self.forget_uid(uid);
+    }
+
+    /// A RAGEngine is gone, and another has its name.
+    pub fn forget_uid(&self, uid: &str) {
         self.engines.forget(uid);
         self.statuses.forget(uid);
         self.failures.forget(uid);

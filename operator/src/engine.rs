@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use kube::runtime::reflector::ObjectRef;
@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use ragengine_client::Client;
 use ragengine_client::wire::EngineStatus;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 
 use crate::metrics::Metrics;
 use crate::names::Identity;

@@ -21,7 +21,7 @@ use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::names::Identity;
 use crate::rag_engine::{self, validate::Defaults};
-use crate::watches::{self, Filling, Scope, Touched, Watches, log_failure};
+use crate::watches::{self, Filling, Scope, Touched, Watches, gone, log_failure};
 
 /// What all scopes share.
 #[derive(Clone)]
@@ -135,7 +135,8 @@ type Seen = std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<RagEngine, 
 /// The RAGEngines, and each change of one. One that is gone is forgotten.
 fn rag_engines(api: Api<RagEngine>, mut filling: Filling, context: &Arc<Context>) -> (Store<RagEngine>, Seen) {
     let (reader, writer) = reflector::store::<RagEngine>();
-    let context = Arc::clone(context);
+    let (context, store) = (Arc::clone(context), reader.clone());
+    let mut before = Vec::new();
     let seen = watcher(api, watcher::Config::default().page_size(100)).default_backoff().modify(|engine| {
         engine.metadata.managed_fields = None;
         // It is as long as the object itself, and what kubectl keeps there is nobody's business here.
@@ -153,9 +154,13 @@ fn rag_engines(api: Api<RagEngine>, mut filling: Filling, context: &Arc<Context>
                 context.forget(&Identity::of(&engine));
                 None
             }
-            Ok(Event::Init) => None,
+            Ok(Event::Init) => {
+                before = store.state();
+                None
+            }
             Ok(Event::InitDone) => {
                 filling.done();
+                gone(&std::mem::take(&mut before), &store).for_each(|engine| forget(engine, &store, &context));
                 None
             }
             Err(error) => {
@@ -167,6 +172,14 @@ fn rag_engines(api: Api<RagEngine>, mut filling: Filling, context: &Arc<Context>
         std::future::ready(changed)
     });
     (reader, Box::pin(seen))
+}
+
+/// One that has been made again keeps what is known by its name.
+fn forget(gone: &RagEngine, store: &Store<RagEngine>, context: &Context) {
+    match store.get(&ObjectRef::from_obj(gone)) {
+        None => context.forget(&Identity::of(gone)),
+        Some(_) => context.forget_uid(&Identity::of(gone).uid),
+    }
 }
 
 fn wake_ups(

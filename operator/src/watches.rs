@@ -12,7 +12,7 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::api::{Api, ObjectMeta, PartialObjectMeta};
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::reflector::{self, ObjectRef};
+use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource};
 use ragengine_operator_api::RagEngine;
@@ -152,15 +152,19 @@ impl Starter<'_> {
         let seen = watcher(self.scope.api::<K>(self.client), config).default_backoff().modify(strip);
         let mut seen = Box::pin(reflector::reflector(writer, seen));
         let (wake, metrics) = (self.wake.clone(), Arc::clone(self.metrics));
-        let mut filling = self.filled.another();
+        let (mut filling, store) = (self.filled.another(), reader.clone());
         self.tasks.spawn(async move {
+            let mut before = Vec::new();
             while let Some(event) = seen.next().await {
                 let touched = match &event {
                     Ok(Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) => about(object.meta()),
-                    Ok(Event::Init) => Vec::new(),
+                    Ok(Event::Init) => {
+                        before = store.state();
+                        Vec::new()
+                    }
                     Ok(Event::InitDone) => {
                         filling.done();
-                        Vec::new()
+                        gone(&std::mem::take(&mut before), &store).flat_map(|object| about(object.meta())).collect()
                     }
                     Err(error) => {
                         metrics.watch_failed(&K::plural(&()));
@@ -176,6 +180,17 @@ impl Starter<'_> {
         });
         Cache::new(reader)
     }
+}
+
+/// What was there before a watch was begun anew, and is not there now: nobody tells of its end.
+pub fn gone<'a, K>(before: &'a [Arc<K>], store: &'a Store<K>) -> impl Iterator<Item = &'a Arc<K>>
+where
+    K: Resource<DynamicType = ()> + Clone + 'static,
+{
+    before.iter().filter(|object| {
+        let now = store.get(&ObjectRef::from_obj(object.as_ref()));
+        now.is_none_or(|now| now.meta().uid != object.meta().uid)
+    })
 }
 
 /// What a watch needs of an object.

@@ -31,7 +31,7 @@ fn fields(desired: &Map<String, Value>, live: &Map<String, Value>, is_quantity: 
     desired.iter().all(|(name, desired)| match live.get(name) {
         Some(live) => matches(desired, live, quantity_below(name, is_quantity)),
         // An empty one is not kept at all.
-        None => is_empty(desired),
+        None => is_empty(desired) || is_dropped(name, desired),
     })
 }
 
@@ -39,6 +39,17 @@ fn quantity_below(field: &str, above: IsQuantity) -> IsQuantity {
     match field {
         "requests" | "limits" | "sizeLimit" => IsQuantity::Yes,
         _ => above,
+    }
+}
+
+/// Fields of a pod that are not kept when they are false or 0, because they are that when they are not set.
+fn is_dropped(field: &str, value: &Value) -> bool {
+    const FLAGS: [&str; 7] = ["readOnly", "tty", "stdin", "stdinOnce", "hostNetwork", "hostPID", "hostIPC"];
+    const NUMBERS: [&str; 2] = ["initialDelaySeconds", "hostPort"];
+    match value {
+        Value::Bool(false) => FLAGS.contains(&field),
+        Value::Number(number) => NUMBERS.contains(&field) && number.as_i64() == Some(0),
+        _ => false,
     }
 }
 
@@ -69,9 +80,12 @@ fn has_key(item: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::collections::BTreeMap;
 
-    use super::is_satisfied;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::{has_key, is_satisfied};
 
     #[test]
     fn what_was_asked_for_has_to_be_there() {
@@ -98,8 +112,109 @@ mod tests {
             (json!({"args": ["a"]}), json!({"args": ["a", "b"]}), false),
             (json!({"tolerations": [{"key": "k"}]}), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), false),
             (json!({"from": [{"podSelector": {}}]}), json!({"from": [{"podSelector": {}}]}), true),
+            // What is false by its nature is not kept; of the others false is an answer of its own.
+            (
+                json!({"volumeMounts": [{"mountPath": "/a", "readOnly": false}]}),
+                json!({"volumeMounts": [{"mountPath": "/a"}]}),
+                true,
+            ),
+            (json!({"readOnly": true}), json!({}), false),
+            (json!({"readOnly": false}), json!({"readOnly": true}), false),
+            (json!({"automountServiceAccountToken": false}), json!({}), false),
+            (json!({"initialDelaySeconds": 0}), json!({}), true),
+            (json!({"replicas": 0}), json!({}), false),
         ] {
             assert_eq!(is_satisfied(&desired, &live), satisfied, "{desired} {live}");
+        }
+    }
+
+    /// Objects as they are applied: fields of all kinds, lists with keys and without.
+    fn object() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            (1..1000_i64).prop_map(Value::from),
+            "[a-z]{1,6}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let fields = prop::collection::btree_map("[a-d]{1,2}", inner.clone(), 1..4);
+            let named = prop::collection::btree_map("[a-z]{1,4}", fields.clone(), 1..4).prop_map(|items| {
+                let named = |(name, fields): (String, BTreeMap<String, Value>)| {
+                    Value::Object(fields.into_iter().chain([("name".to_owned(), Value::from(name))]).collect())
+                };
+                items.into_iter().map(named).collect::<Value>()
+            });
+            let plain = prop::collection::vec(inner, 1..4).prop_map(Value::from);
+            prop_oneof![
+                fields.prop_map(|fields| Value::Object(fields.into_iter().collect())),
+                named,
+                plain.prop_filter("has keys", |list| !list.as_array().is_some_and(|items| items.iter().all(has_key)))
+            ]
+        })
+    }
+
+    /// With fields, and items that have a key, that nobody asked for.
+    fn with_more(value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let more = [("theirs".to_owned(), json!({"a": 1}))];
+                fields.iter().map(|(name, field)| (name.clone(), with_more(field))).chain(more).collect()
+            }
+            Value::Array(items) if items.iter().all(has_key) => {
+                [json!({"name": "theirs"})].into_iter().chain(items.iter().map(with_more)).collect()
+            }
+            Value::Array(items) => items.iter().map(with_more).collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// Every value that comes of one by changing or removing one thing in it.
+    fn changed(value: &Value) -> Vec<Value> {
+        match value {
+            Value::Object(fields) => fields
+                .iter()
+                .flat_map(|(name, field)| {
+                    let mut without = fields.clone();
+                    without.remove(name);
+                    let others = changed(field).into_iter().map(|other| {
+                        let mut fields = fields.clone();
+                        fields.insert(name.clone(), other);
+                        Value::Object(fields)
+                    });
+                    others.chain([Value::Object(without)]).collect::<Vec<_>>()
+                })
+                .collect(),
+            Value::Array(items) => (0..items.len())
+                .flat_map(|at| {
+                    let mut without = items.clone();
+                    without.remove(at);
+                    let others = changed(&items[at]).into_iter().map(|other| {
+                        let mut items = items.clone();
+                        items[at] = other;
+                        Value::Array(items)
+                    });
+                    others.chain([Value::Array(without)]).collect::<Vec<_>>()
+                })
+                .collect(),
+            Value::Bool(flag) => vec![json!(!flag)],
+            other => vec![json!([other.clone(), "changed"])],
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn whatever_others_add_it_is_satisfied(desired in object()) {
+            prop_assert!(is_satisfied(&desired, &desired));
+            prop_assert!(is_satisfied(&desired, &with_more(&desired)));
+        }
+
+        #[test]
+        fn whatever_of_ones_own_is_changed_is_seen(desired in object()) {
+            for live in changed(&desired) {
+                prop_assert!(!is_satisfied(&desired, &live), "{}", live);
+                prop_assert!(!is_satisfied(&desired, &with_more(&live)), "{}", live);
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What was sent last, for as long as the caches have not shown it.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// After so long a cache that does not show what was sent is believed: the object was deleted again.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,8 +1,12 @@
 //! The steps of a reconcile without a cluster: the pure ones from YAML to objects and conditions, and the whole controller against an API
 //! server that fails on purpose.
 
+mod api_server;
+mod controller;
 mod every_field;
+mod faults;
 mod fixture;
 mod invalid;
 mod objects;
+mod quiet;
 mod settings_file;

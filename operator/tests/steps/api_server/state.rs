@@ -1,0 +1,226 @@
+use std::collections::BTreeMap;
+
+use ragengine_operator::requests::Asked;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::apply::{applied, defaulted};
+use super::{Call, Fault, Question, Reply, status};
+
+/// Where an object is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub resource: String,
+    pub namespace: String,
+    pub name: String,
+}
+
+impl Place {
+    /// In the namespace of the tests.
+    pub fn of(resource: &str, name: &str) -> Self {
+        Self { resource: resource.to_owned(), namespace: "tests".to_owned(), name: name.to_owned() }
+    }
+}
+
+pub struct Watch {
+    pub resource: String,
+    selector: Option<(String, String)>,
+    is_metadata_only: bool,
+    events: mpsc::UnboundedSender<String>,
+}
+
+impl Watch {
+    pub fn tell(&self, kind: &str, object: &Value) {
+        let shown = if self.is_metadata_only && kind != "ERROR" { metadata_of(object) } else { object.clone() };
+        // The receiver is gone when the watch was given up.
+        drop(self.events.send(format!("{}\n", json!({"type": kind, "object": shown}))));
+    }
+
+    fn wants(&self, resource: &str, object: &Value) -> bool {
+        self.resource == resource && is_selected(self.selector.as_ref(), object)
+    }
+}
+
+/// Everything that the server knows.
+#[derive(Default)]
+pub struct State {
+    pub objects: BTreeMap<Place, Value>,
+    pub faults: Vec<(&'static str, String, usize, Fault)>,
+    pub calls: Vec<Call>,
+    pub watches: Vec<Watch>,
+    version: u64,
+    /// What has happened, for watches that begin later: version, kind of event, resource, object.
+    events: Vec<(u64, &'static str, String, Value)>,
+}
+
+impl State {
+    /// Whether this request goes wrong.
+    pub fn fault(&mut self, asked: &Asked) -> Option<Fault> {
+        let (_, _, times, fault) = self
+            .faults
+            .iter_mut()
+            .find(|(verb, resource, times, _)| *times > 0 && *verb == asked.verb && *resource == asked.resource)?;
+        *times -= 1;
+        Some(fault.clone())
+    }
+
+    pub fn act(&mut self, question: &Question) -> Reply {
+        let missing = || Reply::Whole(404, status(404, "not found"));
+        let Question { asked, place, body, .. } = question;
+        match (asked.verb, asked.resource.as_str()) {
+            ("list", _) => self.list(question),
+            ("watch", _) => self.watch(question),
+            ("get", _) => self.objects.get(place).map_or_else(missing, |found| Reply::Whole(200, found.clone())),
+            ("create", "events") => Reply::Whole(201, body.clone()),
+            ("create", _) => self.create(place, body),
+            ("update", _) => self.update(place, body),
+            ("patch", "events") => Reply::Whole(200, body.clone()),
+            ("patch", "ragengines/status") => self.write_status(place, body),
+            ("patch", _) => self.apply(place, body),
+            ("delete", _) if self.delete(place) => Reply::Whole(200, json!({"kind": "Status", "status": "Success"})),
+            ("delete", _) => missing(),
+            (verb, resource) => panic!("{verb} {resource}"),
+        }
+    }
+
+    fn list(&mut self, question: &Question) -> Reply {
+        let selector = selector(question);
+        let of_kind = self.objects.iter().filter(|(place, _)| place.resource == question.place.resource);
+        let items: Vec<Value> = of_kind
+            .filter(|(_, object)| is_selected(selector.as_ref(), object))
+            .map(|(_, object)| if question.is_metadata_only { metadata_of(object) } else { object.clone() })
+            .collect();
+        assert!(
+            question.is_metadata_only || question.place.resource != "secrets",
+            "of Secrets nothing is read but their metadata"
+        );
+        Reply::Whole(200, json!({"metadata": {"resourceVersion": self.version.to_string()}, "items": items}))
+    }
+
+    fn watch(&mut self, question: &Question) -> Reply {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let resource = question.place.resource.clone();
+        let Question { is_metadata_only, .. } = *question;
+        let watch = Watch { selector: selector(question), resource, is_metadata_only, events: sender };
+        let since: u64 = question.parameter("resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(0);
+        for (version, kind, resource, object) in &self.events {
+            if *version > since && watch.wants(resource, object) {
+                watch.tell(kind, object);
+            }
+        }
+        self.watches.push(watch);
+        Reply::Stream(receiver)
+    }
+
+    fn create(&mut self, place: &Place, body: &Value) -> Reply {
+        let name = body["metadata"]["name"].as_str().unwrap().to_owned();
+        let place = Place { name, ..place.clone() };
+        match self.objects.contains_key(&place) {
+            true => Reply::Whole(409, status(409, "already exists")),
+            false => Reply::Whole(201, self.keep(place, body.clone())),
+        }
+    }
+
+    fn update(&mut self, place: &Place, body: &Value) -> Reply {
+        let Some(found) = self.objects.get(place) else { return Reply::Whole(404, status(404, "not found")) };
+        match found["metadata"]["resourceVersion"] == body["metadata"]["resourceVersion"] {
+            false => Reply::Whole(409, status(409, "the object has been modified")),
+            true => Reply::Whole(200, self.keep(place.clone(), body.clone())),
+        }
+    }
+
+    fn apply(&mut self, place: &Place, body: &Value) -> Reply {
+        let (resource, live) = (place.resource.as_str(), self.objects.get(place));
+        let object = applied(resource, body, live);
+        let code = if live.is_some() { 200 } else { 201 };
+        Reply::Whole(code, self.keep(place.clone(), object))
+    }
+
+    fn write_status(&mut self, place: &Place, body: &Value) -> Reply {
+        let Some(found) = self.objects.get(place) else { return Reply::Whole(404, status(404, "not found")) };
+        if found["metadata"]["uid"] != body["metadata"]["uid"] {
+            return Reply::Whole(409, status(409, "the uid in the precondition is another one"));
+        }
+        let mut object = found.clone();
+        object["status"] = body["status"].clone();
+        Reply::Whole(200, self.keep(place.clone(), object))
+    }
+
+    /// Keeps an object, with what the server adds, unless it is as it was.
+    fn keep(&mut self, place: Place, mut object: Value) -> Value {
+        let before = self.objects.get(&place);
+        let kind = if before.is_some() { "MODIFIED" } else { "ADDED" };
+        let metadata = before.map(|before| before["metadata"].clone()).unwrap_or_default();
+        let is_changed = before.is_none_or(|before| before["spec"] != object["spec"]);
+        let generation = metadata["generation"].as_i64().unwrap_or(0) + i64::from(is_changed);
+        let number = self.version + 1;
+        let kept = |name: &str, new: Value| if metadata[name].is_null() { new } else { metadata[name].clone() };
+        let added = [
+            ("uid", kept("uid", json!(format!("uid-{number}")))),
+            ("creationTimestamp", kept("creationTimestamp", json!("2026-11-22T09:00:00Z"))),
+            ("resourceVersion", kept("resourceVersion", json!("0"))),
+            ("namespace", json!(place.namespace)),
+            ("generation", json!(generation)),
+            ("managedFields", json!([{"manager": "ragengine-operator", "operation": "Apply"}])),
+        ];
+        for (name, value) in added {
+            object["metadata"][name] = value;
+        }
+        defaulted(&place.resource, &mut object);
+        if before == Some(&object) {
+            return object;
+        }
+        self.version = number;
+        object["metadata"]["resourceVersion"] = json!(number.to_string());
+        self.objects.insert(place.clone(), object.clone());
+        self.happened(kind, &place.resource, &object);
+        object
+    }
+
+    fn happened(&mut self, kind: &'static str, resource: &str, object: &Value) {
+        self.events.push((self.version, kind, resource.to_owned(), object.clone()));
+        for watch in self.watches.iter().filter(|watch| watch.wants(resource, object)) {
+            watch.tell(kind, object);
+        }
+    }
+
+    pub fn put(&mut self, resource: &str, object: Value) {
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        self.keep(Place::of(resource, &name), object);
+    }
+
+    pub fn delete(&mut self, place: &Place) -> bool {
+        let Some(mut object) = self.objects.remove(place) else { return false };
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.happened("DELETED", &place.resource, &object);
+        true
+    }
+
+    pub fn take_watches(&mut self, resource: &str) -> Vec<Watch> {
+        let (taken, left) = std::mem::take(&mut self.watches).into_iter().partition(|watch| watch.resource == resource);
+        self.watches = left;
+        taken
+    }
+
+    pub fn forget_events(&mut self) {
+        self.events.clear();
+    }
+
+    pub fn watches(&self, resource: &str) -> usize {
+        self.watches.iter().filter(|watch| watch.resource == resource && !watch.events.is_closed()).count()
+    }
+}
+
+fn metadata_of(object: &Value) -> Value {
+    json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"]})
+}
+
+fn selector(question: &Question) -> Option<(String, String)> {
+    let selector = question.parameter("labelSelector")?.replace("%2F", "/").replace("%3D", "=");
+    selector.split_once('=').map(|(label, value)| (label.to_owned(), value.to_owned()))
+}
+
+fn is_selected(selector: Option<&(String, String)>, object: &Value) -> bool {
+    selector.is_none_or(|(label, value)| object["metadata"]["labels"][label] == **value)
+}

@@ -1,0 +1,107 @@
+//! The whole controller, against an API server in memory and with a clock that is moved by hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ragengine_operator::context::Context;
+use ragengine_operator::metrics::Metrics;
+use ragengine_operator::scope::{self, Shared};
+use ragengine_operator::watches::Scope;
+use ragengine_operator_api::{Condition, ConditionType, RagEngine, RagEngineStatus};
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::api_server::{ApiServer, Call, pass};
+use crate::fixture::{defaults, valid};
+
+/// Long enough for everything that is due at once, and too short for what is tried again.
+pub const A_MOMENT: Duration = Duration::from_millis(400);
+/// Long enough for what is looked at again and again, if nothing fails.
+pub const A_WHILE: Duration = Duration::from_secs(60);
+/// Longer than any back-off.
+pub const LONG: Duration = Duration::from_secs(600);
+
+/// A controller that runs.
+pub struct Controller {
+    pub context: Arc<Context>,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Controller {
+    pub fn start(server: &ApiServer) -> Self {
+        let shared = Shared {
+            client: server.client(),
+            metrics: Arc::new(Metrics::new().unwrap()),
+            defaults: defaults(),
+            identity: "operator-0".to_owned(),
+            concurrency: 4,
+        };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = scope::start(&shared, &Scope::All, async move { drop(stopped.await) });
+        Self { context: Arc::clone(&running.context), stop, task: tokio::spawn(running.run()) }
+    }
+
+    /// In order, and within what a pod is given.
+    pub async fn stop(self) {
+        drop(self.stop);
+        tokio::time::timeout(Duration::from_secs(30), self.task).await.expect("the controller does not end").unwrap();
+    }
+}
+
+/// A server with an engine and everything that it refers to, and a controller that has not begun.
+pub fn server_with(engine: &RagEngine) -> ApiServer {
+    let server = ApiServer::default();
+    for reference in valid(engine).references {
+        let kind = reference.to_string();
+        let resource = if kind.starts_with("Secret") { "secrets" } else { "configmaps" };
+        server.put(resource, json!({"metadata": {"name": reference.name}}));
+    }
+    for claim in ["vector-db", "models"] {
+        server.put("persistentvolumeclaims", json!({"metadata": {"name": claim}}));
+    }
+    server.put("ragengines", as_made(engine));
+    server
+}
+
+/// As a user makes it: the server gives it its uid and generation.
+pub fn as_made(engine: &RagEngine) -> serde_json::Value {
+    let mut object = serde_json::to_value(engine).unwrap();
+    object["metadata"] = json!({"name": object["metadata"]["name"]});
+    object.as_object_mut().unwrap().remove("status");
+    object
+}
+
+/// The status that was written last.
+pub fn status(server: &ApiServer, name: &str) -> RagEngineStatus {
+    let object = server.get("ragengines", name).unwrap_or_else(|| panic!("no ragengine {name}"));
+    serde_json::from_value(object["status"].clone()).unwrap_or_default()
+}
+
+/// One condition of it.
+pub fn condition(server: &ApiServer, name: &str, type_: ConditionType) -> Option<Condition> {
+    status(server, name).conditions.into_iter().find(|condition| condition.type_ == type_)
+}
+
+/// Waits until something holds, for as long as the longest back-off.
+pub async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
+    for _ in 0..LONG.as_millis() / 100 {
+        if holds() {
+            return;
+        }
+        pass(Duration::from_millis(100)).await;
+    }
+    panic!("{what} never holds; the last calls: {:#?}", server.calls());
+}
+
+/// What was written since it was asked last.
+pub fn writes(server: &ApiServer) -> Vec<Call> {
+    server.calls().into_iter().filter(|call| !call.is_read()).collect()
+}
+
+/// The writes of objects: without the statuses, and the events that users are told by.
+pub fn object_writes(server: &ApiServer) -> Vec<String> {
+    let told = |call: &Call| ["events", "ragengines/status"].contains(&call.resource.as_str());
+    writes(server).iter().filter(|call| !told(call)).map(|call| format!("{call:?}")).collect()
+}

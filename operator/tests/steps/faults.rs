@@ -1,0 +1,268 @@
+//! Whatever goes wrong between the operator and the API server: it ends well, and nothing is done twice.
+
+use std::time::Duration;
+
+use ragengine_operator_api::{ConditionType, Reason};
+use serde_json::json;
+
+use crate::api_server::{ApiServer, Call, Fault, pass};
+use crate::controller::{
+    A_MOMENT, A_WHILE, Controller, LONG, condition, object_writes, server_with, status, until, writes,
+};
+use crate::fixture::engine;
+
+/// Every kind of write that a new engine takes.
+const WRITES: [(&str, &str); 8] = [
+    ("patch", "configmaps"),
+    ("patch", "serviceaccounts"),
+    ("create", "secrets"),
+    ("patch", "persistentvolumeclaims"),
+    ("patch", "networkpolicies"),
+    ("patch", "services"),
+    ("patch", "deployments"),
+    ("patch", "ragengines/status"),
+];
+
+const SPEC: &str = "{replicas: 0, networkPolicy: {}, storage: {persistentVolume: {size: 1Gi}}}";
+
+fn is_stopped(server: &ApiServer) -> bool {
+    condition(server, "docs", ConditionType::Ready).is_some_and(|ready| ready.reason == Reason::Stopped)
+}
+
+fn of_kind(calls: &[Call], verb: &str, resource: &str) -> usize {
+    calls.iter().filter(|call| call.verb == verb && call.resource == resource).count()
+}
+
+/// What passes is tried again, with a back-off, until it is done; and all the rest is done once.
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_tried_again() {
+    let passing = [
+        Fault::Refusal(409, "the object has been modified"),
+        Fault::Refusal(429, "too many requests"),
+        Fault::Refusal(500, "etcdserver: leader changed"),
+        Fault::Refusal(503, "the server is shutting down"),
+        Fault::Silence,
+        Fault::Garbage,
+    ];
+    for (verb, resource) in WRITES {
+        for fault in &passing {
+            // The write of a status that meets another of the same name ends silently: see below.
+            if resource == "ragengines/status" && matches!(fault, Fault::Refusal(409, _)) {
+                continue;
+            }
+            let case = format!("{verb} {resource} {fault:?}");
+            let server = server_with(&engine(SPEC));
+            server.fail(verb, resource, 3, fault.clone());
+            let controller = Controller::start(&server);
+            until(&case, &server, || is_stopped(&server)).await;
+            pass(A_WHILE).await;
+            let calls = writes(&server);
+            for (verb_of_other, other) in WRITES {
+                let count = of_kind(&calls, verb_of_other, other);
+                match other {
+                    // Before and after an object has come, and once for each failure.
+                    "ragengines/status" => assert!(count <= 6, "{case}: {count} statuses, {calls:#?}"),
+                    _ if other == resource => assert!((1..=4).contains(&count), "{case}: {calls:#?}"),
+                    _ => assert_eq!(count, 1, "{case}, {other}: {calls:#?}"),
+                }
+            }
+            drop(server.calls());
+            pass(A_WHILE).await;
+            assert_eq!(writes(&server), [], "{case}: all is well");
+            controller.stop().await;
+        }
+    }
+}
+
+/// The token is made once: another one would lock out whoever has the first.
+#[tokio::test(start_paused = true)]
+async fn a_token_is_not_made_twice_when_the_reply_is_lost() {
+    let server = server_with(&engine(SPEC));
+    server.fail("create", "secrets", 1, Fault::Garbage);
+    let controller = Controller::start(&server);
+    pass(A_MOMENT).await;
+    let token = server.get("secrets", "docs-write").unwrap()["data"]["token"].clone();
+    assert!(token.is_string());
+    until("Stopped", &server, || is_stopped(&server)).await;
+    pass(A_WHILE).await;
+    assert_eq!(server.get("secrets", "docs-write").unwrap()["data"]["token"], token);
+    controller.stop().await;
+}
+
+/// What does not pass by itself is said, and tried again ever more rarely.
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_is_said() {
+    for (verb, resource) in WRITES {
+        if resource == "ragengines/status" {
+            continue;
+        }
+        for (code, message) in [
+            (403, "forbidden: unable to create new content in namespace tests because it is being terminated"),
+            (403, "exceeded quota: objects"),
+            (422, "spec: Invalid value"),
+            (400, "admission webhook denied the request"),
+        ] {
+            let case = format!("{verb} {resource} {code} {message}");
+            let server = server_with(&engine(SPEC));
+            server.fail(verb, resource, usize::MAX, Fault::Refusal(code, message));
+            let controller = Controller::start(&server);
+            pass(LONG).await;
+            let (ready, degraded) =
+                (condition(&server, "docs", ConditionType::Ready), condition(&server, "docs", ConditionType::Degraded));
+            for condition in [ready.unwrap(), degraded.unwrap()] {
+                assert_eq!(condition.reason, Reason::ObjectRefused, "{case}");
+                assert!(condition.message.contains(message), "{case}: {}", condition.message);
+            }
+            let calls = writes(&server);
+            let (attempts, statuses) = (of_kind(&calls, verb, resource), of_kind(&calls, "patch", "ragengines/status"));
+            // 0.5 s, 1 s, 2 s … 256 s, each a half longer at most: in ten minutes.
+            assert!((6..=12).contains(&attempts), "{case}: {attempts}");
+            assert_eq!(statuses, 1, "{case}: it is said once");
+            assert_eq!(of_kind(&calls, "create", "events"), 1, "{case}: users are told once");
+            server.recover();
+            until(&case, &server, || is_stopped(&server)).await;
+            controller.stop().await;
+        }
+    }
+}
+
+/// Nobody waits for the status of what is gone, or of another of the same name.
+#[tokio::test(start_paused = true)]
+async fn the_status_of_what_is_gone_ends_silently() {
+    for code in [404, 409] {
+        let server = server_with(&engine(SPEC));
+        server.fail("patch", "ragengines/status", usize::MAX, Fault::Refusal(code, "it is gone"));
+        let controller = Controller::start(&server);
+        pass(Duration::from_secs(5)).await;
+        let before = of_kind(&writes(&server), "patch", "ragengines/status");
+        assert!((1..=6).contains(&before), "{code}: once for each change that is seen, not {before} times");
+        pass(A_WHILE).await;
+        assert_eq!(writes(&server), [], "{code}: and not again by itself");
+        controller.stop().await;
+    }
+}
+
+/// A reconcile that looks at an engine that was made again meanwhile does not write its status.
+#[tokio::test(start_paused = true)]
+async fn another_engine_of_the_same_name_is_another_one() {
+    let server = server_with(&engine(SPEC));
+    let controller = Controller::start(&server);
+    until("Stopped", &server, || is_stopped(&server)).await;
+    let uid = |server: &ApiServer| server.get("ragengines", "docs").unwrap()["metadata"]["uid"].clone();
+    let first = uid(&server);
+    server.delete("ragengines", "docs");
+    server.put("ragengines", crate::controller::as_made(&engine(SPEC)));
+    assert_ne!(uid(&server), first);
+    until("Stopped again", &server, || is_stopped(&server)).await;
+    pass(A_WHILE).await;
+    for (resource, name) in [("services", "docs"), ("deployments", "docs"), ("configmaps", "docs-settings")] {
+        let owner = server.get(resource, name).unwrap()["metadata"]["ownerReferences"][0]["uid"].clone();
+        assert_eq!(owner, uid(&server), "{resource}");
+    }
+    controller.stop().await;
+}
+
+/// Each watch, broken or too old, is begun anew; and what happened meanwhile is not missed.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
+    for (resource, name) in [
+        ("configmaps", "docs-settings"),
+        ("serviceaccounts", "docs"),
+        ("secrets", "docs-write"),
+        ("persistentvolumeclaims", "docs-data"),
+        ("networkpolicies", "docs"),
+        ("services", "docs"),
+        ("deployments", "docs"),
+    ] {
+        let server = server_with(&engine(SPEC));
+        let controller = Controller::start(&server);
+        until("Stopped", &server, || is_stopped(&server)).await;
+        pass(A_WHILE).await;
+        let watches = server.watches(resource);
+        drop(server.calls());
+
+        server.break_watches(resource);
+        server.delete(resource, name);
+        pass(A_WHILE).await;
+        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was broken");
+        assert_eq!(server.watches(resource), watches, "{resource}");
+
+        server.expire_watches(resource, |server| server.delete(resource, name));
+        pass(A_WHILE).await;
+        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was too old");
+        assert_eq!(server.watches(resource), watches, "{resource}");
+        assert_eq!(object_writes(&server).len(), 2, "{resource}: nothing else is written");
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
+    let server = server_with(&engine(SPEC));
+    let controller = Controller::start(&server);
+    until("Stopped", &server, || is_stopped(&server)).await;
+    server.expire_watches("ragengines", |server| {
+        server.edit("ragengines", "docs", |object| object["spec"]["auth"] = json!({"writes": "open"}));
+    });
+    until("the change", &server, || server.get("secrets", "docs-write").is_none()).await;
+    let uid = server.get("ragengines", "docs").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+    let knows = || {
+        let referrers = &controller.context.referrers;
+        !referrers.of(ragengine_operator::watches::Referred::Secret, "tests", "docs-write").is_empty()
+    };
+    assert!(knows());
+    server.expire_watches("ragengines", |server| server.delete("ragengines", "docs"));
+    pass(A_WHILE).await;
+    assert!(!knows(), "what is gone is forgotten");
+    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "what is gone is forgotten");
+    controller.stop().await;
+}
+
+/// A list that fails is tried again, and until all are there nothing is done: what is not seen may be there.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_done_before_everything_has_been_seen() {
+    for resource in ["configmaps", "secrets", "deployments", "pods", "ragengines"] {
+        for fault in [
+            Fault::Refusal(403, "not allowed"),
+            Fault::Refusal(500, "not now"),
+            Fault::Refusal(410, "too old"),
+            Fault::Garbage,
+        ] {
+            let case = format!("{resource} {fault:?}");
+            let server = server_with(&engine(SPEC));
+            server.fail("list", resource, usize::MAX, fault);
+            let controller = Controller::start(&server);
+            pass(A_WHILE).await;
+            assert_eq!(server.calls(), [], "{case}");
+            server.recover();
+            until(&case, &server, || is_stopped(&server)).await;
+            controller.stop().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_specification_that_cannot_be_built_changes_nothing() {
+    let server = server_with(&engine(SPEC));
+    let controller = Controller::start(&server);
+    until("Stopped", &server, || is_stopped(&server)).await;
+    pass(A_WHILE).await;
+    drop(server.calls());
+    server.edit("ragengines", "docs", |object| object["spec"]["podTemplate"] = json!({"spec": {"nodeselector": {}}}));
+    pass(A_WHILE).await;
+    assert_eq!(object_writes(&server), Vec::<String>::new());
+    let status = status(&server, "docs");
+    assert!(status.conditions.iter().any(|condition| condition.reason == Reason::InvalidSpec), "{status:?}");
+    assert_eq!(status.observed_generation, Some(2));
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_is_being_deleted_is_left_alone() {
+    let server = server_with(&engine(SPEC));
+    server.edit("ragengines", "docs", |object| object["metadata"]["deletionTimestamp"] = json!("2026-11-22T09:00:00Z"));
+    let controller = Controller::start(&server);
+    pass(A_WHILE).await;
+    assert_eq!(server.calls(), []);
+    controller.stop().await;
+}
