@@ -59,9 +59,10 @@ pub async fn serve(admin: Arc<Admin>, address: SocketAddr) -> std::io::Result<()
 async fn ready(State(admin): State<Arc<Admin>>) -> impl IntoResponse {
     match admin.is_ready.load(Ordering::Relaxed) {
         true => (StatusCode::OK, "ok\n"),
-        false => {
-            (StatusCode::SERVICE_UNAVAILABLE, "the watches have not shown everything yet: the log says what fails\n")
-        }
+        false => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the lease cannot be looked at, or the watches have not shown everything yet: the log says what fails\n",
+        ),
     }
 }
 

@@ -141,8 +141,10 @@ impl Writer<'_> {
             Some(live) => self.is_ours(live.meta(), &object)?,
             None => self.require_ours::<K>(&name).await?,
         }
-        let parameters = PatchParams::apply(FIELD_MANAGER).force();
-        let sent = within_limit(self.api::<K>().patch(&name, &parameters, &Patch::Apply(&desired))).await;
+        let sent = match self.send(&name, &desired).await {
+            Err(error) if !is_new && is_invalid(&error) => self.overwrite(&name, &desired).await,
+            outcome => outcome,
+        };
         let mut applied = sent.map_err(|error| classify(object.clone(), error))?;
         applied.meta_mut().managed_fields = None;
         self.memory.sent(key, &hash, applied.meta().resource_version.as_deref());
@@ -150,6 +152,25 @@ impl Writer<'_> {
         info!(engine, object, "{}", if is_new { "made" } else { "changed" });
         *live = Some(Arc::new(applied));
         Ok(Freshness::Current)
+    }
+
+    async fn send<K>(&self, name: &str, desired: &K) -> Result<K, kube::Error>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        within_limit(self.api::<K>().patch(name, &parameters, &Patch::Apply(desired))).await
+    }
+
+    /// Replaces the lists of an object whole, then applies it. Applying alone keeps the items that others have put into a list, and some cannot stand
+    /// beside ours: a port of a Service that was edited is a second port of the same name.
+    async fn overwrite<K>(&self, name: &str, desired: &K) -> Result<K, kube::Error>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        within_limit(self.api::<K>().patch(name, &parameters, &Patch::Merge(desired))).await?;
+        self.send(name, desired).await
     }
 
     /// What the caches do not have may be there all the same, made by somebody else: it is not taken over.
@@ -263,6 +284,10 @@ fn random_token() -> Result<String, ApplyError> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(ApplyError::Randomness)?;
     Ok(hex::encode(bytes))
+}
+
+fn is_invalid(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 422)
 }
 
 /// A refusal that stays one, or a failure that may pass.

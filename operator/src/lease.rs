@@ -2,7 +2,7 @@
 
 mod decide;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use decide::{Decision, Seen, decide};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::requests::within_limit;
@@ -29,6 +30,8 @@ pub struct Holder {
     name: String,
     identity: String,
     seen: Option<Seen>,
+    /// When what took or renewed it was sent: the others reckon from when that was written, and the reply may come much later.
+    sent: Instant,
 }
 
 /// The lease was lost.
@@ -40,14 +43,18 @@ impl Holder {
     /// A process that wants the lease `name`, under a name that no other process has.
     pub fn new(client: &Client, namespace: &str, name: &str, identity: &str) -> Self {
         let leases = Api::namespaced(client.clone(), namespace);
-        Self { leases, name: name.to_owned(), identity: identity.to_owned(), seen: None }
+        Self { leases, name: name.to_owned(), identity: identity.to_owned(), seen: None, sent: Instant::now() }
     }
 
-    /// Waits until this process holds the lease.
-    pub async fn acquire(&mut self) {
+    /// Waits until this process holds the lease. `stands_by` is told after each look whether it could be had if it were free.
+    pub async fn acquire(&mut self, stands_by: impl Fn(bool)) {
         let mut told = String::new();
         loop {
-            match self.attempt().await {
+            let attempt = self.attempt().await;
+            stands_by(attempt.is_ok());
+            match attempt {
+                // One that is nearly over when it is had is renewed first.
+                Ok(Decision::Take | Decision::Renew) if self.left() < DEADLINE.saturating_sub(RENEWAL) => {}
                 Ok(Decision::Take | Decision::Renew) => {
                     info!(lease = self.name, identity = self.identity, "the lease is held: this process acts");
                     return;
@@ -65,19 +72,23 @@ impl Holder {
 
     /// Renews the lease until it is lost.
     pub async fn keep(&mut self) -> Lost {
-        let mut renewed = Instant::now();
         loop {
-            tokio::time::sleep(RENEWAL.min(DEADLINE.saturating_sub(renewed.elapsed()))).await;
-            match tokio::time::timeout(DEADLINE.saturating_sub(renewed.elapsed()), self.attempt()).await {
-                Ok(Ok(Decision::Take | Decision::Renew)) => renewed = Instant::now(),
+            tokio::time::sleep(RENEWAL.min(self.left())).await;
+            match tokio::time::timeout(self.left(), self.attempt()).await {
+                Ok(Ok(Decision::Take | Decision::Renew)) => {}
                 Ok(Ok(Decision::Wait { .. })) => return Lost,
                 Ok(Err(error)) => warn!(lease = self.name, %error, "the lease was not renewed; it is tried again"),
                 Err(_) => {}
             }
-            if renewed.elapsed() >= DEADLINE {
+            if self.left().is_zero() {
                 return Lost;
             }
         }
+    }
+
+    /// How long it can be relied on.
+    fn left(&self) -> Duration {
+        DEADLINE.saturating_sub(self.sent.elapsed())
     }
 
     /// Gives the lease back, so that the next need not wait for its end.
@@ -102,8 +113,9 @@ impl Holder {
                 metadata: ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() },
                 spec: Some(self.spec(None)),
             };
+            let sent = Instant::now();
             let made = within_limit(self.leases.create(&PostParams::default(), &made)).await?;
-            self.seen = Some(Seen::now(made));
+            (self.seen, self.sent) = (Some(Seen::now(made)), sent);
             return Ok(Decision::Take);
         };
         let seen = Seen::next(self.seen.take(), found);
@@ -114,8 +126,9 @@ impl Holder {
         }
         let taken = Lease { spec: Some(self.spec(seen.lease.spec.as_ref())), ..seen.lease.clone() };
         self.seen = Some(seen);
+        let sent = Instant::now();
         let taken = within_limit(self.leases.replace(&self.name, &PostParams::default(), &taken)).await?;
-        self.seen = Some(Seen::now(taken));
+        (self.seen, self.sent) = (Some(Seen::now(taken)), sent);
         Ok(decision)
     }
 

@@ -92,10 +92,9 @@ async fn act(
     let identity = arguments.identity.clone().unwrap_or_else(made_up_name);
     let mut lease = Holder::new(&client, &arguments.namespace, &arguments.lease_name, &identity);
     let mut stop = std::pin::pin!(stop);
-    // A standby is as ready as it has to be.
-    admin.is_ready(true);
     tokio::select! {
-        () = lease.acquire() => {}
+        // A standby that looks at the lease is as ready as it has to be; one that may not is not.
+        () = lease.acquire(|stands_by| admin.is_ready(stands_by)) => {}
         () = &mut stop => return Ok(()),
     }
     admin.is_ready(false);
@@ -110,9 +109,14 @@ async fn act(
     }
     info!("stopping: reconciles that run are finished");
     stopper.send_replace(true);
-    if tokio::time::timeout(GRACE, &mut work).await.is_err() {
-        warn!(grace_s = GRACE.as_secs(), "reconciles that run were given up");
-        work.abort();
+    // While they run the lease has to hold.
+    tokio::select! {
+        _ = &mut work => {}
+        () = tokio::time::sleep(GRACE) => {
+            warn!(grace_s = GRACE.as_secs(), "reconciles that run were given up");
+            work.abort();
+        }
+        lost = lease.keep() => return Err(lost.into()),
     }
     lease.release().await;
     Ok(())

@@ -15,7 +15,8 @@ impl Metrics {
             ["create", "update", "patch", "delete"].iter().any(|verb| line.contains(&format!("verb=\"{verb}\"")))
                 && !line.contains("resource=\"leases\"")
         };
-        self.lines("ragengine_operator_kubernetes_requests_total").filter(is_write).filter_map(value).sum()
+        // The sum of nothing is -0.
+        self.lines("ragengine_operator_kubernetes_requests_total").filter(is_write).filter_map(value).sum::<f64>() + 0.0
     }
 
     /// Reconciles that have ended well.

@@ -1,6 +1,7 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
+use tokio::time::Instant;
 
 /// A lease, and when it was first seen as it is.
 #[derive(Debug, Clone)]
