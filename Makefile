@@ -3,11 +3,11 @@
 
 local := config/local
 
-.PHONY: help run cluster test test-fast test-cluster test-llm check generate fmt bench fuzz images setup cluster-up cluster-down
+.PHONY: help run cluster test test-fast test-cluster test-llm check generate fmt bench bench-operator fuzz images setup cluster-up cluster-down
 .NOTPARALLEL:
 
 help: ## This list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 run: ## Install what is missing, build, serve on LISTEN=127.0.0.1:5000 with DATA_DIR=data; LLM_URL, LLM_MODEL, LLM_API_KEY name a language model
 	@$(local)/port.sh
@@ -45,9 +45,14 @@ generate: ## Write the references in docs/ and the definitions in crds/ from the
 fmt: ## Format the code
 	@cargo fmt --all
 
-bench: ## Print the table of the benchmarks; ARGS go to ragengine-bench
+bench: ## Print the tables of the benchmarks: the server's, then the operator's; with ARGS, which go to ragengine-bench, only the server's
 	@$(local)/setup.sh bench
 	@$(local)/bench.sh $(ARGS)
+	@$(if $(ARGS),true,$(MAKE) --no-print-directory bench-operator)
+
+bench-operator: ## Print the table of the operator's benchmark, on a cluster as test-cluster has it; ARGS go to ragengine-operator-bench
+	@$(local)/setup.sh cluster
+	@$(local)/bench-operator.sh $(ARGS)
 
 fuzz: ## Feed the code that reads requests and streams with any bytes, FUZZ_SECONDS=60 for each target
 	@$(local)/setup.sh fuzz
