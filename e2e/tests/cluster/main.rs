@@ -1,9 +1,10 @@
-//! The server on a Kubernetes cluster: what only a cluster can show. `make test-cluster` runs them.
+//! The server and the operator on a Kubernetes cluster: what only a cluster can show. `make test-cluster` runs them.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod documents;
 mod durability;
 mod observability;
+mod operator;
 mod probes;
 mod shutdown;

@@ -1,0 +1,281 @@
+//! Each field of the specification rolls what it should, and nothing else.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use ragengine_e2e::Error;
+use ragengine_e2e::engine::{Engine, condition};
+use ragengine_e2e::namespace::{Namespace, Object, in_namespace};
+use ragengine_e2e::operator::Operator;
+use ragengine_operator_api::{ConditionType, RagEngine, Reason, rag_engine_definition};
+use serde_json::{Value, json};
+
+/// What a change of a field changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changes {
+    /// The settings file, and with it the pod.
+    Settings,
+    /// The pod only.
+    Pod,
+    /// The pod and the write token's Secret, and the settings file.
+    Token,
+    /// How many pods there are.
+    Replicas,
+    /// The NetworkPolicy only.
+    NetworkPolicy,
+    /// The claim only.
+    Claim,
+    /// Nothing: the API server does not let the claim grow, and nothing else is touched.
+    Refused,
+    /// Nothing at all.
+    Nothing,
+}
+
+/// A specification, and changes of one field each.
+struct Base {
+    name: &'static str,
+    spec: Value,
+    fields: Vec<(&'static str, Value, Changes)>,
+}
+
+#[tokio::test]
+async fn each_field_rolls_what_it_should() {
+    assert_every_field_is_in(&bases());
+    in_namespace("fields", async |namespace| {
+        let _operator = Operator::install(namespace).await?;
+        for name in ["key-a", "key-b"] {
+            let keys = json!({"LLM_ACCESS_SECRET": "a", "EMBEDDING_ACCESS_SECRET": "b", "HF_TOKEN": "c"});
+            let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": keys});
+            namespace.apply::<Secret>(name, &secret).await?;
+        }
+        for base in bases() {
+            check(namespace, &base).await?;
+        }
+        Ok(())
+    })
+    .await;
+}
+
+fn bases() -> Vec<Base> {
+    use Changes::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Token};
+    vec![
+        Base {
+            name: "local",
+            spec: json!({"embedding": {"local": {}}}),
+            fields: vec![
+                ("embedding.local.modelID", json!("BAAI/bge-small-en-v1.5"), Settings),
+                ("embedding.local.revision", json!("v2"), Settings),
+                ("embedding.local.hubUrl", json!("https://hub.example"), Settings),
+                ("embedding.local.modelAccessSecret", json!("key-a"), Settings),
+                ("embedding.local.maxTokens", json!(200), Settings),
+                ("embedding.local.pooling", json!("cls"), Settings),
+                ("embedding.local.queryPrefix", json!("query: "), Settings),
+                ("embedding.local.passagePrefix", json!("passage: "), Settings),
+                ("retrieval.maxDistance", json!(1.1), Settings),
+                ("retrieval.contextTokenRatio", json!(0.4), Settings),
+                ("retrieval.minTopK", json!(20), Settings),
+                ("retrieval.tokensPerChunk", json!(250), Settings),
+                ("image.repository", json!("registry.example/ragengine"), Pod),
+                ("image.tag", json!("other"), Pod),
+                ("image.pullPolicy", json!("Never"), Pod),
+                ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
+                ("resources.limits", json!({"memory": "900Mi"}), Pod),
+                ("compute.instanceType", json!("any"), Nothing),
+                ("compute.count", json!(1), Nothing),
+                ("compute.labelSelector.matchLabels", json!({"example.com/disk": "ssd"}), Pod),
+                ("compute.preferredNodes", json!(["node-a", "node-b"]), Pod),
+                ("podTemplate.metadata.labels", json!({"example.com/team": "search"}), Pod),
+                ("podTemplate.metadata.annotations", json!({"example.com/owner": "search"}), Pod),
+                ("podTemplate.spec", json!({"terminationGracePeriodSeconds": 7}), Pod),
+                ("networkPolicy.from", json!([{"podSelector": {}}]), NetworkPolicy),
+                (
+                    "networkPolicy.from.namespaceSelector.matchLabels",
+                    json!([{"namespaceSelector": {"matchLabels": {"team": "search"}}}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.from.podSelector.matchLabels",
+                    json!([{"podSelector": {"matchLabels": {"app": "portal"}}}]),
+                    NetworkPolicy,
+                ),
+                ("auth.writes", json!("open"), Token),
+                ("replicas", json!(1), Replicas),
+            ],
+        },
+        Base {
+            name: "remote",
+            spec: json!({
+                "embedding": {"remote": {"url": "https://a.example/v1", "model": "a"}},
+                "inferenceService": {"url": "https://a.example/v1"},
+            }),
+            fields: vec![
+                ("embedding.remote.url", json!("https://b.example/v1"), Settings),
+                ("embedding.remote.model", json!("b"), Settings),
+                ("embedding.remote.accessSecret", json!("key-a"), Settings),
+                // The file that the settings name stays the same.
+                ("embedding.remote.accessSecret", json!("key-b"), Pod),
+                ("embedding.remote.dimensions", json!(256), Settings),
+                ("embedding.remote.maxTokens", json!(512), Settings),
+                ("embedding.remote.batchSize", json!(8), Settings),
+                ("embedding.remote.timeoutSeconds", json!(30), Settings),
+                ("embedding.remote.queryPrefix", json!("query: "), Settings),
+                ("embedding.remote.passagePrefix", json!("passage: "), Settings),
+                ("inferenceService.url", json!("https://b.example/v1"), Settings),
+                ("inferenceService.model", json!("b"), Settings),
+                ("inferenceService.accessSecret", json!("key-a"), Settings),
+                ("inferenceService.contextWindowSize", json!(8192), Settings),
+                ("inferenceService.tokenizer", json!("/models/b"), Settings),
+                ("inferenceService.timeoutSeconds", json!(60), Settings),
+            ],
+        },
+        Base {
+            name: "made-claim",
+            spec: json!({"storage": {"persistentVolume": {"size": "1Gi", "storageClassName": "none-such"}}}),
+            fields: vec![
+                ("storage.persistentVolume.mountPath", json!("/data"), Settings),
+                ("storage.deletionPolicy", json!("Delete"), Claim),
+                ("storage.persistentVolume.size", json!("2Gi"), Refused),
+            ],
+        },
+        Base {
+            name: "named-claim",
+            spec: json!({"storage": {"persistentVolume": {"persistentVolumeClaim": "a"}}}),
+            fields: vec![("storage.persistentVolume.persistentVolumeClaim", json!("b"), Pod)],
+        },
+        Base {
+            name: "older-claim",
+            spec: json!({"storage": {"persistentVolumeClaim": "a"}}),
+            fields: vec![
+                ("storage.persistentVolumeClaim", json!("b"), Pod),
+                ("storage.mountPath", json!("/data"), Settings),
+            ],
+        },
+    ]
+}
+
+/// Fields that only the API server has a say in: they can never be changed.
+const UNCHANGEABLE: [&str; 1] = ["storage.persistentVolume.storageClassName"];
+
+fn assert_every_field_is_in(bases: &[Base]) {
+    let mut listed: BTreeSet<&str> =
+        bases.iter().flat_map(|base| base.fields.iter().map(|(field, _, _)| *field)).collect();
+    listed.extend(UNCHANGEABLE);
+    // A list by itself is what an entry without anything in it is about.
+    listed.remove("networkPolicy.from");
+    let definition = serde_json::to_value(rag_engine_definition()).unwrap();
+    let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    let mut fields = BTreeSet::new();
+    collect_fields(schema, "", &mut fields);
+    assert_eq!(listed, fields.iter().map(String::as_str).collect::<BTreeSet<_>>());
+}
+
+fn collect_fields(schema: &Value, path: &str, fields: &mut BTreeSet<String>) {
+    let items = &schema["items"]["properties"];
+    let below = schema["properties"].as_object().or(items.as_object());
+    let Some(below) = below else {
+        fields.insert(path.to_owned());
+        return;
+    };
+    for (name, field) in below {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        collect_fields(field, &path, fields);
+    }
+}
+
+async fn check(namespace: &Namespace, base: &Base) -> Result<(), Error> {
+    let mut spec = base.spec.clone();
+    // Nothing has to start for a change to be seen.
+    spec["replicas"] = json!(0);
+    let engine = Engine::apply(namespace, base.name, &spec).await?;
+    engine.until_so("the first specification is acted on", |_| true).await?;
+    for (field, value, expected) in &base.fields {
+        let before = State::read(namespace, base.name).await?;
+        put(&mut spec, field, value);
+        engine.set(&spec).await?;
+        let now = engine.until_so(&format!("{field} is acted on"), |_| true).await?;
+        let after = State::read(namespace, base.name).await?;
+        assert_changed(&format!("{}: {field}", base.name), *expected, &before, &after, &now);
+    }
+    namespace.delete::<RagEngine>(base.name).await
+}
+
+/// Sets the field of a path. A list is set as a whole, under its own name.
+fn put(spec: &mut Value, path: &str, value: &Value) {
+    let list = path.split_once(".from.").map(|(list, _)| format!("{list}.from"));
+    let path = list.as_deref().unwrap_or(path);
+    let place = path.split('.').fold(spec, |place, name| {
+        if place.is_null() {
+            *place = json!({});
+        }
+        &mut place[name]
+    });
+    *place = value.clone();
+}
+
+/// What belongs to an engine.
+#[derive(Debug, Clone, PartialEq)]
+struct State {
+    template: Value,
+    replicas: Option<i32>,
+    generation: Option<i64>,
+    settings: Value,
+    token: Value,
+    network_policy: Value,
+    claim: Value,
+    service: Value,
+}
+
+impl State {
+    async fn read(namespace: &Namespace, name: &str) -> Result<Self, Error> {
+        let deployment: Deployment = namespace.get(name).await?;
+        let spec = deployment.spec.unwrap();
+        let settings: ConfigMap = namespace.get(&format!("{name}-settings")).await?;
+        Ok(Self {
+            template: serde_json::to_value(spec.template).unwrap(),
+            replicas: spec.replicas,
+            generation: deployment.metadata.generation,
+            settings: json!(settings.data),
+            token: version::<Secret>(namespace, &format!("{name}-write")).await?,
+            network_policy: version::<NetworkPolicy>(namespace, name).await?,
+            claim: owned::<PersistentVolumeClaim>(namespace, &format!("{name}-data")).await?,
+            service: version::<Service>(namespace, name).await?,
+        })
+    }
+}
+
+/// Null when there is none.
+async fn version<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, Error> {
+    if !namespace.has::<K>(name).await? {
+        return Ok(Value::Null);
+    }
+    let object = namespace.get::<K>(name).await?;
+    Ok(json!([object.meta().uid, object.meta().resource_version]))
+}
+
+/// The claim's own status changes without anybody's doing.
+async fn owned<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, Error> {
+    if !namespace.has::<K>(name).await? {
+        return Ok(Value::Null);
+    }
+    let object = namespace.get::<K>(name).await?;
+    Ok(json!([object.meta().uid, object.meta().owner_references]))
+}
+
+fn assert_changed(field: &str, expected: Changes, before: &State, after: &State, engine: &RagEngine) {
+    let rolls = matches!(expected, Changes::Settings | Changes::Pod | Changes::Token);
+    assert_eq!(before.template != after.template, rolls, "{field}: {before:?} {after:?}");
+    let deployment_changes = rolls || expected == Changes::Replicas;
+    assert_eq!(before.generation != after.generation, deployment_changes, "{field}: {before:?} {after:?}");
+    assert_eq!(before.replicas != after.replicas, expected == Changes::Replicas, "{field}: {before:?} {after:?}");
+    let settings_change = matches!(expected, Changes::Settings | Changes::Token);
+    assert_eq!(before.settings != after.settings, settings_change, "{field}: {before:?} {after:?}");
+    assert_eq!(before.token != after.token, expected == Changes::Token, "{field}: {before:?} {after:?}");
+    let policy_changes = expected == Changes::NetworkPolicy;
+    assert_eq!(before.network_policy != after.network_policy, policy_changes, "{field}: {before:?} {after:?}");
+    assert_eq!(before.claim != after.claim, expected == Changes::Claim, "{field}: {before:?} {after:?}");
+    assert_eq!(before.service, after.service, "{field}");
+    let ready = condition(engine, ConditionType::Ready).unwrap();
+    assert_eq!(ready.reason == Reason::ObjectRefused, expected == Changes::Refused, "{field}: {ready:?}");
+}

@@ -1,0 +1,137 @@
+use std::panic::{AssertUnwindSafe, resume_unwind};
+
+use futures_util::FutureExt as _;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{ListParams, Patch, PatchParams};
+use ragengine_e2e::engine::Engine;
+use ragengine_e2e::metrics::Metrics;
+use ragengine_e2e::namespace::{Namespace, alone_in_namespace};
+use ragengine_e2e::operator::{ADMIN_PORT, OPERATOR, Operator};
+use ragengine_e2e::server::{PORT, documents, question};
+use ragengine_e2e::{Error, cluster_client};
+use ragengine_operator_api::RagEngine;
+use serde_json::{Value, json};
+
+const SAMPLE: &str = include_str!("../../../../config/samples/ragengine.yaml");
+const DEFINITION: &str = "ragengines.ragengine.dev";
+
+const LUNCH: &str = "Lunch is served at half past twelve in the garden.";
+const PARKING: &str = "Bicycles are parked behind the house.";
+
+/// The way of a user, with the chart as it comes: the definition with it, all namespaces. Alone, because such an operator looks after the other
+/// tests' engines too.
+#[tokio::test]
+async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service() {
+    alone_in_namespace("install", async |namespace| {
+        let everywhere = json!({"watchNamespaces": [], "crds": {"install": true}, "rbac": {"aggregate": true}});
+        let operator = Operator::prepare(namespace, &everywhere).await?;
+        let before = helm_s_marks(&definition(namespace).await?);
+        let outcome = AssertUnwindSafe(async {
+            let notes = operator.release.install_and_take_over(&operator.values()).await?;
+            assert!(notes.contains("kubectl") && notes.contains("ragengine/docs"), "{notes}");
+            operator.until_available().await?;
+            use_it(namespace, &operator).await?;
+            leave_and_come_back(namespace, &operator).await
+        });
+        let outcome = outcome.catch_unwind().await;
+        // Roles of the cluster and marks on the definition are in nobody's namespace.
+        drop(operator.release.uninstall().await);
+        mark(namespace, &before).await?;
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+    })
+    .await;
+}
+
+async fn use_it(namespace: &Namespace, operator: &Operator) -> Result<(), Error> {
+    let sample: Value = serde_saphyr::from_str(SAMPLE).unwrap();
+    namespace.apply::<RagEngine>("docs", &sample).await?;
+    let engine = Engine::named(namespace, "docs");
+    let ready = engine.until_ready().await?;
+    let endpoint = ready.status.unwrap().endpoint.unwrap();
+    assert_eq!(endpoint, format!("http://docs.{}.svc.cluster.local/v1", namespace.name));
+
+    let added = documents("house", &[("lunch", LUNCH), ("parking", PARKING)]);
+    cluster_client::post_with(namespace, &engine.token_secret(), &engine.url("/index"), &added).await?.ok()?;
+    let asked = question("house", "When is lunch served?");
+    let answer = cluster_client::post(namespace, &format!("{endpoint}/chat/completions"), &asked).await?.ok()?;
+    let content = answer["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(content.contains(&format!("{LUNCH} [1]")), "{answer}");
+    assert_eq!(answer["source_nodes"][0]["doc_id"], "lunch", "{answer}");
+    let told = engine.until_so("the status counts the documents", |engine| {
+        engine.status.as_ref().is_some_and(|status| (status.indexes, status.documents) == (Some(1), Some(2)))
+    });
+    assert!(told.await?.status.unwrap().data_id.is_some());
+    scrape(namespace, &engine, operator).await
+}
+
+/// Both over the cluster's network, as Prometheus does it.
+async fn scrape(namespace: &Namespace, engine: &Engine<'_>, operator: &Operator) -> Result<(), Error> {
+    let address = engine.ready_pod().await?.status.unwrap().pod_ip.unwrap();
+    let host = if address.contains(':') { format!("[{address}]") } else { address };
+    let engine_s = cluster_client::get(namespace, &format!("http://{host}:{PORT}/metrics")).await?;
+    assert_eq!(Metrics::parse(&engine_s.text).sum("ragengine_index_documents", &[("index", "house")]), 2.0);
+
+    let service = format!("http://{OPERATOR}-metrics.{}:{ADMIN_PORT}", operator.namespace.name);
+    let metrics = Metrics::parse(&cluster_client::get(namespace, &format!("{service}/metrics")).await?.text);
+    assert!(metrics.sum("ragengine_operator_reconciles_total", &[("result", "ok")]) > 0.0, "{metrics:?}");
+    assert_eq!(metrics.sum("ragengine_operator_is_leader", &[]), 1.0);
+    assert!(metrics.sum("ragengine_operator_objects", &[("kind", "Deployment")]) >= 1.0, "{metrics:?}");
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(cluster_client::get(namespace, &format!("{service}{path}")).await?.status, 200, "{path}");
+    }
+    Ok(())
+}
+
+/// Uninstalled it leaves everything that is the users'; installed again it takes up what is there, and rolls nothing.
+async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Result<(), Error> {
+    let engine = Engine::named(namespace, "docs");
+    let (pod, deployment) = (engine.ready_pod().await?, engine.deployment().await?);
+    operator.release.uninstall().await?;
+    assert!(!operator.namespace.has::<Deployment>(OPERATOR).await?);
+    definition(namespace).await?;
+    assert_eq!(engine.object().await?.metadata.deletion_timestamp, None);
+    let still = engine.post("/v1/chat/completions", &question("house", "When is lunch served?")).await?;
+    assert_eq!(still.ok()?["source_nodes"][0]["doc_id"], "lunch");
+
+    operator.release.install_and_take_over(&operator.values()).await?;
+    operator.until_available().await?;
+    // A change that only an operator at work makes.
+    namespace.delete::<Service>("docs").await?;
+    namespace.until::<Service, _>("docs", "the Service is made again", |_| Ok(())).await?;
+    engine.until_ready().await?;
+    assert_eq!(engine.ready_pod().await?.metadata.uid, pod.metadata.uid);
+    assert_eq!(engine.deployment().await?.metadata.generation, deployment.metadata.generation);
+    Ok(())
+}
+
+async fn definition(namespace: &Namespace) -> Result<CustomResourceDefinition, Error> {
+    let reading = Api::all(namespace.client.clone()).get(DEFINITION).await;
+    reading.map_err(Error::kubernetes("reading the definition of RAGEngine"))
+}
+
+const MARKS: [&str; 3] = ["meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "helm.sh/resource-policy"];
+
+/// Whose release an object is a part of, as Helm notes it.
+fn helm_s_marks(definition: &CustomResourceDefinition) -> Value {
+    let annotations = definition.metadata.annotations.clone().unwrap_or_default();
+    let labels = definition.metadata.labels.clone().unwrap_or_default();
+    let managed_by = "app.kubernetes.io/managed-by";
+    let marks: serde_json::Map<String, Value> =
+        MARKS.iter().map(|mark| ((*mark).to_owned(), json!(annotations.get(*mark)))).collect();
+    json!({"annotations": marks, "labels": {managed_by: labels.get(managed_by)}})
+}
+
+/// Gives the definition back to whoever had it before the test.
+async fn mark(namespace: &Namespace, marks: &Value) -> Result<(), Error> {
+    let definitions = Api::<CustomResourceDefinition>::all(namespace.client.clone());
+    let patch = Patch::Merge(json!({"metadata": marks}));
+    let marking = definitions.patch(DEFINITION, &PatchParams::default(), &patch).await;
+    marking.map_err(Error::kubernetes("giving the definition back"))?;
+    // Nobody's engines have gone meanwhile.
+    let engines = Api::<RagEngine>::all(namespace.client.clone()).list(&ListParams::default()).await;
+    assert!(!engines.map_err(Error::kubernetes("listing the engines"))?.items.is_empty());
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! What somebody else changes or deletes is put right; what is not asked for any more is removed.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use ragengine_e2e::Error;
+use ragengine_e2e::engine::Engine;
+use ragengine_e2e::namespace::{Namespace, Object, in_namespace};
+use ragengine_e2e::operator::Operator;
+use serde_json::{Value, json};
+
+const NOTE: &str = "example.com/note";
+
+#[tokio::test]
+async fn what_drifted_or_was_deleted_is_as_it_was_asked_to_be() {
+    in_namespace("repair", async |namespace| {
+        let _operator = Operator::install(namespace).await?;
+        // Stopped: what is repaired are objects.
+        let spec = json!({"replicas": 0, "networkPolicy": {}, "storage": {"persistentVolume": {"size": "1Gi"}}});
+        let engine = Engine::apply(namespace, "docs", &spec).await?;
+        engine.until_so("everything is made", |_| true).await?;
+
+        let container = |image: &str| json!({"name": "ragengine", "image": image});
+        let pod = json!({"spec": {"containers": [container("registry.example/other:1")]}});
+        drift::<Deployment>(namespace, "docs", &json!({"spec": {"template": pod}}), "/spec/template/spec").await?;
+        drift::<Deployment>(namespace, "docs", &json!({"spec": {"replicas": 3}}), "/spec/replicas").await?;
+        let port = json!({"ports": [{"name": "http", "port": 8080, "targetPort": 1}]});
+        drift::<Service>(namespace, "docs", &json!({"spec": port}), "/spec/ports").await?;
+        let selector = json!({"spec": {"selector": {"app.kubernetes.io/instance": "other"}}});
+        drift::<Service>(namespace, "docs", &selector, "/spec/selector").await?;
+        let settings = json!({"data": {"settings.yaml": "listen: nowhere"}});
+        drift::<ConfigMap>(namespace, "docs-settings", &settings, "/data").await?;
+        let mounted = json!({"automountServiceAccountToken": true});
+        drift::<ServiceAccount>(namespace, "docs", &mounted, "/automountServiceAccountToken").await?;
+        drift::<NetworkPolicy>(namespace, "docs", &json!({"spec": {"ingress": null}}), "/spec/ingress").await?;
+        let label = json!({"metadata": {"labels": {"app.kubernetes.io/instance": null}}});
+        for_each_object(namespace, &label).await?;
+        deleted_and_made_again(namespace).await
+    })
+    .await;
+}
+
+/// Changes an object, beside a note of the user's own: the change is undone, the note stays.
+async fn drift<K: Object>(namespace: &Namespace, name: &str, patch: &Value, place: &str) -> Result<(), Error> {
+    let at = |object: &K| serde_json::to_value(object).unwrap().pointer(place).cloned();
+    let before = at(&namespace.get::<K>(name).await?);
+    namespace.change::<K>(name, &json!({"metadata": {"annotations": {NOTE: "mine"}}})).await?;
+    let drifted = namespace.change::<K>(name, patch).await?;
+    assert_ne!(at(&drifted), before, "{place} of {name} did not change");
+    let wanted = format!("{place} of {} {name} is repaired", K::kind(&()));
+    let repaired = namespace.until::<K, _>(name, &wanted, |object| match at(object) == before {
+        true => Ok(object.clone()),
+        false => Err(format!("{:?}", at(object))),
+    });
+    let repaired = repaired.await?;
+    assert_eq!(repaired.meta().annotations.as_ref().unwrap()[NOTE], "mine", "{name}");
+    Ok(())
+}
+
+/// A label without which the operator does not see the object any more.
+async fn for_each_object(namespace: &Namespace, label: &Value) -> Result<(), Error> {
+    let place = "/metadata/labels";
+    drift::<Deployment>(namespace, "docs", label, place).await?;
+    drift::<Service>(namespace, "docs", label, place).await?;
+    drift::<ConfigMap>(namespace, "docs-settings", label, place).await?;
+    drift::<ServiceAccount>(namespace, "docs", label, place).await?;
+    drift::<NetworkPolicy>(namespace, "docs", label, place).await
+}
+
+async fn deleted_and_made_again(namespace: &Namespace) -> Result<(), Error> {
+    let token: Secret = namespace.get("docs-write").await?;
+    made_again::<Deployment>(namespace, "docs").await?;
+    made_again::<Service>(namespace, "docs").await?;
+    made_again::<ConfigMap>(namespace, "docs-settings").await?;
+    made_again::<ServiceAccount>(namespace, "docs").await?;
+    made_again::<NetworkPolicy>(namespace, "docs").await?;
+    made_again::<PersistentVolumeClaim>(namespace, "docs-data").await?;
+    let made = made_again::<Secret>(namespace, "docs-write").await?;
+    assert_ne!(made.data, token.data, "a token that was deleted does not come back");
+    Ok(())
+}
+
+async fn made_again<K: Object>(namespace: &Namespace, name: &str) -> Result<K, Error> {
+    let before = namespace.get::<K>(name).await?;
+    namespace.delete::<K>(name).await?;
+    let wanted = format!("{} {name} is made again", K::kind(&()));
+    namespace
+        .until::<K, _>(name, &wanted, |object| match object.meta().uid == before.meta().uid {
+            true => Err("the one of before".to_owned()),
+            false => Ok(object.clone()),
+        })
+        .await
+}
+
+#[tokio::test]
+async fn what_is_not_asked_for_any_more_is_removed_and_what_users_made_stays() {
+    in_namespace("removed", async |namespace| {
+        let _operator = Operator::install(namespace).await?;
+        let asked = json!({"replicas": 0, "networkPolicy": {}, "storage": {"persistentVolume": {"size": "1Gi"}}});
+        let engine = Engine::apply(namespace, "docs", &asked).await?;
+        engine.until_so("everything is made", |_| true).await?;
+        let policy = json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "of-the-user"},
+            "spec": {"podSelector": {"matchLabels": {"app.kubernetes.io/instance": "docs"}}},
+        });
+        namespace.apply::<NetworkPolicy>("of-the-user", &policy).await?;
+        assert!(namespace.has::<NetworkPolicy>("docs").await? && namespace.has::<Secret>("docs-write").await?);
+
+        let storage = json!({"persistentVolume": {"size": "1Gi"}});
+        engine.set(&json!({"replicas": 0, "auth": {"writes": "open"}, "storage": storage})).await?;
+        namespace.until_gone::<NetworkPolicy>("docs").await?;
+        namespace.until_gone::<Secret>("docs-write").await?;
+        assert!(namespace.has::<NetworkPolicy>("of-the-user").await?);
+        assert!(namespace.has::<PersistentVolumeClaim>("docs-data").await?);
+        // Asked for again, it is there again.
+        engine.set(&json!({"replicas": 0, "storage": storage})).await?;
+        namespace.until::<Secret, _>("docs-write", "the token is made again", |_| Ok(())).await
+    })
+    .await;
+}

@@ -1,0 +1,150 @@
+//! What a status says of an engine that does not get on, and that it keeps still about one that does.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Event, PersistentVolumeClaim};
+use kube::api::ListParams;
+use ragengine_e2e::engine::{Engine, condition};
+use ragengine_e2e::metrics::Metrics;
+use ragengine_e2e::namespace::{Namespace, in_namespace};
+use ragengine_e2e::operator::Operator;
+use ragengine_e2e::{Error, wait};
+use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, Reason};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn an_engine_that_cannot_start_says_why_and_goes_on_when_it_can() {
+    in_namespace("statuses", async |namespace| {
+        let _operator = Operator::install(namespace).await?;
+        let whole = |spec: &str| spec.to_owned();
+        for (name, spec, reason, words) in [
+            ("image", json!({"image": {"repository": "registry.invalid/none", "tag": "1"}}), Reason::ImagePullFailed, [
+                whole("registry.invalid/none:1"),
+                whole("spec.image"),
+            ]),
+            ("node", json!({"compute": {"labelSelector": {"matchLabels": {"example.com/no": "node"}}}}), Reason::PodUnschedulable, [
+                whole("no node takes the pod"),
+                whole("affinity/selector"),
+            ]),
+            ("claim", json!({"storage": {"persistentVolumeClaim": "not-there"}}), Reason::ClaimMissing, [
+                whole("PersistentVolumeClaim not-there"),
+                whole("make it"),
+            ]),
+            ("class", json!({"storage": {"persistentVolume": {"size": "1Gi", "storageClassName": "none-such"}}}), Reason::ClaimNotBound, [
+                whole("PersistentVolumeClaim class-data"),
+                whole("none-such"),
+            ]),
+            ("template", json!({"podTemplate": {"spec": {"nodeSelectr": {}}}}), Reason::InvalidSpec, [
+                whole("nodeSelectr"),
+                whole("podTemplate.spec"),
+            ]),
+            ("security", json!({"podTemplate": {"spec": {"hostNetwork": true}}}), Reason::ObjectRefused, [
+                whole("restricted"),
+                whole("host namespaces"),
+            ]),
+            ("crash", json!({"podTemplate": {"spec": {"containers": [{"name": "ragengine", "args": ["serve", "--config", "/none.yaml"]}]}}}), Reason::PodCrashing, [
+                whole("exit code"),
+                whole("/none.yaml"),
+            ]),
+        ] {
+            let engine = Engine::apply(namespace, name, &spec).await?;
+            let message = engine.until_not_ready(reason).await?;
+            assert!(words.iter().all(|words| message.contains(words)), "{name}: {message}");
+            let object = engine.object().await?;
+            let degraded = condition(&object, ConditionType::Degraded).unwrap();
+            assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, reason), "{name}");
+            let progressing = condition(&object, ConditionType::Progressing).unwrap();
+            assert_eq!(progressing.status, ConditionStatus::False, "{name}");
+            has_event(namespace, name, "Warning", &format!("{reason:?}")).await?;
+            if name == "claim" {
+                claim(namespace, "not-there").await?;
+                engine.until_ready().await?;
+                has_event(namespace, name, "Normal", "Serving").await?;
+            }
+            namespace.delete::<RagEngine>(name).await?;
+        }
+        Ok(())
+    })
+    .await;
+}
+
+async fn claim(namespace: &Namespace, name: &str) -> Result<PersistentVolumeClaim, Error> {
+    let size = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "256Mi"}}});
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": size});
+    namespace.apply(name, &claim).await
+}
+
+async fn has_event(namespace: &Namespace, engine: &str, type_: &str, reason: &str) -> Result<(), Error> {
+    let about = format!("involvedObject.kind=RAGEngine,involvedObject.name={engine}");
+    let (events, about) = (namespace.api::<Event>(), ListParams::default().fields(&about));
+    wait::until(&format!("an event of {engine}: {type_} {reason}"), async || {
+        let found = events.list(&about).await.map_err(|error| error.to_string())?.items;
+        let is_it = |event: &Event| event.type_.as_deref() == Some(type_) && event.reason.as_deref() == Some(reason);
+        let reasons: Vec<_> = found.iter().map(|event| event.reason.clone().unwrap_or_default()).collect();
+        if found.iter().any(is_it) { Ok(()) } else { Err(reasons.join(", ")) }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_status_moves_only_with_what_it_tells_and_then_nothing_is_written() {
+    in_namespace("quiet", async |namespace| {
+        let operator = Operator::install(namespace).await?;
+        let serving = json!({"retrieval": {"maxDistance": 1.1}});
+        let engine = Engine::start(namespace, "docs", &serving).await?;
+        // Another reason to write the status, and not a flip.
+        let first = engine.object().await?;
+        let compute = json!({"retrieval": {"maxDistance": 1.1}, "compute": {"instanceType": "any"}});
+        engine.set(&compute).await?;
+        let told = engine.until_so("the message names the instance type", |engine| {
+            condition(engine, ConditionType::Ready).is_some_and(|ready| ready.message.contains("instanceType (any)"))
+        });
+        let told = told.await?;
+        assert!(told.metadata.generation > first.metadata.generation);
+        assert_eq!(times(&told), times(&first));
+
+        engine.set(&json!({"replicas": 0})).await?;
+        let stopped = engine.until(ConditionType::Ready, ConditionStatus::False, Reason::Stopped).await?;
+        let (ready, before) = (ConditionType::Ready, times(&first));
+        assert!(times(&stopped)[&format!("{ready:?}")] > before[&format!("{ready:?}")], "{stopped:?}");
+        assert_eq!(times(&stopped)["Degraded"], before["Degraded"], "nothing was ever wrong");
+        assert_eq!(stopped.status.as_ref().unwrap().replicas, 0);
+
+        engine.set(&serving).await?;
+        engine.until_ready().await?;
+        nothing_is_written(&operator).await
+    })
+    .await;
+}
+
+/// When each condition last changed.
+fn times(engine: &RagEngine) -> BTreeMap<String, String> {
+    let conditions = &engine.status.as_ref().unwrap().conditions;
+    conditions.iter().map(|found| (format!("{:?}", found.type_), found.last_transition_time.0.to_string())).collect()
+}
+
+/// Until the lease was renewed twice, which takes some seconds, nothing else is written. What is still on its way is waited for first.
+async fn nothing_is_written(operator: &Operator) -> Result<(), Error> {
+    let mut before: Option<(Metrics, f64)> = None;
+    wait::until("the lease is renewed twice while nothing else is written", async || {
+        let now = operator.metrics().await.map_err(|error| error.to_string())?;
+        let written = writes(&now);
+        let renewals =
+            now.sum("ragengine_operator_kubernetes_requests_total", &[("resource", "leases"), ("verb", "update")]);
+        match &before {
+            Some((quiet, at)) if writes(quiet) == written && renewals >= at + 2.0 => return Ok(()),
+            Some((quiet, _)) if writes(quiet) == written => {}
+            _ => before = Some((now, renewals)),
+        }
+        Err(format!("{written:?}, {renewals} renewals"))
+    })
+    .await
+}
+
+/// How often something was written, by what was asked.
+fn writes(metrics: &Metrics) -> BTreeMap<String, String> {
+    let samples = metrics.of("ragengine_operator_kubernetes_requests_total").filter(|sample| {
+        !["get", "list", "watch"].contains(&sample.labels["verb"].as_str()) && sample.labels["resource"] != "leases"
+    });
+    samples.map(|sample| (json!(sample.labels).to_string(), Value::from(sample.value).to_string())).collect()
+}
