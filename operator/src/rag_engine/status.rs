@@ -93,7 +93,7 @@ fn problem(known: Known<'_>) -> Option<Finding> {
     let of_the_pod = || {
         claim::problem(known.engine, observed)
             .or_else(|| deployment::problem(observed.deployment.as_deref()))
-            .or_else(|| pod::problem(observed, &known.engine.spec))
+            .or_else(|| pod::problem(observed))
             .or_else(|| server::problem(observed))
     };
     of_the_specification().or_else(|| (known.engine.spec.replicas > 0).then(of_the_pod).flatten())
@@ -107,8 +107,9 @@ fn missing(observed: &Observed) -> Option<Finding> {
         ReferenceKind::ConfigMap => Reason::ConfigMapMissing,
     };
     let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
+    let (is_missing, it) = if names.len() == 1 { ("does not exist", "it") } else { ("do not exist", "them") };
     let message = format!(
-        "{} does not exist in this namespace: make it, and the engine goes on by itself. Until then its pod is neither made nor changed",
+        "{} {is_missing} in this namespace: make {it}, and the engine goes on by itself. Until then its pod is neither made nor changed",
         names.join(" and ")
     );
     Some(Finding::new(reason, message))

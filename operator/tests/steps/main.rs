@@ -7,6 +7,8 @@ mod every_field;
 mod faults;
 mod fixture;
 mod invalid;
+mod lease;
 mod objects;
 mod quiet;
 mod settings_file;
+mod status;

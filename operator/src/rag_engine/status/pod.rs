@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
-use ragengine_operator_api::{RagEngineSpec, Reason};
+use ragengine_operator_api::Reason;
 
 use super::Finding;
 use crate::names::CONTAINER;
@@ -12,10 +12,15 @@ const MAX_LAST_WORDS: usize = 600;
 /// The most lines of it.
 const MAX_LAST_LINES: usize = 12;
 
-/// The pod that counts: the youngest that is not being deleted.
+/// The pod that counts: the youngest that is not being deleted, and rather one that has not ended (which an evicted one has).
 pub fn current(pods: &[Arc<Pod>]) -> Option<&Pod> {
     let living = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
-    living.max_by_key(|pod| (&pod.metadata.creation_timestamp, &pod.metadata.name)).map(Arc::as_ref)
+    living.max_by_key(|pod| (!has_ended(pod), &pod.metadata.creation_timestamp, &pod.metadata.name)).map(Arc::as_ref)
+}
+
+fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Failed" | "Succeeded"))
 }
 
 /// Whether the server's program has run in it, even if it ended.
@@ -40,10 +45,10 @@ fn server(pod: &Pod) -> Option<&ContainerStatus> {
 }
 
 /// Why the current pod does not get to serve.
-pub fn problem(observed: &Observed, spec: &RagEngineSpec) -> Option<Finding> {
+pub fn problem(observed: &Observed) -> Option<Finding> {
     let pod = current(&observed.pods)?;
     unschedulable(pod)
-        .or_else(|| statuses(pod).find_map(|status| waiting(status).or_else(|| crashing(status, spec))))
+        .or_else(|| statuses(pod).find_map(|status| waiting(status).or_else(|| crashing(status, observed))))
         .or_else(|| warned(pod, observed))
 }
 
@@ -81,8 +86,7 @@ fn waiting(status: &ContainerStatus) -> Option<Finding> {
 
 /// A key that is not in its Secret is told in words only.
 fn container_refused(message: &str) -> Reason {
-    let message = message.to_lowercase();
-    if message.contains("key") && message.contains("secret") {
+    if message.contains("find key") && message.contains("in Secret") {
         Reason::SecretKeyMissing
     } else {
         Reason::ContainerNotStarted
@@ -90,23 +94,25 @@ fn container_refused(message: &str) -> Reason {
 }
 
 /// A server that has ended and is not ready again. While it starts once more it is not taken for well.
-fn crashing(status: &ContainerStatus, spec: &RagEngineSpec) -> Option<Finding> {
+fn crashing(status: &ContainerStatus, observed: &Observed) -> Option<Finding> {
     let ended = |state: &Option<k8s_openapi::api::core::v1::ContainerState>| state.as_ref()?.terminated.clone();
     // An init container that has done its work has ended too.
     let is_failure = |end: &ContainerStateTerminated| end.exit_code != 0 || status.name == CONTAINER;
     let end = ended(&status.state).or_else(|| ended(&status.last_state)).filter(is_failure)?;
-    (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, status, spec)))
+    (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, status, observed)))
 }
 
-fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, spec: &RagEngineSpec) -> String {
-    let times = match status.restart_count {
-        0 => "once".to_owned(),
-        restarts => format!("{} times", restarts + 1),
+fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, observed: &Observed) -> String {
+    let is_running = status.state.as_ref().is_some_and(|state| state.running.is_some());
+    let times = match status.restart_count + i32::from(!is_running) {
+        ..=1 => "once".to_owned(),
+        times => format!("{times} times"),
     };
     if end.reason.as_deref() == Some("OOMKilled") {
-        let limit = spec.resources.limits.0.get("memory").map_or("its limit", |limit| limit.0.as_str());
+        let limit = memory_limit(&status.name, observed).unwrap_or("there is");
+        let place = if status.name == CONTAINER { "resources.limits.memory" } else { "its limit in podTemplate" };
         return format!(
-            "the container {} needed more memory than {limit} and was killed, {times}: raise resources.limits.memory",
+            "the container {} needed more memory than {limit} and was killed, {times}: raise {place}",
             status.name
         );
     }
@@ -117,6 +123,14 @@ fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, spec: &R
         end.exit_code,
         last_message(said)
     )
+}
+
+/// With what a podTemplate makes of it.
+fn memory_limit<'a>(container: &str, observed: &'a Observed) -> Option<&'a str> {
+    let pod = observed.deployment.as_ref()?.spec.as_ref()?.template.spec.as_ref()?;
+    let containers = pod.containers.iter().chain(pod.init_containers.iter().flatten());
+    let resources = containers.into_iter().find(|found| found.name == container)?.resources.as_ref()?;
+    Some(resources.limits.as_ref()?.get("memory")?.0.as_str())
 }
 
 /// The last message in a log: its last line, when that is JSON, or all lines behind the last JSON one, which belong together.

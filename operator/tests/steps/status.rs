@@ -1,0 +1,156 @@
+//! From what there is to what is said of it.
+
+mod cases;
+mod times;
+
+use ragengine_operator::apply::Refused;
+use ragengine_operator::rag_engine::observe::Observed;
+use ragengine_operator::rag_engine::status::{Known, status};
+use ragengine_operator::rag_engine::validate::Invalid;
+use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, RagEngine, RagEngineStatus, Reason};
+
+use crate::fixture::defaults;
+
+/// Everything that a status is made of.
+#[derive(Clone)]
+struct Case {
+    engine: RagEngine,
+    observed: Observed,
+    invalid: Option<Invalid>,
+    refused: Option<Refused>,
+    is_current: bool,
+}
+
+impl Case {
+    fn status(&self, previous: &RagEngineStatus, at_second: i64) -> RagEngineStatus {
+        let known = Known {
+            engine: &self.engine,
+            invalid: self.invalid.as_ref(),
+            refused: self.refused.as_ref(),
+            observed: &self.observed,
+            is_current: self.is_current,
+        };
+        status(known, previous, &defaults(), &times::second(at_second))
+    }
+
+    /// The three conditions, in their order.
+    fn conditions(&self) -> [Condition; 3] {
+        let conditions: [Condition; 3] =
+            self.status(&RagEngineStatus::default(), 0).conditions.try_into().expect("three conditions");
+        assert_eq!(
+            [ConditionType::Ready, ConditionType::Progressing, ConditionType::Degraded],
+            [conditions[0].type_, conditions[1].type_, conditions[2].type_]
+        );
+        conditions
+    }
+}
+
+/// `Ready=False SecretMissing, …`.
+fn in_short(conditions: &[Condition; 3]) -> String {
+    conditions.each_ref().map(|found| format!("{:?}={:?} {:?}", found.type_, found.status, found.reason)).join(", ")
+}
+
+#[test]
+fn every_case_is_told_in_these_words() {
+    let told: Vec<_> = cases::cases()
+        .into_iter()
+        .map(|(name, case)| {
+            let conditions = case.conditions();
+            let mut messages: Vec<_> = conditions.iter().map(|condition| condition.message.clone()).collect();
+            messages.dedup();
+            (name, in_short(&conditions), messages)
+        })
+        .collect();
+    insta::assert_yaml_snapshot!("conditions", told);
+}
+
+/// Whatever the case: who is ready is not progressing, who is wrong is said to be, and two words never contradict each other.
+#[test]
+fn the_conditions_of_every_case_go_together() {
+    for (name, case) in cases::cases() {
+        let conditions = case.conditions();
+        let [ready, progressing, degraded] = conditions.each_ref().map(|found| found.status == ConditionStatus::True);
+        assert!(!(ready && progressing), "{name}: {}", in_short(&conditions));
+        assert!(!(progressing && degraded) || conditions[2].reason == Reason::ServerUnreachable, "{name}");
+        let is_stopped = conditions[0].reason == Reason::Stopped;
+        assert!(ready || progressing || degraded || is_stopped, "{name}: {}", in_short(&conditions));
+        assert_eq!(ready, conditions[0].reason == Reason::Serving, "{name}");
+        for condition in conditions {
+            assert!(!condition.message.is_empty() && condition.message.len() < 4096, "{name}");
+            assert_eq!(condition.observed_generation, Some(1), "{name}");
+        }
+    }
+}
+
+/// Without a wildcard: a reason that is added has to find its case.
+fn next(reason: Reason) -> Option<Reason> {
+    Some(match reason {
+        Reason::Serving => Reason::Stopped,
+        Reason::Stopped => Reason::AsExpected,
+        Reason::AsExpected => Reason::RollingOut,
+        Reason::RollingOut => Reason::Starting,
+        Reason::Starting => Reason::InvalidSpec,
+        Reason::InvalidSpec => Reason::ObjectRefused,
+        Reason::ObjectRefused => Reason::SecretMissing,
+        Reason::SecretMissing => Reason::SecretKeyMissing,
+        Reason::SecretKeyMissing => Reason::ConfigMapMissing,
+        Reason::ConfigMapMissing => Reason::ClaimMissing,
+        Reason::ClaimMissing => Reason::ClaimNotBound,
+        Reason::ClaimNotBound => Reason::VolumeFull,
+        Reason::VolumeFull => Reason::VolumeFailed,
+        Reason::VolumeFailed => Reason::VolumeNotMounted,
+        Reason::VolumeNotMounted => Reason::PodUnschedulable,
+        Reason::PodUnschedulable => Reason::ImagePullFailed,
+        Reason::ImagePullFailed => Reason::ContainerNotStarted,
+        Reason::ContainerNotStarted => Reason::PodCrashing,
+        Reason::PodCrashing => Reason::IndexesFailed,
+        Reason::IndexesFailed => Reason::EmbeddingModelFailed,
+        Reason::EmbeddingModelFailed => Reason::EmbeddingServiceFailed,
+        Reason::EmbeddingServiceFailed => Reason::InferenceServiceFailed,
+        Reason::InferenceServiceFailed => Reason::ServerUnreachable,
+        // Read, never written.
+        Reason::ServerUnreachable | Reason::Other => return None,
+    })
+}
+
+#[test]
+fn every_reason_has_its_case() {
+    let given: Vec<Reason> =
+        cases::cases().into_iter().flat_map(|(_, case)| case.conditions().map(|condition| condition.reason)).collect();
+    for reason in std::iter::successors(Some(Reason::Serving), |reason| next(*reason)) {
+        assert!(given.contains(&reason), "{reason:?}");
+    }
+    assert!(!given.contains(&Reason::Other));
+}
+
+/// Causes come before what follows from them. Each of these is the reason whatever stands behind it is true as well.
+#[test]
+fn the_cause_is_told_and_not_what_follows_from_it() {
+    let named: Vec<(&str, Case)> = cases::cases();
+    let case =
+        |wanted: &str| named.iter().find(|(name, _)| *name == wanted).unwrap_or_else(|| panic!("{wanted}")).1.clone();
+    let mut all = case("the language model does not answer");
+    let reason = |case: &Case| case.conditions()[0].reason;
+    assert_eq!(reason(&all), Reason::InferenceServiceFailed);
+    // From the last to the first.
+    all.observed.pods = case("a crashing server").observed.pods;
+    assert_eq!(reason(&all), Reason::PodCrashing);
+    all.observed.deployment = case("no pod may be made").observed.deployment;
+    assert_eq!(reason(&all), Reason::ObjectRefused);
+    all.engine = case("a claim that is not there").engine;
+    assert_eq!(reason(&all), Reason::ClaimMissing);
+    all.observed.references = case("a Secret that is not there").observed.references;
+    assert_eq!(reason(&all), Reason::SecretMissing);
+    all.refused = case("an object that is refused").refused;
+    assert_eq!(reason(&all), Reason::ObjectRefused);
+    all.invalid = case("a specification that cannot be").invalid;
+    assert_eq!(reason(&all), Reason::InvalidSpec);
+    all.is_current = false;
+    assert_eq!(reason(&all), Reason::InvalidSpec, "waiting is not the reason when something is wrong");
+    all.engine.spec.replicas = 0;
+    assert_eq!(reason(&all), Reason::InvalidSpec, "also of one that is stopped");
+    all.invalid = None;
+    all.refused = None;
+    all.observed.references.clear();
+    assert_ne!(reason(&all), Reason::PodCrashing, "nobody minds the pods of one that is stopped");
+}

@@ -1,0 +1,258 @@
+//! Everything that there can be.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
+use ragengine_client::wire::{EngineStatus, Problem, ProblemKind};
+use ragengine_operator::apply::Refused;
+use ragengine_operator::engine::Report;
+use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
+use ragengine_operator::rag_engine::references::{Reference, ReferenceKind};
+use ragengine_operator::rag_engine::validate::Invalid;
+use ragengine_operator::warnings::Warning;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::fixture::engine;
+
+fn object<K: DeserializeOwned>(value: Value) -> Arc<K> {
+    Arc::new(serde_json::from_value(value).unwrap())
+}
+
+fn deployment(status: Value) -> Option<Arc<Deployment>> {
+    let server = json!({"name": "ragengine", "resources": {"limits": {"memory": "3Gi"}}});
+    let fetch = json!({"name": "fetch"});
+    let pod = json!({"spec": {"containers": [server], "initContainers": [fetch]}});
+    let spec = json!({"selector": {}, "template": pod});
+    Some(object(json!({"metadata": {"name": "docs", "generation": 3}, "spec": spec, "status": status})))
+}
+
+/// A pod with these statuses of its containers.
+fn pod(name: &str, containers: Value) -> Arc<Pod> {
+    pod_with(name, json!({"phase": "Running", "containerStatuses": containers}))
+}
+
+fn pod_with(name: &str, status: Value) -> Arc<Pod> {
+    let metadata = json!({"name": name, "uid": format!("uid-of-{name}"), "creationTimestamp": "2026-11-22T09:00:00Z"});
+    object(json!({"metadata": metadata, "status": status}))
+}
+
+fn container(is_ready: &Value, restarts: i32, state: &Value, last_state: &Value) -> Value {
+    json!([{
+        "name": "ragengine", "image": "ragengine:0.1.0", "imageID": "", "ready": is_ready, "restartCount": restarts,
+        "state": state, "lastState": last_state,
+    }])
+}
+
+fn running() -> Value {
+    json!({"running": {"startedAt": "2026-11-22T09:00:01Z"}})
+}
+
+fn waiting(reason: &str, message: &str) -> Value {
+    json!({"waiting": {"reason": reason, "message": message}})
+}
+
+fn terminated(code: i32, reason: &str, message: &str) -> Value {
+    json!({"terminated": {"exitCode": code, "reason": reason, "message": message}})
+}
+
+fn answer(problems: &[(ProblemKind, &str)]) -> EngineStatus {
+    let problem = |(kind, detail): &(ProblemKind, &str)| Problem { kind: *kind, detail: (*detail).to_owned() };
+    EngineStatus {
+        ready: problems.is_empty(),
+        data_id: Some("data".to_owned()),
+        indexes: 2,
+        documents: 30,
+        chunks: 400,
+        problems: problems.iter().map(problem).collect(),
+    }
+}
+
+fn report(answer: EngineStatus) -> Option<Report> {
+    Some(Report { pod_uid: "uid-of-docs-1".to_owned(), answer: Some(answer), error: None, failures: 0 })
+}
+
+fn warning(uid: &str, reason: &str, message: &str) -> Warning {
+    Warning { uid: uid.to_owned(), reason: reason.to_owned(), message: message.to_owned() }
+}
+
+fn missing(kind: ReferenceKind, name: &str) -> ObservedReference {
+    ObservedReference { reference: Reference { kind, name: name.to_owned(), is_optional: false }, version: None }
+}
+
+const AVAILABLE: &str = r#"{"observedGeneration": 3, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}"#;
+
+/// It serves.
+fn well() -> Case {
+    let available: Value = serde_json::from_str(AVAILABLE).unwrap();
+    Case {
+        engine: engine("{}"),
+        observed: Observed {
+            service: Some(object(json!({"metadata": {"name": "docs"}}))),
+            deployment: deployment(available),
+            pods: vec![pod("docs-1", container(&json!(true), 0, &running(), &json!({})))],
+            report: report(answer(&[])),
+            ..Observed::default()
+        },
+        invalid: None,
+        refused: None,
+        is_current: true,
+    }
+}
+
+fn with(change: impl FnOnce(&mut Case)) -> Case {
+    let mut case = well();
+    change(&mut case);
+    case
+}
+
+/// The pod is not available, and its one container is like this.
+fn with_container(restarts: i32, state: &Value, last_state: &Value) -> Case {
+    with_pod(pod("docs-1", container(&json!(false), restarts, state, last_state)))
+}
+
+fn with_pod(pod: Arc<Pod>) -> Case {
+    with(|case| {
+        case.observed.deployment = deployment(json!({"observedGeneration": 3, "replicas": 1, "updatedReplicas": 1}));
+        case.observed.pods = vec![pod];
+        case.observed.report = None;
+    })
+}
+
+fn with_problem(kind: ProblemKind, detail: &str) -> Case {
+    with(|case| case.observed.report = report(answer(&[(kind, detail)])))
+}
+
+fn with_deployment(status: Value) -> Case {
+    with(|case| case.observed.deployment = deployment(status))
+}
+
+/// A pod that is being set up, and what Kubernetes warns of.
+fn with_warning(reason: &str, message: &str) -> Case {
+    let mut case = with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &json!({}));
+    case.observed.warnings = vec![
+        warning("uid-of-docs-1", reason, message),
+        // Of another object, and one that says nothing of use.
+        warning("uid-of-another", "FailedMount", "not this one"),
+        warning("uid-of-docs-1", "BackOff", "restarting failed container"),
+    ];
+    case
+}
+
+#[rustfmt::skip]
+pub(super) fn cases() -> Vec<(&'static str, Case)> {
+    let nothing = json!({});
+    let log = "{\"level\":\"INFO\",\"message\":\"starting\"}\n\nError: settings.yaml cannot be read\n  caused by: no such file\n";
+    let crash = terminated(1, "Error", log);
+    vec![
+        ("all is well", well()),
+        ("all is well, and a field is not acted on", with(|case| case.engine = engine("{compute: {instanceType: large}}"))),
+        ("stopped", with(|case| {
+            case.engine = engine("{replicas: 0}");
+            case.observed.deployment = deployment(json!({"observedGeneration": 3}));
+            case.observed.pods.clear();
+            case.observed.report = None;
+        })),
+        ("to be stopped, and the pod is still there", with(|case| case.engine = engine("{replicas: 0}"))),
+        ("nothing has been made yet", with(|case| {
+            case.observed = Observed::default();
+            case.is_current = false;
+        })),
+        ("a cache that lags", with(|case| case.is_current = false)),
+        ("a deployment that was not looked at yet", with_deployment(json!({"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}))),
+        ("a deployment that nobody has looked at", with_deployment(nothing.clone())),
+        ("the pod of before is there", with_deployment(json!({"observedGeneration": 3, "replicas": 1, "availableReplicas": 1}))),
+        ("two pods", with_deployment(json!({"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}))),
+        ("no pod yet", with(|case| {
+            case.observed.deployment = deployment(json!({"observedGeneration": 3}));
+            case.observed.pods.clear();
+        })),
+        ("the server was not asked yet", with(|case| case.observed.report = None)),
+        ("the report is of the pod of before", with(|case| {
+            case.observed.report = Some(Report { pod_uid: "uid-of-docs-0".into(), answer: Some(answer(&[(ProblemKind::VolumeFull, "0 bytes")])), error: None, failures: 0 });
+        })),
+        ("the pod is being set up", with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing)),
+        ("the server has begun", with_container(0, &running(), &nothing)),
+        ("the server loads its indexes", with(|case| {
+            *case = with_container(0, &running(), &nothing);
+            let problems = [(ProblemKind::LoadingIndexes, "3 of 7")];
+            case.observed.report = report(EngineStatus { ready: false, data_id: None, indexes: 0, documents: 0, ..answer(&problems) });
+        })),
+        ("a newer server has a word for it", with_problem(ProblemKind::Other, "the moon")),
+        ("a specification that cannot be", with(|case| case.invalid = Some(Invalid(vec!["this is wrong".into(), "so is that".into()])))),
+        ("an object that is refused", with(|case| case.refused = Some(Refused { object: "Service docs".into(), message: "exceeded quota".into() }))),
+        ("no pod may be made", with_deployment(json!({"observedGeneration": 3, "conditions": [{"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity"}]}))),
+        ("a Secret that is not there", with(|case| case.observed.references = vec![missing(ReferenceKind::Secret, "llm")])),
+        ("a Secret and a ConfigMap that are not there", with(|case| case.observed.references = vec![missing(ReferenceKind::Secret, "llm"), missing(ReferenceKind::ConfigMap, "proxy")])),
+        ("a ConfigMap that is not there", with(|case| case.observed.references = vec![missing(ReferenceKind::ConfigMap, "proxy")])),
+        ("something optional that is not there", with(|case| {
+            case.observed.references = vec![missing(ReferenceKind::Secret, "llm")];
+            case.observed.references[0].reference.is_optional = true;
+        })),
+        ("a claim that is not there", with(|case| case.engine = engine("{storage: {persistentVolumeClaim: data}}"))),
+        ("a claim without a volume", with(|case| {
+            *case = with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing);
+            case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
+            case.observed.claim = Some(object(json!({"metadata": {"name": "docs-data", "uid": "uid-of-claim"}, "status": {"phase": "Pending"}})));
+            case.observed.warnings = vec![warning("uid-of-claim", "ProvisioningFailed", "no storage class is the default")];
+        })),
+        ("a claim that has lost its volume", with(|case| {
+            case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
+            case.observed.claim = Some(object(json!({"metadata": {"name": "docs-data"}, "status": {"phase": "Lost"}})));
+        })),
+        ("no node has room", with_pod(pod_with("docs-1", json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available: 3 Insufficient memory."}]})))),
+        ("an image that is not there", with_container(0, &waiting("ImagePullBackOff", "Back-off pulling image: not found"), &nothing)),
+        ("a Secret without the key, in a variable", with_container(0, &waiting("CreateContainerConfigError", "couldn't find key token in Secret tests/hub"), &nothing)),
+        ("a Secret that a sidecar wants", with_container(0, &waiting("CreateContainerConfigError", "secret \"openai-key\" not found"), &nothing)),
+        ("a program that is not in the image", with_container(0, &waiting("RunContainerError", "exec: no such file"), &nothing)),
+        ("a Secret without the key, in a volume", with_warning("FailedMount", "MountVolume.SetUp failed for volume \"hub-token\" : references non-existent secret key: HF_TOKEN")),
+        ("a volume on another node", with_warning("FailedAttachVolume", "Multi-Attach error for volume \"pvc-1\"")),
+        ("a Secret that the node does not know yet", with_warning("FailedMount", "failed to sync secret cache: timed out waiting for the condition")),
+        ("a server that ended", with_container(0, &crash, &nothing)),
+        ("a crashing server", with_container(4, &waiting("CrashLoopBackOff", "back-off 80s"), &crash)),
+        ("a server that ended and runs again", with_container(1, &running(), &crash)),
+        ("a server that ended and is well again", with(|case| case.observed.pods = vec![pod("docs-1", container(&json!(true), 1, &running(), &crash))])),
+        ("a server that ended without a word", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(137, "Error", ""))),
+        ("a server whose last word is JSON", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(1, "Error", "{\"level\":\"ERROR\",\"message\":\"the port is taken\",\"error\":\"address in use\"}\n"))),
+        ("a server that says very much", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(1, "Error", &"é lot of words\n".repeat(400)))),
+        ("a server that needed too much memory", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(137, "OOMKilled", ""))),
+        ("an init container that has done its work", with_pod(pod_with("docs-1", json!({
+            "phase": "Pending",
+            "initContainerStatuses": [{"name": "fetch", "image": "i", "imageID": "", "ready": true, "restartCount": 0, "state": terminated(0, "Completed", "")}],
+            "containerStatuses": container(&json!(false), 0, &json!({"waiting": {"reason": "PodInitializing"}}), &nothing),
+        })))),
+        ("an init container that fails", with_pod(pod_with("docs-1", json!({
+            "phase": "Pending",
+            "initContainerStatuses": [{"name": "fetch", "image": "i", "imageID": "", "ready": false, "restartCount": 3, "state": waiting("CrashLoopBackOff", ""), "lastState": terminated(2, "Error", "no route to host")}],
+            "containerStatuses": container(&json!(false), 0, &json!({"waiting": {"reason": "PodInitializing"}}), &nothing),
+        })))),
+        ("an init container that needed too much memory", with_pod(pod_with("docs-1", json!({
+            "phase": "Pending",
+            "initContainerStatuses": [{"name": "fetch", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": terminated(137, "OOMKilled", "")}],
+        })))),
+        ("a pod that was evicted beside the new one", with(|case| {
+            // Of the same second, and later by its name.
+            let evicted = pod_with("docs-2", json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}));
+            case.observed.pods.push(evicted);
+        })),
+        ("a pod that is being deleted beside the new one", with(|case| {
+            let mut old = Arc::unwrap_or_clone(pod("docs-2", container(&json!(false), 9, &waiting("CrashLoopBackOff", ""), &crash)));
+            old.metadata.deletion_timestamp = old.metadata.creation_timestamp.clone();
+            case.observed.pods.push(Arc::new(old));
+        })),
+        ("the indexes cannot be loaded", with_problem(ProblemKind::IndexesFailed, "of a newer version")),
+        ("the volume is full", with_problem(ProblemKind::VolumeFull, "0 bytes are left")),
+        ("the volume cannot be written", with_problem(ProblemKind::VolumeFailed, "read-only file system")),
+        ("the model cannot be fetched", with_problem(ProblemKind::EmbeddingModelFailed, "404 from the hub")),
+        ("the embedding endpoint refuses", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
+        ("the language model does not answer", with_problem(ProblemKind::InferenceServiceFailed, "connection refused")),
+        ("the operator could not ask the server once", with(|case| {
+            case.observed.report = Some(Report { pod_uid: "uid-of-docs-1".into(), answer: Some(answer(&[])), error: Some("timed out".into()), failures: 1 });
+        })),
+        ("the operator cannot ask the server", with(|case| {
+            case.observed.report = Some(Report { pod_uid: "uid-of-docs-1".into(), answer: None, error: Some("timed out".into()), failures: 3 });
+        })),
+    ]
+}

@@ -1,0 +1,98 @@
+//! What a status keeps of the one before.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use ragengine_operator_api::{Condition, RagEngineStatus};
+
+use super::{Case, cases};
+
+pub(super) fn second(second: i64) -> Time {
+    Time(Timestamp::from_second(second).unwrap())
+}
+
+fn case(wanted: &str) -> Case {
+    cases::cases().into_iter().find(|(name, _)| *name == wanted).unwrap_or_else(|| panic!("{wanted}")).1
+}
+
+fn times(status: &RagEngineStatus) -> Vec<i64> {
+    let second = |condition: &Condition| condition.last_transition_time.0.as_second();
+    status.conditions.iter().map(second).collect()
+}
+
+/// A time moves when a condition flips, not when only its reason or message is another.
+#[test]
+fn a_time_moves_only_when_a_condition_flips() {
+    let mut status = RagEngineStatus::default();
+    let mut moved = Vec::new();
+    for (now, name) in [
+        (1, "nothing has been made yet"),
+        (2, "the server loads its indexes"),
+        (3, "all is well"),
+        (4, "all is well"),
+        (5, "the operator cannot ask the server"),
+        (6, "the volume is full"),
+        (7, "a crashing server"),
+        (8, "all is well"),
+    ] {
+        status = case(name).status(&status, now);
+        moved.push((name, times(&status)));
+    }
+    assert_eq!(
+        moved,
+        [
+            // Ready, Progressing, Degraded.
+            ("nothing has been made yet", vec![1, 1, 1]),
+            ("the server loads its indexes", vec![1, 1, 1]),
+            ("all is well", vec![3, 3, 1]),
+            ("all is well", vec![3, 3, 1]),
+            ("the operator cannot ask the server", vec![3, 3, 5]),
+            ("the volume is full", vec![6, 3, 5]),
+            ("a crashing server", vec![6, 3, 5]),
+            ("all is well", vec![8, 3, 8]),
+        ]
+    );
+}
+
+#[test]
+fn the_same_again_is_the_same_status() {
+    for (name, case) in cases::cases() {
+        let first = case.status(&RagEngineStatus::default(), 1);
+        assert_eq!(case.status(&first, 2), first, "{name}");
+    }
+}
+
+#[test]
+fn the_generation_is_that_of_the_specification_that_was_looked_at() {
+    let mut case = case("all is well");
+    case.engine.metadata.generation = Some(7);
+    let status = case.status(&RagEngineStatus::default(), 0);
+    assert_eq!(status.observed_generation, Some(7));
+    assert!(status.conditions.iter().all(|condition| condition.observed_generation == Some(7)));
+}
+
+#[test]
+fn what_the_server_said_last_stays_when_it_cannot_be_asked() {
+    let well = case("all is well").status(&RagEngineStatus::default(), 0);
+    let counts = |status: &RagEngineStatus| (status.indexes, status.documents, status.data_id.clone());
+    assert_eq!(counts(&well), (Some(2), Some(30), Some("data".to_owned())));
+    for name in [
+        "the operator cannot ask the server",
+        "the server loads its indexes",
+        "a crashing server",
+        "stopped",
+        "nothing has been made yet",
+    ] {
+        assert_eq!(counts(&case(name).status(&well, 1)), counts(&well), "{name}");
+    }
+    let never = case("the server loads its indexes").status(&RagEngineStatus::default(), 0);
+    assert_eq!(counts(&never), (None, None, None), "0 would be a lie before everything is loaded");
+}
+
+#[test]
+fn the_endpoint_and_the_pods_are_told() {
+    let well = case("all is well").status(&RagEngineStatus::default(), 0);
+    assert_eq!(well.endpoint.as_deref(), Some("http://docs.tests.svc.cluster.local/v1"));
+    assert_eq!(well.replicas, 1);
+    let none = case("nothing has been made yet").status(&well, 0);
+    assert_eq!((none.endpoint, none.replicas), (None, 0));
+}
