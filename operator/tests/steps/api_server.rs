@@ -14,6 +14,7 @@ use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use parking_lot::Mutex;
+use ragengine_operator::permissions::{Permissions, permissions};
 use ragengine_operator::requests::Asked;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -53,6 +54,7 @@ impl ApiServer {
 
     async fn answer(&self, request: Request<kube::client::Body>) -> Response<Body> {
         let question = question(request).await;
+        assert!(is_permitted(&question.asked), "the chart grants no {:?}", question.asked);
         let fault = self.0.lock().fault(&question.asked);
         match &fault {
             Some(Fault::Silence) => {
@@ -149,6 +151,17 @@ impl ApiServer {
             watch.tell("ERROR", &status(410, "too old resource version"));
         }
     }
+}
+
+/// Whether the roles of the chart, which are made of this, allow a request.
+fn is_permitted(asked: &Asked) -> bool {
+    let Permissions { watched, own } = permissions();
+    let has = |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|found| found == wanted);
+    watched.iter().chain(&own).any(|rule| {
+        has(&rule.api_groups, &asked.group)
+            && has(&rule.resources, &asked.resource)
+            && rule.verbs.iter().any(|verb| verb == asked.verb)
+    })
 }
 
 async fn question(request: Request<kube::client::Body>) -> Question {

@@ -1,6 +1,8 @@
 //! The steps of a reconcile without a cluster: the pure ones from YAML to objects and conditions, and the whole controller against an API
 //! server that fails on purpose.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod api_server;
 mod controller;
 mod every_field;
