@@ -2,14 +2,12 @@
 
 mod accepted;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use accepted::Accepted;
+use accepted::{Accepted, News};
 use axum::http::{HeaderMap, header};
 use parking_lot::RwLock;
-use ragengine_embedding::Secret;
 use ragengine_settings::{Auth, SecretReference};
 use tokio::time::MissedTickBehavior;
 use tracing::{info, warn};
@@ -69,30 +67,20 @@ impl WriteToken {
         let SecretReference::File(path) = &self.reference else { return };
         let mut looks = tokio::time::interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut is_readable = true;
         loop {
             looks.tick().await;
             let reference = self.reference.clone();
-            match tokio::task::spawn_blocking(move || secrets::read(&reference)).await {
-                Ok(Ok(token)) => {
-                    is_readable = true;
-                    self.takes(&token, path);
-                }
-                Ok(Err(error)) if is_readable => {
-                    is_readable = false;
+            // It fails when the server stops.
+            let Ok(read) = tokio::task::spawn_blocking(move || secrets::read(&reference)).await else { return };
+            let news = self.accepted.write().takes(read.as_ref().ok(), Instant::now(), self.previous_validity);
+            let (path, previous_holds_s) = (path.display(), self.previous_validity.as_secs());
+            match (news, read.err()) {
+                (Some(News::Changed), _) => info!(%path, previous_holds_s, "write token changed"),
+                (Some(News::Lost), Some(error)) => {
                     warn!(%error, "the write token cannot be read again: the one before still holds");
                 }
-                Ok(Err(_)) => {}
-                // The server stops.
-                Err(_) => return,
+                (Some(News::Lost) | None, _) => {}
             }
-        }
-    }
-
-    fn takes(&self, token: &Secret, path: &Path) {
-        if self.accepted.write().replace(token, Instant::now(), self.previous_validity) {
-            let previous_holds_s = self.previous_validity.as_secs();
-            info!(path = %path.display(), previous_holds_s, "write token changed");
         }
     }
 }

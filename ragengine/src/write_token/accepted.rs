@@ -11,12 +11,22 @@ pub(super) struct Accepted {
     current: Hash,
     /// With the moment from which on it does not count any more.
     previous: Option<(Hash, Instant)>,
+    is_lost: bool,
+}
+
+/// What is new after the token has been looked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// It is another one.
+    Changed,
+    /// It is not there any more. The one that was still counts.
+    Lost,
 }
 
 impl Accepted {
     /// One token.
     pub(super) fn only(token: &Secret) -> Self {
-        Self { current: hash(token.expose().as_bytes()), previous: None }
+        Self { current: hash(token.expose().as_bytes()), previous: None, is_lost: false }
     }
 
     /// Whether a token counts. How long that takes to find out says nothing about the tokens.
@@ -30,15 +40,17 @@ impl Accepted {
         (is_current | is_previous).into()
     }
 
-    /// Takes a token in place of the current one, which still counts for so long. Says whether it is another one.
-    pub(super) fn replace(&mut self, token: &Secret, now: Instant, previous_validity: Duration) -> bool {
+    /// Takes what was found in place of the current token, which still counts for so long. Nothing found changes nothing.
+    pub(super) fn takes(&mut self, found: Option<&Secret>, now: Instant, previous_validity: Duration) -> Option<News> {
+        let was_lost = std::mem::replace(&mut self.is_lost, found.is_none());
+        let Some(token) = found else { return (!was_lost).then_some(News::Lost) };
         let hash = hash(token.expose().as_bytes());
-        let is_another: bool = (!self.current.ct_eq(&hash)).into();
-        if is_another {
-            let until = now.checked_add(previous_validity).unwrap_or(now);
-            self.previous = Some((std::mem::replace(&mut self.current, hash), until));
+        if self.current.ct_eq(&hash).into() {
+            return None;
         }
-        is_another
+        let until = now.checked_add(previous_validity).unwrap_or(now);
+        self.previous = Some((std::mem::replace(&mut self.current, hash), until));
+        Some(News::Changed)
     }
 }
 
@@ -50,21 +62,36 @@ fn hash(token: &[u8]) -> Hash {
 mod tests {
     use super::*;
 
+    const TEN_SECONDS: Duration = Duration::from_secs(10);
+
     #[test]
     fn the_token_before_counts_for_a_while() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let mut accepted = Accepted::only(&Secret::new("one"));
+        let takes = |accepted: &mut Accepted, token: &str, seconds: u64| {
+            accepted.takes(Some(&Secret::new(token)), at(seconds), TEN_SECONDS)
+        };
         assert!(accepted.includes(b"one", at(0)) && !accepted.includes(b"two", at(0)));
-        assert!(!accepted.replace(&Secret::new("one\n"), at(1), Duration::from_secs(10)));
-        assert!(accepted.replace(&Secret::new("two"), at(10), Duration::from_secs(10)));
+        assert_eq!(takes(&mut accepted, "one\n", 1), None);
+        assert_eq!(takes(&mut accepted, "two", 10), Some(News::Changed));
         assert!(accepted.includes(b"one", at(19)) && accepted.includes(b"two", at(19)));
         assert!(!accepted.includes(b"one", at(20)) && accepted.includes(b"two", at(20)));
-        // Read again without a change: the time of the one before does not begin anew.
-        assert!(!accepted.replace(&Secret::new("two"), at(30), Duration::from_secs(10)));
-        assert!(!accepted.includes(b"one", at(31)));
-        assert!(accepted.replace(&Secret::new("three"), at(40), Duration::from_secs(10)));
+        // Found again without a change: the time of the one before does not begin anew.
+        assert_eq!(takes(&mut accepted, "two", 19), None);
+        assert!(!accepted.includes(b"one", at(20)));
+        assert_eq!(takes(&mut accepted, "three", 40), Some(News::Changed));
         assert!(!accepted.includes(b"one", at(41)) && accepted.includes(b"two", at(41)));
+    }
+
+    #[test]
+    fn a_token_that_is_lost_still_counts_and_that_is_news_once() {
+        let now = Instant::now();
+        let mut accepted = Accepted::only(&Secret::new("one"));
+        let one = Secret::new("one");
+        let news = [None, None, Some(&one), None].map(|found| accepted.takes(found, now, TEN_SECONDS));
+        assert_eq!(news, [Some(News::Lost), None, None, Some(News::Lost)]);
+        assert!(accepted.includes(b"one", now));
     }
 
     #[test]
