@@ -117,9 +117,37 @@ impl Identity {
     }
 }
 
-/// The name of the RAGEngine that an object of ours belongs to.
+/// The name of the RAGEngine that an object of ours belongs to: its owner's, which says it even when the labels were edited, else its labels'.
 pub fn engine_of(metadata: &ObjectMeta) -> Option<&str> {
-    let labels = metadata.labels.as_ref()?;
-    let is_ours = labels.get(MANAGED_BY).is_some_and(|manager| manager == FIELD_MANAGER);
-    labels.get(INSTANCE).filter(|_| is_ours).map(String::as_str)
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let owner = owners.iter().find(|owner| owner.controller == Some(true) && owner.kind == RagEngine::kind(&()));
+    let labelled = || {
+        let labels = metadata.labels.as_ref()?;
+        let is_ours = labels.get(MANAGED_BY).is_some_and(|manager| manager == FIELD_MANAGER);
+        labels.get(INSTANCE).filter(|_| is_ours).map(String::as_str)
+    };
+    owner.map(|owner| owner.name.as_str()).or_else(labelled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_whose_labels_were_edited_still_belongs_to_its_engine() {
+        let identity = Identity { namespace: "n".into(), name: "docs".into(), uid: "u".into() };
+        let (owned, kept) = (identity.owned("docs"), identity.kept("docs-data"));
+        assert_eq!(engine_of(&owned), Some("docs"));
+        assert_eq!(engine_of(&kept), Some("docs"));
+        let edited = |metadata: ObjectMeta| ObjectMeta {
+            labels: Some(BTreeMap::from([(INSTANCE.to_owned(), "other".to_owned())])),
+            ..metadata
+        };
+        assert_eq!(engine_of(&edited(owned)), Some("docs"));
+        assert_eq!(engine_of(&edited(kept)), None);
+        // A pod's owner is no RAGEngine.
+        let mut pod = identity.owned("docs-1");
+        pod.owner_references.iter_mut().flatten().for_each(|owner| owner.kind = "ReplicaSet".to_owned());
+        assert_eq!(engine_of(&pod), Some("docs"));
+    }
 }
