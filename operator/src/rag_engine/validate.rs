@@ -8,7 +8,7 @@ use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec};
 use ragengine_settings::Settings;
 use serde_json::Value;
 
-use super::references::{Reference, references};
+use super::references::{Reference, ReferenceKind, references};
 use super::{build, settings};
 use crate::names::{CONTAINER, Identity};
 
@@ -65,7 +65,8 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     }
     let mut pod = build::pod(&spec, &identity, defaults);
     merge(&mut pod, template, users_pod, &identity);
-    let references = references(&pod, &[identity.settings(), identity.write_token()]);
+    let ours = [(ReferenceKind::ConfigMap, identity.settings()), (ReferenceKind::Secret, identity.write_token())];
+    let references = references(&pod, &ours);
     Ok(Validated { identity, spec, settings, pod, references })
 }
 

@@ -89,6 +89,23 @@ async fn a_token_is_not_made_twice_when_the_reply_is_lost() {
     controller.stop().await;
 }
 
+/// Somebody else was faster: that is no failure, and theirs counts.
+#[tokio::test(start_paused = true)]
+async fn a_token_that_is_there_already_is_used() {
+    let server = server_with(&engine(SPEC));
+    let controller = Controller::start(&server);
+    until("Stopped", &server, || is_stopped(&server)).await;
+    server.expire_watches("secrets", |server| server.delete("secrets", "docs-write"));
+    let theirs = json!({"metadata": {"name": "docs-write"}, "data": {"token": "dGhlaXJz"}});
+    server.fail("create", "secrets", 1, Fault::Refusal(409, "already exists"));
+    until("a token is made", &server, || writes(&server).iter().any(|call| call.status == Some(409))).await;
+    server.put("secrets", theirs);
+    pass(A_WHILE).await;
+    assert_eq!(server.get("secrets", "docs-write").unwrap()["data"]["token"], "dGhlaXJz");
+    assert!(!controller.context.metrics.text().contains("errors_total{"), "{}", controller.context.metrics.text());
+    controller.stop().await;
+}
+
 /// What does not pass by itself is said, and tried again ever more rarely.
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_is_said() {
@@ -181,6 +198,8 @@ async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
         let watches = server.watches(resource);
         drop(server.calls());
 
+        // It breaks, and cannot be begun again at once.
+        server.fail("watch", resource, 2, Fault::Refusal(500, "not now"));
         server.break_watches(resource);
         server.delete(resource, name);
         pass(A_WHILE).await;
@@ -205,12 +224,22 @@ async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
         server.edit("ragengines", "docs", |object| object["spec"]["auth"] = json!({"writes": "open"}));
     });
     until("the change", &server, || server.get("secrets", "docs-write").is_none()).await;
-    let uid = server.get("ragengines", "docs").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+    let uid_of =
+        |server: &ApiServer| server.get("ragengines", "docs").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+    let uid = uid_of(&server);
     let knows = || {
         let referrers = &controller.context.referrers;
         !referrers.of(ragengine_operator::watches::Referred::Secret, "tests", "docs-write").is_empty()
     };
     assert!(knows());
+    server.expire_watches("ragengines", |server| {
+        server.delete("ragengines", "docs");
+        server.put("ragengines", crate::controller::as_made(&engine(SPEC)));
+    });
+    pass(A_WHILE).await;
+    assert!(knows(), "another one has its name");
+    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "the one that is gone is forgotten");
+    let uid = uid_of(&server);
     server.expire_watches("ragengines", |server| server.delete("ragengines", "docs"));
     pass(A_WHILE).await;
     assert!(!knows(), "what is gone is forgotten");

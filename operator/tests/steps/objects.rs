@@ -134,6 +134,13 @@ fn without_what_it_needs_there_is_no_server_and_all_else() {
         let reference = &validated.references[missing];
         assert_eq!(desired.deployment.is_some(), reference.is_optional, "{reference}");
     }
+    // Ours have their names too, but are of another kind.
+    let volumes = "[{name: a, secret: {secretName: docs-settings}}, {name: b, configMap: {name: docs-write}}]";
+    let namesakes = valid(&engine(&format!("{{podTemplate: {{spec: {{volumes: {volumes}}}}}}}"))).references;
+    assert_eq!(
+        namesakes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["Secret docs-settings", "ConfigMap docs-write"]
+    );
     let names: Vec<_> = validated.references.iter().map(ToString::to_string).collect();
     insta::assert_yaml_snapshot!("what_is_referred_to", names);
 }
