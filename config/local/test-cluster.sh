@@ -39,6 +39,8 @@ if ! kubeconfig_is_foreign; then
     make_cluster
     # Not when some of the tests are asked for by name.
     (($# > 0)) || check_images || status=$?
+else
+    "$cluster_scripts/helm.sh"
 fi
 cargo test --workspace --features ragengine-e2e/cluster --test cluster -- --test-threads "$test_threads" "$@" || status=$?
 exit "$status"

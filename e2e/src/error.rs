@@ -6,6 +6,9 @@ pub enum Error {
     /// The environment does not say what the tests need to know.
     #[error("{0}")]
     Environment(String),
+    /// This machine lacks what a test needs, which is no failure: the test is skipped.
+    #[error("{0}")]
+    Lacking(String),
     /// The API server, or what it was asked to do, failed.
     #[error("{doing}: {source}")]
     Kubernetes {
@@ -42,6 +45,7 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Environment(_) => "environment",
+            Self::Lacking(_) => "lacking",
             Self::Kubernetes { .. } => "kubernetes",
             Self::Deadline { .. } => "deadline",
             Self::Request { .. } => "request",

@@ -1,5 +1,6 @@
 //! Helm, as a user calls it: the program in PATH, on the cluster that `KUBECONFIG` names.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -101,10 +102,9 @@ async fn helm(arguments: Vec<String>) -> Result<String, Error> {
         helm.output()
     });
     let ended = running.await.map_err(|error| Error::Unexpected(format!("{doing}: {error}")))?;
-    let output = ended.map_err(|error| {
-        Error::Environment(format!(
-            "{doing}: {error}. `make test-cluster` has Helm; elsewhere it has to be installed and in PATH"
-        ))
+    let output = ended.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::Lacking("there is no helm, and no Go to build it with".to_owned()),
+        _ => Error::Environment(format!("{doing}: {error}")),
     })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match output.status.success() {

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
-use crate::{Error, cluster, diagnosis, wait};
+use crate::{Error, cluster, diagnosis, skip, wait};
 
 /// How long a test may take before it is a failed one.
 const TEST_TIMEOUT: Duration = Duration::from_secs(600);
@@ -197,7 +197,7 @@ impl<K> Object for K where
 {
 }
 
-/// Runs a test in a namespace of its own, which takes `restricted` pods only, beside other tests.
+/// Runs a test in a namespace of its own, which takes `restricted` pods only, beside other tests. One that this machine lacks something for is skipped.
 ///
 /// # Panics
 ///
@@ -225,12 +225,13 @@ async fn run_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Resu
         body(&namespace).await
     }));
     let outcome = outcome.catch_unwind().await;
-    let passed = matches!(outcome, Ok(Ok(Ok(()))));
+    let passed = matches!(outcome, Ok(Ok(Ok(()) | Err(Error::Lacking(_)))));
     if let Err(error) = end(&client, &run, passed).await {
         diagnosis::say(&format!("the namespaces of {run} may be left: {error}"));
     }
     match outcome {
         Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(Error::Lacking(what)))) => skip::skip(test, &what),
         Ok(Ok(Err(error))) => panic!("{error}"),
         Ok(Err(_)) => panic!("the test took more than {} s", TEST_TIMEOUT.as_secs()),
         Err(panic) => resume_unwind(panic),

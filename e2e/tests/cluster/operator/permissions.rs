@@ -2,12 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+};
 use k8s_openapi::api::rbac::v1::PolicyRule;
+use kube::Api;
+use kube::api::PostParams;
 use ragengine_e2e::engine::Engine;
 use ragengine_e2e::helm::chart_file;
 use ragengine_e2e::metrics::Metrics;
-use ragengine_e2e::namespace::{Namespace, in_namespace};
-use ragengine_e2e::operator::Operator;
+use ragengine_e2e::namespace::{Namespace, PodSecurity, in_namespace};
+use ragengine_e2e::operator::{OPERATOR, Operator};
 use ragengine_e2e::{Error, wait};
 use ragengine_operator_api::{RagEngine, Reason};
 use serde::Deserialize;
@@ -62,6 +67,49 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     engine.set(&stopped).await?;
     engine.until_not_ready(Reason::Stopped).await?;
     namespace.delete::<RagEngine>("docs").await
+}
+
+#[tokio::test]
+async fn an_operator_for_two_namespaces_looks_after_both_and_has_no_rights_elsewhere() {
+    in_namespace("two", async |namespace| {
+        let other = namespace.beside("other", PodSecurity::Restricted).await?;
+        let elsewhere = namespace.beside("elsewhere", PodSecurity::Restricted).await?;
+        let both = json!({"watchNamespaces": [namespace.name, other.name]});
+        let operator = Operator::install_with(namespace, &both).await?;
+        let left_alone = Engine::apply(&elsewhere, "docs", &json!({"replicas": 0})).await?;
+        for watched in [namespace, &other] {
+            let engine = Engine::apply(watched, "docs", &json!({"replicas": 0})).await?;
+            engine.until_not_ready(Reason::Stopped).await?;
+        }
+        assert!(may_list_secrets(&operator, &other).await?);
+        for namespace in [&elsewhere, &operator.namespace] {
+            assert!(!may_list_secrets(&operator, namespace).await?, "{}", namespace.name);
+        }
+        assert_eq!(left_alone.object().await?.status, None);
+        Ok(())
+    })
+    .await;
+}
+
+/// Whether the operator's account is granted that.
+async fn may_list_secrets(operator: &Operator, namespace: &Namespace) -> Result<bool, Error> {
+    let secrets = ResourceAttributes {
+        namespace: Some(namespace.name.clone()),
+        resource: Some("secrets".to_owned()),
+        verb: Some("list".to_owned()),
+        ..ResourceAttributes::default()
+    };
+    let review = SubjectAccessReview {
+        spec: SubjectAccessReviewSpec {
+            resource_attributes: Some(secrets),
+            user: Some(format!("system:serviceaccount:{}:{OPERATOR}", operator.namespace.name)),
+            ..SubjectAccessReviewSpec::default()
+        },
+        ..SubjectAccessReview::default()
+    };
+    let reviewing = Api::all(namespace.client.clone()).create(&PostParams::default(), &review).await;
+    let status = reviewing.map_err(Error::kubernetes("asking what the operator may do"))?.status;
+    Ok(status.is_some_and(|status: SubjectAccessReviewStatus| status.allowed))
 }
 
 fn permissions(rule: &PolicyRule) -> Vec<Permission> {
