@@ -26,6 +26,12 @@ use state::{Place, State, Watch};
 #[derive(Clone, Default)]
 pub struct ApiServer(Arc<Mutex<State>>);
 
+/// Watches that are told nothing.
+pub struct Held {
+    watches: Vec<Watch>,
+    since: u64,
+}
+
 /// A request, taken apart.
 struct Question {
     asked: Asked,
@@ -140,6 +146,17 @@ impl ApiServer {
     /// The watches of a kind end, as they do when a connection breaks.
     pub fn break_watches(&self, resource: &str) {
         self.0.lock().watches.retain(|watch| watch.resource != resource);
+    }
+
+    /// From now on the watches of a kind are told nothing.
+    pub fn hold_watches(&self, resource: &str) -> Held {
+        let mut state = self.0.lock();
+        Held { watches: state.take_watches(resource), since: state.version }
+    }
+
+    /// They are told everything that they have missed.
+    pub fn release_watches(&self, held: Held) {
+        self.0.lock().resume(held.watches, held.since);
     }
 
     /// The watches of a kind are told that they are too old. What happens in `meanwhile` they are not told of.

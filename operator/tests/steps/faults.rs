@@ -179,97 +179,6 @@ async fn another_engine_of_the_same_name_is_another_one() {
     controller.stop().await;
 }
 
-/// Each watch, broken or too old, is begun anew; and what happened meanwhile is not missed.
-#[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
-    for (resource, name) in [
-        ("configmaps", "docs-settings"),
-        ("serviceaccounts", "docs"),
-        ("secrets", "docs-write"),
-        ("persistentvolumeclaims", "docs-data"),
-        ("networkpolicies", "docs"),
-        ("services", "docs"),
-        ("deployments", "docs"),
-    ] {
-        let server = server_with(&engine(SPEC));
-        let controller = Controller::start(&server);
-        until("Stopped", &server, || is_stopped(&server)).await;
-        pass(A_WHILE).await;
-        let watches = server.watches(resource);
-        drop(server.calls());
-
-        // It breaks, and cannot be begun again at once.
-        server.fail("watch", resource, 2, Fault::Refusal(500, "not now"));
-        server.break_watches(resource);
-        server.delete(resource, name);
-        pass(A_WHILE).await;
-        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was broken");
-        assert_eq!(server.watches(resource), watches, "{resource}");
-
-        server.expire_watches(resource, |server| server.delete(resource, name));
-        pass(A_WHILE).await;
-        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was too old");
-        assert_eq!(server.watches(resource), watches, "{resource}");
-        assert_eq!(object_writes(&server).len(), 2, "{resource}: nothing else is written");
-        controller.stop().await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
-    let server = server_with(&engine(SPEC));
-    let controller = Controller::start(&server);
-    until("Stopped", &server, || is_stopped(&server)).await;
-    server.expire_watches("ragengines", |server| {
-        server.edit("ragengines", "docs", |object| object["spec"]["auth"] = json!({"writes": "open"}));
-    });
-    until("the change", &server, || server.get("secrets", "docs-write").is_none()).await;
-    let uid_of =
-        |server: &ApiServer| server.get("ragengines", "docs").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
-    let uid = uid_of(&server);
-    let knows = || {
-        let referrers = &controller.context.referrers;
-        !referrers.of(ragengine_operator::watches::Referred::Secret, "tests", "docs-write").is_empty()
-    };
-    assert!(knows());
-    server.expire_watches("ragengines", |server| {
-        server.delete("ragengines", "docs");
-        server.put("ragengines", crate::controller::as_made(&engine(SPEC)));
-    });
-    pass(A_WHILE).await;
-    assert!(knows(), "another one has its name");
-    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "the one that is gone is forgotten");
-    let uid = uid_of(&server);
-    server.expire_watches("ragengines", |server| server.delete("ragengines", "docs"));
-    pass(A_WHILE).await;
-    assert!(!knows(), "what is gone is forgotten");
-    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "what is gone is forgotten");
-    controller.stop().await;
-}
-
-/// A list that fails is tried again, and until all are there nothing is done: what is not seen may be there.
-#[tokio::test(start_paused = true)]
-async fn nothing_is_done_before_everything_has_been_seen() {
-    for resource in ["configmaps", "secrets", "deployments", "pods", "ragengines"] {
-        for fault in [
-            Fault::Refusal(403, "not allowed"),
-            Fault::Refusal(500, "not now"),
-            Fault::Refusal(410, "too old"),
-            Fault::Garbage,
-        ] {
-            let case = format!("{resource} {fault:?}");
-            let server = server_with(&engine(SPEC));
-            server.fail("list", resource, usize::MAX, fault);
-            let controller = Controller::start(&server);
-            pass(A_WHILE).await;
-            assert_eq!(server.calls(), [], "{case}");
-            server.recover();
-            until(&case, &server, || is_stopped(&server)).await;
-            controller.stop().await;
-        }
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_specification_that_cannot_be_built_changes_nothing() {
     let server = server_with(&engine(SPEC));
@@ -294,4 +203,29 @@ async fn an_engine_that_is_being_deleted_is_left_alone() {
     pass(A_WHILE).await;
     assert_eq!(server.calls(), []);
     controller.stop().await;
+}
+
+/// Applying keeps the items that others have put into a list; where they cannot stand beside ours, the list is replaced first.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_applied_beside_somebody_elses_change_is_replaced() {
+    let duplicate = Fault::Refusal(422, "spec.ports[1].name: Duplicate value: http");
+    for (refusals, calls) in [
+        (1, &["patch services docs 422", "patch services docs 200", "patch services docs 200"][..]),
+        // The status that says so is a change itself, so that it is tried once more at once.
+        (4, &["patch services docs 422"; 4][..]),
+    ] {
+        let server = server_with(&engine(SPEC));
+        let controller = Controller::start(&server);
+        until("Stopped", &server, || is_stopped(&server)).await;
+        pass(A_WHILE).await;
+        drop(server.calls());
+        server.fail("patch", "services", refusals, duplicate.clone());
+        server.edit("services", "docs", |object| object["spec"]["ports"][0]["port"] = json!(8080));
+        pass(A_MOMENT).await;
+        assert_eq!(object_writes(&server), calls);
+        assert_eq!(is_stopped(&server), refusals == 1, "what is refused for good is said");
+        until("the port", &server, || is_stopped(&server)).await;
+        assert_eq!(server.get("services", "docs").unwrap()["spec"]["ports"][0]["port"], 80);
+        controller.stop().await;
+    }
 }

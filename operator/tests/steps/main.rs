@@ -14,3 +14,4 @@ mod objects;
 mod quiet;
 mod settings_file;
 mod status;
+mod watched;

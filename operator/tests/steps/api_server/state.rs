@@ -48,7 +48,7 @@ pub struct State {
     pub faults: Vec<(&'static str, String, usize, Fault)>,
     pub calls: Vec<Call>,
     pub watches: Vec<Watch>,
-    version: u64,
+    pub version: u64,
     /// What has happened, for watches that begin later: version, kind of event, resource, object.
     events: Vec<(u64, &'static str, String, Value)>,
 }
@@ -103,13 +103,20 @@ impl State {
         let Question { is_metadata_only, .. } = *question;
         let watch = Watch { selector: selector(question), resource, is_metadata_only, events: sender };
         let since: u64 = question.parameter("resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(0);
-        for (version, kind, resource, object) in &self.events {
-            if *version > since && watch.wants(resource, object) {
-                watch.tell(kind, object);
-            }
-        }
-        self.watches.push(watch);
+        self.resume(vec![watch], since);
         Reply::Stream(receiver)
+    }
+
+    /// These watches are told what has happened since, and what happens from now on.
+    pub fn resume(&mut self, watches: Vec<Watch>, since: u64) {
+        for watch in &watches {
+            let missed = self
+                .events
+                .iter()
+                .filter(|(version, _, resource, object)| *version > since && watch.wants(resource, object));
+            missed.for_each(|(_, kind, _, object)| watch.tell(kind, object));
+        }
+        self.watches.extend(watches);
     }
 
     fn create(&mut self, place: &Place, body: &Value) -> Reply {

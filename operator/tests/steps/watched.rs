@@ -1,0 +1,140 @@
+//! What the operator sees by watches that break, are too old or late: nothing is missed, and nothing done twice.
+
+use std::time::Duration;
+
+use ragengine_operator_api::{ConditionType, Reason};
+use serde_json::json;
+
+use crate::api_server::{ApiServer, Fault, pass};
+use crate::controller::{A_WHILE, Controller, as_made, condition, object_writes, server_with, until};
+use crate::fixture::engine;
+
+const SPEC: &str = "{replicas: 0, networkPolicy: {}, storage: {persistentVolume: {size: 1Gi}}}";
+
+fn is_stopped(server: &ApiServer) -> bool {
+    condition(server, "docs", ConditionType::Ready).is_some_and(|ready| ready.reason == Reason::Stopped)
+}
+
+/// Each watch, broken or too old, is begun anew; and what happened meanwhile is not missed.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
+    for (resource, name) in [
+        ("configmaps", "docs-settings"),
+        ("serviceaccounts", "docs"),
+        ("secrets", "docs-write"),
+        ("persistentvolumeclaims", "docs-data"),
+        ("networkpolicies", "docs"),
+        ("services", "docs"),
+        ("deployments", "docs"),
+    ] {
+        let server = server_with(&engine(SPEC));
+        let controller = Controller::start(&server);
+        until("Stopped", &server, || is_stopped(&server)).await;
+        pass(A_WHILE).await;
+        let watches = server.watches(resource);
+        drop(server.calls());
+
+        // It breaks, and cannot be begun again at once.
+        server.fail("watch", resource, 2, Fault::Refusal(500, "not now"));
+        server.break_watches(resource);
+        server.delete(resource, name);
+        pass(A_WHILE).await;
+        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was broken");
+        assert_eq!(server.watches(resource), watches, "{resource}");
+
+        server.expire_watches(resource, |server| server.delete(resource, name));
+        pass(A_WHILE).await;
+        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was too old");
+        assert_eq!(server.watches(resource), watches, "{resource}");
+        assert_eq!(object_writes(&server).len(), 2, "{resource}: nothing else is written");
+        controller.stop().await;
+    }
+}
+
+/// A cache shows what was sent a little later: nothing is sent twice for that, and nothing is taken for finished.
+#[tokio::test(start_paused = true)]
+async fn a_cache_that_lags_is_waited_for() {
+    for resource in ["deployments", "configmaps", "secrets"] {
+        let server = server_with(&engine("{replicas: 0, auth: {writes: open}}"));
+        let controller = Controller::start(&server);
+        until("Stopped", &server, || is_stopped(&server)).await;
+        drop(server.calls());
+        let held = server.hold_watches(resource);
+        server.edit("ragengines", "docs", |object| {
+            object["spec"] = json!({"replicas": 0, "auth": {"writes": "token"}});
+        });
+        // Each change of a field that nobody acts on is a reconcile.
+        for count in 0..4 {
+            server.edit("ragengines", "docs", |object| {
+                object["metadata"]["labels"] = json!({"count": count.to_string()})
+            });
+            server.edit("services", "docs", |object| {
+                object["metadata"]["annotations"]["count"] = count.to_string().into()
+            });
+            pass(Duration::from_secs(1)).await;
+        }
+        let expected = ["patch configmaps docs-settings 200", "create secrets  201", "patch deployments docs 200"];
+        assert_eq!(object_writes(&server), expected, "{resource}");
+        assert!(!is_stopped(&server), "{resource}: what was sent is not seen yet");
+        server.release_watches(held);
+        pass(A_WHILE).await;
+        assert!(is_stopped(&server), "{resource}");
+        assert_eq!(object_writes(&server), Vec::<String>::new(), "{resource}");
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
+    let server = server_with(&engine(SPEC));
+    let controller = Controller::start(&server);
+    until("Stopped", &server, || is_stopped(&server)).await;
+    server.expire_watches("ragengines", |server| {
+        server.edit("ragengines", "docs", |object| object["spec"]["auth"] = json!({"writes": "open"}));
+    });
+    until("the change", &server, || server.get("secrets", "docs-write").is_none()).await;
+    let uid_of =
+        |server: &ApiServer| server.get("ragengines", "docs").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+    let uid = uid_of(&server);
+    let knows = || {
+        let referrers = &controller.context.referrers;
+        !referrers.of(ragengine_operator::watches::Referred::Secret, "tests", "docs-write").is_empty()
+    };
+    assert!(knows());
+    server.expire_watches("ragengines", |server| {
+        server.delete("ragengines", "docs");
+        server.put("ragengines", as_made(&engine(SPEC)));
+    });
+    pass(A_WHILE).await;
+    assert!(knows(), "another one has its name");
+    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "the one that is gone is forgotten");
+    let uid = uid_of(&server);
+    server.expire_watches("ragengines", |server| server.delete("ragengines", "docs"));
+    pass(A_WHILE).await;
+    assert!(!knows(), "what is gone is forgotten");
+    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "what is gone is forgotten");
+    controller.stop().await;
+}
+
+/// A list that fails is tried again, and until all are there nothing is done: what is not seen may be there.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_done_before_everything_has_been_seen() {
+    for resource in ["configmaps", "secrets", "deployments", "pods", "ragengines"] {
+        for fault in [
+            Fault::Refusal(403, "not allowed"),
+            Fault::Refusal(500, "not now"),
+            Fault::Refusal(410, "too old"),
+            Fault::Garbage,
+        ] {
+            let case = format!("{resource} {fault:?}");
+            let server = server_with(&engine(SPEC));
+            server.fail("list", resource, usize::MAX, fault);
+            let controller = Controller::start(&server);
+            pass(A_WHILE).await;
+            assert_eq!(server.calls(), [], "{case}");
+            server.recover();
+            until(&case, &server, || is_stopped(&server)).await;
+            controller.stop().await;
+        }
+    }
+}
