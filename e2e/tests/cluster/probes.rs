@@ -29,7 +29,7 @@ async fn a_volume_that_fills_up_is_not_ready_until_there_is_room_again() {
 
         cluster_client::fill(server.pods(), name, FILLER).await?;
         let reason = why_volume_is_not_ready(&server, &pod).await?;
-        assert!(reason.contains("cannot be written") && reason.contains("No space left"), "{reason}");
+        assert!(reason.contains("cannot be written") && reason.contains("the disk is full"), "{reason}");
         server.pod_that("the pod is no longer ready", |pod| !is_ready(pod)).await?;
         assert_lives_unready(&server, &pod).await?;
         // Reading needs no room.

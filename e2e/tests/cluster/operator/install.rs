@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use ragengine_e2e::engine::Engine;
 use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, alone_in_namespace};
@@ -129,9 +129,5 @@ async fn mark(namespace: &Namespace, marks: &Value) -> Result<(), Error> {
     let definitions = Api::<CustomResourceDefinition>::all(namespace.client.clone());
     let patch = Patch::Merge(json!({"metadata": marks}));
     let marking = definitions.patch(DEFINITION, &PatchParams::default(), &patch).await;
-    marking.map_err(Error::kubernetes("giving the definition back"))?;
-    // Nobody's engines have gone meanwhile.
-    let engines = Api::<RagEngine>::all(namespace.client.clone()).list(&ListParams::default()).await;
-    assert!(!engines.map_err(Error::kubernetes("listing the engines"))?.items.is_empty());
-    Ok(())
+    marking.map(drop).map_err(Error::kubernetes("giving the definition back"))
 }

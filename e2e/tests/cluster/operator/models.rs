@@ -92,6 +92,23 @@ async fn a_language_model_that_refuses_the_key_is_told_and_the_right_key_heals_i
     .await;
 }
 
+#[tokio::test]
+async fn a_language_model_that_is_not_there_is_told_and_what_needs_none_is_answered() {
+    in_namespace("nobody", async |namespace| {
+        let _operator = Operator::install(namespace).await?;
+        let nobody = format!("http://nobody.{}:8000/v1", namespace.name);
+        let spec = json!({"inferenceService": {"url": nobody}, "auth": {"writes": "open"}});
+        let engine = Engine::apply(namespace, "docs", &spec).await?;
+        let message = engine.until_not_ready(Reason::InferenceServiceFailed).await?;
+        assert!(message.contains("does not answer") && message.contains("retrieval still works"), "{message}");
+        engine.post("/index", &documents("sky", &[("moon", "The moon is far away.")])).await?.ok()?;
+        let found = engine.post("/retrieve", &json!({"index_name": "sky", "query": "the moon"})).await?.ok()?;
+        assert_eq!(found["results"][0]["doc_id"], "moon", "{found}");
+        Ok(())
+    })
+    .await;
+}
+
 async fn secret(namespace: &Namespace, name: &str, key: &str, value: &str) -> Result<Secret, Error> {
     let secret = Secret {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Service, ServiceAccount};
 use ragengine_e2e::Error;
 use ragengine_e2e::engine::Engine;
 use ragengine_e2e::namespace::{Namespace, in_namespace};
@@ -18,6 +19,7 @@ async fn an_engine_serves_on_while_the_chart_is_upgraded_and_while_there_is_no_o
         let engine = Engine::start(namespace, "docs", &spec).await?;
         engine.post("/index", &documents("sky", &[("moon", "The moon is grey.")])).await?.ok()?;
         let (pod, deployment) = (engine.ready_pod().await?, engine.deployment().await?);
+        let service: Service = namespace.get("docs").await?;
 
         let is_done = Cell::new(false);
         let changing = async {
@@ -36,6 +38,8 @@ async fn an_engine_serves_on_while_the_chart_is_upgraded_and_while_there_is_no_o
         assert!(answered > 10, "{answered} requests were answered meanwhile");
         assert_eq!(engine.ready_pod().await?.metadata.uid, pod.metadata.uid);
         assert_eq!(engine.deployment().await?.metadata.generation, deployment.metadata.generation);
+        let now: Service = namespace.get("docs").await?;
+        assert_eq!(now.metadata.resource_version, service.metadata.resource_version);
         Ok(())
     })
     .await;
@@ -53,7 +57,6 @@ async fn upgrade(operator: &mut Operator) -> Result<(), Error> {
 }
 
 async fn repairs(namespace: &Namespace) -> Result<(), Error> {
-    use k8s_openapi::api::core::v1::ServiceAccount;
     let before: ServiceAccount = namespace.get("docs").await?;
     namespace.delete::<ServiceAccount>("docs").await?;
     namespace
