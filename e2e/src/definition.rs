@@ -12,6 +12,10 @@ use crate::{Error, wait};
 pub const NAME: &str = "ragengines.ragengine.dev";
 
 /// Installs the definition, or brings it up to date, once in a run. It stays: others may have RAGEngines.
+///
+/// # Errors
+///
+/// When the cluster refuses, or does not serve it in time.
 pub async fn install(client: &Client) -> Result<(), Error> {
     static INSTALLED: OnceCell<()> = OnceCell::const_new();
     INSTALLED.get_or_try_init(async || apply(client).await).await.copied()

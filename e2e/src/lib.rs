@@ -1,12 +1,12 @@
 //! What the tests on a Kubernetes cluster are made of. They run against the cluster that `KUBECONFIG` names, whoever made it, each in a
 //! namespace of its own; what they ask from within the cluster, a program of this crate asks for them (`cluster-client`).
 
-mod definition;
 mod diagnosis;
 mod error;
 
 pub mod cluster;
 pub mod cluster_client;
+pub mod definition;
 pub mod engine;
 pub mod forward;
 pub mod helm;

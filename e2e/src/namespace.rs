@@ -1,7 +1,8 @@
 //! A namespace for each test: made before it, deleted after it, and when it failed first shown.
 
+mod objects;
+
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::time::Duration;
 
@@ -10,9 +11,8 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace as NamespaceObject, Pod, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+pub use objects::Object;
+use serde_json::json;
 use tokio::sync::RwLock;
 
 use crate::{Error, cluster, diagnosis, skip, wait};
@@ -28,9 +28,6 @@ const KEEP: &str = "RAGENGINE_E2E_KEEP";
 
 /// Most tests run beside others. One that acts on the whole cluster runs alone.
 static CLUSTER: RwLock<()> = RwLock::const_new(());
-
-/// The field manager of what a test applies: a user, to the operator.
-const USER: &str = "e2e-user";
 
 /// Which pods a namespace takes: the levels of <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,109 +89,6 @@ impl Namespace {
     {
         Api::namespaced(self.client.clone(), &self.name)
     }
-
-    /// Creates an object in it.
-    ///
-    /// # Errors
-    ///
-    /// When the cluster refuses.
-    pub async fn create_object<K: Object>(&self, object: &K) -> Result<K, Error> {
-        let name = object.meta().name.as_deref().unwrap_or_default();
-        let doing = format!("creating the {} {name} in {}", K::kind(&()), self.name);
-        self.api().create(&PostParams::default(), object).await.map_err(Error::kubernetes(doing))
-    }
-
-    /// One of its objects.
-    ///
-    /// # Errors
-    ///
-    /// When it is not there.
-    pub async fn get<K: Object>(&self, name: &str) -> Result<K, Error> {
-        let doing = format!("reading the {} {name} in {}", K::kind(&()), self.name);
-        self.api().get(name).await.map_err(Error::kubernetes(doing))
-    }
-
-    /// Whether there is an object.
-    ///
-    /// # Errors
-    ///
-    /// When the cluster cannot be asked.
-    pub async fn has<K: Object>(&self, name: &str) -> Result<bool, Error> {
-        let doing = format!("looking for the {} {name} in {}", K::kind(&()), self.name);
-        Ok(self.api::<K>().get_opt(name).await.map_err(Error::kubernetes(doing))?.is_some())
-    }
-
-    /// Applies an object on the API server, as `kubectl apply --server-side` does.
-    ///
-    /// # Errors
-    ///
-    /// When the cluster refuses.
-    pub async fn apply<K: Object>(&self, name: &str, object: &Value) -> Result<K, Error> {
-        let doing = format!("applying the {} {name} in {}", K::kind(&()), self.name);
-        let parameters = PatchParams::apply(USER).force();
-        self.api().patch(name, &parameters, &Patch::Apply(object)).await.map_err(Error::kubernetes(doing))
-    }
-
-    /// Changes an object: fields that the patch has as null go.
-    ///
-    /// # Errors
-    ///
-    /// When the cluster refuses.
-    pub async fn change<K: Object>(&self, name: &str, patch: &Value) -> Result<K, Error> {
-        let doing = format!("changing the {} {name} in {}", K::kind(&()), self.name);
-        let parameters = PatchParams { field_manager: Some(USER.to_owned()), ..PatchParams::default() };
-        self.api().patch(name, &parameters, &Patch::Merge(patch)).await.map_err(Error::kubernetes(doing))
-    }
-
-    /// Deletes an object, and does not wait for its end.
-    ///
-    /// # Errors
-    ///
-    /// When the cluster refuses.
-    pub async fn delete<K: Object>(&self, name: &str) -> Result<(), Error> {
-        let doing = format!("deleting the {} {name} in {}", K::kind(&()), self.name);
-        let deleting = self.api::<K>().delete(name, &DeleteParams::background()).await;
-        deleting.map(drop).map_err(Error::kubernetes(doing))
-    }
-
-    /// Waits until an object is as `judge` wants it, which says what it is like instead.
-    ///
-    /// # Errors
-    ///
-    /// When it is not so in time.
-    pub async fn until<K: Object, T>(
-        &self,
-        name: &str,
-        wanted: &str,
-        judge: impl FnMut(&K) -> Result<T, String>,
-    ) -> Result<T, Error> {
-        wait::until_object(&self.api(), name, wanted, judge).await
-    }
-
-    /// Waits until an object is gone.
-    ///
-    /// # Errors
-    ///
-    /// When it is still there in the end.
-    pub async fn until_gone<K: Object>(&self, name: &str) -> Result<(), Error> {
-        let objects = self.api::<K>();
-        wait::until(&format!("the {} {name} is gone", K::kind(&())), async || match objects.get_opt(name).await {
-            Ok(None) => Ok(()),
-            Ok(Some(object)) => Err(format!("deleted at {:?}", object.meta().deletion_timestamp)),
-            Err(error) => Err(error.to_string()),
-        })
-        .await
-    }
-}
-
-/// A kind of object that is in a namespace.
-pub trait Object:
-    Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug
-{
-}
-impl<K> Object for K where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug
-{
 }
 
 /// Runs a test in a namespace of its own, which takes `restricted` pods only, beside other tests. One that this machine lacks something for is skipped.

@@ -11,12 +11,11 @@ use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, alone_in_namespace};
 use ragengine_e2e::operator::{ADMIN_PORT, OPERATOR, Operator};
 use ragengine_e2e::server::{PORT, documents, question};
-use ragengine_e2e::{Error, cluster_client};
+use ragengine_e2e::{Error, cluster_client, definition};
 use ragengine_operator_api::RagEngine;
 use serde_json::{Value, json};
 
 const SAMPLE: &str = include_str!("../../../../config/samples/ragengine.yaml");
-const DEFINITION: &str = "ragengines.ragengine.dev";
 
 const LUNCH: &str = "Lunch is served at half past twelve in the garden.";
 const PARKING: &str = "Bicycles are parked behind the house.";
@@ -28,7 +27,7 @@ async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service
     alone_in_namespace("install", async |namespace| {
         let everywhere = json!({"watchNamespaces": [], "crds": {"install": true}, "rbac": {"aggregate": true}});
         let operator = Operator::prepare(namespace, &everywhere).await?;
-        let before = helm_s_marks(&definition(namespace).await?);
+        let before = helm_s_marks(&read_definition(namespace).await?);
         let outcome = AssertUnwindSafe(async {
             let notes = operator.release.install_and_take_over(&operator.values()).await?;
             assert!(notes.contains("kubectl") && notes.contains("ragengine/docs"), "{notes}");
@@ -91,7 +90,7 @@ async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Resu
     let (pod, deployment) = (engine.ready_pod().await?, engine.deployment().await?);
     operator.release.uninstall().await?;
     assert!(!operator.namespace.has::<Deployment>(OPERATOR).await?);
-    definition(namespace).await?;
+    read_definition(namespace).await?;
     assert_eq!(engine.object().await?.metadata.deletion_timestamp, None);
     let still = engine.post("/v1/chat/completions", &question("house", "When is lunch served?")).await?;
     assert_eq!(still.ok()?["source_nodes"][0]["doc_id"], "lunch");
@@ -107,8 +106,8 @@ async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Resu
     Ok(())
 }
 
-async fn definition(namespace: &Namespace) -> Result<CustomResourceDefinition, Error> {
-    let reading = Api::all(namespace.client.clone()).get(DEFINITION).await;
+async fn read_definition(namespace: &Namespace) -> Result<CustomResourceDefinition, Error> {
+    let reading = Api::all(namespace.client.clone()).get(definition::NAME).await;
     reading.map_err(Error::kubernetes("reading the definition of RAGEngine"))
 }
 
@@ -128,6 +127,6 @@ fn helm_s_marks(definition: &CustomResourceDefinition) -> Value {
 async fn mark(namespace: &Namespace, marks: &Value) -> Result<(), Error> {
     let definitions = Api::<CustomResourceDefinition>::all(namespace.client.clone());
     let patch = Patch::Merge(json!({"metadata": marks}));
-    let marking = definitions.patch(DEFINITION, &PatchParams::default(), &patch).await;
+    let marking = definitions.patch(definition::NAME, &PatchParams::default(), &patch).await;
     marking.map(drop).map_err(Error::kubernetes("giving the definition back"))
 }

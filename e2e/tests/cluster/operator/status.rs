@@ -1,7 +1,10 @@
 //! What a status says of an engine that does not get on, and that it keeps still about one that does.
 
+mod cases;
+
 use std::collections::BTreeMap;
 
+use cases::{Case, cases};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, PersistentVolumeClaim, Service};
 use kube::api::ListParams;
@@ -17,41 +20,11 @@ use serde_json::{Value, json};
 async fn an_engine_that_cannot_start_says_why_and_goes_on_when_it_can() {
     in_namespace("statuses", async |namespace| {
         let _operator = Operator::install(namespace).await?;
-        let whole = |spec: &str| spec.to_owned();
-        for (name, spec, reason, words) in [
-            ("image", json!({"image": {"repository": "registry.invalid/none", "tag": "1"}}), Reason::ImagePullFailed, [
-                whole("registry.invalid/none:1"),
-                whole("spec.image"),
-            ]),
-            ("node", json!({"compute": {"labelSelector": {"matchLabels": {"example.com/no": "node"}}}}), Reason::PodUnschedulable, [
-                whole("no node takes the pod"),
-                whole("affinity/selector"),
-            ]),
-            ("claim", json!({"storage": {"persistentVolumeClaim": "not-there"}}), Reason::ClaimMissing, [
-                whole("PersistentVolumeClaim not-there"),
-                whole("make it"),
-            ]),
-            ("class", json!({"storage": {"persistentVolume": {"size": "1Gi", "storageClassName": "none-such"}}}), Reason::ClaimNotBound, [
-                whole("PersistentVolumeClaim class-data"),
-                whole("none-such"),
-            ]),
-            ("template", json!({"podTemplate": {"spec": {"nodeSelectr": {}}}}), Reason::InvalidSpec, [
-                whole("nodeSelectr"),
-                whole("podTemplate.spec"),
-            ]),
-            ("security", json!({"podTemplate": {"spec": {"hostNetwork": true}}}), Reason::ObjectRefused, [
-                whole("restricted"),
-                whole("host namespaces"),
-            ]),
-            ("crash", json!({"podTemplate": {"spec": {"containers": [{"name": "ragengine", "args": ["serve", "--config", "/none.yaml"]}]}}}), Reason::PodCrashing, [
-                whole("exit code"),
-                whole("/none.yaml"),
-            ]),
-        ] {
+        for Case { name, spec, reason, words } in cases() {
             let engine = Engine::apply(namespace, name, &spec).await?;
-            let message = engine.until_not_ready(reason).await?;
+            let object = engine.until(ConditionType::Ready, ConditionStatus::False, reason).await?;
+            let message = &condition(&object, ConditionType::Ready).unwrap().message;
             assert!(words.iter().all(|words| message.contains(words)), "{name}: {message}");
-            let object = engine.object().await?;
             let degraded = condition(&object, ConditionType::Degraded).unwrap();
             assert_eq!((degraded.status, degraded.reason), (ConditionStatus::True, reason), "{name}");
             let progressing = condition(&object, ConditionType::Progressing).unwrap();

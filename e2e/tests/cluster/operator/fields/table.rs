@@ -1,0 +1,129 @@
+use serde_json::{Value, json};
+
+/// What a change of a field changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changes {
+    /// The settings file, and with it the pod.
+    Settings,
+    /// The pod only.
+    Pod,
+    /// The pod and the write token's Secret, and the settings file.
+    Token,
+    /// How many pods there are.
+    Replicas,
+    /// The NetworkPolicy only.
+    NetworkPolicy,
+    /// The claim only.
+    Claim,
+    /// Nothing: the API server does not let the claim grow, and nothing else is touched.
+    Refused,
+    /// Nothing at all.
+    Nothing,
+}
+
+/// A specification, and changes of one field each.
+pub struct Base {
+    pub name: &'static str,
+    pub spec: Value,
+    pub fields: Vec<(&'static str, Value, Changes)>,
+}
+
+/// Fields that only the API server has a say in: they can never be changed.
+pub const UNCHANGEABLE: [&str; 1] = ["storage.persistentVolume.storageClassName"];
+
+pub fn bases() -> Vec<Base> {
+    use Changes::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Token};
+    vec![
+        Base {
+            name: "local",
+            spec: json!({"embedding": {"local": {}}}),
+            fields: vec![
+                ("embedding.local.modelID", json!("BAAI/bge-small-en-v1.5"), Settings),
+                ("embedding.local.revision", json!("v2"), Settings),
+                ("embedding.local.hubUrl", json!("https://hub.example"), Settings),
+                ("embedding.local.modelAccessSecret", json!("key-a"), Settings),
+                ("embedding.local.maxTokens", json!(200), Settings),
+                ("embedding.local.pooling", json!("cls"), Settings),
+                ("embedding.local.queryPrefix", json!("query: "), Settings),
+                ("embedding.local.passagePrefix", json!("passage: "), Settings),
+                ("retrieval.maxDistance", json!(1.1), Settings),
+                ("retrieval.contextTokenRatio", json!(0.4), Settings),
+                ("retrieval.minTopK", json!(20), Settings),
+                ("retrieval.tokensPerChunk", json!(250), Settings),
+                ("image.repository", json!("registry.example/ragengine"), Pod),
+                ("image.tag", json!("other"), Pod),
+                ("image.pullPolicy", json!("Never"), Pod),
+                ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
+                ("resources.limits", json!({"memory": "900Mi"}), Pod),
+                ("compute.instanceType", json!("any"), Nothing),
+                ("compute.count", json!(1), Nothing),
+                ("compute.labelSelector.matchLabels", json!({"example.com/disk": "ssd"}), Pod),
+                ("compute.preferredNodes", json!(["node-a", "node-b"]), Pod),
+                ("podTemplate.metadata.labels", json!({"example.com/team": "search"}), Pod),
+                ("podTemplate.metadata.annotations", json!({"example.com/owner": "search"}), Pod),
+                ("podTemplate.spec", json!({"terminationGracePeriodSeconds": 7}), Pod),
+                ("networkPolicy.from", json!([{"podSelector": {}}]), NetworkPolicy),
+                (
+                    "networkPolicy.from.namespaceSelector.matchLabels",
+                    json!([{"namespaceSelector": {"matchLabels": {"team": "search"}}}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.from.podSelector.matchLabels",
+                    json!([{"podSelector": {"matchLabels": {"app": "portal"}}}]),
+                    NetworkPolicy,
+                ),
+                ("auth.writes", json!("open"), Token),
+                ("replicas", json!(1), Replicas),
+            ],
+        },
+        Base {
+            name: "remote",
+            spec: json!({
+                "embedding": {"remote": {"url": "https://a.example/v1", "model": "a"}},
+                "inferenceService": {"url": "https://a.example/v1"},
+            }),
+            fields: vec![
+                ("embedding.remote.url", json!("https://b.example/v1"), Settings),
+                ("embedding.remote.model", json!("b"), Settings),
+                ("embedding.remote.accessSecret", json!("key-a"), Settings),
+                // The file that the settings name stays the same.
+                ("embedding.remote.accessSecret", json!("key-b"), Pod),
+                ("embedding.remote.dimensions", json!(256), Settings),
+                ("embedding.remote.maxTokens", json!(512), Settings),
+                ("embedding.remote.batchSize", json!(8), Settings),
+                ("embedding.remote.timeoutSeconds", json!(30), Settings),
+                ("embedding.remote.queryPrefix", json!("query: "), Settings),
+                ("embedding.remote.passagePrefix", json!("passage: "), Settings),
+                ("inferenceService.url", json!("https://b.example/v1"), Settings),
+                ("inferenceService.model", json!("b"), Settings),
+                ("inferenceService.accessSecret", json!("key-a"), Settings),
+                ("inferenceService.contextWindowSize", json!(8192), Settings),
+                ("inferenceService.tokenizer", json!("/models/b"), Settings),
+                ("inferenceService.timeoutSeconds", json!(60), Settings),
+            ],
+        },
+        Base {
+            name: "made-claim",
+            spec: json!({"storage": {"persistentVolume": {"size": "1Gi", "storageClassName": "none-such"}}}),
+            fields: vec![
+                ("storage.persistentVolume.mountPath", json!("/data"), Settings),
+                ("storage.deletionPolicy", json!("Delete"), Claim),
+                ("storage.persistentVolume.size", json!("2Gi"), Refused),
+            ],
+        },
+        Base {
+            name: "named-claim",
+            spec: json!({"storage": {"persistentVolume": {"persistentVolumeClaim": "a"}}}),
+            fields: vec![("storage.persistentVolume.persistentVolumeClaim", json!("b"), Pod)],
+        },
+        Base {
+            name: "older-claim",
+            spec: json!({"storage": {"persistentVolumeClaim": "a"}}),
+            fields: vec![
+                ("storage.persistentVolumeClaim", json!("b"), Pod),
+                ("storage.mountPath", json!("/data"), Settings),
+            ],
+        },
+    ]
+}
