@@ -15,6 +15,8 @@ const IN_USE: [&str; 4] = [
 ];
 const EVERYTHING: &str = include_str!("../../../../operator/api/tests/rag_engine/fixtures/everything.yaml");
 
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/samples");
+
 #[tokio::test]
 async fn what_cannot_be_is_refused_in_words() {
     in_namespace("refusals", async |namespace| {
@@ -58,6 +60,23 @@ async fn manifests_that_are_in_use_are_taken_with_nothing_changed_but_their_vers
         Operator::prepare(namespace, &json!({})).await?;
         for manifest in IN_USE.iter().chain([&EVERYTHING]) {
             taken_whole(namespace, manifest).await?;
+        }
+        Ok(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_sample_is_taken() {
+    in_namespace("samples", async |namespace| {
+        Operator::prepare(namespace, &json!({})).await?;
+        let files = std::fs::read_dir(SAMPLES).unwrap().map(|file| file.unwrap().path());
+        let samples: Vec<String> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        let documents: Vec<&str> = samples.iter().flat_map(|sample| sample.split("\n---\n")).collect();
+        let engines: Vec<_> = documents.iter().filter(|document| document.contains("\nkind: RAGEngine\n")).collect();
+        assert!(engines.len() >= samples.len(), "{samples:?}");
+        for engine in engines {
+            taken_whole(namespace, engine).await?;
         }
         Ok(())
     })
