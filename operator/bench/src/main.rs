@@ -45,10 +45,12 @@ async fn main() -> anyhow::Result<()> {
         measured = measure(&arguments, &cluster) => measured,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
     };
+    if let Ok(rows) = &measured {
+        table::print(rows)?;
+    }
     // Also after a failure: a thousand objects are not left to somebody else's cluster.
     cluster.remove().await?;
     let rows = measured?;
-    table::print(&rows)?;
     ensure!(rows.iter().all(Row::is_kept), "a limit was not kept");
     Ok(())
 }
