@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, Config};
-use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, RagEngineSpec, rag_engine_definition};
+use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, RagEngineSpec, Reason, rag_engine_definition};
 
 const MANAGER: &str = "ragengine-operator-bench";
 /// Requests at a time.
@@ -83,14 +83,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// How many RAGEngines have a status.
-    pub async fn reported(&self) -> anyhow::Result<usize> {
+    /// How many RAGEngines are said to be stopped: nothing more is to come then. The cluster itself takes its time for so many Deployments.
+    pub async fn stopped(&self) -> anyhow::Result<usize> {
         let engines = self.engines().list(&ListParams::default()).await?;
-        let has_status = |engine: &&RagEngine| {
-            let observed = engine.status.as_ref().and_then(|status| status.observed_generation);
-            observed.is_some() && observed == engine.metadata.generation
+        let is_stopped = |engine: &&RagEngine| {
+            let conditions = engine.status.iter().flat_map(|status| &status.conditions);
+            conditions.into_iter().any(|condition| condition.reason == Reason::Stopped)
         };
-        Ok(engines.items.iter().filter(has_status).count())
+        Ok(engines.items.iter().filter(is_stopped).count())
     }
 
     /// Makes a RAGEngine, and gives the seconds until it is Ready; then it goes.

@@ -104,7 +104,7 @@ async fn reconciled(operator: &Operator, cluster: &Cluster, engines: usize) -> a
     let deadline = Instant::now() + PATIENCE;
     loop {
         let metrics = operator.metrics().await?;
-        if metrics.reconciles() >= engines && metrics.is_idle() && cluster.reported().await? >= engines {
+        if metrics.reconciles() >= engines && metrics.is_idle() && cluster.stopped().await? >= engines {
             return Ok(Reconciled { seconds: operator.running_for(), cpu_seconds: operator.cpu_seconds()? });
         }
         ensure!(Instant::now() < deadline, "the operator did not get through within {} s", PATIENCE.as_secs());
