@@ -65,10 +65,13 @@ impl Context {
 pub struct Statuses(Mutex<HashMap<String, RagEngineStatus>>);
 
 impl Statuses {
-    /// The status that counts.
+    /// The status that counts. One that the cache shows need not be kept here too.
     pub fn last(&self, uid: &str, cached: Option<&RagEngineStatus>) -> RagEngineStatus {
-        let written = self.0.lock().get(uid).cloned();
-        written.or_else(|| cached.cloned()).unwrap_or_default()
+        let mut statuses = self.0.lock();
+        if cached.is_some() && statuses.get(uid) == cached {
+            statuses.remove(uid);
+        }
+        statuses.get(uid).or(cached).cloned().unwrap_or_default()
     }
 
     /// A status was written.
@@ -110,5 +113,22 @@ impl Waiting {
     /// Those that wait, in order.
     pub fn names(&self) -> BTreeSet<(String, String)> {
         self.0.lock().iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_counts_until_the_cache_shows_it() {
+        let status = |replicas| RagEngineStatus { replicas, ..RagEngineStatus::default() };
+        let statuses = Statuses::default();
+        assert_eq!(statuses.last("a", Some(&status(1))), status(1));
+        statuses.written("a", status(2));
+        assert_eq!(statuses.last("a", Some(&status(1))), status(2), "the cache lags");
+        assert_eq!(statuses.last("a", Some(&status(2))), status(2));
+        assert!(statuses.0.lock().is_empty(), "it is not kept twice");
+        assert_eq!(statuses.last("a", Some(&status(3))), status(3), "somebody else has written one");
     }
 }
