@@ -8,6 +8,7 @@ mod load;
 mod reference;
 mod secret;
 mod settings;
+pub mod sync;
 mod validate;
 mod vector_index;
 

@@ -1,0 +1,53 @@
+use super::*;
+
+fn range(text: &str) -> AddressRange {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_range_contains_what_shares_its_prefix() {
+    let cases = [
+        ("10.0.0.0/8", "10.255.1.2", true),
+        ("10.0.0.0/8", "11.0.0.0", false),
+        ("0.0.0.0/0", "255.1.2.3", true),
+        ("192.0.2.7", "192.0.2.7", true),
+        ("192.0.2.7", "192.0.2.6", false),
+        ("fd00::/8", "fdff::1", true),
+        ("fd00::/8", "fe80::1", false),
+        ("::/0", "10.0.0.1", false),
+    ];
+    for (text, address, expected) in cases {
+        assert_eq!(range(text).contains(address.parse().unwrap()), expected, "{address} in {text}");
+    }
+}
+
+#[test]
+fn what_is_no_range_is_refused() {
+    for text in ["", "10.0.0.0/33", "10.0.0/8", "fd00::/129", "10.0.0.0/", "a/8"] {
+        assert!(text.parse::<AddressRange>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_task_is_read_back_as_it_was_written() {
+    let task = SyncTask {
+        server: "http://docs.default.svc".into(),
+        write_token: Some(SecretReference::File("/token".into())),
+        index: "handbook".into(),
+        owner: "handbook".into(),
+        sync_id: "a".into(),
+        settings: IndexOptions { max_tokens: Some(256), overlap_tokens: Some(25), vector_index: "HNSW32".parse().ok() },
+        confirm_delete: true,
+        allowed_ranges: vec![range("10.0.0.0/8")],
+        sources: vec![Source {
+            name: "site".into(),
+            include: vec!["docs/**/*.md".into()],
+            exclude: Vec::new(),
+            metadata: serde_json::from_str(r#"{"team": "platform"}"#).unwrap(),
+            origin: Origin::Git(Git { url: "https://git/x".into(), reference: Some("main".into()), credentials: None }),
+        }],
+    };
+    let text = serde_saphyr::to_string(&task).unwrap();
+    assert!(text.contains("ref: main"), "{text}");
+    assert_eq!(serde_saphyr::from_str::<SyncTask>(&text).unwrap(), task);
+}
