@@ -93,12 +93,12 @@ pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches 
         config_maps: starter.ours(strip::managed_fields),
         service_accounts: starter.ours(strip::managed_fields),
         services: starter.ours(strip::managed_fields),
-        deployments: starter.ours(strip::managed_fields),
+        deployments: starter.ours(strip::deployment),
         network_policies: starter.ours(strip::managed_fields),
         pods: starter.ours(strip::pod),
         claims: starter.referred::<PersistentVolumeClaim>(Referred::Claim, strip::managed_fields),
         secrets: starter.referred::<PartialObjectMeta<Secret>>(Referred::Secret, strip::metadata),
-        config_map_versions: starter.referred(Referred::ConfigMap, strip::metadata),
+        config_map_versions: starter.referred(Referred::ConfigMap, strip::version),
         filled,
     };
     Watches { caches, filling, referrers: starter.referrers, touched, wake, tasks: starter.tasks }

@@ -1,5 +1,6 @@
 //! What of an object is not kept: it is not looked at, and there may be thousands.
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Resource;
 use kube::api::ObjectMeta;
@@ -21,6 +22,27 @@ pub(super) fn metadata<K: Resource>(object: &mut K) {
         owner_references: metadata.owner_references,
         ..ObjectMeta::default()
     };
+}
+
+/// All but what names an object, and its version: what is read of objects that others have made, of which there may be many.
+pub(super) fn version<K: Resource>(object: &mut K) {
+    metadata(object);
+    object.meta_mut().labels = None;
+    object.meta_mut().owner_references = None;
+}
+
+/// The lists of a Deployment's pod are read into room for twice as many or more, and a volume alone has some 2 KiB.
+pub(super) fn deployment(deployment: &mut Deployment) {
+    managed_fields(deployment);
+    let Some(pod) = deployment.spec.as_mut().and_then(|spec| spec.template.spec.as_mut()) else { return };
+    pod.volumes.iter_mut().for_each(Vec::shrink_to_fit);
+    pod.init_containers.iter_mut().for_each(Vec::shrink_to_fit);
+    pod.containers.shrink_to_fit();
+    for container in pod.containers.iter_mut().chain(pod.init_containers.iter_mut().flatten()) {
+        container.env.iter_mut().for_each(Vec::shrink_to_fit);
+        container.volume_mounts.iter_mut().for_each(Vec::shrink_to_fit);
+        container.ports.iter_mut().for_each(Vec::shrink_to_fit);
+    }
 }
 
 /// A pod's specification: the Deployment has it.
