@@ -59,12 +59,6 @@ check_test_cluster() {
     ((${#problems[@]} == before)) || problems+=("The tests that need no cluster: make test-fast")
 }
 
-check_demo() {
-    check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE
-    "$root/e2e/cluster/helm.sh" --possible ||
-        problems+=("There is no helm 3.17 or newer 3, and no Go to build it with: install helm (https://helm.sh/docs/intro/install), or Go (https://go.dev/dl).")
-}
-
 check_packages() {
     local missing
     missing=$("$here/packages.sh" --missing "$@")
@@ -79,7 +73,7 @@ if [[ $* == images ]]; then check_target release; else check_target debug; fi
 if [[ " $* " == *" test-llm "* ]]; then needs_room 3 "$RAGENGINE_CACHE"; else needs_room 1 "$RAGENGINE_CACHE"; fi
 check_packages "$@"
 [[ " $* " != *" cluster "* ]] || check_test_cluster
-[[ " $* " != *" demo "* ]] || check_demo
+[[ " $* " != *" demo "* ]] || check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE
 mapfile -t lacking < <(lacking_room)
 problems+=("${lacking[@]}")
 

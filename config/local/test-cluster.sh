@@ -40,7 +40,7 @@ if ! kubeconfig_is_foreign; then
     # Not when some of the tests are asked for by name.
     (($# > 0)) || check_images || status=$?
 else
-    "$cluster_scripts/helm.sh"
+    "$cluster_scripts/helm.sh" || echo "helm: there is none: the tests that install the operator are skipped"
 fi
 cargo test --workspace --features ragengine-e2e/cluster --test cluster -- --test-threads "$test_threads" "$@" || status=$?
 exit "$status"

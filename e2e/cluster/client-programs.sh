@@ -37,6 +37,7 @@ provide_kind() {
     if path=$(program_in_path kind "$kind_version"); then
         step "Copying kind from $path" copy "$path" "$cluster_bin/kind"
     else
+        "$cluster_scripts/go-toolchain.sh"
         step "Building kind $kind_version" build_kind
     fi
 }

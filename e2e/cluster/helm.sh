@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Puts helm into the folder of the client programs: a copy of PATH's where that is a 3.17 or newer, else built where Go is there. Without either it says so and
-# ends well, because most of what is done here needs no helm. With --possible it puts nothing there and only fails when it could not.
+# Puts helm into the folder of the client programs: a copy of PATH's where that is a 3.17 or newer, else built.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 # shellcheck source=go.sh
@@ -8,10 +7,6 @@ source "$cluster_scripts/go.sh"
 
 # 3.17 is the first with --take-ownership.
 wanted='v3.@(1[7-9]|[2-9][0-9]).*'
-if [[ ${1:-} == --possible ]]; then
-    [[ -x $cluster_bin/helm ]] || program_in_path helm "$wanted" >/dev/null || command -v go >/dev/null
-    exit
-fi
 if [[ -x $cluster_bin/helm ]]; then
     echo "helm: there"
     exit
@@ -37,10 +32,9 @@ build_helm() {
 
 if path=$(program_in_path helm "$wanted"); then
     step "Copying helm from $path" copy "$path"
-elif command -v go >/dev/null; then
+else
     # The unpacked modules are everybody's.
     one_at_a_time
+    "$cluster_scripts/go-toolchain.sh"
     [[ -x $cluster_bin/helm ]] || step "Building helm $helm_version" build_helm
-else
-    echo "helm: there is none, and no Go to build it with: what needs it is skipped"
 fi

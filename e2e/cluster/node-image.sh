@@ -10,6 +10,7 @@ elif [[ $node_image == "$pulled_node_image" ]]; then
     step "Pulling the node image $node_image" timeout --foreground 1800 docker pull --quiet "$node_image"
 else
     echo "No registry answers: the node image is built here"
+    "$cluster_scripts/go-toolchain.sh"
     "$cluster_scripts/node-programs.sh"
     "$cluster_scripts/node/build.sh"
 fi

@@ -25,6 +25,8 @@ module_version() { awk -v module="$2" '$1 == module { print $2; exit }' "$cluste
     cluster_cache="$RAGENGINE_CACHE/kubernetes-$kubernetes_version-$programs_hash"
     # kind, helm and kubectl: for people and for the scripts that use the cluster.
     cluster_bin="$cluster_cache/bin"
+    # Go, where PATH had none that is new enough.
+    go_toolchain="$RAGENGINE_CACHE/tools/go-$(sha256sum "$cluster_scripts/go-toolchain.txt" | cut -c1-12)"
     # What the node's image is made of.
     node_programs="$cluster_cache/node-programs"
 
@@ -40,7 +42,7 @@ module_version() { awk -v module="$2" '$1 == module { print $2; exit }' "$cluste
     # There from before the cluster is made until it is deleted: a cluster that is not ours is never deleted. Empty until the cluster is complete.
     cluster_mark="$cluster_state/made-by-cluster-up"
 }
-PATH="$cluster_bin:$PATH"
+PATH="$cluster_bin:$go_toolchain/bin:$PATH"
 
 # Here and elsewhere, --foreground: without it Ctrl-C does not reach the program that `timeout` runs.
 docker_answers() { timeout --foreground 10 docker info >/dev/null 2>&1; }

@@ -35,16 +35,11 @@ needs_go() {
     ! program_in_path kind "$kind_version" >/dev/null
 }
 
+# Python brings Go. prerequisites.sh sees to Python itself.
 check_go() {
-    local needed found
-    needed=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$cluster_scripts/go/kubernetes/go.mod")
-    found=$(go env GOVERSION 2>/dev/null || true)
-    found=${found#go}
-    if [[ -z $found ]]; then
-        problems+=("No Go, which builds kind and where no registry answers the cluster's node: install Go $needed or newer (https://go.dev/dl).")
-    elif [[ $(printf '%s\n' "$needed" "$found" | sort -V | head -n1) != "$needed" ]]; then
-        problems+=("Go $found is too old: $needed or newer is needed (https://go.dev/dl).")
-    fi
+    local missing
+    missing=$("$cluster_scripts/go-toolchain.sh" --missing)
+    [[ -z $missing || $only_list == yes ]] || problems+=("There is no Go to build kind and, where no registry answers, the cluster's node with: install $missing.")
 }
 
 check_rights() {

@@ -103,7 +103,7 @@ async fn helm(arguments: Vec<String>) -> Result<String, Error> {
     });
     let ended = running.await.map_err(|error| Error::Unexpected(format!("{doing}: {error}")))?;
     let output = ended.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::Lacking("there is no helm, and no Go to build it with".to_owned()),
+        ErrorKind::NotFound => Error::Lacking("there is no helm".to_owned()),
         _ => Error::Environment(format!("{doing}: {error}")),
     })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
