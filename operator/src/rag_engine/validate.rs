@@ -7,6 +7,7 @@ use kube::api::ObjectMeta;
 use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec};
 use ragengine_settings::Settings;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use super::references::{Reference, ReferenceKind, references};
 use super::{build, settings};
@@ -73,12 +74,14 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
 /// The user's part of the pod as a pod has it.
 fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
     let mut unknown = Vec::new();
-    let read = serde_ignored::deserialize(Value::Object(template.spec.clone()), |path| {
+    let mut ignored = |path: serde_ignored::Path<'_>| {
         // A field that may be left out is a step of its own there.
         let path = path.to_string().replace("?.", "");
         unknown.push(format!("podTemplate.spec has no field {path}: remove it, or see how it is spelled in a Pod"));
-    });
-    let pod: PodSpec = read.map_err(|error| vec![format!("podTemplate.spec cannot be read: {error}")])?;
+    };
+    let spec = Value::Object(template.spec.clone());
+    let read = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(spec, &mut ignored));
+    let pod: PodSpec = read.map_err(|error| vec![unreadable(&error)])?;
     let containers = pod.containers.iter().chain(pod.init_containers.iter().flatten());
     unknown.extend(
         containers.filter(|container| container.name.is_empty()).map(|_| {
@@ -86,6 +89,18 @@ fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
         }),
     );
     if unknown.is_empty() { Ok(pod) } else { Err(unknown) }
+}
+
+/// A value of the wrong type, and where it is.
+fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    // As `serde_ignored` spells a path.
+    let steps = error.path().iter().map(|step| match step {
+        Segment::Seq { index } => format!(".{index}"),
+        Segment::Map { key } => format!(".{key}"),
+        Segment::Enum { variant } => format!(".{variant}"),
+        Segment::Unknown => ".?".to_owned(),
+    });
+    format!("podTemplate.spec{} cannot be read: {}", steps.collect::<String>(), error.inner())
 }
 
 /// As a strategic merge patch does: lists by their keys, values replaced. What the pod is found by stays.
