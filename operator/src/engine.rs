@@ -40,6 +40,13 @@ pub struct Report {
     pub failures: u32,
 }
 
+impl Report {
+    /// Whether the server counts as one that cannot be asked.
+    pub fn is_unreachable(&self) -> bool {
+        self.failures >= TOLERATED_FAILURES
+    }
+}
+
 /// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -168,8 +175,7 @@ fn next(before: Option<&Report>, pod_uid: String, answer: Result<EngineStatus, S
 
 /// Whether a status would say something else.
 fn is_news(before: &Report, after: &Report) -> bool {
-    let is_unreachable = |report: &Report| report.failures >= TOLERATED_FAILURES;
-    before.answer != after.answer || is_unreachable(before) != is_unreachable(after)
+    before.answer != after.answer || before.is_unreachable() != after.is_unreachable()
 }
 
 fn url(address: IpAddr) -> String {

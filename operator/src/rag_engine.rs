@@ -87,7 +87,7 @@ fn referred(engine: &RagEngine, identity: &Identity, validated: Option<&Validate
         ReferenceKind::Secret => Referred::Secret,
         ReferenceKind::ConfigMap => Referred::ConfigMap,
     };
-    let claim = observe::claim_name(engine, identity).map(|claim| (Referred::Claim, claim));
+    let claim = observe::claim_name(&engine.spec, identity).map(|claim| (Referred::Claim, claim));
     let named = references.iter().map(|reference| (kind(reference.kind), reference.name.clone()));
     named.chain(claim).chain([(Referred::Secret, identity.write_token())]).collect()
 }

@@ -63,7 +63,7 @@ impl Memory {
         decision
     }
 
-    /// Objects of this name, and everything behind it, are forgotten.
+    /// The objects of these names are forgotten, of whatever kind.
     pub fn forget(&self, namespace: &str, names: &[String]) {
         self.0.lock().retain(|(_, in_namespace, name), _| in_namespace != namespace || !names.contains(name));
     }

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{ObjectMeta, PartialObjectMeta};
-use ragengine_operator_api::{RagEngine, Volume};
+use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
 use serde::Serialize;
 
 use super::references::{Reference, ReferenceKind};
@@ -95,7 +95,7 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         service: caches.services.get(namespace, &identity.name),
         deployment: caches.deployments.get(namespace, &identity.name),
         network_policy: caches.network_policies.get(namespace, &identity.name),
-        claim: claim_name(engine, identity).and_then(|claim| caches.claims.get(namespace, &claim)),
+        claim: claim_name(&engine.spec, identity).and_then(|claim| caches.claims.get(namespace, &claim)),
         write_token: caches.secrets.get(namespace, &identity.write_token()),
         references: references.iter().map(|reference| look_up(caches, namespace, reference)).collect(),
         pods: caches.pods_of(identity),
@@ -105,8 +105,8 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
 }
 
 /// The claim that the data is on, if it is on one.
-pub fn claim_name(engine: &RagEngine, identity: &Identity) -> Option<String> {
-    match engine.spec.storage.as_ref()?.volume() {
+pub fn claim_name(spec: &RagEngineSpec, identity: &Identity) -> Option<String> {
+    match spec.storage.as_ref()?.volume() {
         Volume::Ephemeral => None,
         Volume::Existing { claim, .. } => Some(claim.to_owned()),
         Volume::Made { .. } => Some(identity.claim()),

@@ -9,6 +9,7 @@ use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 
 use crate::names::{CONTAINER, Identity};
+use crate::rag_engine::observe::claim_name;
 use crate::rag_engine::settings::{PORT, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
 use crate::rag_engine::validate::Defaults;
 
@@ -174,12 +175,7 @@ fn item(key: &str) -> KeyToPath {
 }
 
 fn data_volume(spec: &RagEngineSpec, identity: &Identity) -> Volume {
-    let volume = spec.storage.as_ref().map_or(api::Volume::Ephemeral, api::Storage::volume);
-    let claim = match volume {
-        api::Volume::Ephemeral => None,
-        api::Volume::Existing { claim, .. } => Some(claim.to_owned()),
-        api::Volume::Made { .. } => Some(identity.claim()),
-    };
+    let claim = claim_name(spec, identity);
     Volume {
         name: DATA.to_owned(),
         empty_dir: claim.is_none().then(EmptyDirVolumeSource::default),

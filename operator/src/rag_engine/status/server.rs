@@ -5,9 +5,6 @@ use super::{Finding, pod};
 use crate::engine::Report;
 use crate::rag_engine::observe::Observed;
 
-/// So many times in a row the server may leave the operator without an answer before that is worth a word.
-const TOLERATED_FAILURES: u32 = 3;
-
 /// The last report on the pod that there is now.
 fn report(observed: &Observed) -> Option<&Report> {
     let uid = pod::current(&observed.pods)?.metadata.uid.as_deref();
@@ -61,7 +58,7 @@ fn finding(problem: &Problem) -> Option<Finding> {
 /// That the operator cannot ask the server, although the pod runs. Others may reach it all the same.
 pub(super) fn unreachable(observed: &Observed) -> Option<Finding> {
     let report = report(observed)?;
-    let reason = report.error.as_ref().filter(|_| report.failures >= TOLERATED_FAILURES)?;
+    let reason = report.error.as_ref().filter(|_| report.is_unreachable())?;
     Some(Finding::new(
         Reason::ServerUnreachable,
         format!(
