@@ -104,12 +104,34 @@ pub enum Reason {
     InferenceServiceFailed,
     /// The server does not answer the operator.
     ServerUnreachable,
+    /// An Index holds what its sources hold.
+    Synced,
+    /// A synchronisation runs, or is about to.
+    Syncing,
+    /// `suspend` is true.
+    Suspended,
+    /// The engine's data directory is another one: everything is sent again.
+    Refilling,
+    /// The documents of an Index that is being deleted are being deleted.
+    Deleting,
+    /// The RAGEngine does not exist.
+    EngineNotFound,
+    /// The RAGEngine takes no documents now.
+    EngineNotReady,
+    /// Another Index fills the same index with other settings.
+    SettingsConflict,
+    /// The last synchronisation failed.
+    SyncFailed,
+    /// A source has suddenly lost so much that nothing of it is deleted until that is confirmed.
+    HeldBack,
+    /// Some files could not be taken; all others are there.
+    FilesFailed,
     /// Not one of this version's.
     #[serde(other)]
     Other,
 }
 
-fn date_time(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub(crate) fn date_time(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"type": "string", "format": "date-time"})
 }
 

@@ -3,11 +3,19 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use crate::RagEngine;
+use crate::{Index, RagEngine};
 
 /// The CustomResourceDefinition of RAGEngine, as it is applied.
 pub fn rag_engine_definition() -> CustomResourceDefinition {
-    let mut definition = RagEngine::crd();
+    with_known_formats(RagEngine::crd())
+}
+
+/// The CustomResourceDefinition of Index, as it is applied.
+pub fn index_definition() -> CustomResourceDefinition {
+    with_known_formats(Index::crd())
+}
+
+fn with_known_formats(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut definition.spec.versions {
         if let Some(schema) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) {
             known_formats(schema);

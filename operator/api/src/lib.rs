@@ -5,6 +5,7 @@
 
 mod condition;
 mod definition;
+mod index;
 mod quantity;
 mod rag_engine;
 mod reference;
@@ -12,12 +13,17 @@ mod rules;
 mod secret_keys;
 
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
-pub use definition::rag_engine_definition;
+pub use definition::{index_definition, rag_engine_definition};
+pub use index::{
+    CONFIRM_DELETE_ANNOTATION, ConfigMapSource, EngineRef, GitSource, HandledRequests, HttpSource, INDEX_FINALIZER, Index,
+    IndexChunking, IndexDeletionPolicy, IndexSource, IndexSpec, IndexStatus, InlineFile, InlineSource, LastSync,
+    ObjectStoreSource, Origin, SYNC_ANNOTATION, SourceError, SourceStatus, SyncResources, SyncResult, VolumeSource,
+};
 pub use quantity::ResourceList;
 pub use rag_engine::{
     Auth, Compute, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Image, ImagePullPolicy, InferenceService,
     LabelSelector, LocalEmbedding, NetworkPeer, NetworkPolicy, PersistentVolume, PodTemplate, PodTemplateMetadata,
     Pooling, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources, Retrieval, Storage, Volume, Writes,
 };
-pub use reference::markdown_reference;
+pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, WRITE_TOKEN};

@@ -108,8 +108,21 @@ fn next(reason: Reason) -> Option<Reason> {
         Reason::EmbeddingModelFailed => Reason::EmbeddingServiceFailed,
         Reason::EmbeddingServiceFailed => Reason::InferenceServiceFailed,
         Reason::InferenceServiceFailed => Reason::ServerUnreachable,
+        Reason::ServerUnreachable => return None,
+        // Those of an Index.
+        Reason::Synced
+        | Reason::Syncing
+        | Reason::Suspended
+        | Reason::Refilling
+        | Reason::Deleting
+        | Reason::EngineNotFound
+        | Reason::EngineNotReady
+        | Reason::SettingsConflict
+        | Reason::SyncFailed
+        | Reason::HeldBack
+        | Reason::FilesFailed => return None,
         // Read, never written.
-        Reason::ServerUnreachable | Reason::Other => return None,
+        Reason::Other => return None,
     })
 }
 

@@ -21,11 +21,11 @@ fn main() -> ExitCode {
 }
 
 fn write(folder: &Path) -> Result<(), String> {
-    let definition = serde_saphyr::to_string(&ragengine_operator_api::rag_engine_definition())
-        .map_err(|error| format!("the definition cannot be written as YAML: {error}"))?;
     for (file, content) in [
-        ("crds/ragengine.dev_ragengines.yaml", format!("{GENERATED}{definition}")),
-        ("docs/ragengine-resource.md", ragengine_operator_api::markdown_reference()),
+        ("crds/ragengine.dev_ragengines.yaml", yaml(&ragengine_operator_api::rag_engine_definition())?),
+        ("crds/ragengine.dev_indexes.yaml", yaml(&ragengine_operator_api::index_definition())?),
+        ("docs/ragengine-resource.md", ragengine_operator_api::rag_engine_reference()),
+        ("docs/index-resource.md", ragengine_operator_api::index_reference()),
     ] {
         let path = folder.join(file);
         path.parent()
@@ -34,4 +34,10 @@ fn write(folder: &Path) -> Result<(), String> {
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
+}
+
+fn yaml(definition: &impl serde::Serialize) -> Result<String, String> {
+    let yaml = serde_saphyr::to_string(definition)
+        .map_err(|error| format!("the definition cannot be written as YAML: {error}"))?;
+    Ok(format!("{GENERATED}{yaml}"))
 }

@@ -1,7 +1,7 @@
 //! The definition as a whole, and the file that it is in.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use ragengine_operator_api::{markdown_reference, rag_engine_definition};
+use ragengine_operator_api::{rag_engine_definition, rag_engine_reference};
 
 const FILE: &str = include_str!("../../../../crds/ragengine.dev_ragengines.yaml");
 const REFERENCE: &str = include_str!("../../../../docs/ragengine-resource.md");
@@ -10,7 +10,7 @@ const REFERENCE: &str = include_str!("../../../../docs/ragengine-resource.md");
 fn the_files_are_what_the_types_say() {
     let file: CustomResourceDefinition = serde_saphyr::from_str(FILE).unwrap();
     assert!(file == rag_engine_definition(), "crds/ is not what the types say: run 'make generate'");
-    assert!(REFERENCE == markdown_reference(), "docs/ is not what the types say: run 'make generate'");
+    assert!(REFERENCE == rag_engine_reference(), "docs/ is not what the types say: run 'make generate'");
 }
 
 /// `kubectl apply` keeps the whole object in an annotation, and annotations may have 256 KiB.

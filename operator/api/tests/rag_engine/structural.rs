@@ -75,6 +75,11 @@ pub fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
                     refuse(format!("longer than {limit}"));
                 }
             }
+            "minItems" => {
+                if value.as_array().is_some_and(|items| (items.len() as u64) < limit.as_u64().unwrap()) {
+                    refuse(format!("fewer than {limit} items"));
+                }
+            }
             "maxItems" => {
                 if value.as_array().is_some_and(|items| items.len() as u64 > limit.as_u64().unwrap()) {
                     refuse(format!("more than {limit} items"));

@@ -1,0 +1,93 @@
+//! Bounds: what is outside of them is refused, and what is at them the engine takes.
+
+use serde_json::{Value, json};
+
+use crate::admission::{index, index_of, refusals, schema};
+
+#[test]
+fn what_is_out_of_bounds_is_refused() {
+    let source = |source: &str| index_of(source);
+    let many = |count: usize| json!(vec![json!({"name": "a", "configMap": {"name": "a"}}); count]);
+    let mut sources = index("{}");
+    sources["spec"]["sources"] = many(33);
+    let mut none = index("{}");
+    none["spec"]["sources"] = many(0);
+    for (object, place) in [
+        (index("engineRef: {}"), ".spec.engineRef"),
+        (index("engineRef: {name: Docs}"), ".spec.engineRef.name"),
+        (index("indexName: 'a b'"), ".spec.indexName"),
+        (index("indexName: ''"), ".spec.indexName"),
+        (index(&format!("indexName: {}", "a".repeat(64))), ".spec.indexName"),
+        (index("chunking: {maxTokens: 15}"), ".spec.chunking.maxTokens"),
+        (index("chunking: {maxTokens: 100, overlapTokens: -1}"), ".spec.chunking.overlapTokens"),
+        (index("suspend: 'yes'"), ".spec.suspend"),
+        (index("deletionPolicy: Keep"), ".spec.deletionPolicy"),
+        (index("allowedRanges: [all]"), ".spec.allowedRanges[0]"),
+        (index("resources: {limits: {memory: lots}}"), ".spec.resources.limits.memory"),
+        (index("replicas: 1"), ".spec"),
+        (sources, ".spec.sources"),
+        (none, ".spec.sources"),
+        (index(&format!("sources: [{{name: {}, configMap: {{name: a}}}}]", "a".repeat(41))), ".spec.sources[0].name"),
+        (index("sources: [{name: a.b, configMap: {name: a}}]"), ".spec.sources[0].name"),
+        (index("sources: [{configMap: {name: a}}]"), ".spec.sources[0]"),
+        (source("configMap: {name: A}"), ".spec.sources[0].configMap.name"),
+        (source("configMap: {}"), ".spec.sources[0].configMap"),
+        (source("persistentVolumeClaim: {path: a}"), ".spec.sources[0].persistentVolumeClaim"),
+        (source("inline: {documents: [{path: a.md}]}"), ".spec.sources[0].inline.documents[0]"),
+        (source("http: {urls: ['http://a'], accessSecret: 'a b'}"), ".spec.sources[0].http.accessSecret"),
+        (source("git: {ref: main}"), ".spec.sources[0].git"),
+        (source("git: {url: 'https://g/a.git', ref: '--upload-pack=x'}"), ".spec.sources[0].git.ref"),
+        (source("s3: {bucket: '../a'}"), ".spec.sources[0].s3.bucket"),
+        (source("s3: {bucket: a, region: 'eu west'}"), ".spec.sources[0].s3.region"),
+        (source("configMap: {name: a}, include: ['']"), ".spec.sources[0].include[0]"),
+        (source("configMap: {name: a}, metadata: [a]"), ".spec.sources[0].metadata"),
+    ] {
+        let found = refusals(&object, None);
+        assert!(found.iter().any(|refusal| refusal.starts_with(&format!("{place}: "))), "{place}: {found:?}");
+    }
+}
+
+#[test]
+fn the_engine_takes_what_is_at_a_bound() {
+    let chunking = &schema()["properties"]["spec"]["properties"]["chunking"]["properties"]["maxTokens"];
+    for bound in ["minimum", "maximum"] {
+        let settings = format!("chunking: {{maxTokens: {:.0}}}", chunking[bound].as_f64().unwrap());
+        assert_eq!(refusals(&index(&settings), None), Vec::<String>::new(), "{settings}");
+        ragengine_settings::from_yaml(&settings).unwrap();
+    }
+    for kind in ["Flat", "SQ8", "HNSW4", "HNSW64", "HNSW9_SQ8", "HNSW10", "HNSW59", "HNSW60"] {
+        assert_eq!(refusals(&index(&format!("vectorIndex: {kind}")), None), Vec::<String>::new(), "{kind}");
+        kind.parse::<ragengine_settings::VectorIndexKind>().unwrap();
+    }
+}
+
+/// A rule's cost is reckoned from the largest value that it may meet.
+#[test]
+fn every_text_list_and_map_of_spec_is_bounded_and_every_field_says_what_it_means() {
+    fn check(schema: &Value, path: &str) {
+        let bounded = |keyword: &str| assert!(schema[keyword].is_u64(), "{path} has no {keyword}");
+        match schema["type"].as_str() {
+            Some("string") if schema["enum"].is_null() => bounded("maxLength"),
+            Some("array") => bounded("maxItems"),
+            Some("object") if schema["properties"].is_null() => bounded("maxProperties"),
+            Some("integer" | "number") => {
+                assert!(schema["minimum"].is_number() && schema["maximum"].is_number(), "{path} has no bounds");
+            }
+            _ => {}
+        }
+        // Any other is a warning at every kubectl apply.
+        let format = schema["format"].as_str().unwrap_or("int32");
+        assert!(["int32", "int64", "float", "double", "date-time"].contains(&format), "{path}: {format}");
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let words = field["description"].as_str().unwrap_or_default();
+            assert!(words.len() > 8, "{path}.{name} has no description");
+            check(field, &format!("{path}.{name}"));
+        }
+        for nested in ["items", "additionalProperties"] {
+            if schema[nested].is_object() {
+                check(&schema[nested], &format!("{path}.{nested}"));
+            }
+        }
+    }
+    check(&schema()["properties"]["spec"], "spec");
+}
