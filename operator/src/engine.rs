@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use kube::runtime::reflector::ObjectRef;
 use parking_lot::Mutex;
-use ragengine_client::Client;
 use ragengine_client::wire::EngineStatus;
+use ragengine_client::{Client, ClientError};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
+use tracing::warn;
 
 use crate::metrics::Metrics;
 use crate::names::Identity;
@@ -59,6 +61,8 @@ pub struct Target {
 /// The servers that are asked.
 pub struct Engines {
     known: Mutex<HashMap<String, Known>>,
+    /// The first server's client, which those of all others are made of: one of its own takes each 120 KiB, and the reading of every root certificate.
+    client: OnceLock<Client>,
     wake: mpsc::Sender<Touched>,
     news: Notify,
     metrics: Arc<Metrics>,
@@ -82,7 +86,7 @@ struct Question {
 impl Engines {
     /// Nobody yet. Whoever has something new to say wakes its RAGEngine.
     pub fn new(wake: mpsc::Sender<Touched>, metrics: Arc<Metrics>) -> Arc<Self> {
-        Arc::new(Self { known: Mutex::default(), wake, news: Notify::new(), metrics })
+        Arc::new(Self { known: Mutex::default(), client: OnceLock::new(), wake, news: Notify::new(), metrics })
     }
 
     /// What a RAGEngine's server said last.
@@ -100,11 +104,24 @@ impl Engines {
         if known.get(&identity.uid).is_some_and(|known| known.target == target) {
             return;
         }
-        // An address that was made of an IP address is one.
-        let Ok(client) = Client::direct(&url(target.address)) else { return };
+        let client = match self.client(&url(target.address)) {
+            Ok(client) => client,
+            Err(error) => {
+                warn!(engine = identity.name, %error, "the server cannot be asked how it is");
+                return;
+            }
+        };
         let engine = ObjectRef::new(&identity.name).within(&identity.namespace);
         known.insert(identity.uid.clone(), Known { engine, target, client, report: None, due: Instant::now() });
         self.news.notify_one();
+    }
+
+    fn client(&self, base: &str) -> Result<Client, ClientError> {
+        if let Some(client) = self.client.get() {
+            return client.at(base);
+        }
+        let made = Client::direct(base)?;
+        self.client.get_or_init(|| made).at(base)
     }
 
     /// A RAGEngine is gone.
@@ -114,25 +131,30 @@ impl Engines {
 
     /// Asks, for ever.
     pub async fn run(self: Arc<Self>) {
+        let mut questions = FuturesUnordered::new();
         loop {
-            let answers = stream::iter(self.due()).map(ask).buffer_unordered(CONCURRENCY);
-            answers.for_each(|(question, answer)| self.note(question, answer)).await;
+            questions.extend(self.due(CONCURRENCY - questions.len()).into_iter().map(ask));
             tokio::select! {
+                Some((question, answer)) = questions.next() => self.note(question, answer).await,
                 () = tokio::time::sleep(TICK) => {}
                 () = self.news.notified() => {}
             }
         }
     }
 
-    fn due(&self) -> Vec<Question> {
+    fn due(&self, at_most: usize) -> Vec<Question> {
         let now = Instant::now();
         let mut known = self.known.lock();
         let due = known.iter_mut().filter(|(_, known)| known.due <= now);
-        due.map(|(uid, known)| {
-            known.due = now + INTERVALS.0;
-            Question { uid: uid.clone(), pod_uid: known.target.pod_uid.clone(), client: known.client.clone() }
-        })
-        .collect()
+        let waiting =
+            due.map(|(uid, known)| (Turn { was_asked: known.report.is_some(), due: known.due }, (uid, known)));
+        first(waiting.collect(), at_most)
+            .map(|(uid, known)| {
+                // Longer than an answer may take: nobody is asked twice at a time.
+                known.due = now + INTERVALS.0;
+                Question { uid: uid.clone(), pod_uid: known.target.pod_uid.clone(), client: known.client.clone() }
+            })
+            .collect()
     }
 
     async fn note(&self, question: Question, answer: Result<EngineStatus, String>) {
@@ -153,6 +175,19 @@ impl Engines {
             drop(self.wake.send(engine).await);
         }
     }
+}
+
+/// Whose turn it is: a server that was never asked comes before all others, because a status waits for it. Those that leave the operator without an answer
+/// until the time is over may be many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    was_asked: bool,
+    due: Instant,
+}
+
+fn first<T>(mut waiting: Vec<(Turn, T)>, at_most: usize) -> impl Iterator<Item = T> {
+    waiting.sort_by_key(|(turn, _)| *turn);
+    waiting.into_iter().map(|(_, who)| who).take(at_most)
 }
 
 async fn ask(question: Question) -> (Question, Result<EngineStatus, String>) {
@@ -210,6 +245,15 @@ mod tests {
         assert_eq!(news, [false, false, true, false, false]);
         assert_eq!(report.answer, Some(answer(1)), "an old answer says more than none");
         assert!(is_news(&report, &next(Some(&report), "p".into(), Ok(answer(1)))));
+    }
+
+    #[test]
+    fn whoever_was_never_asked_comes_first_and_then_who_has_waited_longest() {
+        let now = Instant::now();
+        let turn = |was_asked, seconds| Turn { was_asked, due: now + Duration::from_secs(seconds) };
+        let waiting = vec![(turn(true, 1), "b"), (turn(true, 0), "a"), (turn(false, 3), "new"), (turn(true, 2), "c")];
+        assert_eq!(first(waiting.clone(), 3).collect::<Vec<_>>(), ["new", "a", "b"]);
+        assert_eq!(first(waiting, 0).count(), 0);
     }
 
     #[test]

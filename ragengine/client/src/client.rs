@@ -108,9 +108,17 @@ impl Client {
         Self::with_http(base, reqwest::Client::builder().no_proxy())
     }
 
+    /// A client of another server, without this one's token. Both share what connections are made with, which costs more than all else.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Address`] when that is no HTTP address.
+    pub fn at(&self, base: &str) -> Result<Self, ClientError> {
+        Ok(Self { http: self.http.clone(), base: address(base)?, authorization: None })
+    }
+
     fn with_http(base: &str, builder: reqwest::ClientBuilder) -> Result<Self, ClientError> {
-        let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
-        let base = Url::parse(base).ok().filter(is_http).ok_or_else(|| ClientError::Address(base.to_owned()))?;
+        let base = address(base)?;
         let http = builder.connect_timeout(CONNECT_TIMEOUT).timeout(REQUEST_TIMEOUT).build();
         let http = http.map_err(|error| ClientError::Http(innermost(&error)))?;
         Ok(Self { http, base, authorization: None })
@@ -244,6 +252,11 @@ impl Client {
             _ => ClientError::Transport { url, reason: innermost(error) },
         }
     }
+}
+
+fn address(text: &str) -> Result<Url, ClientError> {
+    let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
+    Url::parse(text).ok().filter(is_http).ok_or_else(|| ClientError::Address(text.to_owned()))
 }
 
 /// What lies at the bottom of an error, without the address that reqwest would print with it.
