@@ -40,13 +40,7 @@ check() {
     local what=$1 status
     shift
     printf 'image: %s: %s ... ' "$image" "$what"
-    set +e
-    (
-        set -e
-        "$@"
-    ) </dev/null >"$log" 2>&1
-    status=$?
-    set -e
+    attempt "$@" </dev/null >"$log" 2>&1
     if ((status == 0)); then
         echo ok
     else

@@ -9,8 +9,20 @@ fail() {
     exit 1
 }
 
+# attempt COMMAND...: runs it, and puts how it ended into the variable status, which is the caller's. Not to be called in a condition: bash then goes on
+# after an error inside COMMAND.
+attempt() {
+    set +e
+    (
+        set -e
+        "$@"
+    )
+    status=$?
+    set -e
+}
+
 # step TITLE COMMAND...: one line: what is done, a dot every 3 seconds, how long it took. What COMMAND prints is shown only when it fails.
-# Not to be called in a condition: bash then goes on after an error inside COMMAND.
+# Not to be called in a condition either.
 step() {
     local title=$1 started=$SECONDS log ticker status
     shift
@@ -18,13 +30,7 @@ step() {
     printf '%s ' "$title"
     (while sleep 3 >/dev/null 2>&1 && kill -0 $$; do printf .; done) 2>/dev/null &
     ticker=$!
-    set +e
-    (
-        set -e
-        "$@"
-    ) </dev/null >"$log" 2>&1
-    status=$?
-    set -e
+    attempt "$@" </dev/null >"$log" 2>&1
     # Ctrl-C may have ended it.
     kill "$ticker" 2>/dev/null || true
     wait "$ticker" 2>/dev/null || true
@@ -44,13 +50,7 @@ stage() {
     local title=$1 started=$SECONDS status
     shift
     printf '== %s\n' "$title"
-    set +e
-    (
-        set -e
-        "$@"
-    )
-    status=$?
-    set -e
+    attempt "$@"
     ((status == 0)) || fail "$title: failed after $((SECONDS - started)) s, see above"
     printf '== %s: %s s\n' "$title" $((SECONDS - started))
 }
