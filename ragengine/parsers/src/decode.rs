@@ -1,0 +1,59 @@
+use encoding_rs::{Encoding, UTF_8};
+
+use crate::ParseError;
+
+/// How far into a web page its own word on its encoding is looked for, as browsers do.
+const MAX_DECLARATION_BYTES: usize = 1024;
+
+/// The text of bytes: by their byte order mark, else by the encoding that somebody names, else UTF-8.
+///
+/// # Errors
+///
+/// When they are not of that encoding, or are no text at all.
+pub(crate) fn decode(bytes: Vec<u8>, charset: Option<&str>) -> Result<String, ParseError> {
+    let encoding = match Encoding::for_bom(&bytes) {
+        Some((encoding, _)) => encoding,
+        None => charset.map(encoding_of).transpose()?.unwrap_or(UTF_8),
+    };
+    let text = if encoding == UTF_8 {
+        let text = String::from_utf8(bytes).map_err(|_| not_of(encoding))?;
+        text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)
+    } else {
+        let (text, _, has_errors) = encoding.decode(&bytes);
+        if has_errors {
+            return Err(not_of(encoding));
+        }
+        text.into_owned()
+    };
+    if text.contains('\0') {
+        return Err(ParseError::NotText("it holds zero bytes".to_owned()));
+    }
+    Ok(text)
+}
+
+/// The encoding that a web page names for itself, in `<meta charset>` or `<meta http-equiv>`.
+pub(crate) fn declared_in_html(bytes: &[u8]) -> Option<String> {
+    let start = &bytes[..bytes.len().min(MAX_DECLARATION_BYTES)];
+    let start = String::from_utf8_lossy(start).to_ascii_lowercase();
+    let metas = start.split("<meta").skip(1).filter_map(|rest| rest.split('>').next());
+    metas.filter_map(|meta| meta.split_once("charset")?.1.trim_start().strip_prefix('=')).find_map(|value| {
+        let value = value.trim_start().trim_start_matches(['"', '\'']);
+        let name: String = value
+            .chars()
+            .take_while(|character| character.is_ascii_alphanumeric() || "-_:.".contains(*character))
+            .collect();
+        (!name.is_empty()).then_some(name)
+    })
+}
+
+fn encoding_of(charset: &str) -> Result<&'static Encoding, ParseError> {
+    Encoding::for_label(charset.as_bytes())
+        .ok_or_else(|| ParseError::NotText(format!("its encoding '{}' is not known", charset.escape_default())))
+}
+
+fn not_of(encoding: &'static Encoding) -> ParseError {
+    ParseError::NotText(format!("its bytes are not {}", encoding.name()))
+}
+
+#[cfg(test)]
+mod tests;

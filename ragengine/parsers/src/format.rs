@@ -1,0 +1,166 @@
+use serde::{Deserialize, Serialize};
+
+use crate::ParseError;
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Plain text, and source code whose syntax the server does not know.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// A web page.
+    Html,
+    /// Pages.
+    Pdf,
+    /// A JSON object a line.
+    JsonLines,
+    /// A table with a row of names, its columns separated by a comma or a semicolon.
+    Csv,
+    /// A table with a row of names, its columns separated by a tab.
+    Tsv,
+    /// Source code whose syntax the server knows.
+    Code(CodeLanguage),
+}
+
+/// A language that the server cuts at functions, blocks and statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeLanguage {
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+    /// Go.
+    Go,
+    /// Java.
+    Java,
+    /// JavaScript.
+    JavaScript,
+    /// Python.
+    Python,
+    /// Rust.
+    Rust,
+    /// TypeScript.
+    TypeScript,
+}
+
+impl CodeLanguage {
+    /// Its name in the metadata `language`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::C => "c",
+            Self::Cpp => "cpp",
+            Self::Go => "go",
+            Self::Java => "java",
+            Self::JavaScript => "javascript",
+            Self::Python => "python",
+            Self::Rust => "rust",
+            Self::TypeScript => "typescript",
+        }
+    }
+}
+
+impl Format {
+    /// The format of a file, from what a server says it is and from its path's ending. `text/plain` and `application/octet-stream` say little: the
+    /// ending comes first then.
+    ///
+    /// # Errors
+    ///
+    /// When neither is known.
+    pub fn of(path: &str, content_type: Option<&str>) -> Result<Self, ParseError> {
+        let media_type = content_type.map(media_type_of);
+        media_type
+            .as_deref()
+            .and_then(of_media_type)
+            .or_else(|| of_path(path))
+            .or_else(|| (media_type.as_deref() == Some("text/plain")).then_some(Self::Text))
+            .ok_or(ParseError::UnknownFormat)
+    }
+
+    /// Whether reading it takes the whole file into memory as a tree, so that it is done in a worker.
+    pub(crate) fn needs_worker(self) -> bool {
+        matches!(self, Self::Html | Self::Pdf)
+    }
+}
+
+/// The `charset` of a content type: `text/html; charset=iso-8859-1`.
+pub fn charset_of(content_type: &str) -> Option<&str> {
+    content_type
+        .split(';')
+        .skip(1)
+        .filter_map(|parameter| parameter.split_once('='))
+        .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
+        .map(|(_, value)| value.trim().trim_matches('"'))
+}
+
+fn media_type_of(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn of_media_type(media_type: &str) -> Option<Format> {
+    Some(match media_type {
+        "text/html" | "application/xhtml+xml" => Format::Html,
+        "application/pdf" | "application/x-pdf" => Format::Pdf,
+        "text/markdown" | "text/x-markdown" => Format::Markdown,
+        "application/jsonl" | "application/x-jsonlines" | "application/x-ndjson" => Format::JsonLines,
+        "text/csv" => Format::Csv,
+        "text/tab-separated-values" => Format::Tsv,
+        _ => return None,
+    })
+}
+
+fn of_path(path: &str) -> Option<Format> {
+    let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    match name.rsplit_once('.') {
+        Some((_, ending)) => of_ending(ending),
+        None => of_name(&name),
+    }
+}
+
+/// Files that have no ending by custom.
+fn of_name(name: &str) -> Option<Format> {
+    let is_text = matches!(
+        name,
+        "authors"
+            | "changelog"
+            | "contributing"
+            | "copying"
+            | "dockerfile"
+            | "license"
+            | "makefile"
+            | "notice"
+            | "readme"
+    );
+    is_text.then_some(Format::Text)
+}
+
+fn of_ending(ending: &str) -> Option<Format> {
+    Some(match ending {
+        "txt" | "text" | "rst" | "adoc" | "asciidoc" | "org" | "tex" => Format::Text,
+        "md" | "markdown" | "mdx" => Format::Markdown,
+        "html" | "htm" | "xhtml" => Format::Html,
+        "pdf" => Format::Pdf,
+        "jsonl" | "ndjson" => Format::JsonLines,
+        "csv" => Format::Csv,
+        "tsv" | "tab" => Format::Tsv,
+        "c" | "h" => Format::Code(CodeLanguage::C),
+        "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" => Format::Code(CodeLanguage::Cpp),
+        "go" => Format::Code(CodeLanguage::Go),
+        "java" => Format::Code(CodeLanguage::Java),
+        "js" | "mjs" | "cjs" | "jsx" => Format::Code(CodeLanguage::JavaScript),
+        "py" | "pyi" => Format::Code(CodeLanguage::Python),
+        "rs" => Format::Code(CodeLanguage::Rust),
+        "ts" | "mts" | "cts" => Format::Code(CodeLanguage::TypeScript),
+        "bash" | "bat" | "cfg" | "clj" | "cmake" | "conf" | "cs" | "css" | "dart" | "el" | "erl" | "ex" | "exs"
+        | "fs" | "gradle" | "graphql" | "groovy" | "hcl" | "hs" | "ini" | "jl" | "kt" | "kts" | "lua" | "m" | "mk"
+        | "ml" | "nix" | "php" | "pl" | "pm" | "properties" | "proto" | "ps1" | "r" | "rb" | "rego" | "scala"
+        | "scss" | "sh" | "sql" | "svelte" | "swift" | "tf" | "tfvars" | "toml" | "tsx" | "vue" | "yaml" | "yml"
+        | "zig" | "zsh" => Format::Text,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

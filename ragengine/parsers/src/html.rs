@@ -1,0 +1,81 @@
+//! Web pages, as Markdown. With htmd: of the converters that keep headings it is the one whose tree can be looked at before it is written, whose
+//! licence is permissive, and that only needs a browser's own parser, html5ever.
+
+mod page;
+
+use htmd::element_handler::{HandlerResult, Handlers};
+use htmd::options::{BulletListMarker, Options};
+use htmd::{Element, HtmlToMarkdown};
+use page::Page;
+
+use crate::metadata::{Metadata, put_date, put_split_type, put_title, put_url};
+use crate::{ParseError, ParsedDocument};
+
+/// What is no text of the page.
+const SKIPPED: [&str; 17] = [
+    "audio", "button", "canvas", "dialog", "footer", "form", "head", "iframe", "nav", "noscript", "object", "script",
+    "select", "style", "svg", "template", "video",
+];
+
+/// A page as a document: its main part, in Markdown.
+///
+/// # Errors
+///
+/// It is nested too deeply.
+pub(crate) fn parse(text: &str) -> Result<ParsedDocument, ParseError> {
+    let converter = converter();
+    let tree = converter.html_to_tree(text)?;
+    let page = Page::of(&tree)?;
+    let main = page.main.as_ref().map(|main| converter.tree_to_markdown(main));
+    // The main part of some pages is filled by a script.
+    let text = match main {
+        Some(main) if !main.trim().is_empty() => main,
+        _ => converter.tree_to_markdown(&tree),
+    };
+
+    let mut metadata = Metadata::new();
+    put_split_type(&mut metadata, "markdown");
+    if let Some(title) = page.title() {
+        put_title(&mut metadata, title);
+    }
+    if let Some(date) = page.date() {
+        put_date(&mut metadata, date);
+    }
+    if let Some(url) = page.url() {
+        put_url(&mut metadata, url);
+    }
+    Ok(ParsedDocument { key: None, text: text.trim().to_owned(), metadata })
+}
+
+fn converter() -> HtmlToMarkdown {
+    let options = Options {
+        bullet_list_marker: BulletListMarker::Dash,
+        ul_bullet_spacing: 1,
+        ol_number_spacing: 1,
+        ..Options::default()
+    };
+    HtmlToMarkdown::builder()
+        .options(options)
+        .scripting_enabled(true)
+        .skip_tags(SKIPPED.to_vec())
+        .add_handler(vec!["a"], link)
+        .add_handler(vec!["img"], image)
+        .build()
+}
+
+/// A link is its text: addresses say nothing about what the text means. The signs beside headings that link to themselves are left out.
+fn link(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
+    let text = handlers.walk_children(element.node);
+    let is_sign = matches!(text.content.trim(), "#" | "\\#" | "¶" | "§" | "🔗");
+    (!is_sign).then_some(text)
+}
+
+/// A picture is what is said of it.
+fn image(_: &dyn Handlers, element: Element) -> Option<HandlerResult> {
+    let alternative = element.attrs.iter().find(|attribute| &*attribute.name.local == "alt")?;
+    let words: Vec<&str> = alternative.value.split_whitespace().collect();
+    Some(words.join(" ").into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use hayro_interpret::kurbo::{Point, Vec2};
+
+/// A gap that is wider than this part of the font's size is a space. Letters that are moved together or apart stay below it, and spaces that are
+/// squeezed to fill a line above.
+const MIN_SPACE: f64 = 0.13;
+/// What goes back further than this part of the font's size begins a new line. Accents and letters that are moved together go back less.
+const MAX_BACK: f64 = 0.7;
+/// What stands higher or lower than this part of the font's size is in another line. Exponents and indices stay below it.
+const MAX_SHIFT: f64 = 0.55;
+
+/// What a glyph says, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PlacedText {
+    pub text: String,
+    pub origin: Point,
+    /// Where the next glyph comes, with length 1.
+    pub direction: Vec2,
+    /// How far it is to the next glyph.
+    pub advance: f64,
+    pub size: f64,
+}
+
+/// A line of text. Distances are along its direction and across it, upwards.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    pub text: String,
+    pub direction: Vec2,
+    pub start: f64,
+    pub end: f64,
+    pub across: f64,
+    pub size: f64,
+}
+
+/// Puts glyphs together to lines.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    done: Vec<Line>,
+    current: Option<Line>,
+    last_run: Option<(Point, String)>,
+}
+
+impl Lines {
+    /// Takes glyphs that are drawn together. Those that are drawn over themselves again, to be bold or to have a rim, are taken once.
+    pub(super) fn push_run(&mut self, run: &[PlacedText]) {
+        let Some(first) = run.first() else {
+            return;
+        };
+        let text: String = run.iter().map(|placed| placed.text.as_str()).collect();
+        let is_repeated = self
+            .last_run
+            .as_ref()
+            .is_some_and(|(origin, last)| *last == text && (first.origin - *origin).hypot() < MIN_SPACE * first.size);
+        if !is_repeated {
+            run.iter().for_each(|placed| self.push(placed));
+        }
+        self.last_run = Some((first.origin, text));
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Line> {
+        self.end_line();
+        self.done
+    }
+
+    fn push(&mut self, placed: &PlacedText) {
+        let text = spelled_out(&placed.text);
+        let at = Line::starting_with(placed);
+        match &mut self.current {
+            Some(line) if line.goes_on_at(&at) => {
+                if at.start - line.end > MIN_SPACE * at.size {
+                    line.push_space();
+                }
+                line.push(&text);
+                line.end = line.end.max(at.end);
+            }
+            _ => {
+                // A space between two lines belongs to neither.
+                if text.trim().is_empty() {
+                    return;
+                }
+                self.end_line();
+                self.current = Some(Line { text, ..at });
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        if let Some(mut line) = self.current.take() {
+            line.text.truncate(line.text.trim_end().len());
+            self.done.push(line);
+        }
+    }
+}
+
+impl Line {
+    /// An empty line where a glyph is.
+    fn starting_with(placed: &PlacedText) -> Self {
+        let PlacedText { origin, direction, advance, size, .. } = placed;
+        let start = origin.to_vec2().dot(*direction);
+        let across = origin.to_vec2().dot(Vec2::new(-direction.y, direction.x));
+        Self { text: String::new(), direction: *direction, start, end: start + advance, across, size: *size }
+    }
+
+    fn goes_on_at(&self, next: &Self) -> bool {
+        let size = self.size.max(next.size);
+        self.is_parallel(next)
+            && (self.across - next.across).abs() < MAX_SHIFT * size
+            && next.start - self.end > -MAX_BACK * size
+    }
+
+    pub(super) fn is_parallel(&self, other: &Self) -> bool {
+        self.direction.dot(other.direction) > 0.99
+    }
+
+    fn push(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            self.push_space();
+        } else {
+            self.text.push_str(text);
+        }
+    }
+
+    fn push_space(&mut self) {
+        if !self.text.ends_with(' ') {
+            self.text.push(' ');
+        }
+    }
+}
+
+/// Letters that are drawn as one are searched for as two. Control characters are no text; a form feed would end the page.
+fn spelled_out(text: &str) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\u{fb00}' => spelled.push_str("ff"),
+            '\u{fb01}' => spelled.push_str("fi"),
+            '\u{fb02}' => spelled.push_str("fl"),
+            '\u{fb03}' => spelled.push_str("ffi"),
+            '\u{fb04}' => spelled.push_str("ffl"),
+            '\u{fb05}' | '\u{fb06}' => spelled.push_str("st"),
+            '\u{a0}' => spelled.push(' '),
+            character if character.is_control() => {}
+            character => spelled.push(character),
+        }
+    }
+    spelled
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! A child process that reads one file after another, with a bound on its memory and its time. It ends when its parent does.
+//!
+//! The parent writes a request, and the bytes of the file where it holds them; the worker answers with one line: the document,
+//! or why there is none. Files with rows, which make several, need no worker.
+
+mod child;
+mod memory;
+mod process;
+mod protocol;
+mod serve;
+
+pub(crate) use child::{Exchange, Worker};
+pub use process::WorkerCommand;
+pub use serve::serve;

@@ -1,0 +1,103 @@
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use super::process::{WorkerCommand, why_it_ended};
+use super::protocol::{Reply, Request, RequestedContent, max_reply_bytes};
+use crate::{Content, Input, Limits, ParseError, ParsedDocument};
+
+/// What a worker said last is kept, in bytes.
+const MAX_LAST_WORDS_BYTES: u64 = 4 << 10;
+/// How long a worker that has closed its output may take to be gone.
+const MAX_EXIT: Duration = Duration::from_secs(5);
+
+/// A running worker. When it is dropped, its process is killed.
+pub(crate) struct Worker {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    errors: ChildStderr,
+}
+
+/// What became of a file in a worker.
+pub(crate) enum Exchange {
+    /// The worker is ready for the next file.
+    Answered(Result<ParsedDocument, ParseError>),
+    /// The worker is gone, or is not to be trusted any more.
+    Lost(ParseError),
+}
+
+impl Worker {
+    /// Starts one.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started.
+    pub(crate) fn start(command: &WorkerCommand) -> Result<Self, ParseError> {
+        let mut process = command.start()?;
+        let (Some(input), Some(output), Some(errors)) =
+            (process.stdin.take(), process.stdout.take(), process.stderr.take())
+        else {
+            return Err(ParseError::NoWorker("it has no pipes".to_owned()));
+        };
+        Ok(Self { process, input, output: BufReader::new(output), errors })
+    }
+
+    /// Reads a file. However it ends, it ends in time.
+    pub(crate) async fn read(&mut self, input: &Input, limits: &Limits) -> Exchange {
+        let max_seconds = limits.max_seconds;
+        timeout(Duration::from_secs(max_seconds.into()), self.exchange(input, limits))
+            .await
+            .unwrap_or(Exchange::Lost(ParseError::TookTooLong { max_seconds }))
+    }
+
+    async fn exchange(&mut self, input: &Input, limits: &Limits) -> Exchange {
+        // Writing fails when the worker is gone: what it said last tells more than that.
+        if self.ask(input, limits).await.is_err() {
+            return Exchange::Lost(self.last_words(limits).await);
+        }
+        match self.reply(limits).await {
+            Some(Reply::Parsed(document)) => Exchange::Answered(Ok(document)),
+            Some(Reply::Failed(error)) => Exchange::Answered(Err(error)),
+            None => Exchange::Lost(self.last_words(limits).await),
+        }
+    }
+
+    async fn ask(&mut self, input: &Input, limits: &Limits) -> std::io::Result<()> {
+        let (content, bytes) = match &input.content {
+            Content::Bytes(bytes) => (RequestedContent::Follows(bytes.len()), bytes.as_slice()),
+            Content::File(path) => (RequestedContent::File(path.clone()), [].as_slice()),
+        };
+        let request = Request { format: input.format, charset: input.charset.clone(), content, limits: *limits };
+        let mut line = serde_json::to_vec(&request)?;
+        line.push(b'\n');
+        self.input.write_all(&line).await?;
+        self.input.write_all(bytes).await?;
+        self.input.flush().await
+    }
+
+    /// None when the worker says nothing more, or nothing that can be understood.
+    async fn reply(&mut self, limits: &Limits) -> Option<Reply> {
+        let mut line = Vec::new();
+        let mut bounded = (&mut self.output).take(max_reply_bytes(limits));
+        bounded.read_until(b'\n', &mut line).await.ok()?;
+        serde_json::from_slice(&line).ok()
+    }
+
+    async fn last_words(&mut self, limits: &Limits) -> ParseError {
+        let gone = async {
+            let mut words = Vec::new();
+            let mut errors = (&mut self.errors).take(MAX_LAST_WORDS_BYTES);
+            let _ = errors.read_to_end(&mut words).await;
+            let status = self.process.wait().await;
+            (status, String::from_utf8_lossy(&words).into_owned())
+        };
+        match timeout(MAX_EXIT, gone).await {
+            Ok((Ok(status), words)) => why_it_ended(status, &words, limits),
+            Ok((Err(error), _)) => ParseError::Failed(error.to_string()),
+            Err(_) => ParseError::Failed("it said what cannot be understood".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use std::fs;
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Bounds the memory of this process. Data is what counts, not addresses: the program itself, and what allocators only reserve, would otherwise use
+/// up a bound that is meant for files.
+#[derive(Debug)]
+pub(super) struct MemoryBound {
+    /// What the process had before the first file, in bytes.
+    own_bytes: u64,
+    /// What nobody may raise.
+    hard: Option<u64>,
+}
+
+impl MemoryBound {
+    /// Looks at the process as it is now, and forbids it to leave its memory on the disk when it ends.
+    pub(super) fn of_this_process() -> io::Result<Self> {
+        setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+        let own_bytes = data_bytes(&fs::read_to_string("/proc/self/status")?)
+            .ok_or_else(|| io::Error::other("/proc/self/status does not say how much data the process has"))?;
+        Ok(Self { own_bytes, hard: getrlimit(Resource::Data).maximum })
+    }
+
+    /// Allows so much beside what the process had. An allocation that goes beyond fails, and ends the process.
+    pub(super) fn set(&self, max_bytes: u64) -> io::Result<()> {
+        let bytes = self.own_bytes.saturating_add(max_bytes).min(self.hard.unwrap_or(u64::MAX));
+        Ok(setrlimit(Resource::Data, Rlimit { current: Some(bytes), maximum: self.hard })?)
+    }
+}
+
+/// What `/proc/self/status` says of private memory that can be written.
+fn data_bytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::data_bytes;
+
+    #[test]
+    fn the_data_of_a_process_is_in_its_status() {
+        assert_eq!(data_bytes("VmPeak:\t 9 kB\nVmData:\t    1234 kB\nVmStk: 1 kB\n"), Some(1234 << 10));
+        assert_eq!(data_bytes("VmPeak:\t 9 kB\n"), None);
+    }
+}

@@ -1,0 +1,66 @@
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::process::{Child, Command};
+
+use crate::{Limits, ParseError};
+
+/// How a worker is started: a program that calls [`serve`](super::serve) with its standard input and output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerCommand {
+    /// Where the program is: usually `std::env::current_exe()`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+impl WorkerCommand {
+    /// Starts it. It gets no environment: what is secret in it is no business of a parser.
+    pub(super) fn start(&self) -> Result<Child, ParseError> {
+        Command::new(&self.program)
+            .args(&self.arguments)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| ParseError::NoWorker(error.to_string()))
+    }
+}
+
+/// Why a worker ended in the middle of a file, from how it ended and what it said last.
+pub(super) fn why_it_ended(status: ExitStatus, last_words: &str, limits: &Limits) -> ParseError {
+    if last_words.contains("memory allocation of") {
+        return ParseError::OutOfMemory { max_bytes: limits.max_memory_bytes };
+    }
+    if last_words.contains("has overflowed its stack") {
+        return ParseError::Failed("it is nested too deeply".to_owned());
+    }
+    ParseError::Failed(match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("it was ended by signal {signal}"),
+        (None, Some(code)) => format!("it ended with exit code {code}"),
+        (None, None) => "it ended".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_worker_ended_says_why() {
+        let limits = Limits::default();
+        for (status, last_words, words) in [
+            (6, "memory allocation of 9 bytes failed\n", "it needs more than 64 MiB of memory"),
+            (6, "\nthread 'main' has overflowed its stack\n", "its parser failed: it is nested too deeply"),
+            (9, "", "its parser failed: it was ended by signal 9"),
+            (3 << 8, "", "its parser failed: it ended with exit code 3"),
+        ] {
+            let error = why_it_ended(ExitStatus::from_raw(status), last_words, &limits);
+            assert_eq!(error.to_string(), words);
+        }
+    }
+}

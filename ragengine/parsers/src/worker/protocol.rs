@@ -1,0 +1,42 @@
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Format, Limits, ParseError, ParsedDocument};
+
+/// No request is longer, in bytes: a path and a few numbers.
+pub(super) const MAX_REQUEST_BYTES: u64 = 64 << 10;
+
+/// What a worker is asked: one line of JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub format: Format,
+    pub charset: Option<String>,
+    pub content: RequestedContent,
+    pub limits: Limits,
+}
+
+/// Where the bytes of the file are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RequestedContent {
+    /// So many come after the line.
+    Follows(usize),
+    /// In this file.
+    File(PathBuf),
+}
+
+/// What a worker answers: one line of JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Reply {
+    /// The file is this document.
+    Parsed(ParsedDocument),
+    /// The file gives none.
+    Failed(ParseError),
+}
+
+/// How long a reply may be, in bytes: a document whose every character is escaped, and its metadata.
+pub(super) fn max_reply_bytes(limits: &Limits) -> u64 {
+    (limits.max_document_bytes as u64).saturating_mul(6).saturating_add(256 << 10)
+}

@@ -1,0 +1,87 @@
+use std::any::Any;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use super::memory::MemoryBound;
+use super::protocol::{MAX_REQUEST_BYTES, Reply, Request, RequestedContent};
+use crate::metadata::cut;
+use crate::parse::parse_whole;
+use crate::{Content, Input, ParseError, ParsedDocument};
+
+/// What is told of a panic, in bytes.
+const MAX_PANIC_BYTES: usize = 300;
+const READER_STACK_BYTES: usize = 256 << 10;
+
+/// Does the work of a worker until its parent closes `input` or is gone: the whole of a process that [`Parser`](crate::Parser) starts. It is called
+/// before anything else is done in it, and above all before there are other threads.
+///
+/// # Errors
+///
+/// When the process cannot bound itself, or its parent cannot be heard.
+pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Result<()> {
+    // What a file makes the parser say is for the parent to tell, in one line.
+    std::panic::set_hook(Box::new(|_| {}));
+    let memory = MemoryBound::of_this_process()?;
+    let requests = listen(input)?;
+    let mut output = BufWriter::new(output);
+    for (request, bytes) in requests {
+        memory.set(request.limits.max_memory_bytes)?;
+        let reply = match catch_unwind(AssertUnwindSafe(|| answer(request, bytes))) {
+            Ok(Ok(document)) => Reply::Parsed(document),
+            Ok(Err(error)) => Reply::Failed(error),
+            Err(panic) => Reply::Failed(ParseError::Failed(words_of(panic.as_ref()))),
+        };
+        say(&mut output, &reply)?;
+    }
+    Ok(())
+}
+
+fn answer(request: Request, bytes: Vec<u8>) -> Result<ParsedDocument, ParseError> {
+    let content = match request.content {
+        RequestedContent::Follows(_) => Content::Bytes(bytes),
+        RequestedContent::File(path) => Content::File(path),
+    };
+    parse_whole(&Input { format: request.format, charset: request.charset, content }, &request.limits)
+}
+
+fn say(output: &mut impl Write, reply: &Reply) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, reply)?;
+    output.write_all(b"\n")?;
+    output.flush()
+}
+
+/// Reads requests in a thread of its own, so that the end of the parent is heard while a file is read: the process ends with it.
+fn listen(input: impl Read + Send + 'static) -> io::Result<Receiver<(Request, Vec<u8>)>> {
+    let (sender, receiver) = sync_channel(0);
+    thread::Builder::new().name("requests".to_owned()).stack_size(READER_STACK_BYTES).spawn(move || {
+        let is_well = read_requests(BufReader::new(input), &sender).is_ok();
+        std::process::exit(i32::from(!is_well));
+    })?;
+    Ok(receiver)
+}
+
+fn read_requests(mut input: impl BufRead, requests: &SyncSender<(Request, Vec<u8>)>) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if input.by_ref().take(MAX_REQUEST_BYTES).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let request: Request = serde_json::from_slice(&line)?;
+        let mut bytes = Vec::new();
+        if let RequestedContent::Follows(count) = request.content {
+            bytes.reserve_exact(count);
+            input.by_ref().take(count as u64).read_to_end(&mut bytes)?;
+        }
+        if requests.send((request, bytes)).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    cut(words.unwrap_or("it said nothing"), MAX_PANIC_BYTES).to_owned()
+}
