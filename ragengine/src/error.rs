@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::index::IndexError;
 use crate::index::filter::FilterError;
+use crate::index::sources::InvalidSync;
 use crate::index::store::StoreError;
 use crate::llm::LlmError;
 
@@ -70,6 +71,12 @@ fn describe(errors: &[FieldError]) -> String {
         parts.collect::<Vec<_>>().join(".")
     };
     errors.iter().map(|error| format!("{}: {}", place(error), error.msg)).collect::<Vec<_>>().join("; ")
+}
+
+impl From<InvalidSync> for ApiError {
+    fn from(invalid: InvalidSync) -> Self {
+        Self::Meaning(invalid.to_string())
+    }
 }
 
 impl ApiError {
@@ -152,9 +159,10 @@ fn index_status(error: &IndexError) -> StatusCode {
         IndexError::NoSuchIndex(_) => StatusCode::NOT_FOUND,
         IndexError::Name(_) | IndexError::Document { .. } | IndexError::Chunking(_) => StatusCode::BAD_REQUEST,
         IndexError::Filter(FilterError::NotAnObject | FilterError::TooLong) => StatusCode::BAD_REQUEST,
-        IndexError::TooMany(_) | IndexError::OtherSettings { .. } | IndexError::OtherModel { .. } => {
-            StatusCode::CONFLICT
-        }
+        IndexError::TooMany(_)
+        | IndexError::OtherSettings { .. }
+        | IndexError::OtherModel { .. }
+        | IndexError::SourceHeld(_) => StatusCode::CONFLICT,
         IndexError::Embedding(error) => embedding_status(error),
         IndexError::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         IndexError::Store(StoreError::Full) => StatusCode::INSUFFICIENT_STORAGE,

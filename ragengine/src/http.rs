@@ -9,3 +9,4 @@ pub mod models;
 pub mod observe;
 pub mod probes;
 pub mod retrieve;
+pub mod sources;

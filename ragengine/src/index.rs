@@ -12,6 +12,7 @@ pub mod name;
 mod rebuild;
 pub mod record;
 pub mod search;
+pub mod sources;
 pub mod store;
 mod token_counts;
 mod vectors;
@@ -29,6 +30,7 @@ use ragengine_settings::VectorIndexKind;
 use uuid::Uuid;
 
 use self::record::IndexRecord;
+use self::sources::Syncs;
 use self::store::{Reader, Store};
 use self::view::View;
 use crate::embedding::Embedding;
@@ -52,6 +54,7 @@ pub struct Index {
     directory: PathBuf,
     store: Store,
     view: RwLock<View>,
+    syncs: RwLock<Syncs>,
     search: SearchSettings,
     /// Held from the start of a transaction until the view shows it, so that the two never differ in order.
     writing: Mutex<()>,
@@ -62,7 +65,7 @@ pub struct Index {
     has_failed: AtomicBool,
 }
 
-/// Sizes of an index.
+/// Sizes of an index, or of one of its sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IndexSize {
     /// Documents.
@@ -106,13 +109,16 @@ impl Index {
         store: Store,
         search: SearchSettings,
     ) -> Result<Arc<Self>, IndexError> {
-        let view = View::load(Arc::new(store.reader()?), &record)?;
+        let reader = Arc::new(store.reader()?);
+        let syncs = Syncs::saved(reader.syncs()?);
+        let view = View::load(reader, &record)?;
         Ok(Arc::new(Self {
             name: name.to_owned(),
             record,
             directory: directory.to_owned(),
             store,
             view: RwLock::new(view),
+            syncs: RwLock::new(syncs),
             search,
             writing: Mutex::new(()),
             is_deleted: AtomicBool::new(false),

@@ -35,6 +35,7 @@ pub struct Metrics {
     embedding_errors_total: IntCounterVec,
     search_duration_seconds: HistogramVec,
     language_model_up: IntGaugeVec,
+    source_syncs_running: IntGauge,
     index_documents: IntGaugeVec,
     index_chunks: IntGaugeVec,
     index_text_bytes: IntGaugeVec,
@@ -96,6 +97,8 @@ impl Metrics {
                  without an endpoint.",
                 &[],
             )?,
+            source_syncs_running: builder
+                .gauge("source_syncs_running", "Sources that are being synchronised, in all indexes.")?,
             index_documents: builder.gauges("index_documents", "Documents of an index.", &["index"])?,
             index_chunks: builder.gauges("index_chunks", "Chunks of an index.", &["index"])?,
             index_text_bytes: builder.gauges(
@@ -157,6 +160,11 @@ impl Metrics {
             Some(is_up) => self.language_model_up.with_label_values::<&str>(&[]).set(i64::from(is_up)),
             None => self.language_model_up.reset(),
         }
+    }
+
+    /// How many sources are being synchronised.
+    pub fn source_syncs_run(&self, count: usize) {
+        self.source_syncs_running.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// The text that Prometheus reads, with the sizes of the indexes as they are now.

@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::error::{ApiError, shaped};
-use crate::http::{chat_completions, documents, embeddings, indexes, models, observe, probes, retrieve};
+use crate::http::{chat_completions, documents, embeddings, indexes, models, observe, probes, retrieve, sources};
 use crate::middleware;
 
 #[derive(OpenApi)]
@@ -38,6 +38,8 @@ fn reads() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(retrieve::retrieve))
         .routes(routes!(documents::list))
         .routes(routes!(documents::list_source))
+        .routes(routes!(sources::list))
+        .routes(routes!(sources::describe))
         .routes(routes!(indexes::list))
         .routes(routes!(indexes::describe))
         .routes(routes!(probes::livez))
@@ -53,6 +55,7 @@ fn writes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(documents::add))
         .routes(routes!(documents::update))
         .routes(routes!(documents::delete))
+        .routes(routes!(sources::put, sources::delete))
         .routes(routes!(indexes::put, indexes::delete))
 }
 

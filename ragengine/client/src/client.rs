@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::wire::{
-    AddDocuments, DeleteDocuments, DeletedDocuments, Document, EngineStatus, Readiness, SourceDocument,
-    SourceDocuments, StoredDocument,
+    AddDocuments, DeleteDocuments, DeletedDocuments, DeletedSource, Document, EngineStatus, IndexDescription,
+    IndexSettings, PutSourceSync, Readiness, SourceDescription, SourceDocument, SourceDocuments, StoredDocument,
 };
 
 /// Embedding a batch of documents on a busy machine takes its time.
@@ -76,6 +76,11 @@ impl ClientError {
     /// Whether the server said that there is no such thing.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
+    }
+
+    /// Whether what is there stands against it: an index with other settings, or a source that another synchronisation has.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Refused { status: 409, .. })
     }
 }
 
@@ -152,6 +157,66 @@ impl Client {
     /// When nobody answers, or not as this server does.
     pub async fn status(&self) -> Result<EngineStatus, ClientError> {
         self.read(self.http.get(self.url(&["status"])).timeout(STATUS_TIMEOUT)).await
+    }
+
+    /// Makes an index, or confirms that it is there with these settings.
+    ///
+    /// # Errors
+    ///
+    /// When the server refuses (see [`ClientError::is_conflict`]) or nobody answers.
+    pub async fn put_index(&self, name: &str, settings: &IndexSettings) -> Result<IndexDescription, ClientError> {
+        self.send(Method::PUT, &["indexes", name], Some(settings)).await
+    }
+
+    /// An index.
+    ///
+    /// # Errors
+    ///
+    /// When there is none (see [`ClientError::is_not_found`]) or nobody answers.
+    pub async fn index(&self, name: &str) -> Result<IndexDescription, ClientError> {
+        self.send(Method::GET, &["indexes", name], None::<&()>).await
+    }
+
+    /// All sources of an index, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::index`].
+    pub async fn sources(&self, index_name: &str) -> Result<Vec<SourceDescription>, ClientError> {
+        self.send(Method::GET, &["indexes", index_name, "sources"], None::<&()>).await
+    }
+
+    /// A source of an index. One that is not known has nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::index`].
+    pub async fn source(&self, index_name: &str, source: &str) -> Result<SourceDescription, ClientError> {
+        self.send(Method::GET, &["indexes", index_name, "sources", source], None::<&()>).await
+    }
+
+    /// Says how far the synchronisation of a source is. While it runs this has to be said again within a minute each time, or another
+    /// one may have the source.
+    ///
+    /// # Errors
+    ///
+    /// When another synchronisation has the source (see [`ClientError::is_conflict`]), the server refuses, or nobody answers.
+    pub async fn put_source_sync(
+        &self,
+        index_name: &str,
+        source: &str,
+        sync: &PutSourceSync,
+    ) -> Result<SourceDescription, ClientError> {
+        self.send(Method::PUT, &["indexes", index_name, "sources", source], Some(sync)).await
+    }
+
+    /// Deletes a source: its documents and what is known of its synchronisation. One that is not known had nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::index`].
+    pub async fn delete_source(&self, index_name: &str, source: &str) -> Result<DeletedSource, ClientError> {
+        self.send(Method::DELETE, &["indexes", index_name, "sources", source], None::<&()>).await
     }
 
     /// Adds documents to an index, which is made when it is not there.

@@ -6,6 +6,7 @@ mod engine_status;
 mod explanation;
 mod indexes;
 mod retrieve;
+pub mod sources;
 mod status;
 
 pub use chat::{ChatCompletion, ChatCompletionRequest, OpenAiError, OpenAiErrorDetail};
@@ -17,6 +18,7 @@ pub use engine_status::{EngineStatus, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, Explanation};
 pub use indexes::{ChunkingSettings, IndexDescription, IndexSettings, SourceDocument, SourceDocuments};
 pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
+pub use sources::{DeletedSource, FileError, PutSourceSync, SourceDescription, SourceSync, SyncPhase};
 pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};
 
 use serde_json::{Map, Value};

@@ -1,6 +1,7 @@
 //! What the server tells about itself.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -26,6 +27,7 @@ pub async fn status(State(app): State<Arc<App>>) -> Json<EngineStatus> {
 pub async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, PlainError> {
     let indexes = app.loaded().map(|loaded| loaded.catalog.all()).unwrap_or_default();
     let sizes: Vec<_> = indexes.iter().map(|index| (index.name().to_owned(), index.size())).collect();
+    app.metrics.source_syncs_run(indexes.iter().map(|index| index.running_syncs(Instant::now())).sum());
     app.metrics.language_model_is(app.language_model.is_up());
     let text = app.metrics.render(&sizes).map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text))

@@ -13,6 +13,9 @@ const HEADING_PART: usize = 4;
 /// Tokens by which a heading and a text together may exceed the sum of their own counts: the line break between them.
 const JOINT_TOKENS: usize = 2;
 
+/// What stands between pages.
+const FORM_FEED: char = '\u{C}';
+
 /// A document that cannot be cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkingError {
@@ -61,6 +64,8 @@ impl Sizes {
 pub struct Chunk {
     /// The headings above it.
     pub heading: Option<String>,
+    /// The page that it stands on, from 1, when the document is cut by pages.
+    pub page: Option<u32>,
     /// Its text, as it stands in the document.
     pub text: String,
 }
@@ -75,9 +80,10 @@ impl Chunk {
     }
 }
 
-/// Cuts a text: prose at its sentences, Markdown at its structure, code at its syntax.
+/// Cuts a text: prose at its sentences, Markdown at its structure, code at its syntax, pages where they end.
 ///
-/// A chunk of Markdown never reaches over a heading: a chunk about two things is near to neither.
+/// A chunk of Markdown never reaches over a heading: a chunk about two things is near to neither. One of a page never reaches over its
+/// end: it could not say where it stands.
 ///
 /// # Errors
 ///
@@ -88,10 +94,32 @@ pub fn chunk(
     sizes: Sizes,
     count_tokens: &impl Fn(&str) -> usize,
 ) -> Result<Vec<Chunk>, ChunkingError> {
+    match split {
+        SplitType::Pages => cut_pages(text, sizes, count_tokens),
+        SplitType::Prose | SplitType::Markdown | SplitType::Code(_) => cut_sections(text, split, sizes, count_tokens),
+    }
+}
+
+/// Empty pages have no chunks and are counted.
+fn cut_pages(text: &str, sizes: Sizes, count_tokens: &impl Fn(&str) -> usize) -> Result<Vec<Chunk>, ChunkingError> {
+    let mut chunks = Vec::new();
+    for (page, text) in (1..).zip(text.split(FORM_FEED)) {
+        let on_page = cut_sections(text, SplitType::Prose, sizes, count_tokens)?;
+        chunks.extend(on_page.into_iter().map(|chunk| Chunk { page: Some(page), ..chunk }));
+    }
+    Ok(chunks)
+}
+
+fn cut_sections(
+    text: &str,
+    split: SplitType,
+    sizes: Sizes,
+    count_tokens: &impl Fn(&str) -> usize,
+) -> Result<Vec<Chunk>, ChunkingError> {
     let limit = sizes.max_tokens.min(sizes.max_passage_tokens);
     let headings = match split {
         SplitType::Markdown => Headings::of(text, limit / HEADING_PART, count_tokens),
-        SplitType::Prose | SplitType::Code(_) => Headings::default(),
+        SplitType::Prose | SplitType::Code(_) | SplitType::Pages => Headings::default(),
     };
     let capacity = limit.saturating_sub(match headings.longest_tokens() {
         0 => 0,
@@ -100,7 +128,8 @@ pub fn chunk(
     let mut chunks = Vec::new();
     for section in headings.sections(text) {
         for piece in split_text(&text[section.clone()], split, sizes, capacity, count_tokens)? {
-            let chunk = Chunk { heading: headings.above(section.end.saturating_sub(1)), text: piece.to_owned() };
+            let heading = headings.above(section.end.saturating_sub(1));
+            let chunk = Chunk { heading, page: None, text: piece.to_owned() };
             let fits = count_tokens(&chunk.embedded_text()) <= limit;
             // The heading and the text together can come to more than the sum of their parts.
             chunks.push(if fits { chunk } else { Chunk { heading: None, ..chunk } });
@@ -125,7 +154,7 @@ fn split_text<'a>(
         .with_overlap(sizes.overlap_tokens.min(capacity - 1))
         .map_err(|_| too_small())?;
     Ok(match split {
-        SplitType::Prose => TextSplitter::new(config).chunks(text).collect(),
+        SplitType::Prose | SplitType::Pages => TextSplitter::new(config).chunks(text).collect(),
         SplitType::Markdown => MarkdownSplitter::new(config).chunks(text).collect(),
         SplitType::Code(language) => CodeSplitter::new(language.grammar(), config)
             .map_err(|error| ChunkingError::Language { language: language.name(), reason: error.to_string() })?

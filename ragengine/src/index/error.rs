@@ -3,6 +3,7 @@ use ragengine_embedding::Error as EmbeddingError;
 use super::chunking::ChunkingError;
 use super::filter::FilterError;
 use super::name::InvalidName;
+use super::sources::Held;
 use super::store::StoreError;
 
 /// Why an index does not do what it was asked for.
@@ -42,6 +43,9 @@ pub enum IndexError {
         /// The server's model.
         in_use: String,
     },
+    /// Another synchronisation has the source.
+    #[error(transparent)]
+    SourceHeld(#[from] Held),
     /// A document that cannot be what it says.
     #[error("document {position}: {reason}")]
     Document {
@@ -92,6 +96,7 @@ impl IndexError {
             Self::TooMany(_) => "too_many_indexes",
             Self::OtherSettings { .. } => "other_settings",
             Self::OtherModel { .. } => "other_model",
+            Self::SourceHeld(_) => "source_held",
             Self::Document { .. } => "invalid_document",
             Self::Filter(_) => "invalid_filter",
             Self::Chunking(_) => "chunking",

@@ -54,9 +54,10 @@ impl Index {
             (numbers, total, view.reader().clone())
         };
         let mut documents = Vec::with_capacity(numbers.len());
-        for number in numbers {
+        let revisions = reader.revisions(numbers.iter().copied())?;
+        for (number, revision) in numbers.into_iter().zip(revisions) {
             let Some(record) = reader.document(number)? else { continue };
-            documents.push(SourceDocument { doc_id: record.doc_id, content_hash: record.content_hash });
+            documents.push(SourceDocument { doc_id: record.doc_id, content_hash: record.content_hash, revision });
         }
         Ok(SourceDocuments { documents, total_items })
     }

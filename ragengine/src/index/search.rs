@@ -34,7 +34,7 @@ pub struct Found {
     pub chunk: ChunkRecord,
     /// Its document, without the text.
     pub document: Arc<DocumentRecord>,
-    /// Its document's metadata.
+    /// Its document's metadata, and its own `page` when the document is cut by pages.
     pub metadata: Arc<Metadata>,
 }
 
@@ -104,14 +104,24 @@ fn use_stored_vectors(hits: &mut [Hit], query: &[f32], reader: &Reader) -> Resul
 
 fn read(hits: &[Hit], reader: &Reader) -> Result<Vec<Found>, IndexError> {
     let chunks = reader.chunks(hits.iter().map(|hit| hit.row))?;
+    let pages = reader.pages(hits.iter().map(|hit| hit.row))?;
     let mut documents = Documents { reader, read: HashMap::new() };
     let mut found = Vec::with_capacity(hits.len());
-    for (hit, chunk) in hits.iter().zip(chunks) {
+    for ((hit, chunk), page) in hits.iter().zip(chunks).zip(pages) {
         let missing = || StoreError::Damaged(format!("document {} is missing", chunk.document));
         let (document, metadata) = documents.get(chunk.document)?.ok_or_else(missing)?;
+        let metadata = with_page(metadata, page);
         found.push(Found { row: hit.row, distance: hit.distance, chunk, document, metadata });
     }
     Ok(found)
+}
+
+/// A document's metadata as one of its chunks has it: the chunk's own page says more than what the document says of pages.
+fn with_page(metadata: Arc<Metadata>, page: Option<u32>) -> Arc<Metadata> {
+    let Some(page) = page else { return metadata };
+    let mut metadata = (*metadata).clone();
+    metadata.insert("page".to_owned(), page.into());
+    Arc::new(metadata)
 }
 
 type SharedDocument = (Arc<DocumentRecord>, Arc<Metadata>);

@@ -1,6 +1,6 @@
 //! What readers see of an index: the store's latest snapshot, and everything in memory that was derived from it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,13 +28,21 @@ pub struct Written {
     pub vectors: Vec<f32>,
 }
 
+/// What an index has of a source.
+#[derive(Default)]
+struct SourceView {
+    numbers: RoaringTreemap,
+    chunks: u64,
+    text_bytes: u64,
+}
+
 /// The state behind an index's lock.
 pub struct View {
     reader: Arc<Reader>,
     /// The rows of each document, by its number, which is the order in which documents were added.
     rows: BTreeMap<u64, Range<u64>>,
     metadata: MetadataIndex,
-    sources: HashMap<String, RoaringTreemap>,
+    sources: HashMap<String, SourceView>,
     vectors: VectorSet,
     text_bytes: u64,
 }
@@ -139,14 +147,36 @@ impl View {
 
     /// The same for the documents of a source.
     pub fn page_of_source(&self, source: &str, offset: usize, limit: usize) -> (Vec<u64>, usize) {
-        self.sources.get(source).map_or((Vec::new(), 0), |numbers| page_of(numbers, offset, limit))
+        self.sources.get(source).map_or((Vec::new(), 0), |source| page_of(&source.numbers, offset, limit))
+    }
+
+    /// The sources that have documents.
+    pub fn source_names(&self) -> BTreeSet<String> {
+        self.sources.keys().cloned().collect()
+    }
+
+    /// The numbers of a source's documents, in the order in which they were added.
+    pub fn numbers_of_source(&self, source: &str) -> Vec<u64> {
+        self.sources.get(source).map_or_else(Vec::new, |source| source.numbers.iter().collect())
+    }
+
+    /// Sizes of a source.
+    pub fn source_size(&self, source: &str) -> IndexSize {
+        self.sources.get(source).map_or_else(IndexSize::default, |source| IndexSize {
+            documents: source.numbers.len(),
+            chunks: source.chunks,
+            text_bytes: source.text_bytes,
+        })
     }
 
     fn insert(&mut self, number: u64, document: &DocumentRecord, metadata: &Metadata) {
         self.rows.insert(number, document.rows());
         self.metadata.insert(number, metadata);
         if let Some(source) = &document.source {
-            self.sources.entry(source.clone()).or_default().insert(number);
+            let source = self.sources.entry(source.clone()).or_default();
+            source.numbers.insert(number);
+            source.chunks += u64::from(document.chunks);
+            source.text_bytes += document.text_bytes;
         }
         self.text_bytes += document.text_bytes;
     }
@@ -154,12 +184,14 @@ impl View {
     fn remove(&mut self, number: u64, document: &DocumentRecord) {
         self.rows.remove(&number);
         self.metadata.remove(number, &document.metadata());
-        if let Some(source) = &document.source
-            && let Some(numbers) = self.sources.get_mut(source)
+        if let Some(name) = &document.source
+            && let Some(source) = self.sources.get_mut(name)
         {
-            numbers.remove(number);
-            if numbers.is_empty() {
-                self.sources.remove(source);
+            source.numbers.remove(number);
+            source.chunks -= u64::from(document.chunks);
+            source.text_bytes -= document.text_bytes;
+            if source.numbers.is_empty() {
+                self.sources.remove(name);
             }
         }
         self.vectors.remove(&document.rows());

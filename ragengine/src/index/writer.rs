@@ -5,7 +5,7 @@ mod prepare;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use prepare::Prepared;
+use prepare::{Change, Prepared, PreparedChunk};
 pub use prepare::{Incoming, Limits, check_documents};
 
 use super::chunking::Sizes;
@@ -85,7 +85,7 @@ impl Index {
     fn commit(&self, prepared: &[Prepared], mode: Mode) -> Result<Vec<Fate>, IndexError> {
         let _writing = self.writing.lock();
         self.require_present()?;
-        if prepared.iter().all(|document| document.chunks.is_none()) {
+        if prepared.iter().all(Prepared::is_unchanged) {
             return Ok(prepared.iter().map(|document| document.fate).collect());
         }
         let (fates, written) = self.write_store(|transaction| {
@@ -104,7 +104,10 @@ impl Index {
     }
 
     /// Makes a change, and remembers when the disk refused it.
-    fn write_store<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(super) fn write_store<T>(
+        &self,
+        change: impl FnOnce(&Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let result = self.store.write(change);
         if matches!(result, Err(StoreError::Full | StoreError::Latched | StoreError::Disk(_))) {
             self.has_failed.store(true, Ordering::Release);
@@ -141,7 +144,29 @@ impl Index {
 
 /// Puts one prepared document, unless the store has changed since in a way that makes it needless.
 fn put(transaction: &Transaction, document: &Prepared, mode: Mode) -> Result<(Fate, Option<Written>), StoreError> {
-    let Some(chunks) = &document.chunks else { return Ok((document.fate, None)) };
+    match &document.change {
+        Change::Nothing => Ok((document.fate, None)),
+        Change::Revision => put_revision(transaction, document).map(|()| (document.fate, None)),
+        Change::Everything(chunks) => put_everything(transaction, document, chunks, mode),
+    }
+}
+
+/// Puts a revision, unless another write has come between: the revision is not of what that one wrote.
+fn put_revision(transaction: &Transaction, document: &Prepared) -> Result<(), StoreError> {
+    match transaction.document_by_id(&document.incoming.doc_id)? {
+        Some((number, known)) if document.incoming.is_what(&known) => {
+            transaction.put_revision(number, document.incoming.revision.as_deref())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn put_everything(
+    transaction: &Transaction,
+    document: &Prepared,
+    chunks: &[PreparedChunk],
+    mode: Mode,
+) -> Result<(Fate, Option<Written>), StoreError> {
     let before = transaction.document_by_id(&document.incoming.doc_id)?;
     if before.is_none() && mode == Mode::UpdateOnly {
         return Ok((Fate::NotFound, None));
@@ -157,8 +182,10 @@ fn put(transaction: &Transaction, document: &Prepared, mode: Mode) -> Result<(Fa
     let first_row = transaction.next_rows(count)?;
     let records: Vec<ChunkRecord> = (0..).zip(chunks).map(|(ordinal, chunk)| chunk.record(number, ordinal)).collect();
     transaction.put_chunks(first_row, records.iter().zip(chunks.iter().map(|chunk| chunk.vector.as_slice())))?;
+    transaction.put_pages((first_row..).zip(chunks).filter_map(|(row, chunk)| Some((row, chunk.page()?))))?;
     let after = document.record(first_row, count);
     transaction.put_document(number, &after, &document.incoming.text)?;
+    transaction.put_revision(number, document.incoming.revision.as_deref())?;
     let vectors = chunks.iter().flat_map(|chunk| chunk.vector.iter().copied()).collect();
     Ok((Fate::Written, Some(Written { number, before: before.map(|(_, before)| before), after, vectors })))
 }

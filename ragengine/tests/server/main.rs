@@ -18,6 +18,7 @@ mod observability;
 mod remote_embedding;
 mod retrieve;
 mod snapshots;
+mod sources;
 mod status;
 mod streams;
 mod support;

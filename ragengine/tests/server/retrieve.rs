@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
-use crate::support::{FACTS, Server};
+use crate::support::upstream::Upstream;
+use crate::support::{FACTS, Server, ask};
 
 #[tokio::test]
 async fn the_best_match_is_first() {
@@ -107,4 +108,40 @@ async fn a_long_question_is_answered() {
     server.add("long", &FACTS).await;
     let question = format!("When is the tax return due? {}", "And please be exact about it. ".repeat(200));
     assert_eq!(server.found("long", &question, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_chunk_of_a_page_says_which_wherever_its_metadata_is_shown() {
+    let upstream = Upstream::friendly().await;
+    let server = Server::start(&upstream.settings().replace("maxDistance: 1.1", "maxDistance: 2")).await;
+    let text = format!("{}\u{c}\u{c}{}", FACTS[3].1, FACTS[4].1);
+    let of_document = json!({"title": "Almanac", "page": 99, "split_type": "pages"});
+    let document = json!({"doc_id": "almanac", "text": text, "metadata": of_document});
+    server.post("/index", &json!({"index_name": "pages", "documents": [document]})).await.ok();
+    let question = "When is the annual tax return due, and how long does the moon need to orbit the earth?";
+    let of_page = |page: u64| json!({"title": "Almanac", "page": page, "split_type": "pages"});
+    let shown = |nodes: &Value| {
+        let node = |node: &Value| (node["text"].as_str().unwrap().to_owned(), node["metadata"].clone());
+        let mut shown: Vec<_> = nodes.as_array().unwrap().iter().map(node).collect();
+        shown.sort_by_key(|(text, _)| text.contains("moon"));
+        shown
+    };
+    let expected = [(FACTS[3].1.to_owned(), of_page(1)), (FACTS[4].1.to_owned(), of_page(3))];
+    let found = server.post("/retrieve", &json!({"index_name": "pages", "query": question})).await.ok();
+    assert_eq!(shown(&found["results"]), expected);
+    let reply = server.post("/v1/chat/completions", &ask("pages", question)).await.ok();
+    assert_eq!(shown(&reply["source_nodes"]), expected);
+    let prompt = upstream.last().json()["messages"][0]["content"].as_str().unwrap().to_owned();
+    for (page, text) in [(1, FACTS[3].1), (3, FACTS[4].1)] {
+        assert!(prompt.contains(&format!("Almanac · page {page}\n{text}")), "{prompt}");
+    }
+    assert!(!prompt.contains("99"), "{prompt}");
+    // The document itself has what was said of it, and filters ask for that.
+    let listed = server.get("/indexes/pages/documents").await.ok();
+    assert_eq!(listed["documents"][0]["metadata"], of_document);
+    // Cut otherwise, it has the page of the document again.
+    let plain = json!({"doc_id": "almanac", "text": text, "metadata": {"page": 99}});
+    server.post("/index", &json!({"index_name": "pages", "documents": [plain]})).await.ok();
+    let found = server.post("/retrieve", &json!({"index_name": "pages", "query": question})).await.ok();
+    assert!(shown(&found["results"]).iter().all(|(_, metadata)| *metadata == json!({"page": 99})), "{found}");
 }

@@ -112,7 +112,7 @@ async fn every_write_wants_the_token_and_nothing_else_does() {
         let right = Server::reply(request().bearer_auth("right")).await;
         assert_ne!(right.status, 401, "{method} {path}");
     }
-    assert_eq!(writes, 5);
+    assert_eq!(writes, 7);
 }
 
 #[tokio::test]

@@ -12,13 +12,18 @@ pub struct Document {
     /// Its text. It must hold more than white space.
     pub text: String,
     /// What is known about it. `title`, `url` and `page` are shown to the language model; `split_type` (`default`,
-    /// `markdown` or `code`) and `language` say how it is cut.
+    /// `markdown`, `code` or `pages`) and `language` say how it is cut.
     #[serde(default, deserialize_with = "null_is_none")]
     #[schema(value_type = Object)]
     pub metadata: Metadata,
     /// Where it comes from: a name that groups documents, so that they can be kept in step. It is not shown to the language model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// What its source calls this state of it, such as an ETag: at most 256 bytes, which mean nothing here. It is listed with the
+    /// documents of the source, so that what has not changed need not even be read. When the text and the metadata are the same
+    /// already, it is all that is stored, and leaving it out changes nothing; a document that has changed loses it when it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
 }
 
 /// Clients that write out every field send null for what they do not set.

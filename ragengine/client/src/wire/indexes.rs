@@ -65,4 +65,7 @@ pub struct SourceDocument {
     pub doc_id: String,
     /// The SHA-256 over its text and metadata.
     pub content_hash: String,
+    /// What its source calls this state of it, when that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
 }

@@ -79,7 +79,7 @@ pub(super) fn read_document(file: &LocalFile, source: &str) -> Result<Document, 
         return Err("it is empty".to_owned());
     }
     let metadata = metadata(file, &text);
-    Ok(Document { doc_id: Some(file.doc_id(source)), text, metadata, source: Some(source.to_owned()) })
+    Ok(Document { doc_id: Some(file.doc_id(source)), text, metadata, source: Some(source.to_owned()), revision: None })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,8 @@ pub enum SplitType {
     Markdown,
     /// At functions, blocks and statements.
     Code(Language),
+    /// At form feeds, which end pages, and within a page as prose.
+    Pages,
 }
 
 impl SplitType {
@@ -26,9 +28,10 @@ impl SplitType {
                 "default" | "sentence" | "text" => Ok(Self::Prose),
                 "markdown" => Ok(Self::Markdown),
                 "code" => Language::of(metadata).map(Self::Code),
-                other => Err(format!("its split_type '{other}' is not known: use default, markdown or code")),
+                "pages" => Ok(Self::Pages),
+                other => Err(format!("its split_type '{other}' is not known: use default, markdown, code or pages")),
             },
-            Some(_) => Err("its split_type must be a string: default, markdown or code".to_owned()),
+            Some(_) => Err("its split_type must be a string: default, markdown, code or pages".to_owned()),
         }
     }
 }

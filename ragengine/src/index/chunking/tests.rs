@@ -70,6 +70,37 @@ fn a_chunk_never_reaches_over_a_heading() {
 }
 
 #[test]
+fn a_chunk_never_reaches_over_a_page_and_knows_which_it_is() {
+    let placed = |text: &str, max_tokens: usize| {
+        let chunks = cut(text, SplitType::Pages, sizes(max_tokens, max_tokens / 3));
+        chunks.into_iter().map(|chunk| (chunk.page.unwrap(), chunk.text)).collect::<Vec<_>>()
+    };
+    let page = |page: u32, text: &str| (page, text.to_owned());
+    for (text, max_tokens, expected) in [
+        ("One page.", 50, vec![page(1, "One page.")]),
+        ("First.\u{C}Second.", 50, vec![page(1, "First."), page(2, "Second.")]),
+        ("\u{C} \n\u{C}Third.\n\u{C}", 50, vec![page(3, "Third.")]),
+        // A sentence that goes on over the end of a page is in two chunks.
+        ("It goes\u{C}on. And on.", 50, vec![page(1, "It goes"), page(2, "on. And on.")]),
+        // Within a page, chunks overlap; over its end they do not.
+        (
+            "Aa bb cc. Dd ee ff. Gg hh ii.\u{C}Jj kk ll.",
+            9,
+            vec![page(1, "Aa bb cc. Dd ee ff. Gg hh ii."), page(2, "Jj kk ll.")],
+        ),
+        (
+            "Aa bb cc. Dd ee ff. Gg hh ii.\u{C}Jj kk ll.",
+            6,
+            vec![page(1, "Aa bb cc. Dd ee ff."), page(1, "Gg hh ii."), page(2, "Jj kk ll.")],
+        ),
+    ] {
+        assert_eq!(placed(text, max_tokens), expected, "{text:?}");
+    }
+    // Only who asks for pages gets them.
+    assert!(cut("First.\u{C}Second.", SplitType::Prose, sizes(50, 0)).iter().all(|chunk| chunk.page.is_none()));
+}
+
+#[test]
 fn front_matter_is_no_heading() {
     let headings = Headings::of("---\ntitle: Page\n---\n\n# Real\n\nText.\n", 10, &count);
     assert_eq!((headings.above(5), headings.above(27).as_deref()), (None, Some("Real")));
@@ -129,12 +160,13 @@ fn the_split_type_is_in_the_metadata() {
     assert_eq!(of(json!({})), Ok(SplitType::Prose));
     assert_eq!(of(json!({"split_type": "default"})), Ok(SplitType::Prose));
     assert_eq!(of(json!({"split_type": "markdown"})), Ok(SplitType::Markdown));
+    assert_eq!(of(json!({"split_type": "pages"})), Ok(SplitType::Pages));
     for language in Language::ALL {
         assert_eq!(of(json!({"split_type": "code", "language": language.name()})), Ok(SplitType::Code(language)));
     }
     assert_eq!(of(json!({"split_type": "code", "language": "C++"})), Ok(SplitType::Code(Language::Cpp)));
     for metadata in [
-        json!({"split_type": "pages"}),
+        json!({"split_type": "sheets"}),
         json!({"split_type": 1}),
         json!({"split_type": "code"}),
         json!({"split_type": "code", "language": "cobol"}),
@@ -161,9 +193,9 @@ fn sizes_follow_the_model_where_nothing_is_said() {
 proptest! {
     #[test]
     fn every_word_is_in_a_chunk_and_no_chunk_is_too_long(
-        text in r"([a-z]{1,12}(\. |\n|\n\n# | )){1,200}", max_tokens in 8_usize..60, markdown in any::<bool>(),
+        text in r"([a-z]{1,12}(\. |\n|\n\n# | |\x0c)){1,200}", max_tokens in 8_usize..60,
+        split in prop_oneof![Just(SplitType::Prose), Just(SplitType::Markdown), Just(SplitType::Pages)],
     ) {
-        let split = if markdown { SplitType::Markdown } else { SplitType::Prose };
         let chunks = cut(&text, split, sizes(max_tokens, max_tokens / 10));
         let all = chunks.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>().join(" ");
         for word in text.split(|character: char| !character.is_ascii_alphabetic()).filter(|word| !word.is_empty()) {

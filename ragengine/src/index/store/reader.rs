@@ -1,6 +1,7 @@
-use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinition, Value};
+use ragengine_client::wire::SourceSync;
+use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinition, TableError, Value};
 
-use super::tables::{CHUNKS, DOCUMENTS, HASHES, NUMBERS, TEXTS, VECTORS};
+use super::tables::{CHUNKS, DOCUMENTS, HASHES, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, VECTORS};
 use super::{StoreError, meta};
 use crate::index::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
@@ -67,6 +68,40 @@ impl Reader {
             .collect()
     }
 
+    /// The pages that chunks stand on, by their rows, in the order of the rows given: none of a document that is not cut by pages.
+    pub fn pages(&self, rows: impl IntoIterator<Item = u64>) -> Result<Vec<Option<u32>>, StoreError> {
+        let table = self.later_table(PAGES)?;
+        let page = |row: u64| match &table {
+            Some(table) => Ok(table.get(row).map_err(redb::Error::from)?.map(|page| page.value())),
+            None => Ok(None),
+        };
+        rows.into_iter().map(page).collect()
+    }
+
+    /// The revisions of documents, by their numbers, in the order of the numbers given: none where none was said.
+    pub fn revisions(&self, numbers: impl IntoIterator<Item = u64>) -> Result<Vec<Option<String>>, StoreError> {
+        let table = self.later_table(REVISIONS)?;
+        let revision = |number: u64| match &table {
+            Some(table) => {
+                Ok(table.get(number).map_err(redb::Error::from)?.map(|revision| revision.value().to_owned()))
+            }
+            None => Ok(None),
+        };
+        numbers.into_iter().map(revision).collect()
+    }
+
+    /// The latest synchronisations that have ended, with their sources.
+    pub fn syncs(&self) -> Result<Vec<(String, SourceSync)>, StoreError> {
+        let Some(table) = self.later_table(SYNCS)? else { return Ok(Vec::new()) };
+        let mut syncs = Vec::new();
+        for entry in table.iter().map_err(redb::Error::from)? {
+            let (source, sync) = entry.map_err(redb::Error::from)?;
+            let damaged = |error| StoreError::Damaged(format!("the record of source '{}': {error}", source.value()));
+            syncs.push((source.value().to_owned(), serde_json::from_slice(sync.value()).map_err(damaged)?));
+        }
+        Ok(syncs)
+    }
+
     /// The vector of a row.
     pub fn vector(&self, row: u64) -> Result<Option<Vec<f32>>, StoreError> {
         Ok(self.table(VECTORS)?.get(row).map_err(redb::Error::from)?.map(|bytes| decode(bytes.value())))
@@ -109,6 +144,18 @@ impl Reader {
         definition: TableDefinition<'static, K, V>,
     ) -> Result<ReadOnlyTable<K, V>, StoreError> {
         Ok(self.transaction.open_table(definition).map_err(redb::Error::from)?)
+    }
+
+    /// A table that an index lacks which was made before there was one.
+    fn later_table<K: Key + 'static, V: Value + 'static>(
+        &self,
+        definition: TableDefinition<'static, K, V>,
+    ) -> Result<Option<ReadOnlyTable<K, V>>, StoreError> {
+        match self.transaction.open_table(definition) {
+            Ok(table) => Ok(Some(table)),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(redb::Error::from(error).into()),
+        }
     }
 }
 

@@ -18,8 +18,15 @@ pub(super) const VECTORS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new
 pub(super) const HASHES: TableDefinition<'_, (&[u8; 32], u64), ()> = TableDefinition::new("hashes");
 /// A row and a tokenizer → the tokens of the row's rendered block.
 pub(super) const TOKEN_COUNTS: TableDefinition<'_, (u64, u64), u32> = TableDefinition::new("token_counts");
+/// A document's number → what its source calls this state of it.
+pub(super) const REVISIONS: TableDefinition<'_, u64, &str> = TableDefinition::new("revisions");
+/// A row → the page that its chunk stands on.
+pub(super) const PAGES: TableDefinition<'_, u64, u32> = TableDefinition::new("pages");
+/// A source → its latest synchronisation that has ended, as JSON.
+pub(super) const SYNCS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("syncs");
 
-/// Makes every table, so that readers never meet a missing one.
+/// Makes every table, so that readers seldom meet a missing one: an older index lacks those that came later until something is
+/// put there.
 pub(super) fn create_all(transaction: &WriteTransaction) -> Result<(), StoreError> {
     transaction.open_table(META).map_err(redb::Error::from)?;
     transaction.open_table(DOCUMENTS).map_err(redb::Error::from)?;
@@ -29,5 +36,8 @@ pub(super) fn create_all(transaction: &WriteTransaction) -> Result<(), StoreErro
     transaction.open_table(VECTORS).map_err(redb::Error::from)?;
     transaction.open_table(HASHES).map_err(redb::Error::from)?;
     transaction.open_table(TOKEN_COUNTS).map_err(redb::Error::from)?;
+    transaction.open_table(REVISIONS).map_err(redb::Error::from)?;
+    transaction.open_table(PAGES).map_err(redb::Error::from)?;
+    transaction.open_table(SYNCS).map_err(redb::Error::from)?;
     Ok(())
 }

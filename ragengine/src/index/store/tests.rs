@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use ragengine_client::wire::SourceSync;
 use ragengine_settings::VectorIndexKind;
 use tempfile::TempDir;
 
+use super::tables::{PAGES, REVISIONS, SYNCS};
 use super::*;
 use crate::index::record::{ChunkRecord, DocumentRecord};
 
@@ -234,4 +236,74 @@ fn token_counts_are_kept_for_each_tokenizer_and_go_with_their_chunks() {
     drop(store);
     let (store, _) = Store::open(&folder.path().join("index")).unwrap();
     assert_eq!(store.token_counts(1, &[2]).unwrap(), [Some(30)]);
+}
+
+fn sync(sync_id: &str) -> SourceSync {
+    serde_json::from_value(serde_json::json!({"sync_id": sync_id, "phase": "complete", "started_at": "t"})).unwrap()
+}
+
+#[test]
+fn revisions_and_pages_go_with_what_they_are_of() {
+    let (_folder, store) = new_store();
+    let (a, b) = (put(&store, "a", "one", 2), put(&store, "b", "two", 1));
+    let write =
+        |change: &dyn Fn(&Transaction) -> Result<(), StoreError>| store.write(|transaction| change(transaction));
+    write(&|transaction| {
+        transaction.put_revision(a, Some("a1"))?;
+        transaction.put_revision(b, Some("b1"))?;
+        transaction.put_pages([(0, 1), (1, 2), (2, 7)])
+    })
+    .unwrap();
+    let revisions = || store.reader().unwrap().revisions([b, a, 99]).unwrap();
+    let pages = || store.reader().unwrap().pages([2, 0, 1, 99]).unwrap();
+    let some = |revision: &str| Some(revision.to_owned());
+    assert_eq!((revisions(), pages()), (vec![some("b1"), some("a1"), None], vec![Some(7), Some(1), Some(2), None]));
+    write(&|transaction| transaction.put_revision(a, None)).unwrap();
+    assert_eq!(revisions(), [some("b1"), None, None]);
+    put(&store, "a", "changed", 1);
+    assert_eq!(pages(), [Some(7), None, None, None]);
+    assert!(delete(&store, "b"));
+    assert_eq!((revisions(), pages()), (vec![None, None, None], vec![None, None, None, None]));
+}
+
+#[test]
+fn records_of_synchronisations_are_kept_until_they_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let store = Store::create(&path, &record()).unwrap();
+    for (source, record) in [("s", sync("1")), ("t", sync("2")), ("s", sync("3"))] {
+        store.write(|transaction| transaction.put_sync(source, Some(&record))).unwrap();
+    }
+    store.write(|transaction| transaction.put_sync("t", None)).unwrap();
+    drop(store);
+    let (store, _) = Store::open(&path).unwrap();
+    assert_eq!(store.reader().unwrap().syncs().unwrap(), [("s".to_owned(), sync("3"))]);
+}
+
+#[test]
+fn an_index_from_before_these_tables_is_read_and_written() {
+    let (_folder, store) = new_store();
+    let number = put(&store, "a", "one", 1);
+    store
+        .write(|transaction| {
+            let drop =
+                |dropped: Result<bool, redb::TableError>| dropped.map_err(|error| redb::Error::from(error).into());
+            let gone: Result<Vec<bool>, StoreError> = [
+                drop(transaction.inner().delete_table(REVISIONS)),
+                drop(transaction.inner().delete_table(PAGES)),
+                drop(transaction.inner().delete_table(SYNCS)),
+            ]
+            .into_iter()
+            .collect();
+            assert_eq!(gone?, [true; 3]);
+            Ok(())
+        })
+        .unwrap();
+    let reader = store.reader().unwrap();
+    assert_eq!((reader.revisions([number]).unwrap(), reader.pages([0]).unwrap()), (vec![None], vec![None]));
+    assert_eq!(reader.syncs().unwrap(), []);
+    put(&store, "a", "changed", 2);
+    assert!(delete(&store, "a"));
+    store.write(|transaction| transaction.put_sync("s", Some(&sync("1")))).unwrap();
+    assert_eq!(store.reader().unwrap().syncs().unwrap().len(), 1);
 }

@@ -1,7 +1,8 @@
+use ragengine_client::wire::SourceSync;
 use redb::{ReadableTable as _, WriteTransaction};
 
 use super::StoreError;
-use super::tables::{CHUNKS, DOCUMENTS, HASHES, META, NUMBERS, TEXTS, TOKEN_COUNTS, VECTORS};
+use super::tables::{CHUNKS, DOCUMENTS, HASHES, META, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, TOKEN_COUNTS, VECTORS};
 use crate::index::record::{ChunkRecord, DocumentRecord};
 
 /// A change under way. Dropped without a commit, nothing has happened.
@@ -34,10 +35,18 @@ impl Transaction {
         let Some(number) = numbers.get(doc_id).map_err(redb::Error::from)?.map(|number| number.value()) else {
             return Ok(None);
         };
+        let document = self.document(number)?;
+        let document = document.ok_or_else(|| StoreError::Damaged(format!("document {number} is missing")))?;
+        Ok(Some((number, document)))
+    }
+
+    /// A document without its text.
+    pub fn document(&self, number: u64) -> Result<Option<DocumentRecord>, StoreError> {
         let documents = self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?;
-        let bytes = documents.get(number).map_err(redb::Error::from)?;
-        let bytes = bytes.ok_or_else(|| StoreError::Damaged(format!("document {number} is missing")))?;
-        Ok(Some((number, postcard::from_bytes(bytes.value())?)))
+        match documents.get(number).map_err(redb::Error::from)? {
+            Some(bytes) => Ok(Some(postcard::from_bytes(bytes.value())?)),
+            None => Ok(None),
+        }
     }
 
     /// A number for a new document. It has never been given before.
@@ -64,6 +73,38 @@ impl Transaction {
             .map_err(redb::Error::from)?
             .insert(record.doc_id.as_str(), number)
             .map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// Puts a document's revision in the place of the one that it has. None: it has none any more.
+    pub fn put_revision(&self, number: u64, revision: Option<&str>) -> Result<(), StoreError> {
+        let mut table = self.inner.open_table(REVISIONS).map_err(redb::Error::from)?;
+        match revision {
+            Some(revision) => table.insert(number, revision).map_err(redb::Error::from)?,
+            None => table.remove(number).map_err(redb::Error::from)?,
+        };
+        Ok(())
+    }
+
+    /// Puts the pages that chunks stand on, by their rows.
+    pub fn put_pages(&self, pages: impl IntoIterator<Item = (u64, u32)>) -> Result<(), StoreError> {
+        let mut table = self.inner.open_table(PAGES).map_err(redb::Error::from)?;
+        for (row, page) in pages {
+            table.insert(row, page).map_err(redb::Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a source's latest synchronisation that has ended in the place of the one before. None: there is none any more.
+    pub fn put_sync(&self, source: &str, sync: Option<&SourceSync>) -> Result<(), StoreError> {
+        let mut table = self.inner.open_table(SYNCS).map_err(redb::Error::from)?;
+        match sync {
+            Some(sync) => {
+                let json = serde_json::to_vec(sync).map_err(|error| StoreError::Damaged(error.to_string()))?;
+                table.insert(source, json.as_slice()).map_err(redb::Error::from)?
+            }
+            None => table.remove(source).map_err(redb::Error::from)?,
+        };
         Ok(())
     }
 
@@ -102,12 +143,15 @@ impl Transaction {
         let mut counts = self.inner.open_table(TOKEN_COUNTS).map_err(redb::Error::from)?;
         let rows = record.rows();
         counts.retain_in((rows.start, 0)..(rows.end, 0), |_, _| false).map_err(redb::Error::from)?;
+        let mut pages = self.inner.open_table(PAGES).map_err(redb::Error::from)?;
+        pages.retain_in(record.rows(), |_, _| false).map_err(redb::Error::from)?;
         Ok(())
     }
 
     /// Removes a document with its chunks.
     pub fn remove_document(&self, number: u64, record: &DocumentRecord) -> Result<(), StoreError> {
         self.remove_chunks(record)?;
+        self.put_revision(number, None)?;
         self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
         self.inner.open_table(TEXTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
         self.inner

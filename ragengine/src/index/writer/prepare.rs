@@ -1,5 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
+use ragengine_client::wire::sources::MAX_REVISION_BYTES;
 use ragengine_client::wire::{Document, Metadata};
 use ragengine_client::{content_hash, default_doc_id};
 use sha2::{Digest, Sha256};
@@ -7,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{Fate, Mode};
 use crate::index::IndexError;
 use crate::index::chunking::{Chunk, Sizes, SplitType, chunk};
-use crate::index::record::ChunkRecord;
+use crate::index::record::{ChunkRecord, DocumentRecord};
 use crate::index::store::Reader;
 
 const MAX_ID_BYTES: usize = 512;
@@ -36,6 +37,15 @@ pub struct Incoming {
     pub source: Option<String>,
     /// The hash over its text and metadata.
     pub content_hash: String,
+    /// What its source calls this state of it.
+    pub revision: Option<String>,
+}
+
+impl Incoming {
+    /// Whether the document that is there is the same, its revision aside.
+    pub(super) fn is_what(&self, known: &DocumentRecord) -> bool {
+        self.content_hash == known.content_hash && self.source == known.source
+    }
 }
 
 /// Checks documents as they were sent, and gives an id to those that have none.
@@ -67,9 +77,12 @@ fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
         ));
     }
     let doc_id = document.doc_id.filter(|doc_id| !doc_id.is_empty()).unwrap_or_else(|| default_doc_id(&document.text));
-    check_label("doc_id", &doc_id)?;
+    check_label("doc_id", &doc_id, MAX_ID_BYTES)?;
     if let Some(source) = &document.source {
-        check_label("source", source)?;
+        check_label("source", source, MAX_ID_BYTES)?;
+    }
+    if let Some(revision) = &document.revision {
+        check_label("revision", revision, MAX_REVISION_BYTES)?;
     }
     let metadata_bytes = serde_json::to_string(&document.metadata).map_or(0, |json| json.len());
     if metadata_bytes > limits.max_metadata_bytes {
@@ -80,13 +93,20 @@ fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
     }
     SplitType::of(&document.metadata)?;
     let content_hash = content_hash(&document.text, &document.metadata);
-    Ok(Incoming { doc_id, text: document.text, metadata: document.metadata, source: document.source, content_hash })
+    Ok(Incoming {
+        doc_id,
+        text: document.text,
+        metadata: document.metadata,
+        source: document.source,
+        content_hash,
+        revision: document.revision,
+    })
 }
 
-fn check_label(name: &str, value: &str) -> Result<(), String> {
+fn check_label(name: &str, value: &str, max_bytes: usize) -> Result<(), String> {
     match value {
         "" => Err(format!("its {name} is empty: leave it out, or give it one")),
-        long if long.len() > MAX_ID_BYTES => Err(format!("its {name} is longer than {MAX_ID_BYTES} bytes")),
+        long if long.len() > max_bytes => Err(format!("its {name} is longer than {max_bytes} bytes")),
         odd if odd.chars().any(char::is_control) => Err(format!("its {name} has control characters")),
         _ => Ok(()),
     }
@@ -109,14 +129,40 @@ impl PreparedChunk {
             hash: self.hash,
         }
     }
+
+    pub(super) fn page(&self) -> Option<u32> {
+        self.chunk.page
+    }
 }
 
 /// A document that is ready to be written, or that needs no writing.
 pub struct Prepared {
     pub(super) incoming: Incoming,
     pub(super) fate: Fate,
-    /// Its chunks, when it has to be written.
-    pub(super) chunks: Option<Vec<PreparedChunk>>,
+    pub(super) change: Change,
+}
+
+/// What has to be written of a document.
+pub enum Change {
+    /// Nothing.
+    Nothing,
+    /// Its revision: all else is the same already.
+    Revision,
+    /// All of it, with these chunks.
+    Everything(Vec<PreparedChunk>),
+}
+
+impl Prepared {
+    pub(super) fn is_unchanged(&self) -> bool {
+        matches!(self.change, Change::Nothing)
+    }
+
+    fn chunks_mut(&mut self) -> &mut [PreparedChunk] {
+        match &mut self.change {
+            Change::Everything(chunks) => chunks,
+            Change::Nothing | Change::Revision => &mut [],
+        }
+    }
 }
 
 /// Prepared documents of which some chunks still lack a vector.
@@ -137,21 +183,14 @@ pub fn prepare(
     let mut missing = Vec::new();
     let mut asked = HashSet::new();
     for incoming in incoming {
-        let known = reader.document_by_id(&incoming.doc_id)?;
-        let is_same = known
-            .as_ref()
-            .is_some_and(|known| known.content_hash == incoming.content_hash && known.source == incoming.source);
-        let fate = match (known, is_same, mode) {
-            (Some(_), true, _) => Fate::Unchanged,
-            (None, _, Mode::UpdateOnly) => Fate::NotFound,
-            _ => Fate::Written,
+        let fate = fate(reader, &incoming, mode)?;
+        let change = match fate {
+            Fate::Written => Change::Everything(cut(&incoming, sizes, &count_tokens)?),
+            Fate::Unchanged if has_new_revision(reader, &incoming)? => Change::Revision,
+            Fate::Unchanged | Fate::NotFound => Change::Nothing,
         };
-        let chunks = match fate {
-            Fate::Written => Some(cut(&incoming, sizes, &count_tokens)?),
-            Fate::Unchanged | Fate::NotFound => None,
-        };
-        let mut prepared = Prepared { incoming, fate, chunks };
-        for chunk in prepared.chunks.iter_mut().flatten() {
+        let mut prepared = Prepared { incoming, fate, change };
+        for chunk in prepared.chunks_mut() {
             match reader.vector_by_hash(&chunk.hash)? {
                 Some(vector) => chunk.vector = vector,
                 None if asked.insert(chunk.hash) => missing.push((chunk.hash, chunk.chunk.embedded_text())),
@@ -161,6 +200,20 @@ pub fn prepare(
         documents.push(prepared);
     }
     Ok(Unembedded { documents, missing })
+}
+
+fn fate(reader: &Reader, incoming: &Incoming, mode: Mode) -> Result<Fate, IndexError> {
+    Ok(match (reader.document_by_id(&incoming.doc_id)?, mode) {
+        (Some(known), _) if incoming.is_what(&known) => Fate::Unchanged,
+        (None, Mode::UpdateOnly) => Fate::NotFound,
+        _ => Fate::Written,
+    })
+}
+
+fn has_new_revision(reader: &Reader, incoming: &Incoming) -> Result<bool, IndexError> {
+    let Some(number) = reader.number(&incoming.doc_id)? else { return Ok(false) };
+    let known = reader.revisions([number])?.pop().flatten();
+    Ok(incoming.revision.is_some() && incoming.revision != known)
 }
 
 fn cut(
@@ -201,7 +254,7 @@ impl Unembedded {
         let by_hash: HashMap<[u8; 32], Vec<f32>> =
             self.missing.into_iter().map(|(hash, _)| hash).zip(vectors).collect();
         let mut documents = self.documents;
-        for chunk in documents.iter_mut().flat_map(|document| document.chunks.iter_mut().flatten()) {
+        for chunk in documents.iter_mut().flat_map(Prepared::chunks_mut) {
             if let Some(vector) = by_hash.get(&chunk.hash) {
                 chunk.vector.clone_from(vector);
             }

@@ -1,0 +1,156 @@
+use ragengine_client::wire::FileError;
+use ragengine_client::wire::SyncPhase::{Complete, Failed, Running};
+
+use super::*;
+
+/// So many seconds after the start of a test.
+struct Clock(Moment);
+
+impl Clock {
+    fn new() -> Self {
+        Self(Moment { monotonic: Instant::now(), wall: "2026-11-22T14:00:00.75Z".parse().unwrap() })
+    }
+
+    fn at(&self, seconds: u64) -> Moment {
+        self.0.after(Duration::from_secs(seconds))
+    }
+}
+
+fn put(sync_id: &str, phase: SyncPhase) -> PutSourceSync {
+    PutSourceSync::new(sync_id, phase)
+}
+
+/// Takes what is said, and returns what it meant: whether it is saved, and what is told.
+fn says(syncs: &mut Syncs, put: PutSourceSync, now: &Moment) -> Result<(bool, News), Held> {
+    let step = syncs.step("s", put, now)?;
+    let meant = (step.is_to_be_saved(), step.news());
+    syncs.take("s", step);
+    Ok(meant)
+}
+
+#[test]
+fn a_source_is_had_by_one_synchronisation_until_it_ends_or_is_silent_for_a_minute() {
+    // What is said by whom when, and by whom next when, and whether that one gets the source.
+    for (first, second, is_taken) in [
+        (("a", Running, 0), ("b", Running, 0), false),
+        (("a", Running, 0), ("b", Running, 59), false),
+        (("a", Running, 0), ("b", Complete, 59), false),
+        (("a", Running, 0), ("b", Failed, 59), false),
+        (("a", Running, 0), ("b", Running, 60), true),
+        (("a", Running, 0), ("b", Complete, 60), true),
+        (("a", Running, 0), ("a", Running, 30), true),
+        (("a", Running, 0), ("a", Running, 90), true),
+        (("a", Running, 0), ("a", Complete, 90), true),
+        (("a", Complete, 0), ("b", Running, 0), true),
+        (("a", Failed, 0), ("b", Running, 0), true),
+        (("a", Complete, 0), ("a", Running, 0), true),
+        (("a", Failed, 0), ("b", Complete, 0), true),
+    ] {
+        let (clock, mut syncs) = (Clock::new(), Syncs::default());
+        says(&mut syncs, put(first.0, first.1), &clock.at(first.2)).unwrap();
+        let said = says(&mut syncs, put(second.0, second.1), &clock.at(second.2));
+        assert_eq!(said.is_ok(), is_taken, "{first:?}, then {second:?}");
+        let whose = syncs.latest("s").map(|sync| sync.sync_id.as_str());
+        assert_eq!(whose, Some(if is_taken { second.0 } else { first.0 }));
+        // Another source is free.
+        assert!(syncs.step("t", put("b", Running), &clock.at(0)).is_ok());
+    }
+}
+
+#[test]
+fn each_time_it_is_heard_of_it_has_the_source_for_another_minute() {
+    let (clock, mut syncs) = (Clock::new(), Syncs::default());
+    for seconds in [0, 50, 100] {
+        says(&mut syncs, put("a", Running), &clock.at(seconds)).unwrap();
+    }
+    let held = says(&mut syncs, put("b", Running), &clock.at(159)).unwrap_err();
+    assert_eq!((held.sync_id.as_str(), held.until.as_str()), ("a", "2026-11-22T14:02:40Z"));
+    assert_eq!((syncs.running(clock.at(159).monotonic), syncs.running(clock.at(160).monotonic)), (1, 0));
+    says(&mut syncs, put("b", Running), &clock.at(160)).unwrap();
+    assert!(says(&mut syncs, put("a", Running), &clock.at(161)).is_err());
+    says(&mut syncs, put("b", Failed), &clock.at(162)).unwrap();
+    assert_eq!(syncs.running(clock.at(162).monotonic), 0);
+}
+
+#[test]
+fn a_record_says_when_it_began_and_ended_and_the_log_once() {
+    let (clock, mut syncs) = (Clock::new(), Syncs::default());
+    let ended = |seconds| News::Ends { elapsed: Duration::from_secs(seconds) };
+    let shown = |seconds: u64| format!("2026-11-22T14:00:{seconds:02}Z");
+    for (said, at, news, began, finished) in [
+        (put("a", Running), 0, News::Begins, 0, None),
+        (put("a", Running), 5, News::GoesOn, 0, None),
+        (put("a", Complete), 10, ended(10), 0, Some(10)),
+        // The reply was lost.
+        (put("a", Complete), 11, News::GoesOn, 0, Some(11)),
+        // A Job that is tried again.
+        (put("a", Running), 20, News::Begins, 20, None),
+        (put("a", Failed), 23, ended(3), 20, Some(23)),
+        // One that never ran.
+        (put("b", Failed), 30, ended(0), 30, Some(30)),
+    ] {
+        let meant = says(&mut syncs, said.clone(), &clock.at(at)).unwrap();
+        assert_eq!(meant.1, news, "{said:?}");
+        let latest = syncs.latest("s").unwrap();
+        assert_eq!((&latest.started_at, &latest.finished_at), (&shown(began), &finished.map(shown)), "{said:?}");
+    }
+}
+
+#[test]
+fn only_what_ended_otherwise_than_before_is_saved() {
+    let (clock, mut syncs) = (Clock::new(), Syncs::default());
+    let complete =
+        |sync_id: &str| PutSourceSync { revision: Some("r1".into()), done: 3, total: 3, ..put(sync_id, Complete) };
+    let error = FileError { path: "p".into(), message: "m".into() };
+    for (said, is_saved) in [
+        (put("a", Running), false),
+        (complete("a"), true),
+        (complete("b"), false),
+        (PutSourceSync { done: 1, ..put("c", Running) }, false),
+        (complete("c"), false),
+        (PutSourceSync { done: 2, ..complete("c") }, true),
+        (complete("d"), true),
+        (PutSourceSync { revision: Some("r2".into()), ..complete("e") }, true),
+        (PutSourceSync { total: 4, ..complete("e") }, true),
+        (PutSourceSync { held_back: 1, ..complete("e") }, true),
+        (PutSourceSync { error_count: 1, ..complete("e") }, true),
+        (PutSourceSync { error_count: 1, errors: vec![error.clone()], ..complete("e") }, true),
+        (PutSourceSync { error_count: 1, errors: vec![error], ..complete("f") }, false),
+        (PutSourceSync { message: Some("m".into()), ..put("g", Failed) }, true),
+        (PutSourceSync { message: Some("n".into()), ..put("g", Failed) }, true),
+        (PutSourceSync { message: Some("n".into()), ..put("h", Failed) }, false),
+    ] {
+        assert_eq!(says(&mut syncs, said.clone(), &clock.at(0)).unwrap().0, is_saved, "{said:?}");
+    }
+    assert!(syncs.is_saved("s") && !syncs.is_saved("t"));
+}
+
+#[test]
+fn the_revision_stays_until_another_one_is_complete() {
+    let (clock, mut syncs) = (Clock::new(), Syncs::default());
+    let with = |phase, revision: Option<&str>| PutSourceSync { revision: revision.map(Into::into), ..put("a", phase) };
+    for (phase, said, shown) in [
+        (Running, None, None),
+        (Complete, Some("r1"), Some("r1")),
+        (Running, None, Some("r1")),
+        (Failed, None, Some("r1")),
+        (Running, Some("r2"), Some("r2")),
+        (Complete, Some("r3"), Some("r3")),
+        (Complete, None, None),
+    ] {
+        says(&mut syncs, with(phase, said), &clock.at(0)).unwrap();
+        assert_eq!(syncs.latest("s").unwrap().revision.as_deref(), shown, "{phase:?} {said:?}");
+    }
+}
+
+#[test]
+fn what_was_saved_is_there_and_runs_no_more() {
+    let (clock, mut before) = (Clock::new(), Syncs::default());
+    says(&mut before, put("a", Complete), &clock.at(0)).unwrap();
+    let saved = before.latest("s").unwrap().clone();
+    let mut syncs = Syncs::saved(vec![("s".to_owned(), saved.clone())]);
+    assert_eq!((syncs.latest("s"), syncs.sources().collect::<Vec<_>>()), (Some(&saved), vec!["s"]));
+    assert_eq!(says(&mut syncs, put("b", Complete), &clock.at(0)).map(|(is_saved, _)| is_saved), Ok(false));
+    syncs.forget("s");
+    assert_eq!((syncs.latest("s"), syncs.is_saved("s")), (None, false));
+}
