@@ -291,7 +291,7 @@ fn is_invalid(error: &kube::Error) -> bool {
 }
 
 /// A refusal that stays one, or a failure that may pass.
-fn classify(object: String, error: kube::Error) -> ApplyError {
+pub fn classify(object: String, error: kube::Error) -> ApplyError {
     match error {
         kube::Error::Api(status) if matches!(status.code, 400 | 403 | 413 | 422) => {
             ApplyError::Refused(Refused { object, message: status.message.clone() })

@@ -3,18 +3,26 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
+use kube::runtime::reflector::Store;
 use parking_lot::Mutex;
-use ragengine_operator_api::RagEngineStatus;
+use ragengine_operator_api::{Index, IndexStatus, RagEngine, RagEngineStatus};
+use tokio::time::Instant;
 
 use crate::apply::Memory;
 use crate::backoff::Failures;
 use crate::engine::Engines;
 use crate::events::Events;
 use crate::metrics::Metrics;
-use crate::names::Identity;
+use crate::names::{Identity, IndexIdentity, Kind, Owner};
 use crate::rag_engine::validate::Defaults;
-use crate::watches::{Caches, Referrers, Touched};
+use crate::records::Records;
+use crate::watches::{Caches, Referrers};
+
+/// How long a cache may not show what was made.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// What the reconciles of one scope share.
 pub struct Context {
@@ -26,10 +34,22 @@ pub struct Context {
     pub referrers: Arc<Referrers>,
     /// The servers that are asked how they are.
     pub engines: Arc<Engines>,
+    /// The synchronisations that servers are asked about.
+    pub records: Arc<Records>,
+    /// The RAGEngines that were seen.
+    pub engine_store: Store<RagEngine>,
+    /// The Indexes that were seen.
+    pub index_store: Store<Index>,
     /// What was sent last.
     pub memory: Memory,
     /// The statuses that were written last.
-    pub statuses: Statuses,
+    pub statuses: Statuses<RagEngineStatus>,
+    /// The same of Indexes.
+    pub index_statuses: Statuses<IndexStatus>,
+    /// The Jobs that were made last.
+    pub started: Started,
+    /// The time.
+    pub clock: Clock,
     /// The failures in a row.
     pub failures: Failures,
     /// Who waits.
@@ -48,8 +68,22 @@ impl Context {
         let Identity { namespace, name, uid } = identity;
         let names = [name.clone(), identity.settings(), identity.write_token(), identity.claim()];
         self.memory.forget(namespace, &names);
-        self.referrers.forget(namespace, name);
+        self.referrers.forget(&identity.owner());
         self.forget_uid(uid);
+    }
+
+    /// An Index is gone.
+    pub fn forget_index(&self, identity: &IndexIdentity) {
+        self.referrers.forget(&identity.owner());
+        self.forget_index_uid(&identity.uid);
+    }
+
+    /// An Index is gone, and another has its name.
+    pub fn forget_index_uid(&self, uid: &str) {
+        self.records.forget(uid);
+        self.index_statuses.forget(uid);
+        self.started.forget(uid);
+        self.failures.forget(uid);
     }
 
     /// A RAGEngine is gone, and another has its name.
@@ -60,13 +94,48 @@ impl Context {
     }
 }
 
-/// The status of each RAGEngine as it was written last, by uid: the cache shows it a little later.
-#[derive(Default)]
-pub struct Statuses(Mutex<HashMap<String, RagEngineStatus>>);
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-impl Statuses {
+/// The Job that was made last for each Index, by uid: the cache shows it a little later.
+#[derive(Default)]
+pub struct Started(Mutex<HashMap<String, (String, Instant)>>);
+
+impl Started {
+    /// A Job of this name was made.
+    pub fn started(&self, uid: &str, job_name: &str) {
+        self.0.lock().insert(uid.to_owned(), (job_name.to_owned(), Instant::now()));
+    }
+
+    /// Whether the cache does not show it yet. After a while it is believed: the Job was deleted again.
+    pub fn is_lagging(&self, uid: &str, cached: &[Arc<Job>]) -> bool {
+        let mut started = self.0.lock();
+        let Some((name, at)) = started.get(uid) else { return false };
+        let is_shown = cached.iter().any(|job| job.metadata.name.as_ref() == Some(name));
+        let is_lagging = !is_shown && at.elapsed() < PATIENCE;
+        if !is_lagging {
+            started.remove(uid);
+        }
+        is_lagging
+    }
+
+    fn forget(&self, uid: &str) {
+        self.0.lock().remove(uid);
+    }
+}
+
+/// The status of each resource as it was written last, by uid: the cache shows it a little later.
+pub struct Statuses<S>(Mutex<HashMap<String, S>>);
+
+impl<S> Default for Statuses<S> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<S: Clone + Default + PartialEq> Statuses<S> {
     /// The status that counts. One that the cache shows need not be kept here too.
-    pub fn last(&self, uid: &str, cached: Option<&RagEngineStatus>) -> RagEngineStatus {
+    pub fn last(&self, uid: &str, cached: Option<&S>) -> S {
         let mut statuses = self.0.lock();
         if cached.is_some() && statuses.get(uid) == cached {
             statuses.remove(uid);
@@ -75,7 +144,7 @@ impl Statuses {
     }
 
     /// A status was written.
-    pub fn written(&self, uid: &str, status: RagEngineStatus) {
+    pub fn written(&self, uid: &str, status: S) {
         self.0.lock().insert(uid.to_owned(), status);
     }
 
@@ -85,19 +154,19 @@ impl Statuses {
     }
 }
 
-/// The RAGEngines that something has happened to and that have not been reconciled since.
+/// The resources that something has happened to and that have not been reconciled since.
 #[derive(Default)]
-pub struct Waiting(Mutex<HashSet<(String, String)>>);
+pub struct Waiting(Mutex<HashSet<Owner>>);
 
 impl Waiting {
     /// Something has happened.
-    pub fn begins(&self, engine: &Touched) {
-        self.0.lock().insert((engine.namespace.clone().unwrap_or_default(), engine.name.clone()));
+    pub fn begins(&self, owner: Owner) {
+        self.0.lock().insert(owner);
     }
 
     /// It is being reconciled.
-    pub fn ends(&self, namespace: &str, name: &str) {
-        self.0.lock().remove(&(namespace.to_owned(), name.to_owned()));
+    pub fn ends(&self, owner: &Owner) {
+        self.0.lock().remove(owner);
     }
 
     /// How many wait.
@@ -110,9 +179,11 @@ impl Waiting {
         self.0.lock().is_empty()
     }
 
-    /// Those that wait, in order.
-    pub fn names(&self) -> BTreeSet<(String, String)> {
-        self.0.lock().iter().cloned().collect()
+    /// Those of a kind that wait, by namespace and name, in order.
+    pub fn names(&self, kind: Kind) -> BTreeSet<(String, String)> {
+        let waiting = self.0.lock();
+        let of_kind = waiting.iter().filter(|owner| owner.kind == kind);
+        of_kind.map(|owner| (owner.namespace.clone(), owner.name.clone())).collect()
     }
 }
 

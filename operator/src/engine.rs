@@ -7,18 +7,17 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use kube::runtime::reflector::ObjectRef;
 use parking_lot::Mutex;
 use ragengine_client::wire::EngineStatus;
 use ragengine_client::{Client, ClientError};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::warn;
 
 use crate::metrics::Metrics;
-use crate::names::Identity;
+use crate::names::{Identity, Owner};
 use crate::rag_engine::settings::PORT;
-use crate::watches::Touched;
+use crate::watches::Wake;
 
 /// How many servers are asked at a time.
 const CONCURRENCY: usize = 16;
@@ -63,13 +62,13 @@ pub struct Engines {
     known: Mutex<HashMap<String, Known>>,
     /// The first server's client, which those of all others are made of: one of its own takes each 120 KiB, and the reading of every root certificate.
     client: OnceLock<Client>,
-    wake: mpsc::Sender<Touched>,
+    wake: Wake,
     news: Notify,
     metrics: Arc<Metrics>,
 }
 
 struct Known {
-    engine: Touched,
+    engine: Owner,
     target: Target,
     client: Client,
     report: Option<Report>,
@@ -85,7 +84,7 @@ struct Question {
 
 impl Engines {
     /// Nobody yet. Whoever has something new to say wakes its RAGEngine.
-    pub fn new(wake: mpsc::Sender<Touched>, metrics: Arc<Metrics>) -> Arc<Self> {
+    pub fn new(wake: Wake, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self { known: Mutex::default(), client: OnceLock::new(), wake, news: Notify::new(), metrics })
     }
 
@@ -111,12 +110,17 @@ impl Engines {
                 return;
             }
         };
-        let engine = ObjectRef::new(&identity.name).within(&identity.namespace);
+        let engine = identity.owner();
         known.insert(identity.uid.clone(), Known { engine, target, client, report: None, due: Instant::now() });
         self.news.notify_one();
     }
 
-    fn client(&self, base: &str) -> Result<Client, ClientError> {
+    /// A client of the server at this address.
+    ///
+    /// # Errors
+    ///
+    /// When the address is none.
+    pub fn client(&self, base: &str) -> Result<Client, ClientError> {
         if let Some(client) = self.client.get() {
             return client.at(base);
         }
@@ -171,8 +175,7 @@ impl Engines {
             is_news.then(|| known.engine.clone())
         };
         if let Some(engine) = changed {
-            // The receiver is gone when the operator ends.
-            drop(self.wake.send(engine).await);
+            self.wake.send(&engine).await;
         }
     }
 }
@@ -213,7 +216,8 @@ fn is_news(before: &Report, after: &Report) -> bool {
     before.answer != after.answer || before.is_unreachable() != after.is_unreachable()
 }
 
-fn url(address: IpAddr) -> String {
+/// The address of a server in a pod.
+pub fn url(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => format!("http://{address}:{PORT}"),
         IpAddr::V6(address) => format!("http://[{address}]:{PORT}"),

@@ -1,6 +1,7 @@
 //! Why a reconcile failed.
 
 use crate::apply::ApplyError;
+use crate::index;
 use crate::rag_engine::build::BuildError;
 
 /// Why a reconcile failed, by its step.
@@ -12,6 +13,9 @@ pub enum Error {
     /// The objects could not be built.
     #[error("building the objects: {0}")]
     Build(#[from] BuildError),
+    /// What is to be synchronised could not be written.
+    #[error("building the objects: {0}")]
+    BuildTask(#[from] index::build::BuildError),
     /// An object could not be applied.
     #[error("applying the objects: {0}")]
     Apply(#[from] ApplyError),
@@ -25,7 +29,7 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Observe(error) | Self::Status(error) => kind(error),
-            Self::Build(_) => "build",
+            Self::Build(_) | Self::BuildTask(_) => "build",
             Self::Apply(ApplyError::Refused(_)) => "api_refused",
             Self::Apply(ApplyError::Failed { source, .. }) => kind(source),
             Self::Apply(ApplyError::Randomness(_)) => "randomness",

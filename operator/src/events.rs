@@ -1,8 +1,8 @@
 //! Tells users of changes, in the events of their resources.
 
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
-use kube::{Client, Resource as _};
-use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, RagEngine, Reason};
+use kube::{Client, Resource};
+use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, Reason};
 use tracing::warn;
 
 use crate::names::FIELD_MANAGER;
@@ -22,10 +22,13 @@ impl Events {
     }
 
     /// Tells what has changed from one status to the next. An event that cannot be written is a line in the log: nothing hangs on it.
-    pub async fn tell(&self, engine: &RagEngine, before: &[Condition], after: &[Condition]) {
+    pub async fn tell<K>(&self, about: &K, before: &[Condition], after: &[Condition])
+    where
+        K: Resource<DynamicType = ()>,
+    {
         for event in changes(before, after) {
-            if let Err(error) = within_limit(self.0.publish(&event, &engine.object_ref(&()))).await {
-                warn!(engine = engine.metadata.name, reason = event.reason, %error, "an event was not written");
+            if let Err(error) = within_limit(self.0.publish(&event, &about.object_ref(&()))).await {
+                warn!(resource = about.meta().name, reason = event.reason, %error, "an event was not written");
             }
         }
     }

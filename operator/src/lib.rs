@@ -1,7 +1,8 @@
-//! The operator: watches RAGEngines, and makes of each a server with its Service, settings and volume; its status says what became of it.
+//! The operator: watches RAGEngines, and makes of each a server with its Service, settings and volume; watches Indexes, and makes Jobs that fill
+//! them; their status says what became of it.
 //!
-//! `rag_engine` is the driver and reads like a contents page; its steps are pure but for the first and the last. `apply` is the only writer of
-//! objects, `engine` the only one that talks to the servers.
+//! `rag_engine` and `index` are the drivers and read like contents pages; their steps are pure but for the first and the last. `apply` and
+//! `index::apply` are the only writers of objects, `engine` and `records` the only ones that talk to the servers.
 
 pub mod admin;
 pub mod apply;
@@ -12,12 +13,14 @@ pub mod engine;
 pub mod error;
 pub mod events;
 mod hash;
+pub mod index;
 pub mod lease;
 pub mod metrics;
 pub mod names;
 pub mod permissions;
 mod quantity;
 pub mod rag_engine;
+pub mod records;
 pub mod requests;
 pub mod run;
 pub mod scope;

@@ -6,6 +6,7 @@ use prometheus::core::Collector;
 use prometheus::{
     Encoder as _, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
+use ragengine_operator_api::SyncResult;
 
 use crate::requests::{Asked, Witness};
 
@@ -26,6 +27,11 @@ pub struct Metrics {
     objects: IntGaugeVec,
     rag_engines: IntGaugeVec,
     is_leader: IntGauge,
+    syncs: IntCounterVec,
+    syncs_running: IntGauge,
+    index_documents: IntGaugeVec,
+    index_file_errors: IntGaugeVec,
+    index_age_seconds: IntGaugeVec,
     described: Vec<Described>,
 }
 
@@ -91,6 +97,11 @@ impl Metrics {
             objects: builder.gauges("objects", "Objects that the operator has made, by kind.", &["kind"])?,
             rag_engines: builder.gauges("ragengines", "RAGEngines, by whether they are ready (`true`, `false`, `unknown`).", &["ready"])?,
             is_leader: builder.gauge("is_leader", "1 where this process holds the lease, else 0.")?,
+            syncs: builder.counters("index_syncs_total", "Synchronisations of Indexes that have ended, by result (`succeeded`, `failed`, `held_back`).", &["result"])?,
+            syncs_running: builder.gauge("index_syncs_running", "Synchronisations of Indexes that run now.")?,
+            index_documents: builder.gauges("index_documents", "Documents of an Index.", &["namespace", "index"])?,
+            index_file_errors: builder.gauges("index_file_errors", "Files of an Index's sources that could not be taken.", &["namespace", "index"])?,
+            index_age_seconds: builder.gauges("index_seconds_since_success", "Seconds since the last synchronisation of an Index that was complete; since it was made, where there is none.", &["namespace", "index"])?,
             registry: builder.registry,
             described: builder.described,
         })
@@ -146,10 +157,52 @@ impl Metrics {
         self.rag_engines.with_label_values(&[ready]).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
+    /// A synchronisation has ended.
+    pub fn sync_ended(&self, result: SyncResult) {
+        let result = match result {
+            SyncResult::Succeeded => "succeeded",
+            SyncResult::Failed => "failed",
+            SyncResult::HeldBack => "held_back",
+        };
+        self.syncs.with_label_values(&[result]).inc();
+    }
+
+    /// These are all Indexes. What was said of others is forgotten.
+    pub fn indexes_are(&self, indexes: &[IndexFigures]) {
+        for gauges in [&self.index_documents, &self.index_file_errors, &self.index_age_seconds] {
+            gauges.reset();
+        }
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        for index in indexes {
+            let labels = [index.namespace.as_str(), &index.name];
+            self.index_documents.with_label_values(&labels).set(number(index.documents));
+            self.index_file_errors.with_label_values(&labels).set(number(index.file_errors));
+            self.index_age_seconds.with_label_values(&labels).set(index.seconds_since_success);
+        }
+        self.syncs_running.set(number(indexes.iter().filter(|index| index.is_running).count() as u64));
+    }
+
     /// This process holds the lease.
     pub fn leads(&self) {
         self.is_leader.set(1);
     }
+}
+
+/// What is counted of an Index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexFigures {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its documents.
+    pub documents: u64,
+    /// Files that could not be taken.
+    pub file_errors: u64,
+    /// Seconds since the last synchronisation that was complete, or since it was made.
+    pub seconds_since_success: i64,
+    /// Whether a synchronisation runs.
+    pub is_running: bool,
 }
 
 impl Witness for Metrics {

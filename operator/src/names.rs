@@ -1,11 +1,15 @@
 //! What the operator calls the objects that it makes, and how it finds them again.
 
+mod index;
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource as _;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::RagEngine;
+
+pub use index::{IndexIdentity, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of};
 
 /// Who owns the fields that the operator applies.
 pub const FIELD_MANAGER: &str = "ragengine-operator";
@@ -21,6 +25,36 @@ const INSTANCE: &str = "app.kubernetes.io/instance";
 const COMPONENT: &str = "app.kubernetes.io/component";
 const PART_OF: &str = "app.kubernetes.io/part-of";
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// The kinds of resources that the operator acts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A RAGEngine.
+    Engine,
+    /// An Index.
+    Index,
+}
+
+/// The resource that something belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner {
+    /// What it is.
+    pub kind: Kind,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Owner {
+    /// The resource that an object of ours belongs to.
+    pub fn of(metadata: &ObjectMeta) -> Option<Self> {
+        let namespace = metadata.namespace.clone().unwrap_or_default();
+        let owner = |kind, name: &str| Self { kind, namespace: namespace.clone(), name: name.to_owned() };
+        let engine = || engine_of(metadata).map(|name| owner(Kind::Engine, name));
+        index_of(metadata).map(|name| owner(Kind::Index, name)).or_else(engine)
+    }
+}
 
 /// Which RAGEngine something belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +76,11 @@ impl Identity {
             name: metadata.name.unwrap_or_default(),
             uid: metadata.uid.unwrap_or_default(),
         }
+    }
+
+    /// The same without its uid.
+    pub fn owner(&self) -> Owner {
+        Owner { kind: Kind::Engine, namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
     /// The ConfigMap with the settings file.
@@ -123,7 +162,8 @@ pub fn engine_of(metadata: &ObjectMeta) -> Option<&str> {
     let owner = owners.iter().find(|owner| owner.controller == Some(true) && owner.kind == RagEngine::kind(&()));
     let labelled = || {
         let labels = metadata.labels.as_ref()?;
-        let is_ours = labels.get(MANAGED_BY).is_some_and(|manager| manager == FIELD_MANAGER);
+        let is_ours = labels.get(MANAGED_BY).is_some_and(|manager| manager == FIELD_MANAGER)
+            && labels.get(NAME).is_none_or(|name| name != SYNC);
         labels.get(INSTANCE).filter(|_| is_ours).map(String::as_str)
     };
     owner.map(|owner| owner.name.as_str()).or_else(labelled)
@@ -149,5 +189,27 @@ mod tests {
         let mut pod = identity.owned("docs-1");
         pod.owner_references.iter_mut().flatten().for_each(|owner| owner.kind = "ReplicaSet".to_owned());
         assert_eq!(engine_of(&pod), Some("docs"));
+    }
+
+    #[test]
+    fn what_belongs_to_an_index_belongs_to_no_engine_of_its_name() {
+        let index = IndexIdentity { namespace: "n".into(), name: "docs".into(), uid: "u".into() };
+        let engine = Identity { namespace: "n".into(), name: "docs".into(), uid: "v".into() };
+        let mut pod = index.owned("docs-sync-1-x");
+        pod.owner_references.iter_mut().flatten().for_each(|owner| owner.kind = "Job".to_owned());
+        for (metadata, owner) in [
+            (index.owned("docs-sync"), index.owner()),
+            (pod, index.owner()),
+            (engine.owned("docs"), engine.owner()),
+            (engine.kept("docs-data"), engine.owner()),
+        ] {
+            assert_eq!(Owner::of(&metadata), Some(owner), "{metadata:?}");
+        }
+        let is_selected =
+            |labels: &BTreeMap<String, String>| engine.selector().iter().all(|(k, v)| labels.get(k) == Some(v));
+        assert!(is_selected(&engine.labels()) && !is_selected(&index.labels()), "a Service never leads to a Job");
+        assert_eq!(Owner::of(&ObjectMeta::default()), None);
+        let other = IndexIdentity { uid: "w".into(), ..index.clone() };
+        assert!(index.made(&index.owned("a")) && !index.made(&other.owned("a")) && !index.made(&engine.kept("a")));
     }
 }

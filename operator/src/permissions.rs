@@ -23,6 +23,10 @@ struct Rule {
 const WATCHED: &[Rule] = &[
     Rule { group: "ragengine.dev", resources: &["ragengines"], verbs: &["list", "watch"] },
     Rule { group: "ragengine.dev", resources: &["ragengines/status"], verbs: &["patch"] },
+    // A finalizer keeps an Index until its documents are deleted.
+    Rule { group: "ragengine.dev", resources: &["indexes"], verbs: &["list", "watch", "patch"] },
+    Rule { group: "ragengine.dev", resources: &["indexes/status"], verbs: &["patch"] },
+    Rule { group: "batch", resources: &["jobs"], verbs: &["list", "watch", "create", "delete"] },
     Rule { group: "apps", resources: &["deployments"], verbs: &["get", "list", "watch", "create", "patch"] },
     Rule {
         group: "",

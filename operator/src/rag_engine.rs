@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams};
@@ -45,7 +46,7 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     }
     let identity = Identity::of(engine);
     let validated = validate::validate(engine, &context.defaults);
-    context.referrers.set(&identity, referred(engine, &identity, validated.as_ref().ok()));
+    context.referrers.set(identity.owner(), referred(engine, &identity, validated.as_ref().ok()));
     let mut observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
     let applied = match &validated {
         Ok(validated) => {
@@ -94,7 +95,12 @@ fn referred(engine: &RagEngine, identity: &Identity, validated: Option<&Validate
 
 /// Where the server can be asked: in the current pod, once it has begun.
 fn target(observed: &observe::Observed) -> Option<Target> {
-    let pod = status::pod::current(&observed.pods).filter(|pod| status::pod::has_begun(pod))?;
+    target_of(&observed.pods)
+}
+
+/// The same of these pods of one server.
+pub fn target_of(pods: &[Arc<Pod>]) -> Option<Target> {
+    let pod = status::pod::current(pods).filter(|pod| status::pod::has_begun(pod))?;
     let address = pod.status.as_ref()?.pod_ip.as_ref()?.parse().ok()?;
     Some(Target { pod_uid: pod.metadata.uid.clone()?, address })
 }
@@ -114,7 +120,7 @@ async fn report(context: &Context, identity: &Identity, known: Known<'_>) -> Res
 }
 
 /// As Kubernetes keeps it.
-fn whole_seconds(time: Timestamp) -> Timestamp {
+pub fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use k8s_openapi::jiff::Timestamp;
 use kube::client::ClientBuilder;
 use kube::{Client, Config};
 use tokio::sync::watch;
@@ -156,6 +157,8 @@ fn count(metrics: &Metrics, scopes: &[scope::Gauges]) {
         let so = scopes.iter().flat_map(|scope| &scope.ready).filter(|(found, _)| *found == ready);
         metrics.rag_engines_are(ready, so.map(|(_, count)| count).sum());
     }
+    let indexes: Vec<_> = scopes.iter().flat_map(|scope| scope.indexes.clone()).collect();
+    metrics.indexes_are(&indexes);
 }
 
 /// No namespace at all means every one.
@@ -179,6 +182,7 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
     Ok(Shared {
         client,
         metrics,
+        clock: Arc::new(Timestamp::now),
         identity,
         concurrency: (arguments.concurrency / scopes).max(1),
         defaults: Defaults {

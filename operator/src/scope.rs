@@ -1,27 +1,31 @@
-//! A controller for one namespace, or for all of them.
+//! The controllers for one namespace, or for all of them.
 
-use std::future::Future;
+mod gauges;
+mod seen;
+
+use std::future::{Future, ready};
 use std::sync::Arc;
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use kube::Client;
-use kube::api::Api;
-use kube::runtime::WatchStreamExt as _;
 use kube::runtime::controller::{Action, Config, Controller};
-use kube::runtime::reflector::{self, ObjectRef, Store};
-use kube::runtime::watcher::{self, Event, watcher};
-use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine};
+use kube::runtime::reflector::{self, ObjectRef};
+use ragengine_operator_api::{Index, RagEngine};
 use tokio::sync::mpsc;
 use tracing::info;
 
-use crate::context::{Context, Statuses, Waiting};
+use crate::context::{Clock, Context, Started, Statuses};
 use crate::engine::Engines;
 use crate::error::Error;
 use crate::events::Events;
+use crate::index;
 use crate::metrics::Metrics;
-use crate::names::Identity;
+use crate::names::{Identity, IndexIdentity, Kind, Owner};
 use crate::rag_engine::{self, validate::Defaults};
-use crate::watches::{self, Filling, Scope, Touched, Watches, gone, log_failure};
+use crate::records::Records;
+use crate::watches::{self, Scope, Watches};
+
+pub use gauges::Gauges;
 
 /// What all scopes share.
 #[derive(Clone)]
@@ -32,6 +36,8 @@ pub struct Shared {
     pub metrics: Arc<Metrics>,
     /// What the operator was started with.
     pub defaults: Defaults,
+    /// Tells the time.
+    pub clock: Clock,
     /// What this process is called.
     pub identity: String,
     /// Reconciles at a time, in one scope.
@@ -42,44 +48,62 @@ pub struct Shared {
 pub struct Running {
     /// Everything that its reconciles can reach.
     pub context: Arc<Context>,
-    engines: Store<RagEngine>,
-    controller: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
+    controllers: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 /// Begins to watch a scope, until `stop`.
 pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Send + Sync + 'static) -> Running {
-    let Watches { caches, filling, referrers, touched, wake, tasks } =
+    let Watches { caches, filling_engines, filling_indexes, referrers, touched, wake, tasks } =
         watches::start(&shared.client, scope, &shared.metrics);
-    let waiting = Arc::<Waiting>::default();
+    let (engine_store, engine_writer) = reflector::store();
+    let (index_store, index_writer) = reflector::store();
+    let engines = Engines::new(wake.clone(), Arc::clone(&shared.metrics));
     let context = Arc::new(Context {
         client: shared.client.clone(),
         caches,
         referrers,
-        engines: Engines::new(wake, Arc::clone(&shared.metrics)),
+        records: Records::new(Arc::clone(&engines), wake.clone(), Arc::clone(&shared.metrics)),
+        engines,
+        engine_store,
+        index_store,
         memory: crate::apply::Memory::default(),
         statuses: Statuses::default(),
+        index_statuses: Statuses::default(),
+        started: Started::default(),
+        clock: Arc::clone(&shared.clock),
         failures: crate::backoff::Failures::default(),
-        waiting,
+        waiting: Arc::default(),
         events: Events::new(shared.client.clone(), &shared.identity),
         metrics: Arc::clone(&shared.metrics),
         defaults: shared.defaults.clone(),
     });
-    let (engines, seen) = rag_engines(scope.api(&shared.client), filling, &context);
-    let controller = Controller::for_stream(seen, engines.clone())
-        .with_config(Config::default().concurrency(shared.concurrency))
-        .reconcile_on(wake_ups(touched, &context))
+    // A synchronisation is rare, and most of it is waiting.
+    let for_indexes = (shared.concurrency / 4).max(1);
+    let for_engines = shared.concurrency.saturating_sub(for_indexes).max(1);
+    let stop = stop.shared();
+    let engines = seen::engines(scope.api(&shared.client), engine_writer, filling_engines, &context, &wake);
+    let engines = Controller::for_stream(engines, context.engine_store.clone())
+        .with_config(Config::default().concurrency(for_engines))
+        .reconcile_on(wake_ups(touched.engines, Kind::Engine, &context))
+        .graceful_shutdown_on(stop.clone());
+    let indexes = seen::indexes(scope.api(&shared.client), index_writer, filling_indexes, &context, &wake);
+    let indexes = Controller::for_stream(indexes, context.index_store.clone())
+        .with_config(Config::default().concurrency(for_indexes))
+        .reconcile_on(wake_ups(touched.indexes, Kind::Index, &context))
         .graceful_shutdown_on(stop);
-    let asking = tokio::spawn(Arc::clone(&context.engines).run());
+    let asking = [tokio::spawn(Arc::clone(&context.engines).run()), tokio::spawn(Arc::clone(&context.records).run())];
     let for_reconciles = Arc::clone(&context);
-    let controller = Box::pin(async move {
-        // The watches run as long as the controller, and no longer.
+    let controllers = Box::pin(async move {
+        // The watches run as long as the controllers, and no longer.
         let _watches = tasks;
-        let ended = controller.run(reconcile, rag_engine::failed, for_reconciles);
         // What fails has been logged where it failed.
-        ended.for_each(|_| std::future::ready(())).await;
-        asking.abort();
+        let engines = engines.run(reconcile_engine, rag_engine::failed, Arc::clone(&for_reconciles));
+        let indexes = indexes.run(reconcile_index, index::failed, for_reconciles);
+        let (engines, indexes) = (engines.for_each(|_| ready(())), indexes.for_each(|_| ready(())));
+        futures_util::future::join(engines, indexes).await;
+        asking.iter().for_each(tokio::task::JoinHandle::abort);
     });
-    Running { context, engines, controller }
+    Running { context, controllers }
 }
 
 impl Running {
@@ -91,120 +115,65 @@ impl Running {
 
     /// Sets the metrics that are counted only when somebody asks.
     pub fn gauges(&self) -> impl Fn() -> Gauges + Send + use<> {
-        let (context, engines) = (Arc::clone(&self.context), self.engines.clone());
-        move || Gauges {
-            waiting: context.waiting.len(),
-            objects: context.caches.counts().to_vec(),
-            ready: ready(&engines),
-        }
+        let context = Arc::clone(&self.context);
+        move || gauges::gauges(&context)
     }
 
     /// Reconciles until it is stopped, and ends what runs.
     pub async fn run(self) {
-        self.controller.await;
+        self.controllers.await;
     }
 }
 
-/// What is counted when somebody asks.
-pub struct Gauges {
-    /// Resources that wait.
-    pub waiting: usize,
-    /// Objects by kind.
-    pub objects: Vec<(&'static str, usize)>,
-    /// RAGEngines by whether they are ready.
-    pub ready: [(&'static str, usize); 3],
-}
-
-fn ready(engines: &Store<RagEngine>) -> [(&'static str, usize); 3] {
-    let mut counts = [("true", 0), ("false", 0), ("unknown", 0)];
-    for engine in engines.state() {
-        let conditions = engine.status.iter().flat_map(|status| &status.conditions);
-        let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
-        let place = match ready.map(|condition| condition.status) {
-            Some(ConditionStatus::True) => 0,
-            Some(ConditionStatus::False) => 1,
-            Some(ConditionStatus::Unknown) | None => 2,
-        };
-        counts[place].1 += 1;
-    }
-    counts
-}
-
-type Seen = std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<RagEngine, watcher::Error>> + Send>>;
-
-/// The RAGEngines, and each change of one. One that is gone is forgotten.
-fn rag_engines(api: Api<RagEngine>, mut filling: Filling, context: &Arc<Context>) -> (Store<RagEngine>, Seen) {
-    let (reader, writer) = reflector::store::<RagEngine>();
-    let (context, store) = (Arc::clone(context), reader.clone());
-    let mut before = Vec::new();
-    let seen = watcher(api, watcher::Config::default().page_size(100)).default_backoff().modify(|engine| {
-        engine.metadata.managed_fields = None;
-        // It is as long as the object itself, and what kubectl keeps there is nobody's business here.
-        if let Some(annotations) = &mut engine.metadata.annotations {
-            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-        }
-    });
-    let seen = reflector::reflector(writer, seen).filter_map(move |event| {
-        let changed = match event {
-            Ok(Event::Apply(engine) | Event::InitApply(engine)) => {
-                context.waiting.begins(&ObjectRef::from_obj(&engine));
-                Some(Ok(engine))
-            }
-            Ok(Event::Delete(engine)) => {
-                context.forget(&Identity::of(&engine));
-                None
-            }
-            Ok(Event::Init) => {
-                before = store.state();
-                None
-            }
-            Ok(Event::InitDone) => {
-                filling.done();
-                gone(&std::mem::take(&mut before), &store).for_each(|engine| forget(engine, &store, &context));
-                None
-            }
-            Err(error) => {
-                context.metrics.watch_failed("ragengines");
-                log_failure("ragengines", &error);
-                None
-            }
-        };
-        std::future::ready(changed)
-    });
-    (reader, Box::pin(seen))
-}
-
-/// One that has been made again keeps what is known by its name.
-fn forget(gone: &RagEngine, store: &Store<RagEngine>, context: &Context) {
-    match store.get(&ObjectRef::from_obj(gone)) {
-        None => context.forget(&Identity::of(gone)),
-        Some(_) => context.forget_uid(&Identity::of(gone).uid),
-    }
-}
-
-fn wake_ups(
-    touched: mpsc::Receiver<Touched>,
+fn wake_ups<K>(
+    touched: mpsc::Receiver<ObjectRef<K>>,
+    kind: Kind,
     context: &Arc<Context>,
-) -> impl futures_util::Stream<Item = Touched> + Send + use<> {
+) -> impl futures_util::Stream<Item = ObjectRef<K>> + Send + use<K>
+where
+    K: kube::Resource<DynamicType = ()> + Send + 'static,
+{
     let waiting = Arc::clone(&context.waiting);
-    futures_util::stream::unfold((touched, waiting), |(mut touched, waiting)| async move {
-        let engine = touched.recv().await?;
-        waiting.begins(&engine);
-        Some((engine, (touched, waiting)))
+    futures_util::stream::unfold((touched, waiting), move |(mut touched, waiting)| async move {
+        let object = touched.recv().await?;
+        waiting.begins(Owner {
+            kind,
+            namespace: object.namespace.clone().unwrap_or_default(),
+            name: object.name.clone(),
+        });
+        Some((object, (touched, waiting)))
     })
 }
 
 /// A reconcile, measured.
-async fn reconcile(engine: Arc<RagEngine>, context: Arc<Context>) -> Result<Action, Error> {
+async fn reconcile_engine(engine: Arc<RagEngine>, context: Arc<Context>) -> Result<Action, Error> {
+    let identity = Identity::of(&engine);
+    let reconcile = rag_engine::reconcile(&engine, &context);
+    measured(&context, "RAGEngine", &identity.owner(), &identity.uid, reconcile).await
+}
+
+/// A reconcile, measured.
+async fn reconcile_index(index: Arc<Index>, context: Arc<Context>) -> Result<Action, Error> {
+    let identity = IndexIdentity::of(&index);
+    let reconcile = index::reconcile(&index, &context);
+    measured(&context, "Index", &identity.owner(), &identity.uid, reconcile).await
+}
+
+async fn measured(
+    context: &Context,
+    kind: &'static str,
+    owner: &Owner,
+    uid: &str,
+    reconcile: impl Future<Output = Result<Action, Error>>,
+) -> Result<Action, Error> {
     // Only right after the start: what is not there may not have been seen yet.
     context.caches.filled().await;
-    let identity = Identity::of(&engine);
-    context.waiting.ends(&identity.namespace, &identity.name);
-    let mut measured = context.metrics.reconcile_begins("RAGEngine");
-    let outcome = rag_engine::reconcile(&engine, &context).await;
+    context.waiting.ends(owner);
+    let mut measured = context.metrics.reconcile_begins(kind);
+    let outcome = reconcile.await;
     measured.ended(outcome.is_ok());
     if outcome.is_ok() {
-        context.failures.forget(&identity.uid);
+        context.failures.forget(uid);
     }
     outcome
 }

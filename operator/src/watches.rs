@@ -1,4 +1,4 @@
-//! The watches: what they see is kept in caches, and each change wakes the RAGEngine that it is about.
+//! The watches: what they see is kept in caches, and each change wakes the resource that it is about.
 
 mod caches;
 mod filling;
@@ -15,7 +15,7 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource};
-use ragengine_operator_api::RagEngine;
+use ragengine_operator_api::{Index, RagEngine};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -26,7 +26,7 @@ pub use filling::{Filled, Filling};
 pub use referrers::{Referred, Referrers};
 
 use crate::metrics::Metrics;
-use crate::names::{MADE_BY_US, engine_of};
+use crate::names::{Kind, MADE_BY_US, Owner};
 
 /// Where the operator looks: one namespace, or all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,30 +56,57 @@ const PAGE: u32 = 100;
 /// Wake-ups that may wait to be taken.
 const MAX_WAITING: usize = 1024;
 
-/// A wake-up.
-pub type Touched = ObjectRef<RagEngine>;
+/// Wakes resources: whoever sends has something new about them.
+#[derive(Clone)]
+pub struct Wake {
+    engines: mpsc::Sender<ObjectRef<RagEngine>>,
+    indexes: mpsc::Sender<ObjectRef<Index>>,
+}
+
+impl Wake {
+    /// Wakes one. It waits while too many others wait.
+    pub async fn send(&self, owner: &Owner) {
+        // The receivers are gone when the operator ends.
+        match owner.kind {
+            Kind::Engine => drop(self.engines.send(ObjectRef::new(&owner.name).within(&owner.namespace)).await),
+            Kind::Index => drop(self.indexes.send(ObjectRef::new(&owner.name).within(&owner.namespace)).await),
+        }
+    }
+}
+
+/// Whom to wake.
+pub struct Touched {
+    /// RAGEngines.
+    pub engines: mpsc::Receiver<ObjectRef<RagEngine>>,
+    /// Indexes.
+    pub indexes: mpsc::Receiver<ObjectRef<Index>>,
+}
 
 /// All watches of a scope. They end when this is dropped.
 pub struct Watches {
     /// What they have seen.
     pub caches: Caches,
     /// For the watch of the RAGEngines themselves, which fills a cache too.
-    pub filling: Filling,
+    pub filling_engines: Filling,
+    /// For that of the Indexes.
+    pub filling_indexes: Filling,
     /// Who refers to what: kept up by the reconciles.
     pub referrers: Arc<Referrers>,
     /// Whom to wake.
-    pub touched: mpsc::Receiver<Touched>,
+    pub touched: Touched,
     /// Wakes too.
-    pub wake: mpsc::Sender<Touched>,
+    pub wake: Wake,
     /// The watches, each a task.
     pub tasks: JoinSet<()>,
 }
 
 /// Starts a watch for each kind of object.
 pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches {
-    let (wake, touched) = mpsc::channel(MAX_WAITING);
+    let (engines, touched_engines) = mpsc::channel(MAX_WAITING);
+    let (indexes, touched_indexes) = mpsc::channel(MAX_WAITING);
+    let (wake, touched) = (Wake { engines, indexes }, Touched { engines: touched_engines, indexes: touched_indexes });
     let filled = Filled::default();
-    let filling = filled.another();
+    let (filling_engines, filling_indexes) = (filled.another(), filled.another());
     let mut starter = Starter {
         client,
         scope,
@@ -90,24 +117,33 @@ pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches 
         tasks: JoinSet::new(),
     };
     let caches = Caches {
-        config_maps: starter.ours(strip::managed_fields),
+        config_maps: starter.ours(strip::config_map),
         service_accounts: starter.ours(strip::managed_fields),
         services: starter.ours(strip::managed_fields),
         deployments: starter.ours(strip::deployment),
         network_policies: starter.ours(strip::managed_fields),
+        jobs: starter.ours(strip::job),
         pods: starter.ours(strip::pod),
         claims: starter.referred::<PersistentVolumeClaim>(Referred::Claim, strip::managed_fields),
         secrets: starter.referred::<PartialObjectMeta<Secret>>(Referred::Secret, strip::metadata),
         config_map_versions: starter.referred(Referred::ConfigMap, strip::version),
         filled,
     };
-    Watches { caches, filling, referrers: starter.referrers, touched, wake, tasks: starter.tasks }
+    Watches {
+        caches,
+        filling_engines,
+        filling_indexes,
+        referrers: starter.referrers,
+        touched,
+        wake,
+        tasks: starter.tasks,
+    }
 }
 
 struct Starter<'a> {
     client: &'a Client,
     scope: &'a Scope,
-    wake: mpsc::Sender<Touched>,
+    wake: Wake,
     referrers: Arc<Referrers>,
     metrics: &'a Arc<Metrics>,
     filled: Filled,
@@ -121,13 +157,10 @@ impl Starter<'_> {
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
     {
         let config = watcher::Config::default().labels(MADE_BY_US).page_size(PAGE);
-        self.watch(config, strip, |metadata| {
-            let namespace = metadata.namespace.as_deref().unwrap_or_default();
-            engine_of(metadata).map(|engine| ObjectRef::new(engine).within(namespace)).into_iter().collect()
-        })
+        self.watch(config, strip, |metadata| Owner::of(metadata).into_iter().collect())
     }
 
-    /// What users have made, and some RAGEngine refers to.
+    /// What users have made, and some resource refers to.
     fn referred<K>(&mut self, kind: Referred, strip: fn(&mut K)) -> Cache<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
@@ -143,7 +176,7 @@ impl Starter<'_> {
         &mut self,
         config: watcher::Config,
         strip: fn(&mut K),
-        about: impl Fn(&ObjectMeta) -> Vec<Touched> + Send + 'static,
+        about: impl Fn(&ObjectMeta) -> Vec<Owner> + Send + 'static,
     ) -> Cache<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
@@ -172,9 +205,8 @@ impl Starter<'_> {
                         Vec::new()
                     }
                 };
-                for engine in touched {
-                    // The receiver is gone when the operator ends.
-                    drop(wake.send(engine).await);
+                for owner in &touched {
+                    wake.send(owner).await;
                 }
             }
         });

@@ -15,8 +15,8 @@ mod secret_keys;
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use definition::{index_definition, rag_engine_definition};
 pub use index::{
-    CONFIRM_DELETE_ANNOTATION, ConfigMapSource, EngineRef, GitSource, HandledRequests, HttpSource, INDEX_FINALIZER, Index,
-    IndexChunking, IndexDeletionPolicy, IndexSource, IndexSpec, IndexStatus, InlineFile, InlineSource, LastSync,
+    CONFIRM_DELETE_ANNOTATION, ConfigMapSource, EngineRef, GitSource, HandledRequests, HttpSource, INDEX_FINALIZER,
+    Index, IndexChunking, IndexDeletionPolicy, IndexSource, IndexSpec, IndexStatus, InlineFile, InlineSource, LastSync,
     ObjectStoreSource, Origin, SYNC_ANNOTATION, SourceError, SourceStatus, SyncResources, SyncResult, VolumeSource,
 };
 pub use quantity::ResourceList;

@@ -3,7 +3,7 @@
 mod claim;
 mod conditions;
 mod deployment;
-pub(super) mod pod;
+pub(crate) mod pod;
 mod server;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -25,7 +25,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(reason: Reason, message: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
 }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Resource;
@@ -9,7 +10,7 @@ use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
 use super::Filled;
-use crate::names::{Identity, engine_of};
+use crate::names::{Identity, IndexIdentity, engine_of, index_of};
 
 /// What a watch has seen of one kind of object.
 #[derive(Clone)]
@@ -50,6 +51,8 @@ pub struct Caches {
     /// Ours.
     pub network_policies: Cache<NetworkPolicy>,
     /// Ours, without their specifications.
+    pub jobs: Cache<Job>,
+    /// Ours, without their specifications.
     pub pods: Cache<Pod>,
     /// Everybody's.
     pub claims: Cache<PersistentVolumeClaim>,
@@ -57,7 +60,7 @@ pub struct Caches {
     pub secrets: Cache<PartialObjectMeta<Secret>>,
     /// Everybody's: names and versions.
     pub config_map_versions: Cache<PartialObjectMeta<ConfigMap>>,
-    /// Whether all of them, and that of the RAGEngines, have been filled.
+    /// Whether all of them, and those of the RAGEngines and Indexes, have been filled.
     pub filled: Filled,
 }
 
@@ -68,13 +71,14 @@ impl Caches {
     }
 
     /// How many objects of ours there are, by kind.
-    pub fn counts(&self) -> [(&'static str, usize); 6] {
+    pub fn counts(&self) -> [(&'static str, usize); 7] {
         [
             ("ConfigMap", self.config_maps.len()),
             ("ServiceAccount", self.service_accounts.len()),
             ("Service", self.services.len()),
             ("Deployment", self.deployments.len()),
             ("NetworkPolicy", self.network_policies.len()),
+            ("Job", self.jobs.len()),
             ("Pod", self.pods.len()),
         ]
     }
@@ -84,6 +88,20 @@ impl Caches {
         self.pods.0.state_filter(|pod| {
             pod.metadata.namespace.as_ref() == Some(&identity.namespace)
                 && engine_of(&pod.metadata) == Some(&identity.name)
+        })
+    }
+
+    /// The Jobs of one Index.
+    pub fn jobs_of(&self, identity: &IndexIdentity) -> Vec<Arc<Job>> {
+        let in_namespace = |job: &Job| job.metadata.namespace.as_ref() == Some(&identity.namespace);
+        self.jobs.0.state_filter(|job| in_namespace(job) && identity.made(&job.metadata))
+    }
+
+    /// The pods of the Jobs of one Index.
+    pub fn pods_of_jobs(&self, identity: &IndexIdentity) -> Vec<Arc<Pod>> {
+        self.pods.0.state_filter(|pod| {
+            pod.metadata.namespace.as_ref() == Some(&identity.namespace)
+                && index_of(&pod.metadata) == Some(&identity.name)
         })
     }
 }

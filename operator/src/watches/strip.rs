@@ -1,9 +1,12 @@
 //! What of an object is not kept: it is not looked at, and there may be thousands.
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Resource;
 use kube::api::ObjectMeta;
+
+use crate::names::index_of;
 
 /// Who owns which field: often more than the object itself.
 pub(super) fn managed_fields<K: Resource>(object: &mut K) {
@@ -45,11 +48,33 @@ pub(super) fn deployment(deployment: &mut Deployment) {
     }
 }
 
-/// A pod's specification: the Deployment has it.
+/// A pod's specification: the Deployment has it, or the Job.
 pub(super) fn pod(pod: &mut Pod) {
-    let (created, deleted) = (pod.metadata.creation_timestamp.take(), pod.metadata.deletion_timestamp.take());
-    metadata(pod);
-    pod.metadata.creation_timestamp = created;
-    pod.metadata.deletion_timestamp = deleted;
+    metadata_with_times(pod);
     pod.spec = None;
+}
+
+/// A Job's specification: it never changes.
+pub(super) fn job(job: &mut Job) {
+    // The requests that it was made for.
+    let annotations = job.metadata.annotations.take();
+    metadata_with_times(job);
+    job.metadata.annotations = annotations;
+    job.spec = None;
+}
+
+/// What a synchronisation is to do may be long, as documents may stand in it, and is read by nobody but its pod.
+pub(super) fn config_map(config_map: &mut ConfigMap) {
+    managed_fields(config_map);
+    if index_of(&config_map.metadata).is_some() {
+        config_map.data = None;
+    }
+}
+
+fn metadata_with_times<K: Resource>(object: &mut K) {
+    let times = object.meta_mut();
+    let (created, deleted) = (times.creation_timestamp.take(), times.deletion_timestamp.take());
+    metadata(object);
+    object.meta_mut().creation_timestamp = created;
+    object.meta_mut().deletion_timestamp = deleted;
 }

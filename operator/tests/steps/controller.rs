@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ragengine_operator::context::Context;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use ragengine_operator::context::{Clock, Context};
 use ragengine_operator::metrics::Metrics;
 use ragengine_operator::scope::{self, Shared};
 use ragengine_operator::watches::Scope;
@@ -35,6 +36,7 @@ impl Controller {
             client: server.client(),
             metrics: Arc::new(Metrics::new().unwrap()),
             defaults: defaults(),
+            clock: clock(),
             identity: "operator-0".to_owned(),
             concurrency: 4,
         };
@@ -48,6 +50,13 @@ impl Controller {
         drop(self.stop);
         tokio::time::timeout(Duration::from_secs(30), self.task).await.expect("the controller does not end").unwrap();
     }
+}
+
+/// A clock that goes with the one that is moved by hand: it begins at nine.
+fn clock() -> Clock {
+    let began = tokio::time::Instant::now();
+    let nine: Timestamp = "2026-11-22T09:00:00Z".parse().unwrap();
+    Arc::new(move || nine + SignedDuration::try_from(began.elapsed()).unwrap())
 }
 
 /// A server with an engine and everything that it refers to, and a controller that has not begun.
@@ -102,6 +111,6 @@ pub fn writes(server: &ApiServer) -> Vec<Call> {
 
 /// The writes of objects: without the statuses, and the events that users are told by.
 pub fn object_writes(server: &ApiServer) -> Vec<String> {
-    let told = |call: &Call| ["events", "ragengines/status"].contains(&call.resource.as_str());
+    let told = |call: &Call| ["events", "ragengines/status", "indexes/status"].contains(&call.resource.as_str());
     writes(server).iter().filter(|call| !told(call)).map(|call| format!("{call:?}")).collect()
 }

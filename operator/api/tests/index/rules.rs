@@ -87,7 +87,12 @@ const SOURCE_RULES: &[(&str, &str, &str)] = &[
 
 /// One rule of a change: the beginning of its message, what was there, a change that it takes, one that it refuses.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
-    ("engineRef.name cannot be changed", "engineRef: {name: a}", "{engineRef: {name: a}, suspend: true}", "engineRef: {name: b}"),
+    (
+        "engineRef.name cannot be changed",
+        "engineRef: {name: a}",
+        "{engineRef: {name: a}, suspend: true}",
+        "engineRef: {name: b}",
+    ),
     ("indexName cannot be changed", "{}", "indexName: handbook", "indexName: other"),
     ("indexName cannot be changed", "indexName: a", "{indexName: a, suspend: true}", "{}"),
     ("chunking cannot be changed", "{}", "chunking: {}", "chunking: {maxTokens: 256}"),
@@ -97,7 +102,12 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "chunking: {overlapTokens: 25, maxTokens: 256}",
         "chunking: {maxTokens: 256}",
     ),
-    ("chunking cannot be changed", "chunking: {maxTokens: 256}", "chunking: {maxTokens: 256}", "chunking: {maxTokens: 512}"),
+    (
+        "chunking cannot be changed",
+        "chunking: {maxTokens: 256}",
+        "chunking: {maxTokens: 256}",
+        "chunking: {maxTokens: 512}",
+    ),
     ("chunking cannot be changed", "chunking: {maxTokens: 256}", "chunking: {maxTokens: 256}", "{}"),
     (
         "chunking cannot be changed",

@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use ragengine_operator_api as api;
 
 use super::pod::PORT_NAME;
+use crate::names::SYNC;
 use crate::rag_engine::validate::{Defaults, Validated, selector};
 
 /// Who may reach the server, where that is asked for. What it reaches itself is not restricted.
@@ -17,6 +18,7 @@ pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Opti
     if peers.is_empty() {
         peers.push(NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..NetworkPolicyPeer::default() });
     }
+    peers.push(synchronisations());
     peers.push(operator(defaults));
     let port = NetworkPolicyPort {
         port: Some(IntOrString::String(PORT_NAME.to_owned())),
@@ -46,6 +48,15 @@ fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {
         pod_selector: pods.or_else(|| namespaces.is_none().then(LabelSelector::default)),
         namespace_selector: namespaces,
         ip_block: None,
+    }
+}
+
+/// The Jobs of the Indexes write the documents.
+fn synchronisations() -> NetworkPolicyPeer {
+    let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), SYNC.to_owned())]);
+    NetworkPolicyPeer {
+        pod_selector: Some(LabelSelector { match_labels: Some(labels), match_expressions: None }),
+        ..NetworkPolicyPeer::default()
     }
 }
 

@@ -109,7 +109,8 @@ fn probe(path: &str, pace: &Pace) -> Probe {
     }
 }
 
-fn pod_security() -> PodSecurityContext {
+/// What a pod of ours may be to its node: nothing.
+pub fn pod_security() -> PodSecurityContext {
     PodSecurityContext {
         run_as_non_root: Some(true),
         run_as_user: Some(NOBODY),
@@ -122,7 +123,8 @@ fn pod_security() -> PodSecurityContext {
     }
 }
 
-fn container_security() -> SecurityContext {
+/// What a container of ours may do: nothing that needs a right.
+pub fn container_security() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
         capabilities: Some(Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }),

@@ -6,6 +6,7 @@ use ragengine_operator_api::Reason;
 use super::Finding;
 use crate::names::CONTAINER;
 use crate::rag_engine::observe::Observed;
+use crate::warnings::Warning;
 
 /// The longest part of a server's last words that a message has.
 const MAX_LAST_WORDS: usize = 600;
@@ -49,7 +50,12 @@ pub fn problem(observed: &Observed) -> Option<Finding> {
     let pod = current(&observed.pods)?;
     unschedulable(pod)
         .or_else(|| statuses(pod).find_map(|status| waiting(status).or_else(|| crashing(status, observed))))
-        .or_else(|| warned(pod, observed))
+        .or_else(|| warned(pod, &observed.warnings))
+}
+
+/// What keeps a pod from beginning, whosever it is.
+pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
+    unschedulable(pod).or_else(|| statuses(pod).find_map(waiting)).or_else(|| warned(pod, warnings))
 }
 
 fn unschedulable(pod: &Pod) -> Option<Finding> {
@@ -134,7 +140,7 @@ fn memory_limit<'a>(container: &str, observed: &'a Observed) -> Option<&'a str> 
 }
 
 /// The last message in a log: its last line, when that is JSON, or all lines behind the last JSON one, which belong together.
-fn last_message(log: &str) -> String {
+pub fn last_message(log: &str) -> String {
     let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_json = |line: &&&str| line.starts_with('{');
     let text = match lines.last() {
@@ -159,8 +165,8 @@ fn in_words(line: &str) -> String {
 }
 
 /// What keeps a pod from beginning is said in its events only: a key that is not in its Secret, a volume that cannot be mounted.
-fn warned(pod: &Pod, observed: &Observed) -> Option<Finding> {
-    let warnings = observed.warnings.iter().filter(|warning| Some(&warning.uid) == pod.metadata.uid.as_ref());
+fn warned(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
+    let warnings = warnings.iter().filter(|warning| Some(&warning.uid) == pod.metadata.uid.as_ref());
     let warning = warnings.rev().find(|warning| {
         ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"]
             .contains(&warning.reason.as_str())

@@ -75,7 +75,8 @@ impl State {
             ("create", _) => self.create(place, body),
             ("update", _) => self.update(place, body),
             ("patch", "events") => Reply::Whole(200, body.clone()),
-            ("patch", "ragengines/status") => self.write_status(place, body),
+            ("patch", "ragengines/status" | "indexes/status") => self.write_status(place, body),
+            ("patch", "indexes") => self.merge_metadata(place, body),
             ("patch", _) => self.apply(place, body),
             ("delete", _) if self.delete(place) => Reply::Whole(200, json!({"kind": "Status", "status": "Success"})),
             ("delete", _) => missing(),
@@ -153,6 +154,24 @@ impl State {
         Reply::Whole(200, self.keep(place.clone(), object))
     }
 
+    /// Of a resource itself nothing is ever patched but its finalizers.
+    fn merge_metadata(&mut self, place: &Place, body: &Value) -> Reply {
+        let Some(found) = self.objects.get(place) else { return Reply::Whole(404, status(404, "not found")) };
+        for precondition in ["uid", "resourceVersion"] {
+            if found["metadata"][precondition] != body["metadata"][precondition] {
+                return Reply::Whole(409, status(409, "the object has been modified"));
+            }
+        }
+        let mut object = found.clone();
+        object["metadata"]["finalizers"] = body["metadata"]["finalizers"].clone();
+        let is_gone = object["metadata"]["deletionTimestamp"].is_string() && is_free(&object);
+        let object = self.keep(place.clone(), object);
+        if is_gone {
+            self.delete(place);
+        }
+        Reply::Whole(200, object)
+    }
+
     /// Keeps an object, with what the server adds, unless it is as it was.
     fn keep(&mut self, place: Place, mut object: Value) -> Value {
         let before = self.objects.get(&place);
@@ -197,7 +216,13 @@ impl State {
     }
 
     pub fn delete(&mut self, place: &Place) -> bool {
-        let Some(mut object) = self.objects.remove(place) else { return false };
+        let Some(mut object) = self.objects.get(place).cloned() else { return false };
+        if !is_free(&object) {
+            object["metadata"]["deletionTimestamp"] = json!("2026-11-22T09:30:00Z");
+            self.keep(place.clone(), object);
+            return true;
+        }
+        self.objects.remove(place);
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         self.happened("DELETED", &place.resource, &object);
@@ -217,6 +242,11 @@ impl State {
     pub fn watches(&self, resource: &str) -> usize {
         self.watches.iter().filter(|watch| watch.resource == resource && !watch.events.is_closed()).count()
     }
+}
+
+/// Whether nothing keeps an object from going.
+fn is_free(object: &Value) -> bool {
+    object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty)
 }
 
 fn metadata_of(object: &Value) -> Value {

@@ -1,0 +1,206 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, LocalObjectReference,
+    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Volume,
+    VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::api::ObjectMeta;
+use ragengine_operator_api::{
+    self as api, CONFIRM_DELETE_ANNOTATION, Index, IndexSource, RagEngine, SYNC_ANNOTATION, SyncResources, WRITE_TOKEN,
+    Writes,
+};
+
+use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
+use crate::index::plan::Start;
+use crate::names::{CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
+use crate::rag_engine::build::{container_security, image, pod_security};
+use crate::rag_engine::validate::Defaults;
+
+/// How long a synchronisation may take.
+const DEADLINE_S: i64 = 6 * 3600;
+/// How long an ended Job is kept. Its result is in the status by then.
+const KEPT_S: i32 = 3600;
+/// How long it has to end in order when it is told to.
+const GRACE_PERIOD_S: i64 = 30;
+/// The most that a synchronisation may put on the node's disk: repositories, files that are being read.
+const MAX_WORK_FOLDER: &str = "4Gi";
+const WORK_FOLDER: &str = "/tmp";
+
+/// The Job of one synchronisation: one pod, which is not started again. What fails is tried again by another Job.
+pub(super) fn job(
+    index: &Index,
+    engine: &RagEngine,
+    sources: &[IndexSource],
+    start: &Start,
+    defaults: &Defaults,
+) -> Job {
+    let identity = IndexIdentity::of(index);
+    let mut metadata = identity.owned(&start.job_name);
+    metadata.labels.get_or_insert_default().extend(
+        [(SYNC_ID, &start.sync_id), (WANTED, &start.wish.wanted), (SPECIFICATION, &start.wish.specification)]
+            .map(|(label, value)| (label.to_owned(), value.clone())),
+    );
+    let requests = [(SYNC_ANNOTATION, &start.sync), (CONFIRM_DELETE_ANNOTATION, &start.confirm_delete)];
+    let annotations: BTreeMap<_, _> =
+        requests.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
+    metadata.annotations = (!annotations.is_empty()).then_some(annotations);
+    let mounts = mounts(&identity, engine, sources);
+    Job {
+        metadata,
+        spec: Some(JobSpec {
+            active_deadline_seconds: Some(DEADLINE_S),
+            backoff_limit: Some(0),
+            ttl_seconds_after_finished: Some(KEPT_S),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta { labels: Some(identity.labels()), ..ObjectMeta::default() }),
+                spec: Some(PodSpec {
+                    automount_service_account_token: Some(false),
+                    containers: vec![container(index, engine, &mounts, defaults)],
+                    enable_service_links: Some(false),
+                    image_pull_secrets: image_pull_secrets(engine),
+                    restart_policy: Some("Never".to_owned()),
+                    security_context: Some(pod_security()),
+                    termination_grace_period_seconds: Some(GRACE_PERIOD_S),
+                    volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
+                    ..PodSpec::default()
+                }),
+            },
+            ..JobSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn container(index: &Index, engine: &RagEngine, mounts: &[Mount], defaults: &Defaults) -> Container {
+    let SyncResources { requests, limits } = index.spec.resources.clone();
+    let image_of = &engine.spec.image;
+    Container {
+        name: CONTAINER.to_owned(),
+        image: Some(image(image_of, defaults)),
+        image_pull_policy: Some(image_of.pull_policy.as_str().to_owned()),
+        args: Some(vec!["sync".to_owned(), "--task".to_owned(), format!("{TASK_FOLDER}/{TASK_FILE}")]),
+        env: Some(vec![EnvVar { name: "TMPDIR".to_owned(), value: Some(WORK_FOLDER.to_owned()), ..EnvVar::default() }]),
+        resources: Some(ResourceRequirements {
+            requests: Some(requests.0),
+            limits: Some(limits.0),
+            ..ResourceRequirements::default()
+        }),
+        security_context: Some(container_security()),
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+        volume_mounts: Some(mounts.iter().map(Mount::in_container).collect()),
+        ..Container::default()
+    }
+}
+
+/// What the engine's own pod is pulled with.
+fn image_pull_secrets(engine: &RagEngine) -> Option<Vec<LocalObjectReference>> {
+    let template = engine.spec.pod_template.as_ref()?;
+    let secrets: Vec<LocalObjectReference> =
+        serde_json::from_value(template.spec.get("imagePullSecrets")?.clone()).ok()?;
+    (!secrets.is_empty()).then_some(secrets)
+}
+
+/// A volume, and where it is mounted.
+struct Mount {
+    volume: Volume,
+    path: String,
+    is_read_only: Option<bool>,
+}
+
+impl Mount {
+    fn read_only(volume: Volume, path: String) -> Self {
+        Self { volume, path, is_read_only: Some(true) }
+    }
+
+    fn in_container(&self) -> VolumeMount {
+        VolumeMount {
+            name: self.volume.name.clone(),
+            mount_path: self.path.clone(),
+            read_only: self.is_read_only,
+            ..VolumeMount::default()
+        }
+    }
+}
+
+fn mounts(identity: &IndexIdentity, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount> {
+    let work = Volume {
+        name: "work".to_owned(),
+        empty_dir: Some(EmptyDirVolumeSource {
+            size_limit: Some(Quantity(MAX_WORK_FOLDER.to_owned())),
+            ..EmptyDirVolumeSource::default()
+        }),
+        ..Volume::default()
+    };
+    let task = config_map("task", &identity.task(), Some(TASK_FILE));
+    let has_token = engine.spec.auth.writes == Writes::Token;
+    let token = has_token.then(|| {
+        Mount::read_only(
+            secret("write-token", &Identity::of(engine).write_token(), Some(WRITE_TOKEN)),
+            TOKEN_FOLDER.to_owned(),
+        )
+    });
+    let credentials = sources.iter().filter_map(|source| {
+        let volume = secret(&format!("credentials-{}", source.name), source.access_secret()?, None);
+        Some(Mount::read_only(volume, format!("{CREDENTIALS_FOLDER}/{}", source.name)))
+    });
+    let content = sources
+        .iter()
+        .filter_map(|source| Some(Mount::read_only(content(source)?, format!("{SOURCES_FOLDER}/{}", source.name))));
+    [
+        Mount { volume: work, path: WORK_FOLDER.to_owned(), is_read_only: None },
+        Mount::read_only(task, TASK_FOLDER.to_owned()),
+    ]
+    .into_iter()
+    .chain(token)
+    .chain(credentials)
+    .chain(content)
+    .collect()
+}
+
+/// What is mounted because the documents are in it.
+fn content(source: &IndexSource) -> Option<Volume> {
+    let name = format!("source-{}", source.name);
+    match source.origin()? {
+        api::Origin::ConfigMap(found) => Some(config_map(&name, &found.name, None)),
+        api::Origin::Volume(claim) => Some(Volume {
+            name,
+            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+                claim_name: claim.name.clone(),
+                read_only: Some(true),
+            }),
+            ..Volume::default()
+        }),
+        api::Origin::Inline(_) | api::Origin::Http(_) | api::Origin::Git(_) | api::Origin::S3(_) => None,
+    }
+}
+
+fn item(key: &str) -> Vec<KeyToPath> {
+    vec![KeyToPath { key: key.to_owned(), path: key.to_owned(), mode: None }]
+}
+
+fn config_map(volume: &str, name: &str, key: Option<&str>) -> Volume {
+    Volume {
+        name: volume.to_owned(),
+        config_map: Some(ConfigMapVolumeSource {
+            name: name.to_owned(),
+            items: key.map(item),
+            ..ConfigMapVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+fn secret(volume: &str, name: &str, key: Option<&str>) -> Volume {
+    Volume {
+        name: volume.to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(name.to_owned()),
+            items: key.map(item),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}

@@ -1,0 +1,106 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use ragengine_operator_api::{self as api, Index, IndexSource, RagEngine, WRITE_TOKEN, Writes};
+use ragengine_settings::SecretReference;
+use ragengine_settings::sync::{Folder, Git, Http, IndexOptions, Inline, InlineDocument, Origin, S3, Source, SyncTask};
+
+use super::BuildError;
+use crate::index::plan::Start;
+use crate::index::validate::Validated;
+use crate::names::IndexIdentity;
+use crate::rag_engine::validate::Defaults;
+
+/// Where the task is mounted.
+pub const TASK_FOLDER: &str = "/etc/ragengine/task";
+/// Its key in the ConfigMap, and its name there.
+pub const TASK_FILE: &str = "task.yaml";
+/// Where the write token is mounted.
+pub(super) const TOKEN_FOLDER: &str = "/etc/ragengine/write";
+/// Where the Secret of each source is mounted.
+pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
+/// Where the ConfigMap or volume of each source is mounted.
+pub const SOURCES_FOLDER: &str = "/etc/ragengine/sources";
+
+/// The task as a file.
+pub(super) fn config_map(index: &Index, task: &SyncTask) -> Result<ConfigMap, BuildError> {
+    let identity = IndexIdentity::of(index);
+    Ok(ConfigMap {
+        metadata: identity.owned(&identity.task()),
+        data: Some(BTreeMap::from([(TASK_FILE.to_owned(), serde_saphyr::to_string(task)?)])),
+        ..ConfigMap::default()
+    })
+}
+
+/// What the synchronisation is to do.
+pub(super) fn task(
+    index: &Index,
+    validated: Option<&Validated>,
+    engine: &RagEngine,
+    sources: &[IndexSource],
+    start: &Start,
+    defaults: &Defaults,
+) -> SyncTask {
+    let identity = IndexIdentity::of(index);
+    let chunking = index.spec.chunking.clone().unwrap_or_default();
+    let has_token = engine.spec.auth.writes == Writes::Token;
+    SyncTask {
+        server: format!("http://{}.{}.svc.{}", index.spec.engine_ref.name, identity.namespace, defaults.cluster_domain),
+        write_token: has_token.then(|| SecretReference::File(Path::new(TOKEN_FOLDER).join(WRITE_TOKEN))),
+        index: index.index_name().to_owned(),
+        owner: identity.name,
+        sync_id: start.sync_id.clone(),
+        settings: IndexOptions {
+            max_tokens: chunking.max_tokens,
+            overlap_tokens: chunking.overlap_tokens,
+            vector_index: validated.and_then(|validated| validated.vector_index),
+        },
+        confirm_delete: start.confirm_delete.is_some(),
+        allowed_ranges: validated.map_or_else(Vec::new, |validated| validated.allowed_ranges.clone()),
+        sources: sources.iter().filter_map(source).collect(),
+    }
+}
+
+fn source(source: &IndexSource) -> Option<Source> {
+    Some(Source {
+        name: source.name.clone(),
+        include: source.include.clone(),
+        exclude: source.exclude.clone(),
+        metadata: source.metadata.clone(),
+        origin: origin(source)?,
+    })
+}
+
+fn origin(source: &IndexSource) -> Option<Origin> {
+    let credentials = source.access_secret().map(|_| Path::new(CREDENTIALS_FOLDER).join(&source.name));
+    let mounted = Path::new(SOURCES_FOLDER).join(&source.name);
+    Some(match source.origin()? {
+        api::Origin::Inline(inline) => {
+            Origin::Inline(Inline { documents: inline.documents.iter().map(document).collect() })
+        }
+        api::Origin::ConfigMap(_) => Origin::ConfigMap(Folder { path: mounted }),
+        api::Origin::Volume(volume) => Origin::Folder(Folder { path: below(mounted, volume.path.as_deref()) }),
+        api::Origin::Http(http) => {
+            Origin::Http(Http { urls: http.urls.clone(), sitemap: http.sitemap.clone(), credentials })
+        }
+        api::Origin::Git(git) => {
+            Origin::Git(Git { url: git.url.clone(), reference: git.reference.clone(), credentials })
+        }
+        api::Origin::S3(s3) => Origin::S3(S3 {
+            bucket: s3.bucket.clone(),
+            endpoint: s3.endpoint.clone(),
+            region: s3.region.clone(),
+            prefix: s3.prefix.clone(),
+            credentials,
+        }),
+    })
+}
+
+fn document(file: &api::InlineFile) -> InlineDocument {
+    InlineDocument { path: file.path.clone(), text: file.text.clone() }
+}
+
+fn below(folder: PathBuf, path: Option<&str>) -> PathBuf {
+    path.map_or_else(|| folder.clone(), |path| folder.join(path))
+}

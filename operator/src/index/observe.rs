@@ -1,0 +1,135 @@
+//! What is there: from the caches that the watches fill, and events where a pod does not get on.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ObjectMeta;
+use kube::runtime::reflector::ObjectRef;
+use ragengine_operator_api::{Index, RagEngine, Writes};
+use serde::Serialize;
+
+use super::job::Stage;
+use super::validate::references;
+use super::{job, pod};
+use crate::context::Context;
+use crate::engine::Target;
+use crate::names::{Identity, IndexIdentity};
+use crate::rag_engine::target_of;
+use crate::records::Record;
+use crate::warnings::{self, Warning};
+use crate::watches::Referred;
+
+/// Everything that a reconcile looks at.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    /// The engine that is named.
+    pub engine: Option<Arc<RagEngine>>,
+    /// Where its server can be asked.
+    pub target: Option<Target>,
+    /// What the specification refers to, and the write token.
+    pub references: Vec<ObservedReference>,
+    /// The Jobs of this Index.
+    pub jobs: Vec<Arc<Job>>,
+    /// A Job was made a moment ago that is not among them yet.
+    pub is_lagging: bool,
+    /// Their pods.
+    pub pods: Vec<Arc<Pod>>,
+    /// What Kubernetes warns of: for a pod that does not get on.
+    pub warnings: Vec<Warning>,
+    /// What the engine said of the synchronisation when it was asked last.
+    pub record: Option<Record>,
+    /// An older Index that fills the same index with other settings.
+    pub rival: Option<String>,
+}
+
+/// Something that is referred to, as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ObservedReference {
+    /// What it is, in words: `Secret git`.
+    pub what: String,
+    /// Its kind.
+    #[serde(skip)]
+    pub kind: Referred,
+    /// Its version; none when it is not there.
+    pub version: Option<String>,
+    /// Whether another version is another wish. Of a claim and the write token it is enough that they are there.
+    #[serde(skip)]
+    pub is_watched: bool,
+}
+
+/// Looks at everything that belongs to an Index.
+///
+/// # Errors
+///
+/// What the API server says when it is asked for events.
+pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube::Error> {
+    let identity = IndexIdentity::of(index);
+    let caches = &context.caches;
+    let namespace = identity.namespace.as_str();
+    let engine = context.engine_store.get(&ObjectRef::new(&index.spec.engine_ref.name).within(namespace));
+    let jobs = caches.jobs_of(&identity);
+    let mut observed = Observed {
+        target: engine.as_ref().and_then(|engine| target_of(&caches.pods_of(&Identity::of(engine)))),
+        references: looked_up(context, index, engine.as_deref()),
+        is_lagging: context.started.is_lagging(&identity.uid, &jobs),
+        pods: caches.pods_of_jobs(&identity),
+        warnings: Vec::new(),
+        record: context.records.record(&identity.uid),
+        rival: rival(index, &context.index_store.state()),
+        engine,
+        jobs,
+    };
+    if let Some(uid) = stuck(&observed) {
+        observed.warnings = warnings::of(&context.client, namespace, &uid).await?;
+    }
+    Ok(observed)
+}
+
+/// The pod of a Job that runs, when it has not begun: its events are worth a request.
+pub fn stuck(observed: &Observed) -> Option<String> {
+    let job = job::youngest(&observed.jobs).filter(|job| job::stage(job) == Stage::Running)?;
+    let pod = pod::of(&observed.pods, job).filter(|pod| !pod::has_begun(pod))?;
+    pod.metadata.uid.clone()
+}
+
+fn looked_up(context: &Context, index: &Index, engine: Option<&RagEngine>) -> Vec<ObservedReference> {
+    let token = engine.filter(|engine| engine.spec.auth.writes == Writes::Token);
+    let token = token.map(|engine| (Referred::Secret, Identity::of(engine).write_token(), false));
+    let named = references(&index.spec).into_iter().map(|(kind, name)| (kind, name, kind != Referred::Claim));
+    named.chain(token).map(|(kind, name, is_watched)| look_up(context, index, kind, &name, is_watched)).collect()
+}
+
+fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watched: bool) -> ObservedReference {
+    let (caches, namespace) = (&context.caches, index.metadata.namespace.as_deref().unwrap_or_default());
+    let (word, version) = match kind {
+        Referred::Secret => ("Secret", caches.secrets.get(namespace, name).map(|found| version(&found.metadata))),
+        Referred::ConfigMap => {
+            ("ConfigMap", caches.config_map_versions.get(namespace, name).map(|found| version(&found.metadata)))
+        }
+        Referred::Claim => {
+            ("PersistentVolumeClaim", caches.claims.get(namespace, name).map(|found| version(&found.metadata)))
+        }
+        Referred::Engine => ("RAGEngine", None),
+    };
+    ObservedReference { what: format!("{word} {name}"), kind, version, is_watched }
+}
+
+/// One made again has another uid, one changed another version.
+fn version(metadata: &ObjectMeta) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{}", part(&metadata.uid), part(&metadata.resource_version))
+}
+
+/// The oldest of the Indexes that fill the same index, when it is another one with other settings.
+pub fn rival(index: &Index, all: &[Arc<Index>]) -> Option<String> {
+    let place = |index: &Index| {
+        let namespace = index.metadata.namespace.clone();
+        (namespace, index.spec.engine_ref.name.clone(), index.index_name().to_owned())
+    };
+    let age = |index: &Index| (index.metadata.creation_timestamp.clone(), index.metadata.name.clone());
+    let older = all.iter().filter(|other| place(other) == place(index) && age(other) < age(index));
+    let oldest = older.min_by_key(|other| age(other))?;
+    let settings = |index: &Index| (index.spec.chunking.clone(), index.spec.vector_index.clone());
+    (settings(oldest) != settings(index)).then(|| oldest.metadata.name.clone().unwrap_or_default())
+}

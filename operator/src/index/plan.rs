@@ -1,0 +1,240 @@
+//! What is to be done next: pure, from what there is.
+
+mod deletion;
+mod obstacles;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use ragengine_operator_api::{
+    CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexDeletionPolicy, IndexStatus, SyncResult,
+};
+
+use super::job::{self, Stage};
+use super::observe::Observed;
+use super::pod;
+use super::validate::Validated;
+use super::wish::{Wish, annotation, data_id, wish};
+use crate::hash::hash;
+use crate::rag_engine::status::Finding;
+use crate::rag_engine::validate::Invalid;
+
+pub use obstacles::is_missing;
+
+/// The first wait after a failure, and the longest, in seconds.
+const WAITS_S: (i64, i64) = (30, 1800);
+/// A cache that does not show a Job yet is looked at again after this time.
+const LAG: SignedDuration = SignedDuration::from_secs(5);
+
+/// What is known before anything is done.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The resource.
+    pub index: &'a Index,
+    /// Its specification, or why it cannot be acted on.
+    pub validated: Result<&'a Validated, &'a Invalid>,
+    /// What there is.
+    pub observed: &'a Observed,
+    /// The status, with the result of the Job that has just ended.
+    pub status: &'a IndexStatus,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// What is to be done, and what is to be said of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The next step.
+    pub step: Step,
+    /// What the Index does.
+    pub state: State,
+    /// What is wanted, when that is known.
+    pub wish: Option<Wish>,
+    /// When it is to be looked at again though nothing has happened.
+    pub look_again: Option<Timestamp>,
+}
+
+/// One step. There is never more than one at a time: what comes of it is seen first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing.
+    Rest,
+    /// From now on the Index is not gone before its documents are.
+    Hold,
+    /// It may go.
+    Release,
+    /// A Job is made.
+    Start(Start),
+    /// The Job of this name is deleted.
+    Stop(String),
+}
+
+/// A Job that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// Its name.
+    pub job_name: String,
+    /// The name of the synchronisation.
+    pub sync_id: String,
+    /// What is wanted by it.
+    pub wish: Wish,
+    /// What it does.
+    pub work: Work,
+    /// The value of the annotation that asks for it.
+    pub sync: Option<String>,
+    /// The value of the annotation that confirms deletions, where it was not acted on.
+    pub confirm_delete: Option<String>,
+}
+
+/// What a Job does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// The index gets what the sources hold.
+    Synchronise,
+    /// The documents of this Index are deleted.
+    Delete,
+}
+
+/// What the Index does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nothing is to be done.
+    Rests,
+    /// A Job runs, or is about to.
+    Runs,
+    /// A Job has ended, and the engine has not been asked yet what became of it.
+    Reads,
+    /// The last one failed: it is tried again then.
+    Waits(Timestamp),
+    /// A synchronisation would begin.
+    Suspended,
+    /// It cannot be begun.
+    Blocked(Finding),
+    /// It cannot be begun for now, and goes on by itself.
+    NotYet(Finding),
+    /// A Job was made, and its pod cannot run.
+    Stuck(Finding),
+}
+
+/// What is wanted by the deletion of everything.
+pub const DELETION: &str = "deletion";
+
+/// Plans the next step.
+pub fn plan(known: Known<'_>) -> Plan {
+    if known.index.metadata.deletion_timestamp.is_some() {
+        return deletion::plan(known);
+    }
+    let plan = match running(known) {
+        Some(plan) => plan,
+        None => resting(known),
+    };
+    match (finalizer(known.index), &plan.step) {
+        (Some(step), Step::Rest | Step::Start(_)) => Plan { step, ..plan },
+        _ => plan,
+    }
+}
+
+/// Before the first document is written the Index is held, where they are to go with it.
+fn finalizer(index: &Index) -> Option<Step> {
+    match (index.spec.deletion_policy, is_held(index)) {
+        (IndexDeletionPolicy::Delete, false) => Some(Step::Hold),
+        (IndexDeletionPolicy::Retain, true) => Some(Step::Release),
+        _ => None,
+    }
+}
+
+fn is_held(index: &Index) -> bool {
+    index.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == INDEX_FINALIZER)
+}
+
+/// What is wanted, when all is there that it depends on.
+fn wished(known: Known<'_>) -> Option<Wish> {
+    let data_id = data_id(known.observed.engine.as_deref()?)?;
+    Some(wish(known.index, known.validated.ok()?, &known.observed.references, data_id, known.now))
+}
+
+/// A Job that has not been dealt with yet.
+fn running(known: Known<'_>) -> Option<Plan> {
+    let observed = known.observed;
+    let wish = wished(known);
+    let rest = |state| Plan { step: Step::Rest, state, wish: wish.clone(), look_again: None };
+    let Some(found) = job::current(&observed.jobs, known.status) else {
+        return observed.is_lagging.then(|| Plan { look_again: later(known.now, LAG), ..rest(State::Runs) });
+    };
+    if job::stage(found) != Stage::Running {
+        return Some(rest(State::Reads));
+    }
+    let obstacle = pod::of(&observed.pods, found).and_then(|pod| pod::obstacle(pod, &observed.warnings));
+    let Some(obstacle) = obstacle else { return Some(rest(State::Runs)) };
+    // What was wanted meanwhile may be just what it lacks.
+    let is_outdated = wish.as_ref().is_some_and(|wish| wish.wanted != job::wanted(found));
+    let step = match is_outdated {
+        true => Step::Stop(found.metadata.name.clone().unwrap_or_default()),
+        false => Step::Rest,
+    };
+    Some(Plan { step, look_again: later(known.now, LAG), ..rest(State::Stuck(obstacle)) })
+}
+
+/// No Job runs: one is begun when there is something to do and nothing in the way.
+fn resting(known: Known<'_>) -> Plan {
+    let wish = wished(known);
+    let schedule = known.validated.ok().and_then(|validated| validated.schedule.as_ref());
+    let next_turn = schedule.and_then(|schedule| schedule.next(known.now));
+    let rest = |state| Plan { step: Step::Rest, state, wish: wish.clone(), look_again: next_turn };
+    if let Some(state) = obstacles::of(known) {
+        return rest(state);
+    }
+    let Some(wanted) = wish.as_ref() else {
+        return rest(State::NotYet(obstacles::not_ready(known.observed)));
+    };
+    let last = known.status.last_sync.as_ref().filter(|last| last.wanted == wanted.wanted);
+    if last.is_some_and(|last| last.result == SyncResult::Succeeded) {
+        return rest(State::Rests);
+    }
+    if known.index.spec.suspend {
+        return rest(State::Suspended);
+    }
+    match last.and_then(|last| retry_at(last.finished_at.0, known.status.attempts)) {
+        Some(at) if at > known.now => {
+            let look_again = next_turn.map_or(at, |turn| turn.min(at));
+            Plan { look_again: Some(look_again), ..rest(State::Waits(at)) }
+        }
+        _ => Plan { step: Step::Start(start(known, wanted.clone(), Work::Synchronise)), ..rest(State::Runs) },
+    }
+}
+
+/// Named after what is wanted and what was done last, so that it cannot be made twice, and another attempt has another name.
+fn start(known: Known<'_>, wish: Wish, work: Work) -> Start {
+    let name = known.index.metadata.name.as_deref().unwrap_or_default();
+    let last = known.status.last_sync.as_ref().map(|last| (&last.id, &last.finished_at));
+    let sync_id = hash(&(&known.index.metadata.uid, &wish.wanted, last));
+    let handled = known.status.handled.as_ref().and_then(|handled| handled.confirm_delete.as_deref());
+    let confirmed = annotation(known.index, CONFIRM_DELETE_ANNOTATION);
+    Start {
+        job_name: format!("{name}-sync-{}", &sync_id[..7]),
+        sync_id,
+        wish,
+        work,
+        sync: annotation(known.index, ragengine_operator_api::SYNC_ANNOTATION),
+        confirm_delete: confirmed.filter(|value| handled != Some(value)),
+    }
+}
+
+/// The longer the more have failed.
+fn retry_at(finished_at: Timestamp, attempts: u32) -> Option<Timestamp> {
+    let wait = WAITS_S.0.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(WAITS_S.1);
+    later(finished_at, SignedDuration::from_secs(wait))
+}
+
+fn later(time: Timestamp, duration: SignedDuration) -> Option<Timestamp> {
+    time.checked_add(duration).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_doubles_up_to_half_an_hour() {
+        let waits = [1, 2, 3, 6, 7, 100].map(|attempts| retry_at(Timestamp::UNIX_EPOCH, attempts).unwrap().as_second());
+        assert_eq!(waits, [30, 60, 120, 960, 1800, 1800]);
+    }
+}

@@ -1,0 +1,87 @@
+use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, Reason};
+
+use super::{Known, State};
+use crate::index::observe::Observed;
+use crate::rag_engine::status::Finding;
+use crate::watches::Referred;
+
+/// The longest part of an engine's own words.
+const MAX_WORDS: usize = 300;
+
+/// What keeps a synchronisation from beginning, the causes before what follows from them.
+pub(super) fn of(known: Known<'_>) -> Option<State> {
+    let observed = known.observed;
+    let invalid = known.validated.err().map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
+    let blocked = invalid.or_else(|| rival(known)).or_else(|| no_engine(known)).or_else(|| missing(observed));
+    let engine = observed.engine.as_deref();
+    let not_yet = || (!engine.is_some_and(takes_documents)).then(|| State::NotYet(not_ready(observed)));
+    blocked.map(State::Blocked).or_else(not_yet)
+}
+
+fn rival(known: Known<'_>) -> Option<Finding> {
+    let rival = known.observed.rival.as_ref()?;
+    Some(Finding::new(
+        Reason::SettingsConflict,
+        format!(
+            "Index {rival}, which is older, fills the index {} of the same engine with another chunking or vectorIndex: give this one another indexName, in a new Index, or the same settings",
+            known.index.index_name()
+        ),
+    ))
+}
+
+fn no_engine(known: Known<'_>) -> Option<Finding> {
+    let name = &known.index.spec.engine_ref.name;
+    let words = match &known.observed.engine {
+        None => "does not exist in this namespace: make it, and the Index is filled by itself",
+        Some(engine) if engine.metadata.deletion_timestamp.is_some() => "is being deleted: its indexes go with it",
+        Some(_) => return None,
+    };
+    Some(Finding::new(Reason::EngineNotFound, format!("RAGEngine {name} {words}")))
+}
+
+/// What is referred to and is not there.
+fn missing(observed: &Observed) -> Option<Finding> {
+    let missing: Vec<_> = observed.references.iter().filter(|seen| seen.version.is_none()).collect();
+    let reason = match missing.first()?.kind {
+        Referred::Secret => Reason::SecretMissing,
+        Referred::ConfigMap => Reason::ConfigMapMissing,
+        Referred::Claim | Referred::Engine => Reason::ClaimMissing,
+    };
+    let names: Vec<_> = missing.iter().map(|seen| seen.what.as_str()).collect();
+    let (is_missing, it) = if names.len() == 1 { ("does not exist", "it") } else { ("do not exist", "them") };
+    let message = format!(
+        "{} {is_missing} in this namespace: make {it}, and the Index goes on by itself. Until then no source is looked at",
+        names.join(" and ")
+    );
+    Some(Finding::new(reason, message))
+}
+
+/// Whether something is not there that the pod of a Job needs.
+pub fn is_missing(observed: &Observed) -> bool {
+    missing(observed).is_some()
+}
+
+/// Whether documents can be written: it is ready, or only its language model is not.
+pub(super) fn takes_documents(engine: &RagEngine) -> bool {
+    let conditions = engine.status.iter().flat_map(|status| &status.conditions);
+    let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
+    ready.is_some_and(|ready| ready.status == ConditionStatus::True || ready.reason == Reason::InferenceServiceFailed)
+}
+
+/// Why they cannot.
+pub(super) fn not_ready(observed: &Observed) -> Finding {
+    let Some(engine) = observed.engine.as_deref() else {
+        return Finding::new(Reason::EngineNotFound, "the engine does not exist");
+    };
+    let name = engine.metadata.name.as_deref().unwrap_or_default();
+    let conditions = engine.status.iter().flat_map(|status| &status.conditions);
+    let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
+    let why = match ready {
+        Some(ready) if ready.status != ConditionStatus::True => ready.message.chars().take(MAX_WORDS).collect(),
+        _ => "nothing is known of it yet".to_owned(),
+    };
+    Finding::new(
+        Reason::EngineNotReady,
+        format!("RAGEngine {name} takes no documents now ({why}): the Index goes on when it does"),
+    )
+}

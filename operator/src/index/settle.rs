@@ -1,0 +1,221 @@
+//! What became of the Job that has ended: pure, from the Job, its pod and the engine's record, which is the truth.
+
+use std::collections::HashMap;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use ragengine_client::wire::{FileError, SourceDescription, SourceSync, SyncPhase};
+use ragengine_operator_api::{
+    CONFIRM_DELETE_ANNOTATION, Index, IndexStatus, LastSync, SYNC_ANNOTATION, SourceError, SourceStatus, SyncResult,
+};
+
+use super::job::{self, Stage};
+use super::observe::Observed;
+use super::plan::DELETION;
+use super::pod;
+use super::wish::data_id;
+use crate::hash::hash;
+
+/// After so many questions without an answer, a Job that failed is taken for failed without.
+const PATIENCE: u32 = 3;
+/// The most errors of files in a status, of all sources together and of one.
+const MAX_ERRORS: (usize, usize) = (64, 10);
+/// The longest path and message of an error, and message of a source, in bytes: a status has its bounds.
+const MAX_BYTES: (usize, usize, usize) = (200, 250, 300);
+/// So much of a revision is enough to know it.
+const MAX_REVISION: usize = 12;
+
+/// The status with the result of the Job that has ended, if one has and its result is known.
+pub fn settle(index: &Index, observed: &Observed, previous: &IndexStatus, now: &Time) -> IndexStatus {
+    let ended = job::current(&observed.jobs, previous).filter(|job| job::stage(job) != Stage::Running);
+    let outcome = ended.and_then(|job| Some((job, outcome(index, observed, job)?)));
+    match outcome {
+        Some((job, outcome)) => settled(index, observed, previous, job, outcome, now),
+        None => previous.clone(),
+    }
+}
+
+/// What became of one.
+struct Outcome {
+    result: SyncResult,
+    message: Option<String>,
+    /// What the engine has of each source; none when it was not asked.
+    sources: Option<Vec<SourceDescription>>,
+    /// Whether every source was looked at to its end: what was confirmed has been used up.
+    is_through: bool,
+}
+
+/// None: it is not known yet.
+fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<Outcome> {
+    let has_failed = job::stage(job) == Stage::Failed;
+    let unread = |result, message| Outcome { result, message, sources: None, is_through: false };
+    if job::wanted(job) == DELETION {
+        return Some(match has_failed {
+            false => unread(SyncResult::Succeeded, None),
+            true => unread(SyncResult::Failed, Some(why(observed, job))),
+        });
+    }
+    let record = observed.record.as_ref();
+    let record = record.filter(|record| record.about.sync_id == job::sync_id(job) && record.about.has_ended);
+    let Some(sources) = record.and_then(|record| record.sources.clone()) else {
+        let is_silent = observed.target.is_none() || record.is_some_and(|record| record.failures >= PATIENCE);
+        // One that has done its work is asked about until the engine answers, as long as there is one.
+        let is_over = is_silent && (has_failed || observed.engine.is_none());
+        return is_over.then(|| unread(SyncResult::Failed, Some(why(observed, job))));
+    };
+    Some(read(index, observed, job, sources))
+}
+
+/// From what the engine has recorded.
+fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescription>) -> Outcome {
+    let has_failed = job::stage(job) == Stage::Failed;
+    let by_name: HashMap<&str, &SourceDescription> =
+        sources.iter().map(|source| (source.name.as_str(), source)).collect();
+    let syncs = index.spec.sources.iter().map(|source| (source.name.as_str(), by_name.get(source.name.as_str())));
+    let syncs: Vec<(&str, Option<&SourceSync>)> =
+        syncs.map(|(name, found)| (name, found.and_then(|found| found.sync.as_ref()))).collect();
+    let is_ours = |sync: &SourceSync| sync.sync_id == job::sync_id(job);
+    let is_through =
+        syncs.iter().all(|(_, sync)| sync.is_some_and(|sync| is_ours(sync) && sync.phase != SyncPhase::Running));
+    // An engine that was started again has forgotten a record that changed nothing; the Job has not.
+    let is_done = |sync: &SourceSync| sync.phase == SyncPhase::Complete && (is_ours(sync) || !has_failed);
+    let failed: Vec<String> = syncs
+        .iter()
+        .filter(|(_, sync)| !sync.is_some_and(is_done))
+        .map(|(name, sync)| {
+            let message = sync.filter(|sync| is_ours(sync)).and_then(|sync| sync.message.as_deref());
+            format!("source {name}: {}", message.unwrap_or("it ended before it was done"))
+        })
+        .collect();
+    let held: Vec<String> = syncs
+        .iter()
+        .filter_map(|(name, sync)| Some((name, sync.filter(|sync| sync.held_back > 0)?.held_back)))
+        .map(|(name, documents)| format!("source {name} would lose {documents} documents"))
+        .collect();
+    let (result, message) = match (failed.is_empty(), held.is_empty(), has_failed) {
+        (true, true, false) => (SyncResult::Succeeded, None),
+        (_, false, _) => (SyncResult::HeldBack, Some(held.into_iter().chain(failed).collect::<Vec<_>>().join("; "))),
+        (false, true, _) => (SyncResult::Failed, Some(failed.join("; "))),
+        (true, true, true) => (SyncResult::Failed, Some(why(observed, job))),
+    };
+    Outcome { result, message, sources: Some(sources), is_through }
+}
+
+/// Why a Job failed, in its own words or Kubernetes'.
+fn why(observed: &Observed, job: &Job) -> String {
+    let words = pod::of(&observed.pods, job).and_then(pod::last_words);
+    words.or_else(|| job::failure(job).map(str::to_owned)).unwrap_or_else(|| "no reason is given".to_owned())
+}
+
+fn settled(
+    index: &Index,
+    observed: &Observed,
+    previous: &IndexStatus,
+    job: &Job,
+    outcome: Outcome,
+    now: &Time,
+) -> IndexStatus {
+    let mut status = IndexStatus { done: None, total: None, ..previous.clone() };
+    let is_good = outcome.result == SyncResult::Succeeded;
+    let wanted = job::wanted(job).to_owned();
+    let is_same = previous.last_sync.as_ref().is_some_and(|last| last.wanted == wanted);
+    let finished_at = job::finished_at(job).unwrap_or_else(|| now.clone());
+    status.attempts = match (is_good, is_same) {
+        (true, _) => 0,
+        (false, true) => previous.attempts.saturating_add(1),
+        (false, false) => 1,
+    };
+    status.last_sync = Some(LastSync {
+        id: job::sync_id(job).to_owned(),
+        specification: job::specification(job).to_owned(),
+        wanted,
+        started_at: job::started_at(job).unwrap_or_else(|| now.clone()),
+        finished_at: finished_at.clone(),
+        result: outcome.result,
+        message: outcome.message.map(|message| shortened(&message, 1000)),
+    });
+    let handled = status.handled.get_or_insert_default();
+    handled.sync = job::annotation(job, SYNC_ANNOTATION).or(handled.sync.take());
+    if outcome.is_through {
+        handled.confirm_delete = job::annotation(job, CONFIRM_DELETE_ANNOTATION).or(handled.confirm_delete.take());
+    }
+    if handled.sync.is_none() && handled.confirm_delete.is_none() {
+        status.handled = None;
+    }
+    if let Some(sources) = outcome.sources {
+        status.sources = self::sources(index, &sources, &previous.sources);
+        status.documents = Some(status.sources.iter().map(|source| source.documents).sum());
+        status.chunks = Some(status.sources.iter().map(|source| source.chunks).sum());
+        status.bytes = Some(status.sources.iter().map(|source| source.bytes).sum());
+    }
+    if is_good {
+        status.last_success_time = Some(finished_at);
+        status.revision = revision(&status.sources);
+        status.data_id = observed.engine.as_deref().and_then(data_id).map(str::to_owned);
+    }
+    status
+}
+
+/// Each source, as the engine has it, within the bounds of a status.
+fn sources(index: &Index, found: &[SourceDescription], previous: &[SourceStatus]) -> Vec<SourceStatus> {
+    let count = index.spec.sources.len().max(1);
+    let max_errors = (MAX_ERRORS.0 / count).clamp(1, MAX_ERRORS.1);
+    let names = index.spec.sources.iter().map(|source| source.name.as_str());
+    names
+        .map(|name| {
+            let before = previous.iter().find(|source| source.name == name);
+            match found.iter().find(|source| source.name == name) {
+                Some(found) => source(found, before, max_errors),
+                None => SourceStatus { name: name.to_owned(), ..SourceStatus::default() },
+            }
+        })
+        .collect()
+}
+
+fn source(found: &SourceDescription, before: Option<&SourceStatus>, max_errors: usize) -> SourceStatus {
+    let SourceDescription { name, documents, chunks, bytes, sync } = found;
+    let complete = sync.as_ref().filter(|sync| sync.phase == SyncPhase::Complete);
+    let ended = complete.and_then(|sync| sync.finished_at.as_ref()?.parse().ok()).map(Time).map(in_whole_seconds);
+    let error = |error: &FileError| SourceError {
+        path: shortened(&error.path, MAX_BYTES.0),
+        message: shortened(&error.message, MAX_BYTES.1),
+    };
+    SourceStatus {
+        name: name.clone(),
+        documents: *documents,
+        chunks: *chunks,
+        bytes: *bytes,
+        revision: sync.as_ref().and_then(|sync| sync.revision.as_deref()).map(|text| shortened(text, 100)),
+        last_sync_time: ended.or_else(|| before?.last_sync_time.clone()),
+        error_count: sync.as_ref().map_or(0, |sync| sync.error_count),
+        errors: sync.iter().flat_map(|sync| &sync.errors).take(max_errors).map(error).collect(),
+        held_back: sync.as_ref().map_or(0, |sync| sync.held_back),
+        message: sync.as_ref().and_then(|sync| sync.message.as_deref()).map(|text| shortened(text, MAX_BYTES.2)),
+    }
+}
+
+fn in_whole_seconds(Time(time): Time) -> Time {
+    Time(crate::rag_engine::whole_seconds(time))
+}
+
+/// The only source's own, or one over all of them.
+fn revision(sources: &[SourceStatus]) -> Option<String> {
+    let revisions: Vec<_> = sources.iter().map(|source| (&source.name, &source.revision)).collect();
+    match &revisions[..] {
+        [] => None,
+        [(_, revision)] => revision.as_ref().map(|revision| revision.chars().take(MAX_REVISION).collect()),
+        several => Some(hash(&several)[..MAX_REVISION].to_owned()),
+    }
+}
+
+/// As much of a text as there is room for, without what takes more room than it says.
+pub(super) fn shortened(text: &str, max_bytes: usize) -> String {
+    let mut short = String::new();
+    for character in text.chars().map(|character| if character.is_control() { ' ' } else { character }) {
+        if short.len() + character.len_utf8() > max_bytes {
+            break;
+        }
+        short.push(character);
+    }
+    short
+}

@@ -1,0 +1,192 @@
+//! What became of it: pure, from what was observed, planned and done.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use ragengine_client::wire::SourceSync;
+use ragengine_operator_api::{
+    Condition, ConditionStatus, ConditionType, Index, IndexStatus, LastSync, Reason, SyncResult,
+};
+
+use super::job;
+use super::observe::Observed;
+use super::plan::{Plan, State};
+use super::settle::shortened;
+use super::wish::data_id;
+use crate::apply::Refused;
+use crate::rag_engine::status::Finding;
+
+/// What is known at the end of a reconcile.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The resource.
+    pub index: &'a Index,
+    /// What there is.
+    pub observed: &'a Observed,
+    /// What was planned.
+    pub plan: &'a Plan,
+    /// The status that was written last, with the result of the Job that has just ended.
+    pub settled: &'a IndexStatus,
+    /// Which object the API server refused, if it did.
+    pub refused: Option<&'a Refused>,
+}
+
+/// The status.
+pub fn status(known: Known<'_>, now: &Time) -> IndexStatus {
+    let runs = matches!(known.plan.state, State::Runs | State::Reads | State::Stuck(_));
+    let (done, total) = match progress(known).filter(|_| runs) {
+        Some((done, total)) => (Some(done), Some(total)),
+        None => (None, None),
+    };
+    let status =
+        IndexStatus { done, total, observed_generation: known.index.metadata.generation, ..known.settled.clone() };
+    IndexStatus { conditions: conditions(known, &status, now), ..status }
+}
+
+/// The files that are done and all that there are, as far as the engine has been told.
+fn progress(known: Known<'_>) -> Option<(u64, u64)> {
+    let sync_id = job::sync_id(job::current(&known.observed.jobs, known.settled)?);
+    let record = known.observed.record.as_ref().filter(|record| record.about.sync_id == sync_id)?;
+    let ours = |sync: &&SourceSync| sync.sync_id == sync_id;
+    let syncs: Vec<&SourceSync> =
+        record.sources.iter().flatten().filter_map(|source| source.sync.as_ref()).filter(ours).collect();
+    (!syncs.is_empty()).then(|| (syncs.iter().map(|sync| sync.done).sum(), syncs.iter().map(|sync| sync.total).sum()))
+}
+
+fn conditions(known: Known<'_>, status: &IndexStatus, now: &Time) -> Vec<Condition> {
+    let condition = |type_, (status, finding): (ConditionStatus, Finding)| {
+        let before = known.settled.conditions.iter();
+        let same = before.into_iter().find(|condition| condition.type_ == type_ && condition.status == status);
+        Condition {
+            type_,
+            status,
+            reason: finding.reason,
+            message: finding.message,
+            last_transition_time: same.map_or_else(|| now.clone(), |same| same.last_transition_time.clone()),
+            observed_generation: known.index.metadata.generation,
+        }
+    };
+    let ready = ready(known, status);
+    vec![
+        condition(ConditionType::Ready, ready),
+        condition(ConditionType::Progressing, progressing(known, status)),
+        condition(ConditionType::Degraded, degraded(known, status)),
+    ]
+}
+
+/// What is in the way, and does not go away by waiting.
+fn problem(known: Known<'_>) -> Option<Finding> {
+    let refused = known.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
+    refused.or_else(|| match &known.plan.state {
+        State::Blocked(finding) | State::Stuck(finding) => Some(finding.clone()),
+        _ => None,
+    })
+}
+
+/// What went wrong the last time with what is still wanted.
+fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
+    let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last))?;
+    let why = last.message.as_deref().unwrap_or("no reason is given");
+    let again = match &known.plan.state {
+        State::Waits(at) => format!(". It is tried again at {}", crate::rag_engine::whole_seconds(*at)),
+        _ => String::new(),
+    };
+    match last.result {
+        SyncResult::Succeeded => None,
+        SyncResult::Failed => {
+            Some(Finding::new(Reason::SyncFailed, format!("the last synchronisation failed: {why}{again}")))
+        }
+        SyncResult::HeldBack => Some(Finding::new(
+            Reason::HeldBack,
+            format!(
+                "{why}: nothing of it was deleted, because a source that is suddenly empty or has lost more than half of its files may only be broken. If it is meant: kubectl annotate index {} ragengine.dev/confirm-delete=\"$(date +%s)\" --overwrite{again}",
+                known.index.metadata.name.as_deref().unwrap_or_default()
+            ),
+        )),
+    }
+}
+
+/// Whether it was for what is asked for now, whenever its turn was.
+fn is_of_this_specification(known: Known<'_>, last: &LastSync) -> bool {
+    known.plan.wish.as_ref().is_some_and(|wish| wish.specification == last.specification || wish.wanted == last.wanted)
+}
+
+fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+    let not = |finding| (ConditionStatus::False, finding);
+    if known.index.metadata.deletion_timestamp.is_some() {
+        let finding = problem(known);
+        return not(finding.unwrap_or_else(|| Finding::new(Reason::Deleting, "its documents are being deleted")));
+    }
+    if let Some(finding) = problem(known).or_else(|| failure(known, status)) {
+        return not(finding);
+    }
+    if let State::NotYet(finding) = &known.plan.state {
+        return not(finding.clone());
+    }
+    if let Some(last) = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last)) {
+        return (ConditionStatus::True, Finding::new(Reason::Synced, synced(known, status, last)));
+    }
+    let engine = known.observed.engine.as_deref().and_then(data_id);
+    if status.data_id.as_deref().zip(engine).is_some_and(|(filled, found)| filled != found) {
+        let words = "the engine's data directory is another one than the one that was filled: everything is sent again";
+        return not(Finding::new(Reason::Refilling, words));
+    }
+    not(match known.plan.state {
+        State::Suspended => suspended(),
+        _ => running(status),
+    })
+}
+
+fn synced(known: Known<'_>, status: &IndexStatus, last: &LastSync) -> String {
+    let sources = known.index.spec.sources.len();
+    format!(
+        "the index {} holds what its {} at {}: {} documents",
+        known.index.index_name(),
+        if sources == 1 { "source held".to_owned() } else { format!("{sources} sources held") },
+        last.started_at.0,
+        status.documents.unwrap_or(0)
+    )
+}
+
+fn suspended() -> Finding {
+    Finding::new(Reason::Suspended, "suspend is true: write suspend: false to have its sources looked at")
+}
+
+fn running(status: &IndexStatus) -> Finding {
+    let message = match (status.done, status.total) {
+        (Some(done), Some(total)) if total > 0 => format!("{done} of {total} files are done"),
+        _ => "its sources are being looked at".to_owned(),
+    };
+    Finding::new(Reason::Syncing, message)
+}
+
+fn progressing(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+    let is_deleted = known.index.metadata.deletion_timestamp.is_some();
+    match &known.plan.state {
+        State::Runs | State::Reads if known.refused.is_none() && is_deleted => {
+            (ConditionStatus::True, Finding::new(Reason::Deleting, "its documents are being deleted"))
+        }
+        State::Runs | State::Reads if known.refused.is_none() => (ConditionStatus::True, running(status)),
+        State::NotYet(finding) => (ConditionStatus::True, finding.clone()),
+        _ if known.index.spec.suspend && !is_deleted => (ConditionStatus::False, suspended()),
+        _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
+    }
+}
+
+fn degraded(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+    match problem(known).or_else(|| failure(known, status)).or_else(|| bad_files(status)) {
+        Some(finding) => (ConditionStatus::True, finding),
+        None => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is wrong")),
+    }
+}
+
+/// The first file that could not be taken, for all of them.
+fn bad_files(status: &IndexStatus) -> Option<Finding> {
+    let count: u64 = status.sources.iter().map(|source| source.error_count).sum();
+    let source = status.sources.iter().find(|source| source.error_count > 0)?;
+    let first = match source.errors.first() {
+        Some(error) => format!("{} in {}: {}", error.path, source.name, error.message),
+        None => format!("in {}", source.name),
+    };
+    let (files, such_as) = if count == 1 { ("1 file", ": ") } else { ("files", ", such as ") };
+    let files = if count == 1 { files.to_owned() } else { format!("{count} {files}") };
+    Some(Finding::new(Reason::FilesFailed, shortened(&format!("{files} could not be taken{such_as}{first}"), 1000)))
+}

@@ -1,0 +1,120 @@
+//! The second look at a specification: what the API server's rules cannot see.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::jiff::Timestamp;
+use ragengine_operator_api::{Index, IndexSource, IndexSpec, Origin};
+use ragengine_settings::VectorIndexKind;
+use ragengine_settings::sync::AddressRange;
+use serde_json::Value;
+
+use super::schedule::Schedule;
+use crate::names::IndexIdentity;
+use crate::rag_engine::validate::Invalid;
+use crate::watches::Referred;
+
+/// The most bytes of all documents that stand in a specification: what becomes of them has to fit into a ConfigMap of 1 MiB.
+const MAX_INLINE_BYTES: usize = 900_000;
+/// The longest value that is added to the metadata of documents, in bytes of JSON.
+const MAX_METADATA_BYTES: usize = 4096;
+
+/// A specification that can be acted on.
+#[derive(Debug, Clone)]
+pub struct Validated {
+    /// Whose it is.
+    pub identity: IndexIdentity,
+    /// What was asked for.
+    pub spec: IndexSpec,
+    /// The name of the index in the engine.
+    pub index_name: String,
+    /// When its sources are looked at again.
+    pub schedule: Option<Schedule>,
+    /// How vectors are kept.
+    pub vector_index: Option<VectorIndexKind>,
+    /// The addresses that sources may use besides.
+    pub allowed_ranges: Vec<AddressRange>,
+}
+
+/// Looks at a specification. A schedule that never comes again after `now` is wrong.
+///
+/// # Errors
+///
+/// [`Invalid`] with everything that is wrong.
+pub fn validate(index: &Index, now: Timestamp) -> Result<Validated, Invalid> {
+    let spec = index.spec.clone();
+    let mut wrong = Vec::new();
+    let schedule = spec.schedule.as_deref().map(|text| Schedule::parse(text, now));
+    let schedule = noted(schedule.transpose(), &mut wrong).flatten();
+    let vector_index = spec.vector_index.as_deref().map(str::parse).transpose();
+    let vector_index =
+        noted(vector_index.map_err(|error: ragengine_settings::ParseVectorIndexError| error.to_string()), &mut wrong)
+            .flatten();
+    let ranges = spec.allowed_ranges.iter().map(|range| range.parse::<AddressRange>());
+    let allowed_ranges = ranges
+        .filter_map(|range| noted(range.map_err(|error| format!("allowedRanges: {error}")), &mut wrong))
+        .collect();
+    wrong.extend(spec.sources.iter().flat_map(wrong_with));
+    wrong.extend(too_much(&spec.sources));
+    match wrong.is_empty() {
+        false => Err(Invalid(wrong)),
+        true => Ok(Validated {
+            identity: IndexIdentity::of(index),
+            index_name: index.index_name().to_owned(),
+            spec,
+            schedule,
+            vector_index,
+            allowed_ranges,
+        }),
+    }
+}
+
+fn noted<T>(read: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
+    read.map_err(|error| wrong.push(error)).ok()
+}
+
+fn wrong_with(source: &IndexSource) -> Vec<String> {
+    let name = &source.name;
+    let mut wrong = Vec::new();
+    if source.origin().is_none() {
+        wrong.push(format!(
+            "sources {name}: it says no origin: write one of inline, configMap, persistentVolumeClaim, http, git and s3"
+        ));
+    }
+    for (key, value) in &source.metadata {
+        let is_plain = |value: &Value| !(value.is_object() || value.is_array());
+        let is_fine = is_plain(value) || value.as_array().is_some_and(|items| items.iter().all(is_plain));
+        if !is_fine || value.to_string().len() > MAX_METADATA_BYTES {
+            wrong.push(format!(
+                "sources {name}: metadata.{key} must be a text, a number, true, false, or a list of these, of at most {MAX_METADATA_BYTES} bytes"
+            ));
+        }
+    }
+    if let Some(Origin::Inline(inline)) = source.origin() {
+        let paths: BTreeSet<&str> = inline.documents.iter().map(|document| document.path.as_str()).collect();
+        if paths.len() < inline.documents.len() {
+            wrong.push(format!("sources {name}: two documents have the same path: give each its own"));
+        }
+    }
+    wrong
+}
+
+fn too_much(sources: &[IndexSource]) -> Option<String> {
+    let inline = sources.iter().filter_map(|source| source.inline.as_ref());
+    let bytes: usize = inline.flat_map(|inline| &inline.documents).map(|file| file.path.len() + file.text.len()).sum();
+    (bytes > MAX_INLINE_BYTES).then(|| {
+        format!(
+            "the inline documents have {bytes} bytes and may have {MAX_INLINE_BYTES}: put them into ConfigMaps or a volume, and name these"
+        )
+    })
+}
+
+/// What the specification refers to, without the engine. Also of one that is not valid, so that it is noticed when something comes.
+pub fn references(spec: &IndexSpec) -> BTreeSet<(Referred, String)> {
+    let secrets = spec.sources.iter().filter_map(IndexSource::access_secret);
+    let mounted = spec.sources.iter().filter_map(|source| match source.origin()? {
+        Origin::ConfigMap(config_map) => Some((Referred::ConfigMap, config_map.name.clone())),
+        Origin::Volume(claim) => Some((Referred::Claim, claim.name.clone())),
+        Origin::Inline(_) | Origin::Http(_) | Origin::Git(_) | Origin::S3(_) => None,
+    });
+    mounted.chain(secrets.map(|secret| (Referred::Secret, secret.to_owned()))).collect()
+}

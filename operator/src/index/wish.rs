@@ -1,0 +1,55 @@
+//! What is wanted, as one value: as long as it is the same, and was done, there is nothing to do.
+
+use k8s_openapi::jiff::Timestamp;
+use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, Index, RagEngine, SYNC_ANNOTATION};
+
+use super::observe::ObservedReference;
+use super::validate::Validated;
+use crate::hash::hash;
+
+/// The longest value of an annotation that is looked at, in characters.
+const MAX_ANNOTATION: usize = 200;
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// All of it, with the schedule.
+    pub wanted: String,
+    /// All of it but the schedule: an Index that only waits for its next turn holds what was asked for.
+    pub specification: String,
+}
+
+/// What is wanted of an Index, from what it says, what that refers to, the engine's data directory and the time.
+pub fn wish(
+    index: &Index,
+    validated: &Validated,
+    references: &[ObservedReference],
+    data_id: &str,
+    now: Timestamp,
+) -> Wish {
+    let spec = &validated.spec;
+    let versions: Vec<_> = references.iter().filter(|seen| seen.is_watched).collect();
+    let requests = (annotation(index, SYNC_ANNOTATION), annotation(index, CONFIRM_DELETE_ANNOTATION));
+    let specification = hash(&(
+        &spec.engine_ref,
+        &validated.index_name,
+        &spec.sources,
+        &spec.allowed_ranges,
+        versions,
+        data_id,
+        requests,
+    ));
+    let turn = validated.schedule.as_ref().and_then(|schedule| schedule.last(now)).map(Timestamp::as_second);
+    Wish { wanted: hash(&(&specification, turn)), specification }
+}
+
+/// An annotation's value, or its beginning. An empty one is none.
+pub fn annotation(index: &Index, name: &str) -> Option<String> {
+    let value = index.metadata.annotations.as_ref()?.get(name)?;
+    (!value.is_empty()).then(|| value.chars().take(MAX_ANNOTATION).collect())
+}
+
+/// The identity of the engine's data directory.
+pub fn data_id(engine: &RagEngine) -> Option<&str> {
+    engine.status.as_ref()?.data_id.as_deref()
+}

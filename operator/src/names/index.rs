@@ -1,0 +1,101 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource as _;
+use kube::api::ObjectMeta;
+use ragengine_operator_api::Index;
+
+use super::{COMPONENT, FIELD_MANAGER, INSTANCE, Kind, MANAGED_BY, NAME, Owner, PART_OF};
+
+/// The value of the label `app.kubernetes.io/name` of what belongs to an Index. An engine's Service selects its pods by another one.
+pub const SYNC: &str = "ragengine-sync";
+
+/// The label of a Job with the name of the synchronisation that it does.
+pub const SYNC_ID: &str = "ragengine.dev/sync-id";
+
+/// The label of a Job with the hash of what is wanted by it.
+pub const WANTED: &str = "ragengine.dev/wanted";
+
+/// The label of a Job with the hash of the same without the schedule.
+pub const SPECIFICATION: &str = "ragengine.dev/specification";
+
+/// Which Index something belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IndexIdentity {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name: also whose sources these are to the engine.
+    pub name: String,
+    /// Its uid: another one is another Index of the same name.
+    pub uid: String,
+}
+
+impl IndexIdentity {
+    /// That of an Index that the API server gave. What it always has is empty where a test leaves it out.
+    pub fn of(index: &Index) -> Self {
+        let metadata = index.metadata.clone();
+        Self {
+            namespace: metadata.namespace.unwrap_or_default(),
+            name: metadata.name.unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+        }
+    }
+
+    /// The same without its uid.
+    pub fn owner(&self) -> Owner {
+        Owner { kind: Kind::Index, namespace: self.namespace.clone(), name: self.name.clone() }
+    }
+
+    /// The ConfigMap with what a synchronisation is to do.
+    pub fn task(&self) -> String {
+        format!("{}-sync", self.name)
+    }
+
+    /// The labels of everything that is made for it.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        let labels = [
+            (NAME, SYNC),
+            (INSTANCE, self.name.as_str()),
+            (COMPONENT, "sync"),
+            (PART_OF, "ragengine"),
+            (MANAGED_BY, FIELD_MANAGER),
+        ];
+        labels.map(|(label, value)| (label.to_owned(), value.to_owned())).into()
+    }
+
+    /// The metadata of an object that goes when the Index goes.
+    pub fn owned(&self, name: &str) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(self.namespace.clone()),
+            labels: Some(self.labels()),
+            owner_references: Some(vec![OwnerReference {
+                api_version: Index::api_version(&()).into_owned(),
+                kind: Index::kind(&()).into_owned(),
+                name: self.name.clone(),
+                uid: self.uid.clone(),
+                controller: Some(true),
+                block_owner_deletion: None,
+            }]),
+            ..ObjectMeta::default()
+        }
+    }
+
+    /// Whether an object was made for this Index, and not for another that had its name.
+    pub fn made(&self, metadata: &ObjectMeta) -> bool {
+        let owners = metadata.owner_references.as_deref().unwrap_or_default();
+        owners.iter().any(|owner| owner.controller == Some(true) && owner.uid == self.uid)
+    }
+}
+
+/// The name of the Index that an object of ours belongs to: its owner's, else, of a pod, its labels'.
+pub fn index_of(metadata: &ObjectMeta) -> Option<&str> {
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let owner = owners.iter().find(|owner| owner.controller == Some(true) && owner.kind == Index::kind(&()));
+    let labelled = || {
+        let labels = metadata.labels.as_ref()?;
+        let has = |label: &str, value: &str| labels.get(label).is_some_and(|found| found == value);
+        labels.get(INSTANCE).filter(|_| has(MANAGED_BY, FIELD_MANAGER) && has(NAME, SYNC)).map(String::as_str)
+    };
+    owner.map(|owner| owner.name.as_str()).or_else(labelled)
+}

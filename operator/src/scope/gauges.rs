@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::runtime::reflector::Store;
+use ragengine_operator_api::{ConditionStatus, ConditionType, Index, RagEngine};
+
+use crate::context::Context;
+use crate::index::job::{Stage, stage};
+use crate::metrics::IndexFigures;
+use crate::names::IndexIdentity;
+
+/// What is counted when somebody asks.
+pub struct Gauges {
+    /// Resources that wait.
+    pub waiting: usize,
+    /// Objects by kind.
+    pub objects: Vec<(&'static str, usize)>,
+    /// RAGEngines by whether they are ready.
+    pub ready: [(&'static str, usize); 3],
+    /// Each Index.
+    pub indexes: Vec<IndexFigures>,
+}
+
+/// Counts.
+pub(super) fn gauges(context: &Context) -> Gauges {
+    let now = (context.clock)();
+    Gauges {
+        waiting: context.waiting.len(),
+        objects: context.caches.counts().to_vec(),
+        ready: ready(&context.engine_store),
+        indexes: context.index_store.state().iter().map(|index| figures(index, context, now)).collect(),
+    }
+}
+
+fn ready(engines: &Store<RagEngine>) -> [(&'static str, usize); 3] {
+    let mut counts = [("true", 0), ("false", 0), ("unknown", 0)];
+    for engine in engines.state() {
+        let conditions = engine.status.iter().flat_map(|status| &status.conditions);
+        let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
+        let place = match ready.map(|condition| condition.status) {
+            Some(ConditionStatus::True) => 0,
+            Some(ConditionStatus::False) => 1,
+            Some(ConditionStatus::Unknown) | None => 2,
+        };
+        counts[place].1 += 1;
+    }
+    counts
+}
+
+fn figures(index: &Arc<Index>, context: &Context, now: Timestamp) -> IndexFigures {
+    let identity = IndexIdentity::of(index);
+    let status = index.status.as_ref();
+    let since = status.and_then(|status| status.last_success_time.as_ref());
+    let since = since.or(index.metadata.creation_timestamp.as_ref());
+    let jobs = context.caches.jobs_of(&identity);
+    IndexFigures {
+        documents: status.and_then(|status| status.documents).unwrap_or(0),
+        file_errors: status.map_or(0, |status| status.sources.iter().map(|source| source.error_count).sum()),
+        seconds_since_success: since.map_or(0, |since| now.as_second().saturating_sub(since.0.as_second()).max(0)),
+        is_running: jobs.iter().any(|job| stage(job) == Stage::Running),
+        namespace: identity.namespace,
+        name: identity.name,
+    }
+}

@@ -1,0 +1,143 @@
+//! The resources themselves, and each change of one. One that is gone is forgotten.
+
+use std::sync::Arc;
+
+use futures_util::{Stream, StreamExt as _};
+use kube::Resource;
+use kube::api::Api;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::{self, Event, watcher};
+use ragengine_operator_api::{Index, RagEngine};
+
+use crate::context::Context;
+use crate::names::{Identity, IndexIdentity, Owner};
+use crate::watches::{Filling, Referred, Wake, Watchable, gone, log_failure};
+
+/// Objects in one reply to a list.
+const PAGE: u32 = 100;
+
+/// What has happened to a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// It is there, new or changed.
+    Seen,
+    /// It is gone.
+    Gone,
+    /// It is gone, and another has its name: what is known by its name is kept.
+    Replaced,
+}
+
+type Seen<K> = std::pin::Pin<Box<dyn Stream<Item = Result<K, watcher::Error>> + Send>>;
+
+/// The RAGEngines. The Indexes that name one are woken when it changes.
+pub(super) fn engines(
+    api: Api<RagEngine>,
+    writer: Writer<RagEngine>,
+    filling: Filling,
+    context: &Arc<Context>,
+    wake: &Wake,
+) -> Seen<RagEngine> {
+    let (known, store) = (Arc::clone(context), context.engine_store.clone());
+    seen(api, (store, writer), filling, Arc::clone(context), wake.clone(), move |engine: &RagEngine, change| {
+        let identity = Identity::of(engine);
+        match change {
+            Change::Seen => known.waiting.begins(identity.owner()),
+            Change::Gone => known.forget(&identity),
+            Change::Replaced => known.forget_uid(&identity.uid),
+        }
+        known.referrers.of(Referred::Engine, &identity.namespace, &identity.name)
+    })
+}
+
+/// The Indexes. Those that fill the same index are woken when one changes what it asks for, or goes: it may have been in their way.
+pub(super) fn indexes(
+    api: Api<Index>,
+    writer: Writer<Index>,
+    filling: Filling,
+    context: &Arc<Context>,
+    wake: &Wake,
+) -> Seen<Index> {
+    let (known, store) = (Arc::clone(context), context.index_store.clone());
+    seen(api, (store, writer), filling, Arc::clone(context), wake.clone(), move |index: &Index, change| {
+        let identity = IndexIdentity::of(index);
+        match change {
+            Change::Seen => known.waiting.begins(identity.owner()),
+            Change::Gone => known.forget_index(&identity),
+            Change::Replaced => known.forget_index_uid(&identity.uid),
+        }
+        let is_dealt_with =
+            index.status.as_ref().is_some_and(|status| status.observed_generation == index.metadata.generation);
+        if change == Change::Seen && is_dealt_with { Vec::new() } else { beside(index, &known.index_store) }
+    })
+}
+
+/// The other Indexes that fill the same index.
+fn beside(index: &Index, all: &Store<Index>) -> Vec<Owner> {
+    let place = |index: &Index| {
+        (index.metadata.namespace.clone(), index.spec.engine_ref.name.clone(), index.index_name().to_owned())
+    };
+    let others = all.state().into_iter().filter(|other| other.metadata.name != index.metadata.name);
+    others.filter(|other| place(other) == place(index)).map(|other| IndexIdentity::of(&other).owner()).collect()
+}
+
+fn seen<K>(
+    api: Api<K>,
+    (store, writer): (Store<K>, Writer<K>),
+    mut filling: Filling,
+    context: Arc<Context>,
+    wake: Wake,
+    mut follow: impl FnMut(&K, Change) -> Vec<Owner> + Send + 'static,
+) -> Seen<K>
+where
+    K: Resource<DynamicType = ()> + Watchable,
+{
+    let mut before = Vec::new();
+    let seen = watcher(api, watcher::Config::default().page_size(PAGE)).default_backoff().modify(strip);
+    let seen = reflector::reflector(writer, seen).filter_map(move |event| {
+        let (changed, concerned) = match event {
+            Ok(Event::Apply(object) | Event::InitApply(object)) => {
+                let concerned = follow(&object, Change::Seen);
+                (Some(Ok(object)), concerned)
+            }
+            Ok(Event::Delete(object)) => (None, follow(&object, Change::Gone)),
+            Ok(Event::Init) => {
+                before = store.state();
+                (None, Vec::new())
+            }
+            Ok(Event::InitDone) => {
+                filling.done();
+                let before = std::mem::take(&mut before);
+                let follow =
+                    gone(&before, &store).flat_map(|object| match store.get(&ObjectRef::from_obj(&**object)) {
+                        None => follow(object, Change::Gone),
+                        Some(_) => follow(object, Change::Replaced),
+                    });
+                (None, follow.collect())
+            }
+            Err(error) => {
+                context.metrics.watch_failed(&K::plural(&()));
+                log_failure(&K::plural(&()), &error);
+                (None, Vec::new())
+            }
+        };
+        let wake = wake.clone();
+        async move {
+            for owner in &concerned {
+                wake.send(owner).await;
+            }
+            changed
+        }
+    });
+    Box::pin(seen)
+}
+
+fn strip<K: Resource>(object: &mut K) {
+    let metadata = object.meta_mut();
+    metadata.managed_fields = None;
+    // It is as long as the object itself, and what kubectl keeps there is nobody's business here.
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
+}
