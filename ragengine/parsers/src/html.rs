@@ -60,6 +60,7 @@ fn converter() -> HtmlToMarkdown {
         .skip_tags(SKIPPED.to_vec())
         .add_handler(vec!["a"], link)
         .add_handler(vec!["img"], image)
+        .add_handler(vec!["pre"], preformatted)
         .build()
 }
 
@@ -75,6 +76,18 @@ fn image(_: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let alternative = element.attrs.iter().find(|attribute| &*attribute.name.local == "alt")?;
     let words: Vec<&str> = alternative.value.split_whitespace().collect();
     Some(words.join(" ").into())
+}
+
+/// Preformatted text is code: a line in it that begins with `#` is no heading. What is marked as code in it comes with its fence.
+fn preformatted(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
+    let content = handlers.walk_children(element.node).content;
+    let content = content.trim_matches('\n');
+    if content.starts_with("```") {
+        return Some(format!("\n\n{content}\n\n").into());
+    }
+    let longest = content.split(|character| character != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    Some(format!("\n\n{fence}\n{content}\n{fence}\n\n").into())
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub(crate) fn parse(
     rows.finish()
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Whole,
     TooLong,

@@ -58,6 +58,9 @@ impl<'a> Rows<'a> {
         if document.text.trim().is_empty() {
             return Err("it holds no text".to_owned());
         }
+        if document.text.contains('\0') {
+            return Err("it holds zero bytes".to_owned());
+        }
         if document.text.len() > limits.max_document_bytes {
             return Err(format!("its text is longer than {} bytes", limits.max_document_bytes));
         }

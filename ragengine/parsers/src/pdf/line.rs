@@ -69,7 +69,9 @@ impl Lines {
                 if at.start - line.end > MIN_SPACE * at.size {
                     line.push_space();
                 }
-                line.push(&text);
+                if !text.is_empty() {
+                    line.push(&text);
+                }
                 line.end = line.end.max(at.end);
             }
             _ => {

@@ -1,1 +1,21 @@
+use super::*;
 
+#[test]
+fn a_text_string_is_read_by_its_mark() {
+    for (bytes, text) in [
+        (b"Caf\xe9".as_slice(), "Café"),
+        (b"\xfe\xff\0C\x20\x13", "C–"),
+        (b"\xef\xbb\xbfCaf\xc3\xa9", "Café"),
+        (b"", ""),
+    ] {
+        assert_eq!(text_string(bytes), text);
+    }
+}
+
+#[test]
+fn what_is_no_pdf_says_so() {
+    for bytes in [b"".as_slice(), b"%PDF-1.7\n", b"<html></html>"] {
+        let error = parse(bytes.to_vec(), &Limits::default()).unwrap_err();
+        assert_eq!(error.to_string(), "it is no PDF file that can be read", "{bytes:?}");
+    }
+}

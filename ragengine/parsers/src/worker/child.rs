@@ -59,8 +59,9 @@ impl Worker {
             return Exchange::Lost(self.last_words(limits).await);
         }
         match self.reply(limits).await {
-            Some(Reply::Parsed(document)) => Exchange::Answered(Ok(document)),
-            Some(Reply::Failed(error)) => Exchange::Answered(Err(error)),
+            Some(Ok(Reply::Parsed(document))) => Exchange::Answered(Ok(document)),
+            Some(Ok(Reply::Failed(error))) => Exchange::Answered(Err(error)),
+            Some(Err(_)) => Exchange::Lost(ParseError::Failed("it said what cannot be understood".to_owned())),
             None => Exchange::Lost(self.last_words(limits).await),
         }
     }
@@ -78,12 +79,13 @@ impl Worker {
         self.input.flush().await
     }
 
-    /// None when the worker says nothing more, or nothing that can be understood.
-    async fn reply(&mut self, limits: &Limits) -> Option<Reply> {
+    /// What the worker answers. None when it is gone: half a line is as good as none.
+    async fn reply(&mut self, limits: &Limits) -> Option<serde_json::Result<Reply>> {
         let mut line = Vec::new();
-        let mut bounded = (&mut self.output).take(max_reply_bytes(limits));
-        bounded.read_until(b'\n', &mut line).await.ok()?;
-        serde_json::from_slice(&line).ok()
+        let max_bytes = max_reply_bytes(limits);
+        let count = (&mut self.output).take(max_bytes).read_until(b'\n', &mut line).await.ok()?;
+        let is_whole = line.ends_with(b"\n") || count as u64 == max_bytes;
+        is_whole.then(|| serde_json::from_slice(&line))
     }
 
     async fn last_words(&mut self, limits: &Limits) -> ParseError {
@@ -97,7 +99,7 @@ impl Worker {
         match timeout(MAX_EXIT, gone).await {
             Ok((Ok(status), words)) => why_it_ended(status, &words, limits),
             Ok((Err(error), _)) => ParseError::Failed(error.to_string()),
-            Err(_) => ParseError::Failed("it said what cannot be understood".to_owned()),
+            Err(_) => ParseError::Failed("it said nothing more, and did not end".to_owned()),
         }
     }
 }

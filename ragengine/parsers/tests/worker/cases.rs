@@ -1,11 +1,13 @@
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 use ragengine_parsers::worker::WorkerCommand;
 use ragengine_parsers::{Content, Format, Input, Limits, ParseError, Parsed, Parser};
 use tokio::sync::mpsc;
 
-use crate::{WORKER, bad_files};
+use crate::{HANG, WORKER, bad_files};
 
 /// Long enough for every file that ends by itself, on any machine.
 const LIMITS: Limits = Limits {
@@ -23,11 +25,39 @@ pub fn all() -> Vec<Trial> {
         trial("a_page_that_explodes_is_out_of_memory", a_page_that_explodes_is_out_of_memory),
         trial("a_pdf_that_explodes_is_out_of_memory", a_pdf_that_explodes_is_out_of_memory),
         trial("a_pdf_that_hangs_takes_too_long", a_pdf_that_hangs_takes_too_long),
+        trial("a_worker_is_kept_for_the_next_file", a_worker_is_kept_for_the_next_file),
+        trial("a_worker_that_ends_is_replaced", a_worker_that_ends_is_replaced),
+        trial("a_worker_that_cannot_be_started_says_why", a_worker_that_cannot_be_started_says_why),
+        trial("bytes_go_to_the_worker", bytes_go_to_the_worker),
+        trial("what_nobody_takes_stops", what_nobody_takes_stops),
+        trial("a_worker_ends_with_its_parent", a_worker_ends_with_its_parent),
     ]
+}
+
+/// Does what a parent does that is killed in the middle of a file.
+pub fn hang(folder: &Path) {
+    let path = bad_files::pdf_that_hangs(folder);
+    let mut parser = Parser::new(noted(folder), LIMITS);
+    let _ = run(read(&mut parser, &path));
 }
 
 fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     Trial::test(name, test)
+}
+
+/// A worker that writes its process id to `started`, a line for each start.
+fn noted(folder: &Path) -> WorkerCommand {
+    shell(folder, "echo $$ >> \"$1/started\"; exec \"$2\" \"$3\"")
+}
+
+fn shell(folder: &Path, script: &str) -> WorkerCommand {
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["-c".into(), script.into(), "sh".into(), folder.into(), program.into(), WORKER.into()];
+    WorkerCommand { program: "/bin/sh".into(), arguments: arguments.into() }
+}
+
+fn starts(folder: &Path) -> usize {
+    std::fs::read_to_string(folder.join("started")).unwrap_or_default().lines().count()
 }
 
 fn parser(limits: Limits) -> Parser {
@@ -94,6 +124,119 @@ fn a_pdf_that_explodes_is_out_of_memory() -> Result<(), Failed> {
 }
 
 fn a_pdf_that_hangs_takes_too_long() -> Result<(), Failed> {
-    let limits = Limits { max_seconds: 2, ..LIMITS };
-    then_a_good_file(limits, bad_files::pdf_that_hangs, &ParseError::TookTooLong { max_seconds: 2 })
+    let folder = tempfile::tempdir()?;
+    let (bad, good) = (bad_files::pdf_that_hangs(folder.path()), good_page(folder.path()));
+    // The good page has to be read in it too, by a worker that has just been started.
+    let mut parser = parser(Limits { max_seconds: 5, ..LIMITS });
+    run(async {
+        assert_eq!(read(&mut parser, &bad).await, Err(ParseError::TookTooLong { max_seconds: 5 }));
+        assert_eq!(read(&mut parser, &good).await.as_deref(), Ok("# Good"));
+    });
+    Ok(())
+}
+
+fn a_worker_is_kept_for_the_next_file() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let good = good_page(folder.path());
+    let bad = bad_files::nested_page(folder.path(), 1_000);
+    run(async {
+        let mut parser = Parser::new(noted(folder.path()), LIMITS);
+        for _ in 0..10 {
+            assert_eq!(read(&mut parser, &good).await.as_deref(), Ok("# Good"));
+            assert!(matches!(read(&mut parser, &bad).await, Err(ParseError::Malformed(_))));
+        }
+    });
+    assert_eq!(starts(folder.path()), 1);
+    Ok(())
+}
+
+fn a_worker_that_ends_is_replaced() -> Result<(), Failed> {
+    let second_time = "if test -e \"$1/started\"; then exec \"$2\" \"$3\"; fi; : > \"$1/started\"; ";
+    for (first_time, words) in [
+        ("exit 3", "its parser failed: it ended with exit code 3"),
+        ("kill -9 $$", "its parser failed: it was ended by signal 9"),
+        ("read line; exit 0", "its parser failed: it ended with exit code 0"),
+        ("echo memory allocation of 7 bytes failed >&2; kill -6 $$", "it needs more than 64 MiB of memory"),
+        ("read line; echo nonsense; exec cat", "its parser failed: it said what cannot be understood"),
+        ("read line; printf '{'; exit 1", "its parser failed: it ended with exit code 1"),
+    ] {
+        let folder = tempfile::tempdir()?;
+        let good = good_page(folder.path());
+        run(async {
+            let mut parser = Parser::new(shell(folder.path(), &format!("{second_time}{first_time}")), LIMITS);
+            assert_eq!(read(&mut parser, &good).await.map_err(|error| error.to_string()), Err(words.to_owned()));
+            assert_eq!(read(&mut parser, &good).await.as_deref(), Ok("# Good"), "{first_time}");
+        });
+    }
+    Ok(())
+}
+
+fn a_worker_that_cannot_be_started_says_why() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let good = good_page(folder.path());
+    let command = WorkerCommand { program: folder.path().join("missing"), arguments: Vec::new() };
+    let error = run(read(&mut Parser::new(command, LIMITS), &good)).unwrap_err();
+    assert_eq!(error.to_string(), "no parser can be started: No such file or directory (os error 2)");
+    Ok(())
+}
+
+fn bytes_go_to_the_worker() -> Result<(), Failed> {
+    let page = format!("<p>{}</p>", "word ".repeat(100_000));
+    let (sender, mut receiver) = mpsc::channel(1);
+    run(async {
+        let mut parser = parser(LIMITS);
+        for charset in [None, Some("utf-8".to_owned())] {
+            let content = Content::Bytes(page.clone().into_bytes());
+            parser.parse(Input { format: Format::Html, charset, content }, &sender).await.unwrap();
+            let parsed = receiver.recv().await.unwrap();
+            assert!(matches!(parsed, Parsed::Document(document) if document.text.len() == 499_999));
+        }
+    });
+    Ok(())
+}
+
+fn what_nobody_takes_stops() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let rows = folder.path().join("rows.csv");
+    std::fs::write(&rows, "a\n1\n2\n3\n")?;
+    for path in [good_page(folder.path()), rows] {
+        let (sender, receiver) = mpsc::channel(1);
+        drop(receiver);
+        let format = Format::of(path.to_str().unwrap(), None)?;
+        let input = Input { format, charset: None, content: Content::File(path) };
+        assert_eq!(run(parser(LIMITS).parse(input, &sender)), Err(ParseError::Stopped));
+    }
+    Ok(())
+}
+
+/// The parent is killed while the worker is busy, so neither can say goodbye.
+fn a_worker_ends_with_its_parent() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = std::env::current_exe()?;
+    let mut parent = Command::new(program).arg(HANG).arg(folder.path()).spawn()?;
+    wait_until("the worker has started", || starts(folder.path()) == 1);
+    let worker = std::fs::read_to_string(folder.path().join("started"))?;
+    let state = PathBuf::from(format!("/proc/{}/stat", worker.trim()));
+    // It is busy when it has used the processor.
+    wait_until("the worker is busy", || state_of(&state).is_some_and(|fields| fields[11] != "0"));
+
+    parent.kill()?;
+    parent.wait()?;
+    wait_until("the worker has ended", || state_of(&state).is_none_or(|fields| fields[0] == "Z"));
+    Ok(())
+}
+
+/// What `/proc` says of a process after its name: its state comes first, its processor time twelfth.
+fn state_of(path: &Path) -> Option<Vec<String>> {
+    let line = std::fs::read_to_string(path).ok()?;
+    let (_, fields) = line.rsplit_once(") ")?;
+    Some(fields.split(' ').map(str::to_owned).collect())
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}: not within a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
