@@ -1,0 +1,132 @@
+//! Folders: mounted claims and ConfigMaps. Nothing in them is trusted to be what it was when it was listed.
+
+mod below;
+mod walk;
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use below::Root;
+use sha2::{Digest, Sha256};
+
+use crate::listing::ListingBuilder;
+use crate::spool::{Spool, revision_of};
+use crate::{FetchError, Fetched, FetchedFile, SourceError};
+
+/// How much of a file is read at once, in bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// A folder that was listed.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    root: Arc<Root>,
+    kind: FolderKind,
+}
+
+/// What a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderKind {
+    /// One whose files come and go one by one, such as a claim.
+    Claim,
+    /// A mounted ConfigMap, all of which is replaced at once.
+    ConfigMap,
+}
+
+impl Folder {
+    /// Lists the files of a folder. Files and folders whose names begin with a dot, symbolic links and whatever is no ordinary file are left out.
+    pub fn open(path: &Path, kind: FolderKind, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
+        let path = match kind {
+            FolderKind::Claim => path.to_owned(),
+            FolderKind::ConfigMap => current_data(path),
+        };
+        let root = Root::open(&path).map_err(SourceError::Folder)?;
+        walk::walk(&path, listing)?;
+        Ok(Self { root: Arc::new(root), kind })
+    }
+
+    /// Copies a file into the work folder, if it has another content than the one that is known. What is hashed and what is copied are the
+    /// same bytes, whoever writes to the file meanwhile.
+    pub fn fetch(
+        &self,
+        path: &str,
+        known: Option<&str>,
+        work_folder: &Path,
+        max_bytes: u64,
+    ) -> Result<Fetched, FetchError> {
+        let mut file = match self.root.open_file(path) {
+            Ok(file) => file,
+            Err(FetchError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return self.missing(),
+            Err(error) => return Err(error),
+        };
+        let facts = file.metadata()?;
+        if facts.len() > max_bytes {
+            return Err(FetchError::TooLarge { max_bytes });
+        }
+        if let Some(known) = known {
+            if hash(&mut file, max_bytes)? == known {
+                return Ok(Fetched::Unchanged);
+            }
+            file.rewind()?;
+        }
+        let mut spool = Spool::new(work_folder, max_bytes)?;
+        read_in_parts(&mut file, |part| spool.write_all(part)).map_err(|error| Spool::explain(error, max_bytes))?;
+        let spooled = spool.finish();
+        let modified = match self.kind {
+            FolderKind::Claim => facts.modified().ok().and_then(|time| jiff::Timestamp::try_from(time).ok()),
+            // It says when it was mounted.
+            FolderKind::ConfigMap => None,
+        };
+        Ok(Fetched::File(FetchedFile {
+            path_on_disk: spooled.path,
+            revision: spooled.revision,
+            content_type: None,
+            url: None,
+            modified: modified.map(|time| in_seconds(time).to_string()),
+        }))
+    }
+
+    fn missing(&self) -> Result<Fetched, FetchError> {
+        match self.kind {
+            FolderKind::Claim => Ok(Fetched::Gone),
+            FolderKind::ConfigMap => Err(FetchError::Changed),
+        }
+    }
+}
+
+/// Where the kubelet keeps the current files of a ConfigMap: `..data` leads there, and is replaced when they change. A folder without it is
+/// taken as it is.
+fn current_data(path: &Path) -> PathBuf {
+    path.join("..data").canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// A time without the parts of a second, which no reader wants.
+fn in_seconds(time: jiff::Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+fn hash(file: &mut File, max_bytes: u64) -> Result<String, FetchError> {
+    let mut hasher = Sha256::new();
+    let mut size_bytes = 0;
+    read_in_parts(file, |part| {
+        size_bytes += part.len() as u64;
+        if size_bytes > max_bytes {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        hasher.update(part);
+        Ok(())
+    })
+    .map_err(|error| Spool::explain(error, max_bytes))?;
+    Ok(revision_of(hasher))
+}
+
+fn read_in_parts(file: &mut File, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(()),
+            length => take(&buffer[..length])?,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+use std::path::Path;
+
+use walkdir::{DirEntry, WalkDir};
+
+use crate::listing::ListingBuilder;
+use crate::{Item, SourceError, path};
+
+/// How many folders may be in each other.
+const MAX_DEPTH: usize = 100;
+
+/// Lists the files below a folder.
+pub fn walk(root: &Path, listing: &mut ListingBuilder) -> Result<(), SourceError> {
+    let entries = WalkDir::new(root).follow_links(false).max_depth(MAX_DEPTH).max_open(10).into_iter();
+    for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry)) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) if error.depth() == 0 => return Err(SourceError::Folder(error.into())),
+            Err(error) => {
+                add_unreadable(root, &error, listing)?;
+                continue;
+            }
+        };
+        listing.see()?;
+        if entry.file_type().is_file() {
+            add_file(root, &entry, listing)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_hidden(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".")
+}
+
+fn add_file(root: &Path, entry: &DirEntry, listing: &mut ListingBuilder) -> Result<(), SourceError> {
+    match relative(root, entry.path()) {
+        Ok(path) => {
+            let size_bytes = entry.metadata().ok().map(|facts| facts.len());
+            listing.add(Item { path, revision: None, size_bytes })
+        }
+        Err(shown) => listing.add_error(shown, "its name is not UTF-8"),
+    }
+}
+
+/// Notes a folder whose files are not known. One that has just vanished has none.
+fn add_unreadable(root: &Path, error: &walkdir::Error, listing: &mut ListingBuilder) -> Result<(), SourceError> {
+    let cause = error.io_error();
+    if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let path = match error.path().map(|path| relative(root, path)) {
+        Some(Ok(path) | Err(path)) => format!("{path}/"),
+        None => "/".into(),
+    };
+    listing.add_error(path, cause.map_or_else(|| error.to_string(), ToString::to_string))
+}
+
+/// A path as an item has it, or what can be shown of one that is not text.
+fn relative(root: &Path, path: &Path) -> Result<String, String> {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    match below.to_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(path::shown(&below.to_string_lossy())),
+    }
+}

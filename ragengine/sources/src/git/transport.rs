@@ -1,0 +1,54 @@
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gix_transport::Protocol;
+use gix_transport::client::TransportWithoutIO;
+use gix_transport::client::blocking_io::http;
+use gix_transport::client::blocking_io::http::reqwest::{Options, Remote as Client};
+use reqwest::header::AUTHORIZATION;
+
+use crate::address::Resolver;
+use crate::credentials::WebCredentials;
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Git over HTTP.
+pub type Transport = http::Transport<Client>;
+
+/// A transport whose connections go only where they may, which follows no redirects and knows no proxies, and which sends the credentials.
+/// The timeout is that of each wait for the server.
+pub fn connect(
+    url: &str,
+    credentials: &WebCredentials,
+    resolver: &Resolver,
+    timeout: Duration,
+) -> Result<Transport, String> {
+    let parsed = url.try_into().map_err(|_| "it is no address of a repository".to_owned())?;
+    let mut transport = http::connect::<Client>(parsed, Protocol::V2, false);
+    let (authorities, header) = (credentials.authorities.clone(), credentials.header.clone());
+    let resolver = Arc::new(resolver.clone());
+    let backend = Options {
+        configure_client: Some(Box::new(move |builder| {
+            Ok(builder
+                .no_proxy()
+                .dns_resolver(Arc::clone(&resolver))
+                .tls_certs_merge(authorities.clone())
+                .connect_timeout(CONNECT_TIMEOUT.min(timeout))
+                .timeout(timeout))
+        })),
+        configure_request: Some(Box::new(move |request| {
+            if let Some(header) = &header {
+                request.headers_mut().insert(AUTHORIZATION, header.clone());
+            }
+            Ok(())
+        })),
+    };
+    let options = http::Options {
+        follow_redirects: http::options::FollowRedirects::None,
+        backend: Some(Arc::new(Mutex::new(backend))),
+        ..http::Options::default()
+    };
+    transport.configure(&options).map_err(|error| error.to_string())?;
+    Ok(transport)
+}

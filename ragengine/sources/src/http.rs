@@ -1,0 +1,62 @@
+//! Web pages and files.
+
+mod body;
+mod client;
+mod name;
+mod retry;
+mod revision;
+mod sitemap;
+mod sitemaps;
+
+use std::collections::HashMap;
+
+pub use client::client_builder;
+use client::{Answer, Web};
+use ragengine_settings::sync;
+use reqwest::Url;
+
+use crate::address::parse_url;
+use crate::listing::ListingBuilder;
+use crate::{Access, FetchError, Fetched, Item, SourceError};
+
+/// Addresses that were listed.
+#[derive(Debug)]
+pub struct Http {
+    web: Web,
+    urls: HashMap<String, Url>,
+    max_file_bytes: u64,
+}
+
+impl Http {
+    /// Lists the addresses of the task and of its sitemap.
+    pub async fn open(source: &sync::Http, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
+        let mut configured = source.urls.iter().map(|url| parse_url(url)).collect::<Result<Vec<_>, _>>()?;
+        let sitemap = source.sitemap.as_deref().map(parse_url).transpose()?;
+        let trusted = configured.iter().chain(&sitemap).cloned().collect();
+        let web = Web::new(source.credentials.as_deref(), trusted, access)?;
+        if let Some(sitemap) = sitemap {
+            configured.extend(sitemaps::list(&web, sitemap, access, listing).await?);
+        }
+        let mut urls = HashMap::new();
+        for url in configured {
+            let path = name::path_of(&url);
+            listing.add_named(Item { path: path.clone(), revision: None, size_bytes: None })?;
+            if listing.takes(&path) {
+                urls.entry(path).or_insert(url);
+            }
+        }
+        Ok(Self { web, urls, max_file_bytes: access.limits.max_file_bytes })
+    }
+
+    /// Asks for a file under the condition that it is another than the one that is known.
+    pub async fn fetch(&self, path: &str, known: Option<&str>) -> Result<Fetched, FetchError> {
+        let Some(url) = self.urls.get(path) else {
+            return Ok(Fetched::Gone);
+        };
+        match self.web.get(url, known, self.max_file_bytes).await? {
+            Answer::Unchanged => Ok(Fetched::Unchanged),
+            Answer::Gone => Ok(Fetched::Gone),
+            Answer::File(file) => Ok(Fetched::File(file)),
+        }
+    }
+}

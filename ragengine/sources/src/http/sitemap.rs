@@ -1,0 +1,144 @@
+//! What a sitemap says: XML after <https://www.sitemaps.org/protocol.html>, or an address a line.
+
+use std::io::BufRead;
+
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, Event};
+
+/// How deep elements may be in each other. A sitemap has three; extensions of it a few more.
+const MAX_DEPTH: usize = 32;
+
+/// The longest address, in bytes.
+const MAX_ADDRESS_BYTES: usize = 8192;
+
+/// The addresses in a sitemap.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sitemap {
+    /// Those of pages.
+    pub pages: Vec<String>,
+    /// Those of further sitemaps.
+    pub sitemaps: Vec<String>,
+}
+
+/// What an element is for us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Element {
+    Page,
+    Sitemap,
+    PageAddress,
+    SitemapAddress,
+    Other,
+}
+
+/// Reads a sitemap.
+///
+/// # Errors
+///
+/// In words, when it is none, or has more than so many addresses.
+pub fn parse(mut text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String> {
+    let beginning = text.fill_buf().map_err(|error| error.to_string())?;
+    let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
+    if beginning.starts_with(b"<") { parse_xml(text, max_addresses) } else { parse_lines(text, max_addresses) }
+}
+
+fn parse_lines(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String> {
+    let mut found = Sitemap::default();
+    for line in text.lines() {
+        let line = line.map_err(|error| error.to_string())?;
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if !line.is_empty() {
+            found.pages.push(line.to_owned());
+            check_number(&found, max_addresses)?;
+        }
+    }
+    Ok(found)
+}
+
+fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String> {
+    let mut reader = Reader::from_reader(text);
+    let mut buffer = Vec::new();
+    let mut open: Vec<Element> = Vec::new();
+    let mut address = String::new();
+    let mut found = Sitemap::default();
+    loop {
+        buffer.clear();
+        match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
+            Event::Start(start) => {
+                check_root(&open, start.local_name().as_ref())?;
+                open.push(element(open.last().copied(), start.name().as_ref(), start.local_name().as_ref()));
+                if open.len() > MAX_DEPTH {
+                    return Err("its elements are too deep in each other".into());
+                }
+                address.clear();
+            }
+            Event::End(_) => match open.pop() {
+                Some(Element::PageAddress) => found.pages.push(address.trim().to_owned()),
+                Some(Element::SitemapAddress) => found.sitemaps.push(address.trim().to_owned()),
+                _ => {}
+            },
+            Event::Text(text) if is_address(&open) => {
+                address.push_str(&text.decode().map_err(|error| error.to_string())?)
+            }
+            Event::CData(text) if is_address(&open) => {
+                address.push_str(&text.decode().map_err(|error| error.to_string())?)
+            }
+            Event::GeneralRef(reference) if is_address(&open) => push_reference(&reference, &mut address)?,
+            Event::Eof if open.is_empty() => return Ok(found),
+            Event::Eof => return Err("it ends too early".into()),
+            _ => {}
+        }
+        if address.len() > MAX_ADDRESS_BYTES {
+            return Err("an address is too long".into());
+        }
+        check_number(&found, max_addresses)?;
+    }
+}
+
+/// An element, by its name and the one around it. Extensions have a `loc` as well, such as that of an image: those have a prefix.
+fn element(parent: Option<Element>, name: &[u8], local_name: &[u8]) -> Element {
+    match (parent, local_name) {
+        (Some(Element::Page), b"loc") if has_prefix_of_its_own(name) => Element::Other,
+        (Some(Element::Page), b"loc") => Element::PageAddress,
+        (Some(Element::Sitemap), b"loc") => Element::SitemapAddress,
+        (Some(_), b"url") => Element::Page,
+        (Some(_), b"sitemap") => Element::Sitemap,
+        _ => Element::Other,
+    }
+}
+
+fn has_prefix_of_its_own(name: &[u8]) -> bool {
+    name.starts_with(b"image:") || name.starts_with(b"video:") || name.starts_with(b"news:")
+}
+
+fn check_root(open: &[Element], local_name: &[u8]) -> Result<(), String> {
+    match (open, local_name) {
+        ([], b"urlset" | b"sitemapindex") | ([_, ..], _) => Ok(()),
+        _ => Err("it is XML or HTML, but no urlset or sitemapindex".into()),
+    }
+}
+
+fn is_address(open: &[Element]) -> bool {
+    matches!(open.last(), Some(Element::PageAddress | Element::SitemapAddress))
+}
+
+/// A character that is written as `&amp;` or `&#38;`. Others that a document may define are not known, which is what keeps them from growing.
+fn push_reference(reference: &BytesRef<'_>, address: &mut String) -> Result<(), String> {
+    if let Some(letter) = reference.resolve_char_ref().map_err(|error| error.to_string())? {
+        address.push(letter);
+        return Ok(());
+    }
+    let name = reference.decode().map_err(|error| error.to_string())?;
+    address.push_str(resolve_predefined_entity(&name).ok_or("it has an entity that XML does not know")?);
+    Ok(())
+}
+
+fn check_number(found: &Sitemap, max_addresses: usize) -> Result<(), String> {
+    if found.pages.len() + found.sitemaps.len() > max_addresses {
+        return Err(format!("it has more than {max_addresses} addresses"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

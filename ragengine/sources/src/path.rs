@@ -1,0 +1,87 @@
+use crate::Item;
+
+/// Whether a path can be that of an item.
+///
+/// # Errors
+///
+/// In words, when it cannot.
+pub fn check(path: &str) -> Result<(), &'static str> {
+    check_name(path)?;
+    if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err("its path has a part that is empty or leads elsewhere");
+    }
+    Ok(())
+}
+
+/// The same for a path that is only a name, such as that of a URL, and is never looked for in a folder.
+///
+/// # Errors
+///
+/// In words, when it cannot.
+pub fn check_name(path: &str) -> Result<(), &'static str> {
+    if path.is_empty() {
+        return Err("its path is empty");
+    }
+    if path.len() > Item::MAX_PATH_BYTES {
+        return Err("its path is longer than 400 bytes");
+    }
+    if path.chars().any(char::is_control) {
+        return Err("its path has a control character");
+    }
+    Ok(())
+}
+
+/// What of a path that cannot be used may be shown: its beginning, in one line.
+pub fn shown(path: &str) -> String {
+    path.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn paths_that_lead_elsewhere_are_refused() {
+        let cases = [
+            ("a.md", true),
+            ("a/b/c.md", true),
+            ("a/.b", true),
+            ("ü/ß.md", true),
+            ("a b.md", true),
+            ("", false),
+            ("/a", false),
+            ("a/", false),
+            ("a//b", false),
+            ("./a", false),
+            ("a/../b", false),
+            ("..", false),
+            ("a\nb", false),
+            ("a\0", false),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(check(path).is_ok(), expected, "{path:?}");
+        }
+        assert!(check(&"a".repeat(400)).is_ok());
+        assert!(check(&"a".repeat(401)).is_err());
+        assert!(check_name("host/a//b?c").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn a_good_path_stays_below_its_root(path in "[a./\\\\~é\u{0}-\u{1f}]{0,12}") {
+            if check(&path).is_ok() {
+                let joined = std::path::Path::new("/root").join(&path);
+                prop_assert!(joined.starts_with("/root"));
+                prop_assert!(!joined.components().any(|part| part == std::path::Component::ParentDir));
+            }
+        }
+
+        #[test]
+        fn what_is_shown_is_one_short_line(path in "\\PC{0,200}|[\u{0}-\u{1f}]{0,200}") {
+            let shown = shown(&path);
+            prop_assert!(shown.chars().count() <= 100 && !shown.chars().any(char::is_control));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The objects of a bucket.
+
+mod connector;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use connector::Connector;
+use futures_util::StreamExt;
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::path::Path;
+use object_store::{BackoffConfig, GetOptions, ObjectMeta, ObjectStore, RetryConfig};
+use ragengine_settings::sync;
+
+use crate::address::parse_url;
+use crate::credentials::{BUCKET_KEYS, BucketCredentials};
+use crate::error::find_source;
+use crate::http::client_builder;
+use crate::listing::ListingBuilder;
+use crate::spool::Spool;
+use crate::{Access, FetchError, Fetched, FetchedFile, Item, SourceError};
+
+const DEFAULT_REGION: &str = "us-east-1";
+
+/// How often a request is tried again, and for how long.
+const MAX_RETRIES: usize = 2;
+const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What the revision of an object with an ETag begins with, and the longest of them that is kept, in bytes.
+const ETAG_PREFIX: &str = "etag:";
+const MAX_TAG_BYTES: usize = 200;
+
+/// How much of what a server says about an error is shown, in characters.
+const MAX_REASON_CHARS: usize = 300;
+
+/// A bucket that was listed.
+#[derive(Debug)]
+pub struct Bucket {
+    store: AmazonS3,
+    work_folder: PathBuf,
+    max_file_bytes: u64,
+    timeout: Duration,
+}
+
+impl Bucket {
+    /// Lists the objects of a bucket whose keys begin as the task says. Empty ones, which stand for folders, are left out. Servers that list no
+    /// ETags are asked for each object, under the condition that it has another.
+    pub async fn open(source: &sync::S3, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
+        let timeout = access.limits.request_timeout;
+        let failed = |source_error| SourceError::Bucket { bucket: source.bucket.clone(), source: source_error };
+        let store = connect(source, access)?;
+        let mut page_token = None;
+        loop {
+            let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
+            let page = store.list_paginated(source.prefix.as_deref(), options).await;
+            let page = page.map_err(|error| failed(explain(&error, timeout)))?;
+            for object in &page.result.objects {
+                listing.see()?;
+                if object.size > 0 {
+                    listing.add(Item {
+                        path: object.location.to_string(),
+                        revision: object.e_tag.is_some().then(|| revision_of(object)),
+                        size_bytes: Some(object.size),
+                    })?;
+                }
+            }
+            page_token = page.page_token;
+            if page_token.is_none() {
+                break;
+            }
+        }
+        Ok(Self {
+            store,
+            work_folder: access.work_folder.clone(),
+            max_file_bytes: access.limits.max_file_bytes,
+            timeout,
+        })
+    }
+
+    /// Brings an object as a file.
+    pub async fn fetch(&self, path: &str, known: Option<&str>) -> Result<Fetched, FetchError> {
+        match tokio::time::timeout(self.timeout, self.fetch_in_time(path, known)).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(FetchError::Timeout { seconds: self.timeout.as_secs() }),
+        }
+    }
+
+    async fn fetch_in_time(&self, path: &str, known: Option<&str>) -> Result<Fetched, FetchError> {
+        let key = Path::parse(path).map_err(|error| FetchError::Answer(error.to_string()))?;
+        let options = GetOptions { if_none_match: known.and_then(tag_of).map(str::to_owned), ..GetOptions::default() };
+        let object = match self.store.get_opts(&key, options).await {
+            Ok(object) => object,
+            Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
+            Err(object_store::Error::NotFound { .. }) => return Ok(Fetched::Gone),
+            Err(error) => return Err(explain(&error, self.timeout)),
+        };
+        let revision = revision_of(&object.meta);
+        if Some(revision.as_str()) == known {
+            return Ok(Fetched::Unchanged);
+        }
+        let max_bytes = self.max_file_bytes;
+        if object.meta.size > max_bytes {
+            return Err(FetchError::TooLarge { max_bytes });
+        }
+        let modified = in_seconds(&object.meta);
+        let mut spool = Spool::new(&self.work_folder, max_bytes)?;
+        let mut parts = object.into_stream();
+        while let Some(part) = parts.next().await {
+            let part = part.map_err(|error| explain(&error, self.timeout))?;
+            spool.write_all(&part).map_err(|error| Spool::explain(error, max_bytes))?;
+        }
+        let path_on_disk = spool.finish().path;
+        Ok(Fetched::File(FetchedFile { path_on_disk, revision, content_type: None, url: None, modified }))
+    }
+}
+
+/// A client for the bucket. Nothing is taken from the environment: what the task does not say is not there.
+fn connect(source: &sync::S3, access: &Access) -> Result<AmazonS3, SourceError> {
+    let credentials = BucketCredentials::read(source.credentials.as_deref())?;
+    let client = client_builder(access, credentials.authorities)
+        .build()
+        .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))?;
+    let backoff = BackoffConfig::default();
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(&source.bucket)
+        .with_region(source.region.as_deref().unwrap_or(DEFAULT_REGION))
+        .with_allow_http(true)
+        .with_retry(RetryConfig { backoff, max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT })
+        .with_http_connector(Connector(client));
+    if let Some(endpoint) = &source.endpoint {
+        let url = parse_url(endpoint)?;
+        let failed =
+            |refused| SourceError::Bucket { bucket: source.bucket.clone(), source: FetchError::Refused(refused) };
+        access.addresses.check_url(&url).map_err(failed)?;
+        builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
+    }
+    builder = match credentials.keys {
+        Some(keys) => {
+            let signing = builder.with_access_key_id(keys.access_key_id).with_secret_access_key(keys.secret_access_key);
+            keys.session_token.into_iter().fold(signing, AmazonS3Builder::with_token)
+        }
+        // Otherwise the machine would be asked for credentials.
+        None => builder.with_skip_signature(true),
+    };
+    builder.build().map_err(|error| SourceError::Internal(error.to_string()))
+}
+
+/// The revision of an object: its ETag, and its length, which is not needed where ETags are what they should be.
+fn revision_of(object: &ObjectMeta) -> String {
+    match &object.e_tag {
+        Some(tag) if tag.len() <= MAX_TAG_BYTES => format!("{ETAG_PREFIX}{tag};{}", object.size),
+        _ => format!("modified:{};{}", object.last_modified.timestamp(), object.size),
+    }
+}
+
+/// The ETag in a revision.
+fn tag_of(revision: &str) -> Option<&str> {
+    Some(revision.strip_prefix(ETAG_PREFIX)?.rsplit_once(';')?.0)
+}
+
+fn in_seconds(object: &ObjectMeta) -> Option<String> {
+    Some(jiff::Timestamp::from_second(object.last_modified.timestamp()).ok()?.to_string())
+}
+
+fn explain(error: &object_store::Error, timeout: Duration) -> FetchError {
+    use object_store::Error;
+    if let Some(client) = find_source::<reqwest::Error>(error) {
+        return FetchError::from_client(client, timeout);
+    }
+    let words = error.to_string();
+    let status = match error {
+        Error::NotFound { .. } => Some(404),
+        Error::Unauthenticated { .. } => Some(401),
+        Error::PermissionDenied { .. } => Some(403),
+        _ => status_in(&words),
+    };
+    match status {
+        Some(status @ (401 | 403)) => FetchError::Unauthorized { status, keys: BUCKET_KEYS },
+        Some(status) => FetchError::Status { status },
+        None => FetchError::Answer(words.chars().take(MAX_REASON_CHARS).collect()),
+    }
+}
+
+/// What a server answered to a listing: the library says it in words only.
+fn status_in(words: &str) -> Option<u16> {
+    let (_, rest) = words.split_once("status code: ")?;
+    rest.get(..3)?.parse().ok()
+}

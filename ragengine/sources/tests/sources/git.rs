@@ -1,0 +1,232 @@
+//! Repositories of git's own server.
+
+use std::os::unix::fs::symlink;
+
+use ragengine_settings::sync::{Git, Origin};
+use ragengine_sources::Fetched;
+
+use crate::support::git_server::{Repository, Rules, serve};
+use crate::support::{Bench, expected, fetch, file, paths, texts, write};
+
+struct Server {
+    bench: Bench,
+    repository: Repository,
+    rules: Rules,
+    url: String,
+}
+
+async fn server(authorization: Option<&'static str>) -> Server {
+    let bench = Bench::new();
+    let root = bench.folder.path().join("repositories");
+    let repository = Repository::new(&root.join("docs"));
+    let rules = Rules { authorization, ..Rules::default() };
+    let url = format!("http://{}/docs/.git", serve(&root, rules.clone()).await);
+    Server { bench, repository, rules, url }
+}
+
+impl Server {
+    fn origin(&self, reference: Option<&str>) -> Origin {
+        Origin::Git(Git { url: self.url.clone(), reference: reference.map(Into::into), credentials: None })
+    }
+
+    fn with_secret(&self, files: &[(&str, &str)]) -> Origin {
+        Origin::Git(Git { url: self.url.clone(), reference: None, credentials: Some(self.bench.secret(files)) })
+    }
+}
+
+#[tokio::test]
+async fn a_repository_is_the_files_of_a_commit() {
+    for allows_filter in [false, true] {
+        let server = server(None).await;
+        let folder = &server.repository.folder;
+        if allows_filter {
+            server.repository.allow_filter();
+        }
+        write(folder, &[("old.md", "old")]);
+        server.repository.commit();
+        std::fs::remove_file(folder.join("old.md")).unwrap();
+        let long = "many lines\n".repeat(500);
+        write(
+            folder,
+            &[
+                ("a.md", "a"),
+                ("docs/b.md", &long),
+                ("docs/ü/c.md", "c"),
+                ("x.txt", "x"),
+                (".github/d.md", "d"),
+                ("run.sh", "r"),
+            ],
+        );
+        symlink("/etc/passwd", folder.join("link.md")).unwrap();
+        symlink("docs", folder.join("linked")).unwrap();
+        server.repository.git(&[
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            "160000,1111111111111111111111111111111111111111,module",
+        ]);
+        let commit = server.repository.commit();
+        let opened = server.bench.open_with(server.origin(None), &[], &["*.txt"]).await.unwrap();
+        assert_eq!(opened.revision(), Some(commit.as_str()));
+        assert_eq!(
+            texts(&opened).await,
+            expected(&[("a.md", "a"), ("docs/b.md", &long), ("docs/ü/c.md", "c"), ("run.sh", "r")])
+        );
+        assert_eq!(opened.errors(), []);
+        assert_eq!(
+            opened.items()[0].revision.as_deref(),
+            Some(server.repository.git(&["rev-parse", "HEAD:a.md"]).as_str())
+        );
+        drop(opened);
+        assert_eq!(server.bench.left_files(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_reference_is_a_branch_a_tag_or_a_commit() {
+    let server = server(None).await;
+    let mut commits = Vec::new();
+    for text in ["one", "two", "three"] {
+        write(&server.repository.folder, &[("a.md", text)]);
+        commits.push(server.repository.commit());
+    }
+    server.repository.git(&["branch", "release", &commits[0]]);
+    server.repository.git(&["tag", "light", &commits[1]]);
+    server.repository.git(&["tag", "--annotate", "--message", "x", "heavy", &commits[0]]);
+    let cases = [
+        (None, 2),
+        (Some("main"), 2),
+        (Some("release"), 0),
+        (Some("refs/heads/release"), 0),
+        (Some("light"), 1),
+        (Some("heavy"), 0),
+        (Some(commits[1].as_str()), 1),
+    ];
+    for (reference, number) in cases {
+        let opened = server.bench.open(server.origin(reference)).await.unwrap();
+        assert_eq!(opened.revision(), Some(commits[number].as_str()), "{reference:?}");
+        assert_eq!(texts(&opened).await, expected(&[("a.md", ["one", "two", "three"][number])]));
+    }
+    let unknown = "1".repeat(40);
+    for reference in ["none", "rel", unknown.as_str()] {
+        let error = server.bench.open(server.origin(Some(reference))).await.unwrap_err();
+        assert_eq!(error.kind(), "reference", "{reference}: {error}");
+        assert!(error.to_string().contains(reference), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_repository_says_so() {
+    let server = server(None).await;
+    assert_eq!(server.bench.open(server.origin(None)).await.unwrap_err().kind(), "reference");
+    server.repository.commit();
+    assert_eq!(paths(&server.bench.open(server.origin(None)).await.unwrap()), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn what_is_known_is_not_received_where_the_server_can_leave_it_out() {
+    let server = server(None).await;
+    server.repository.allow_filter();
+    write(&server.repository.folder, &[("a.md", "a"), ("b.md", "b")]);
+    server.repository.commit();
+    let opened = server.bench.open(server.origin(None)).await.unwrap();
+    let count = || server.rules.requests.lock().unwrap().len();
+    let before = count();
+    for item in opened.items() {
+        assert!(matches!(opened.fetch(item, item.revision.as_deref()).await.unwrap(), Fetched::Unchanged));
+    }
+    assert_eq!(count(), before);
+    assert_eq!(file(&opened, "a.md").await.revision, opened.items()[0].revision.clone().unwrap());
+    let after = count();
+    assert!(after > before);
+    file(&opened, "b.md").await;
+    assert_eq!(count(), after);
+}
+
+#[tokio::test]
+async fn credentials_are_those_of_the_secret() {
+    // printf 'git:abc' | base64, printf 'me:secret' | base64
+    let cases = [
+        ("Basic Z2l0OmFiYw==", &[("token", "abc")][..]),
+        ("Basic bWU6c2VjcmV0", &[("username", "me"), ("password", "secret")]),
+    ];
+    for (wanted, files) in cases {
+        let server = server(Some(wanted)).await;
+        write(&server.repository.folder, &[("a.md", "a")]);
+        server.repository.commit();
+        let opened = server.bench.open(server.with_secret(files)).await.unwrap();
+        assert_eq!(texts(&opened).await, expected(&[("a.md", "a")]));
+        for origin in [server.origin(None), server.with_secret(&[("token", "wrong")])] {
+            let error = server.bench.open(origin).await.unwrap_err();
+            assert_eq!(error.kind(), "unauthorized", "{error}");
+            let words = error.to_string();
+            assert!(words.contains("token, or username and password") && !words.contains("wrong"), "{words}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_repository_is_said() {
+    let server = server(None).await;
+    write(&server.repository.folder, &[("a.md", "a")]);
+    server.repository.commit();
+    let at = |url: &str| Origin::Git(Git { url: url.into(), reference: None, credentials: None });
+    let elsewhere = crate::support::serve(axum::Router::new().fallback(|| async { "hello" })).await;
+    let target = server.url.clone();
+    let redirecting = move |request: axum::extract::Request| async move {
+        let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+        axum::response::Redirect::temporary(&format!("{}{}", target.trim_end_matches("/docs/.git"), path))
+    };
+    let redirecting = crate::support::serve(axum::Router::new().fallback(redirecting)).await;
+    let named = server.url.replace("127.0.0.1", "localhost");
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+    let cases = [
+        (at(&server.url.replace("docs", "none")), "status"),
+        (at(&format!("http://{elsewhere}/x")), "answer"),
+        (at(&format!("http://{redirecting}/docs/.git")), "answer"),
+        (at(&format!("http://{free}/x")), "unreachable"),
+        (at("http://169.254.169.254/x"), "refused_address"),
+        (at("ssh://git@example.com/x"), "address"),
+        (at("https://me:secret@example.com/x"), "address"),
+    ];
+    for (origin, kind) in cases {
+        let error = server.bench.open(origin).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+    let error = Bench::allowing(&[]).open(at(&named)).await.unwrap_err();
+    assert_eq!(error.kind(), "refused_address", "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_long_is_left_out_where_the_server_can() {
+    let server = server(None).await;
+    // Random, so that it does not become short when it is packed.
+    let mut long = vec![0; 10_001];
+    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom").unwrap(), &mut long).unwrap();
+    write(&server.repository.folder, &[("a.md", "a"), ("just.md", &"x".repeat(10_000))]);
+    std::fs::write(server.repository.folder.join("long.md"), long).unwrap();
+    server.repository.commit();
+    let error = server.bench.open(server.origin(None)).await.unwrap_err();
+    assert!(error.to_string().contains("uploadpack.allowFilter"), "{error}");
+
+    server.repository.allow_filter();
+    let opened = server.bench.open(server.origin(None)).await.unwrap();
+    assert_eq!(paths(&opened), ["a.md", "just.md", "long.md"]);
+    assert_eq!(fetch(&opened, "long.md", None).await.unwrap_err().kind(), "too_large");
+    file(&opened, "a.md").await;
+    file(&opened, "just.md").await;
+}
+
+#[tokio::test]
+async fn a_repository_is_received_up_to_its_limit() {
+    let mut server = server(None).await;
+    server.bench.access.limits.max_repository_bytes = 5000;
+    let mut long = vec![0; 6000];
+    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom").unwrap(), &mut long).unwrap();
+    std::fs::write(server.repository.folder.join("long.md"), long).unwrap();
+    server.repository.commit();
+    let error = server.bench.open(server.origin(None)).await.unwrap_err();
+    assert_eq!(error.kind(), "too_large", "{error}");
+    assert_eq!(server.bench.left_files(), 0);
+}

@@ -1,0 +1,110 @@
+//! Buckets of a real server.
+
+use ragengine_settings::sync::{Origin, S3};
+use ragengine_sources::Fetched;
+
+use crate::support::{Bench, expected, fetch, file, paths, s3_server, texts, write};
+
+struct Server {
+    bench: Bench,
+    bucket: std::path::PathBuf,
+    source: S3,
+}
+
+async fn server() -> Server {
+    let bench = Bench::new();
+    let root = bench.folder.path().join("s3");
+    let bucket = root.join("docs");
+    std::fs::create_dir_all(&bucket).unwrap();
+    let endpoint = Some(format!("http://{}", s3_server::serve(&root).await));
+    let keys =
+        [("AWS_ACCESS_KEY_ID", s3_server::ACCESS_KEY_ID), ("AWS_SECRET_ACCESS_KEY", s3_server::SECRET_ACCESS_KEY)];
+    let credentials = Some(bench.secret(&keys));
+    let source = S3 { bucket: "docs".into(), endpoint, region: None, prefix: None, credentials };
+    Server { bench, bucket, source }
+}
+
+#[tokio::test]
+async fn a_bucket_is_its_objects() {
+    let server = server().await;
+    write(
+        &server.bucket,
+        &[("a.md", "a"), ("sub/b.md", "b"), ("sub/c d ü.md", "c"), ("sub2/e.txt", "e"), ("empty.md", "")],
+    );
+    let opened = server.bench.open_with(Origin::S3(server.source.clone()), &[], &["**/*.txt"]).await.unwrap();
+    assert_eq!(texts(&opened).await, expected(&[("a.md", "a"), ("sub/b.md", "b"), ("sub/c d ü.md", "c")]));
+    assert_eq!(opened.errors(), []);
+    // This server lists no ETags.
+    assert_eq!(opened.revision(), None);
+
+    for (prefix, wanted) in [
+        ("sub/", &["sub/b.md", "sub/c d ü.md"][..]),
+        ("sub2", &["sub2/e.txt"]),
+        ("su", &["sub/b.md", "sub/c d ü.md", "sub2/e.txt"]),
+        ("x", &[]),
+    ] {
+        let source = S3 { prefix: Some(prefix.into()), ..server.source.clone() };
+        assert_eq!(paths(&server.bench.open(Origin::S3(source)).await.unwrap()), wanted, "{prefix}");
+    }
+    assert_eq!(server.bench.left_files(), 0);
+}
+
+#[tokio::test]
+async fn an_object_that_is_known_is_not_fetched() {
+    let server = server().await;
+    write(&server.bucket, &[("a.md", "one"), ("b.md", "b")]);
+    let opened = server.bench.open(Origin::S3(server.source.clone())).await.unwrap();
+    let first = file(&opened, "a.md").await;
+    assert!(first.revision.starts_with("etag:"), "{}", first.revision);
+    assert!(first.modified.as_deref().is_some_and(|time| time.ends_with('Z')));
+    assert!(matches!(fetch(&opened, "a.md", Some(&first.revision)).await.unwrap(), Fetched::Unchanged));
+
+    write(&server.bucket, &[("a.md", "three")]);
+    std::fs::remove_file(server.bucket.join("b.md")).unwrap();
+    assert!(matches!(fetch(&opened, "b.md", None).await.unwrap(), Fetched::Gone));
+    let again = server.bench.open(Origin::S3(server.source.clone())).await.unwrap();
+    let Fetched::File(second) = fetch(&again, "a.md", Some(&first.revision)).await.unwrap() else { panic!() };
+    assert_eq!(std::fs::read_to_string(&second.path_on_disk).unwrap(), "three");
+}
+
+#[tokio::test]
+async fn objects_that_are_too_long_are_errors_of_their_own() {
+    let server = server().await;
+    write(&server.bucket, &[("long.md", &"x".repeat(10_001)), ("grows.md", "x")]);
+    let opened = server.bench.open(Origin::S3(server.source.clone())).await.unwrap();
+    write(&server.bucket, &[("grows.md", &"x".repeat(10_001))]);
+    for path in ["long.md", "grows.md"] {
+        assert_eq!(fetch(&opened, path, None).await.unwrap_err().kind(), "too_large");
+    }
+    assert_eq!(server.bench.left_files(), 0);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_bucket_is_said() {
+    let server = server().await;
+    write(&server.bucket, &[("a.md", "a")]);
+    let wrong = [("AWS_ACCESS_KEY_ID", s3_server::ACCESS_KEY_ID), ("AWS_SECRET_ACCESS_KEY", "wrong-secret")];
+    let half = [("AWS_ACCESS_KEY_ID", s3_server::ACCESS_KEY_ID)];
+    let base = &server.source;
+    let cases = [
+        (
+            S3 { credentials: Some(server.bench.secret(&wrong)), ..base.clone() },
+            "unauthorized",
+            "AWS_SECRET_ACCESS_KEY",
+        ),
+        (S3 { credentials: Some(server.bench.secret(&half)), ..base.clone() }, "credentials", "AWS_SECRET_ACCESS_KEY"),
+        (S3 { credentials: None, ..base.clone() }, "unauthorized", "AWS_ACCESS_KEY_ID"),
+        (S3 { bucket: "none".into(), ..base.clone() }, "status", "'none'"),
+        (S3 { endpoint: Some("http://169.254.169.254".into()), ..base.clone() }, "refused_address", "allowedRanges"),
+        (S3 { endpoint: Some("http://me:pw@127.0.0.1".into()), ..base.clone() }, "address", "Secret"),
+    ];
+    for (source, kind, words) in cases {
+        let error = server.bench.open(Origin::S3(source)).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(words) && !error.to_string().contains("wrong-secret"), "{error}");
+    }
+    let named = base.endpoint.as_deref().map(|endpoint| endpoint.replace("127.0.0.1", "localhost"));
+    let source = S3 { endpoint: named, ..base.clone() };
+    let error = Bench::allowing(&[]).open(Origin::S3(source)).await.unwrap_err();
+    assert_eq!(error.kind(), "refused_address", "{error}");
+}

@@ -1,0 +1,136 @@
+//! What the tests share: a place to work in, and servers in this process.
+
+pub mod git_server;
+pub mod s3_server;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use axum::Router;
+use ragengine_settings::sync::{Origin, Source};
+use ragengine_sources::{Access, AddressPolicy, FetchError, Fetched, FetchedFile, Limits, Opened, SourceError, open};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+/// A place to work in.
+pub struct Bench {
+    pub access: Access,
+    pub folder: TempDir,
+}
+
+impl Bench {
+    /// One from which servers in this process can be reached.
+    pub fn new() -> Self {
+        Self::allowing(&["127.0.0.0/8"])
+    }
+
+    /// One from which only what is always allowed can be reached, and these ranges.
+    pub fn allowing(ranges: &[&str]) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let work_folder = folder.path().join("work");
+        std::fs::create_dir(&work_folder).unwrap();
+        let addresses = AddressPolicy::new(ranges.iter().map(|range| range.parse().unwrap()).collect(), Vec::new());
+        let limits = Limits { max_files: 100, max_file_bytes: 10_000, ..Limits::default() };
+        Self { access: Access { addresses, work_folder, limits }, folder }
+    }
+
+    /// The same with a time after which a request ends.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.access.limits.request_timeout = timeout;
+        self
+    }
+
+    /// A folder with the files of a Secret.
+    pub fn secret(&self, files: &[(&str, &str)]) -> std::path::PathBuf {
+        let folder = tempfile::Builder::new().tempdir_in(self.folder.path()).unwrap().keep();
+        for (key, value) in files {
+            std::fs::write(folder.join(key), value).unwrap();
+        }
+        folder
+    }
+
+    /// Opens a source without patterns.
+    pub async fn open(&self, origin: Origin) -> Result<Opened, SourceError> {
+        self.open_with(origin, &[], &[]).await
+    }
+
+    /// Opens a source with patterns.
+    pub async fn open_with(&self, origin: Origin, include: &[&str], exclude: &[&str]) -> Result<Opened, SourceError> {
+        let owned = |patterns: &[&str]| patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let source = Source {
+            name: "docs".into(),
+            include: owned(include),
+            exclude: owned(exclude),
+            metadata: serde_json::Map::new(),
+            origin,
+        };
+        open(&source, &self.access).await
+    }
+
+    /// How many files are left in the work folder.
+    pub fn left_files(&self) -> usize {
+        std::fs::read_dir(&self.access.work_folder).unwrap().count()
+    }
+}
+
+/// The paths of what was listed.
+pub fn paths(opened: &Opened) -> Vec<&str> {
+    opened.items().iter().map(|item| item.path.as_str()).collect()
+}
+
+/// Fetches the file with a path.
+pub async fn fetch(opened: &Opened, path: &str, known: Option<&str>) -> Result<Fetched, FetchError> {
+    let item = opened
+        .items()
+        .iter()
+        .find(|item| item.path == path)
+        .unwrap_or_else(|| panic!("{path} is not in {:?}", paths(opened)));
+    opened.fetch(item, known).await
+}
+
+/// Fetches a file that is there.
+pub async fn file(opened: &Opened, path: &str) -> FetchedFile {
+    match fetch(opened, path, None).await.unwrap() {
+        Fetched::File(file) => file,
+        other => panic!("{path} is {other:?}"),
+    }
+}
+
+/// The content of a file that is there.
+pub async fn text(opened: &Opened, path: &str) -> String {
+    std::fs::read_to_string(&file(opened, path).await.path_on_disk).unwrap()
+}
+
+/// The contents of everything that was listed.
+pub async fn texts(opened: &Opened) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for path in paths(opened) {
+        found.insert(path.to_owned(), text(opened, path).await);
+    }
+    found
+}
+
+/// What is expected of [`texts`].
+pub fn expected(texts: &[(&str, &str)]) -> BTreeMap<String, String> {
+    texts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+}
+
+/// Writes files, with their folders.
+pub fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+/// Serves something at a free port until the test ends.
+pub async fn serve(router: Router) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}

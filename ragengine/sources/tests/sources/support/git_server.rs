@@ -1,0 +1,121 @@
+//! Git's own server over HTTP, and its own command to fill repositories.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+/// A repository that is served, and the folder in which commits are made.
+pub struct Repository {
+    pub folder: PathBuf,
+}
+
+impl Repository {
+    /// An empty one.
+    pub fn new(folder: &Path) -> Self {
+        std::fs::create_dir_all(folder).unwrap();
+        let repository = Self { folder: folder.to_owned() };
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository
+    }
+
+    /// Runs git in it and gives back what it says.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let mut command = std::process::Command::new("git");
+        let identity = [("NAME", "somebody"), ("EMAIL", "somebody@example.com"), ("DATE", "2024-01-01T00:00:00Z")];
+        for (name, value) in identity {
+            command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        let output =
+            command.args(arguments).env("GIT_CONFIG_GLOBAL", "/dev/null").current_dir(&self.folder).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Commits everything and gives back the commit.
+    pub fn commit(&self) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "a change"]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Lets clients leave files out.
+    pub fn allow_filter(&self) {
+        self.git(&["config", "uploadpack.allowFilter", "true"]);
+    }
+}
+
+/// How the server treats requests.
+#[derive(Clone, Default)]
+pub struct Rules {
+    /// The value of the header that is wanted.
+    pub authorization: Option<&'static str>,
+    /// How many requests were answered, by path.
+    pub requests: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+}
+
+/// Serves the repositories in a folder until the test ends.
+pub async fn serve(folder: &Path, rules: Rules) -> SocketAddr {
+    let folder = folder.to_owned();
+    let answer = move |request: Request| {
+        let (folder, rules) = (folder.clone(), rules.clone());
+        async move {
+            rules.requests.lock().unwrap().push(request.uri().path().to_owned());
+            let sent = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+            if rules.authorization.is_some_and(|wanted| sent != Some(wanted)) {
+                return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"git\"")]).into_response();
+            }
+            run(&folder, request).await
+        }
+    };
+    super::serve(Router::new().fallback(answer)).await
+}
+
+/// Hands a request to git as RFC 3875 says.
+async fn run(folder: &Path, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let text =
+        |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let body = axum::body::to_bytes(body, 10_000_000).await.unwrap();
+    let mut command = Command::new("git");
+    command
+        .arg("http-backend")
+        .env("GIT_PROJECT_ROOT", folder)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("REQUEST_METHOD", head.method.as_str())
+        .env("PATH_INFO", head.uri.path())
+        .env("QUERY_STRING", head.uri.query().unwrap_or_default())
+        .env("CONTENT_TYPE", text(header::CONTENT_TYPE))
+        .env("CONTENT_LENGTH", body.len().to_string())
+        .env("HTTP_CONTENT_ENCODING", text(header::CONTENT_ENCODING))
+        .env("GIT_PROTOCOL", text(HeaderName::from_static("git-protocol")))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    tokio::spawn(async move { input.write_all(&body).await });
+    response_of(&child.wait_with_output().await.unwrap().stdout)
+}
+
+fn response_of(output: &[u8]) -> Response {
+    let end = output.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+    let mut response = Response::new(Body::from(Bytes::copy_from_slice(&output[end + 4..])));
+    for line in std::str::from_utf8(&output[..end]).unwrap().lines() {
+        let (name, value) = line.split_once(": ").unwrap();
+        if name == "Status" {
+            *response.status_mut() = value[..3].parse().unwrap();
+        } else {
+            response.headers_mut().append(HeaderName::try_from(name).unwrap(), HeaderValue::from_str(value).unwrap());
+        }
+    }
+    response
+}
