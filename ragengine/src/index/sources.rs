@@ -122,3 +122,6 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -203,3 +203,6 @@ impl Prepared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

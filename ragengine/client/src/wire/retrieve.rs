@@ -64,7 +64,7 @@ pub struct RetrievedNode {
     pub sparse_score: Option<f32>,
     /// Which search found it.
     pub source: RetrievedSource,
-    /// Its document's metadata.
+    /// Its document's metadata, and its own `page` when the document is cut by pages.
     #[schema(value_type = Object)]
     pub metadata: Metadata,
 }
@@ -80,7 +80,7 @@ pub struct SourceNode {
     pub text: String,
     /// The squared L2 distance of its vector from the question's, 0 to 4; lower is nearer.
     pub score: f32,
-    /// Its document's metadata.
+    /// Its document's metadata, and its own `page` when the document is cut by pages.
     #[schema(value_type = Object)]
     pub metadata: Metadata,
 }
