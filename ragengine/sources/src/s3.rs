@@ -188,3 +188,31 @@ fn status_in(words: &str) -> Option<u16> {
     let (_, rest) = words.split_once("status code: ")?;
     rest.get(..3)?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_has_the_tag_that_is_asked_with() {
+        let object = |tag: Option<&str>| ObjectMeta {
+            location: Path::from("a.md"),
+            last_modified: Default::default(),
+            size: 7,
+            e_tag: tag.map(str::to_owned),
+            version: None,
+        };
+        let long = "x".repeat(201);
+        let cases = [
+            (Some("\"a\""), "etag:\"a\";7", Some("\"a\"")),
+            (Some("\"a;b-2\""), "etag:\"a;b-2\";7", Some("\"a;b-2\"")),
+            (Some(long.as_str()), "modified:0;7", None),
+            (None, "modified:0;7", None),
+        ];
+        for (tag, revision, asked) in cases {
+            let found = revision_of(&object(tag));
+            assert_eq!(found, revision);
+            assert_eq!(tag_of(&found), asked);
+        }
+    }
+}

@@ -18,15 +18,15 @@ fn header(files: &[(&str, &str)], scheme: TokenScheme) -> Result<String, String>
 #[test]
 fn a_secret_is_a_token_or_a_name_and_a_password() {
     // printf 'me:secret' | base64, and so on.
-    let cases: &[(&[(&str, &str)], TokenScheme, &str)] = &[
-        (&[("token", "abc\n")], TokenScheme::Bearer, "Bearer abc"),
+    let cases = [
+        (&[("token", "abc\n")][..], TokenScheme::Bearer, "Bearer abc"),
         (&[("token", "abc")], TokenScheme::Password, "Basic Z2l0OmFiYw=="),
         (&[("token", "abc"), ("username", "me")], TokenScheme::Password, "Basic bWU6YWJj"),
         (&[("username", "me"), ("password", "secret\n")], TokenScheme::Bearer, "Basic bWU6c2VjcmV0"),
         (&[("username", "me"), ("password", "secret")], TokenScheme::Password, "Basic bWU6c2VjcmV0"),
     ];
     for (files, scheme, expected) in cases {
-        assert_eq!(header(files, *scheme).unwrap(), *expected);
+        assert_eq!(header(files, scheme).unwrap(), expected);
     }
     assert!(WebCredentials::read(None, TokenScheme::Bearer).unwrap().header.is_none());
 }

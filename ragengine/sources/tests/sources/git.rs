@@ -1,6 +1,7 @@
 //! Repositories of git's own server.
 
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 
 use ragengine_settings::sync::{Git, Origin};
 use ragengine_sources::Fetched;
@@ -229,4 +230,34 @@ async fn a_repository_is_received_up_to_its_limit() {
     let error = server.bench.open(server.origin(None)).await.unwrap_err();
     assert_eq!(error.kind(), "too_large", "{error}");
     assert_eq!(server.bench.left_files(), 0);
+}
+
+#[tokio::test]
+async fn names_that_lead_out_of_the_tree_are_errors() {
+    let server = server(None).await;
+    write(&server.repository.folder, &[("a.md", "a")]);
+    server.repository.commit();
+    let blob = server.repository.git(&["rev-parse", "HEAD:a.md"]);
+    let id: Vec<u8> = (0..20).map(|at| u8::from_str_radix(&blob[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let names: [&[u8]; 6] = [b"..", b".git", b"/etc", b"a/../../b.md", b"good.md", b"\xff.md"];
+    let tree: Vec<u8> = names.iter().flat_map(|name| [b"100644 ", *name, b"\0", &id].concat()).collect();
+    std::fs::write(server.repository.folder.join("tree"), tree).unwrap();
+    let tree = server.repository.git(&["hash-object", "-t", "tree", "-w", "--literally", "tree"]);
+    let commit = server.repository.git(&["commit-tree", "-m", "odd", &tree]);
+    server.repository.git(&["update-ref", "refs/heads/main", &commit]);
+    let opened = server.bench.open(server.origin(None)).await.unwrap();
+    assert_eq!(texts(&opened).await, expected(&[("good.md", "a")]));
+    let errors: Vec<_> = opened.errors().iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(errors, ["/etc", "a/../../b.md", "\u{fffd}.md"]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_silent_is_left() {
+    let mut bench = Bench::new().with_timeout(Duration::from_secs(1));
+    bench.access.limits.listing_timeout = Duration::from_millis(200);
+    let silent = crate::support::serve(axum::Router::new().fallback(std::future::pending::<String>)).await;
+    let origin = Origin::Git(Git { url: format!("http://{silent}/x"), reference: None, credentials: None });
+    assert_eq!(bench.open(origin.clone()).await.unwrap_err().kind(), "timeout");
+    let bench = Bench::new().with_timeout(Duration::from_millis(200));
+    assert_eq!(bench.open(origin).await.unwrap_err().kind(), "timeout");
 }

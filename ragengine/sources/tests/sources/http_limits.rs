@@ -17,6 +17,8 @@ use ragengine_sources::{FetchError, Fetched};
 
 use crate::support::{Bench, fetch, paths, serve};
 
+type Answer = fn() -> Response;
+
 fn gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content).unwrap();
@@ -43,10 +45,10 @@ async fn fetch_from(bench: &Bench, router: Router) -> Result<Vec<u8>, FetchError
 #[tokio::test]
 async fn a_body_is_received_up_to_its_limit() {
     let bench = Bench::new();
-    let answers = |response: fn() -> Response| Router::new().route("/a", get(move || async move { response() }));
+    let answers = |response: Answer| Router::new().route("/a", get(move || async move { response() }));
     let just = fetch_from(&bench, answers(|| vec![b'x'; 10_000].into_response())).await.unwrap();
     assert_eq!(just.len(), 10_000);
-    let cases: [(fn() -> Response, &str); 7] = [
+    let cases: [(Answer, &str); 7] = [
         (|| vec![b'x'; 10_001].into_response(), "too_large"),
         (
             || {

@@ -1,5 +1,7 @@
 //! Sources against real folders and servers.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod files;
 mod git;
 mod http;
@@ -7,3 +9,4 @@ mod http_limits;
 mod s3;
 mod sitemaps;
 mod support;
+mod tls;

@@ -2,6 +2,7 @@
 
 pub mod git_server;
 pub mod s3_server;
+pub mod tls_front;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
