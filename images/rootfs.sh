@@ -33,14 +33,15 @@ add_binary() {
     strip --strip-all "$rootfs/usr/bin/${binary##*/}"
 }
 
-# Where the loader looks without a cache: where ldd found them.
+# libraries [PROGRAM]: where the loader looks without a cache: where ldd found them.
 libraries() {
-    env -u LD_LIBRARY_PATH -u LD_PRELOAD ldd "$binary" | awk '$2 == "=>" { print $3 } $1 ~ "^/" { print $1 }' | sort
+    env -u LD_LIBRARY_PATH -u LD_PRELOAD ldd "${1:-$binary}" | awk '$2 == "=>" { print $3 } $1 ~ "^/" { print $1 }' | sort
 }
 
+# add_libraries [PROGRAM]
 add_libraries() {
     local library
-    for library in $(libraries); do
+    for library in $(libraries "$@"); do
         install -D -m 755 "$library" "$rootfs$library"
     done
 }
@@ -130,6 +131,16 @@ add_server() {
     add_settings
 }
 
+# This machine's, for the git server of the tests: what answers a fetch is two programs.
+add_git() {
+    local program
+    command -v git >/dev/null || fail "there is no git: apt-get install git"
+    for program in "$(command -v git)" "$(git --exec-path)/git-http-backend"; do
+        install -D -m 755 "$program" "$rootfs$program"
+        add_libraries "$program"
+    done
+}
+
 rm -rf "$work"
 make_folders
 add_binary
@@ -137,7 +148,9 @@ add_libraries
 add_names
 [[ $image != ragengine ]] || add_server
 # The program of the tests goes nowhere.
-if [[ $image != ragengine-e2e ]]; then
+if [[ $image == ragengine-e2e ]]; then
+    add_git
+else
     add_certificates
     add_licences
 fi

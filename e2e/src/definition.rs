@@ -1,32 +1,38 @@
-//! The definition of RAGEngine, which the whole cluster has once.
+//! The definitions of RAGEngine and Index, which the whole cluster has once.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
-use ragengine_operator_api::rag_engine_definition;
+use ragengine_operator_api::{index_definition, rag_engine_definition};
 use tokio::sync::OnceCell;
 
 use crate::{Error, wait};
 
-/// The definition's name.
-pub const NAME: &str = "ragengines.ragengine.dev";
+/// The names of the definitions.
+pub const NAMES: [&str; 2] = ["ragengines.ragengine.dev", "indexes.ragengine.dev"];
 
-/// Installs the definition, or brings it up to date, once in a run. It stays: others may have RAGEngines.
+/// Installs the definitions, or brings them up to date, once in a run. They stay: others may have such objects.
 ///
 /// # Errors
 ///
-/// When the cluster refuses, or does not serve it in time.
+/// When the cluster refuses, or does not serve them in time.
 pub async fn install(client: &Client) -> Result<(), Error> {
     static INSTALLED: OnceCell<()> = OnceCell::const_new();
-    INSTALLED.get_or_try_init(async || apply(client).await).await.copied()
+    let both = async || {
+        for (name, definition) in NAMES.into_iter().zip([rag_engine_definition(), index_definition()]) {
+            apply(client, name, definition).await?;
+        }
+        Ok(())
+    };
+    INSTALLED.get_or_try_init(both).await.copied()
 }
 
-async fn apply(client: &Client) -> Result<(), Error> {
+async fn apply(client: &Client, name: &str, definition: CustomResourceDefinition) -> Result<(), Error> {
     let definitions = Api::<CustomResourceDefinition>::all(client.clone());
     let parameters = PatchParams::apply("ragengine-e2e").force();
-    let applying = definitions.patch(NAME, &parameters, &Patch::Apply(rag_engine_definition())).await;
-    applying.map_err(Error::kubernetes("installing the definition of RAGEngine"))?;
-    wait::until_object(&definitions, NAME, "the API server serves RAGEngines", |definition| {
+    let applying = definitions.patch(name, &parameters, &Patch::Apply(definition)).await;
+    applying.map_err(Error::kubernetes(format!("installing the definition {name}")))?;
+    wait::until_object(&definitions, name, &format!("the API server serves {name}"), |definition| {
         let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
         let established = conditions.into_iter().find(|condition| condition.type_ == "Established");
         match established.map(|condition| condition.status.as_str()) {

@@ -4,12 +4,14 @@
 mod diagnosis;
 mod error;
 
+pub mod changes;
 pub mod cluster;
 pub mod cluster_client;
 pub mod definition;
 pub mod engine;
 pub mod forward;
 pub mod helm;
+pub mod index;
 pub mod logs;
 pub mod metrics;
 pub mod namespace;
@@ -17,6 +19,7 @@ pub mod operator;
 pub mod pod;
 pub mod server;
 pub mod skip;
+pub mod source;
 pub mod upstream;
 pub mod wait;
 

@@ -59,6 +59,17 @@ impl Namespace {
         Self::create(self.client.clone(), &self.run, &format!("{}-{purpose}", self.run), level).await
     }
 
+    /// Deletes it, and does not wait for its end.
+    ///
+    /// # Errors
+    ///
+    /// When the cluster refuses.
+    pub async fn delete_itself(&self) -> Result<(), Error> {
+        let namespaces = Api::<NamespaceObject>::all(self.client.clone());
+        let deleting = namespaces.delete(&self.name, &DeleteParams::background()).await;
+        deleting.map(drop).map_err(Error::kubernetes(format!("deleting the namespace {}", self.name)))
+    }
+
     async fn create(client: Client, run: &str, name: &str, level: PodSecurity) -> Result<Self, Error> {
         let level = match level {
             PodSecurity::Restricted => "restricted",

@@ -4,6 +4,7 @@
 
 mod documents;
 mod durability;
+mod index;
 mod observability;
 mod operator;
 mod probes;

@@ -1,8 +1,15 @@
 //! What the tests have done from within the cluster, where there is no shell. Each command prints one line of JSON, or ends with an error.
 
+mod content;
+mod control;
 mod disk;
+mod files;
+mod folder;
+mod git;
 mod kill;
 mod request;
+mod s3;
+mod tls;
 mod upstream;
 
 use std::io::Write as _;
@@ -71,6 +78,39 @@ enum Command {
         #[arg(long, default_value = "I was told to say this.")]
         answer: String,
     },
+    /// Serves the files of a folder over http, until SIGTERM.
+    Files {
+        /// The folder.
+        folder: PathBuf,
+        /// The only bearer token that it takes. Not set: it takes all, and none.
+        #[arg(long)]
+        token: Option<String>,
+    },
+    /// Serves a repository over https, until SIGTERM.
+    Git {
+        /// Where the repository is made.
+        work: PathBuf,
+        /// The name that the certificate is for.
+        #[arg(long)]
+        host: String,
+        /// Who may read it.
+        #[arg(long)]
+        username: String,
+        /// With which password.
+        #[arg(long)]
+        password: String,
+    },
+    /// Serves a bucket as S3 does, until SIGTERM.
+    S3 {
+        /// Where the bucket is made.
+        work: PathBuf,
+        /// The access key of who may read it.
+        #[arg(long)]
+        access_key: String,
+        /// The secret key that belongs to it.
+        #[arg(long)]
+        secret_key: String,
+    },
     /// Waits for SIGTERM, so that other commands can be run beside it.
     Wait,
 }
@@ -86,6 +126,9 @@ async fn main() -> anyhow::Result<()> {
         Command::Fill { file } => disk::fill(&file)?,
         Command::Remove { file } => disk::remove(&file)?,
         Command::Upstream { port, key, answer } => return upstream::serve(port, key, answer).await,
+        Command::Files { folder, token } => return files::serve(folder, token).await,
+        Command::Git { work, host, username, password } => return git::serve(work, &host, &username, &password).await,
+        Command::S3 { work, access_key, secret_key } => return s3::serve(work, access_key, secret_key).await,
         Command::Wait => {
             signal(SignalKind::terminate())?.recv().await;
             return Ok(());

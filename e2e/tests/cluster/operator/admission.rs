@@ -71,6 +71,7 @@ async fn every_sample_is_taken() {
     in_namespace("samples", async |namespace| {
         Operator::prepare(namespace, &json!({})).await?;
         let files = std::fs::read_dir(SAMPLES).unwrap().map(|file| file.unwrap().path());
+        let files = files.filter(|file| file.file_name().unwrap().to_string_lossy().starts_with("ragengine"));
         let samples: Vec<String> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
         let documents: Vec<&str> = samples.iter().flat_map(|sample| sample.split("\n---\n")).collect();
         let engines: Vec<_> = documents.iter().filter(|document| document.contains("\nkind: RAGEngine\n")).collect();

@@ -1,6 +1,7 @@
 use std::panic::{AssertUnwindSafe, resume_unwind};
 
 use futures_util::FutureExt as _;
+use futures_util::future::try_join_all;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -20,14 +21,14 @@ const SAMPLE: &str = include_str!("../../../../config/samples/ragengine.yaml");
 const LUNCH: &str = "Lunch is served at half past twelve in the garden.";
 const PARKING: &str = "Bicycles are parked behind the house.";
 
-/// The way of a user, with the chart as it comes: the definition with it, all namespaces. Alone, because such an operator looks after the other
+/// The way of a user, with the chart as it comes: the definitions with it, all namespaces. Alone, because such an operator looks after the other
 /// tests' engines too.
 #[tokio::test]
 async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service() {
     alone_in_namespace("install", async |namespace| {
         let everywhere = json!({"watchNamespaces": [], "crds": {"install": true}, "rbac": {"aggregate": true}});
         let operator = Operator::prepare(namespace, &everywhere).await?;
-        let before = helm_s_marks(&read_definition(namespace).await?);
+        let before = helm_s_marks(namespace).await?;
         let outcome = AssertUnwindSafe(async {
             let notes = operator.release.install_and_take_over(&operator.values()).await?;
             assert!(notes.contains("kubectl") && notes.contains("ragengine/docs"), "{notes}");
@@ -36,9 +37,9 @@ async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service
             leave_and_come_back(namespace, &operator).await
         });
         let outcome = outcome.catch_unwind().await;
-        // Roles of the cluster and marks on the definition are in nobody's namespace.
+        // Roles of the cluster and marks on the definitions are in nobody's namespace.
         drop(operator.release.uninstall().await);
-        mark(namespace, &before).await?;
+        give_back(namespace, before).await?;
         outcome.unwrap_or_else(|panic| resume_unwind(panic))
     })
     .await;
@@ -90,7 +91,7 @@ async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Resu
     let (pod, deployment) = (engine.ready_pod().await?, engine.deployment().await?);
     operator.release.uninstall().await?;
     assert!(!operator.namespace.has::<Deployment>(OPERATOR).await?);
-    read_definition(namespace).await?;
+    read_definitions(namespace).await?;
     assert_eq!(engine.object().await?.metadata.deletion_timestamp, None);
     let still = engine.post("/v1/chat/completions", &question("house", "When is lunch served?")).await?;
     assert_eq!(still.ok()?["source_nodes"][0]["doc_id"], "lunch");
@@ -106,27 +107,36 @@ async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Resu
     Ok(())
 }
 
-async fn read_definition(namespace: &Namespace) -> Result<CustomResourceDefinition, Error> {
-    let reading = Api::all(namespace.client.clone()).get(definition::NAME).await;
-    reading.map_err(Error::kubernetes("reading the definition of RAGEngine"))
+async fn read_definitions(namespace: &Namespace) -> Result<Vec<CustomResourceDefinition>, Error> {
+    let definitions = Api::<CustomResourceDefinition>::all(namespace.client.clone());
+    let reading = definition::NAMES.iter().map(async |name| {
+        definitions.get(name).await.map_err(Error::kubernetes(format!("reading the definition {name}")))
+    });
+    try_join_all(reading).await
 }
 
 const MARKS: [&str; 3] = ["meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "helm.sh/resource-policy"];
 
-/// Whose release an object is a part of, as Helm notes it.
-fn helm_s_marks(definition: &CustomResourceDefinition) -> Value {
-    let annotations = definition.metadata.annotations.clone().unwrap_or_default();
-    let labels = definition.metadata.labels.clone().unwrap_or_default();
-    let managed_by = "app.kubernetes.io/managed-by";
-    let marks: serde_json::Map<String, Value> =
-        MARKS.iter().map(|mark| ((*mark).to_owned(), json!(annotations.get(*mark)))).collect();
-    json!({"annotations": marks, "labels": {managed_by: labels.get(managed_by)}})
+/// Whose release the definitions are a part of, as Helm notes it.
+async fn helm_s_marks(namespace: &Namespace) -> Result<Vec<Value>, Error> {
+    let marks = |definition: &CustomResourceDefinition| {
+        let annotations = definition.metadata.annotations.clone().unwrap_or_default();
+        let labels = definition.metadata.labels.clone().unwrap_or_default();
+        let managed_by = "app.kubernetes.io/managed-by";
+        let marks: serde_json::Map<String, Value> =
+            MARKS.iter().map(|mark| ((*mark).to_owned(), json!(annotations.get(*mark)))).collect();
+        json!({"annotations": marks, "labels": {managed_by: labels.get(managed_by)}})
+    };
+    Ok(read_definitions(namespace).await?.iter().map(marks).collect())
 }
 
-/// Gives the definition back to whoever had it before the test.
-async fn mark(namespace: &Namespace, marks: &Value) -> Result<(), Error> {
+/// Gives the definitions back to whoever had them before the test.
+async fn give_back(namespace: &Namespace, marks: Vec<Value>) -> Result<(), Error> {
     let definitions = Api::<CustomResourceDefinition>::all(namespace.client.clone());
-    let patch = Patch::Merge(json!({"metadata": marks}));
-    let marking = definitions.patch(definition::NAME, &PatchParams::default(), &patch).await;
-    marking.map(drop).map_err(Error::kubernetes("giving the definition back"))
+    for (name, marks) in definition::NAMES.into_iter().zip(marks) {
+        let patch = Patch::Merge(json!({"metadata": marks}));
+        let marking = definitions.patch(name, &PatchParams::default(), &patch).await;
+        marking.map_err(Error::kubernetes(format!("giving the definition {name} back")))?;
+    }
+    Ok(())
 }

@@ -10,6 +10,7 @@ use kube::Api;
 use kube::api::PostParams;
 use ragengine_e2e::engine::Engine;
 use ragengine_e2e::helm::chart_file;
+use ragengine_e2e::index::Index;
 use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, PodSecurity, in_namespace};
 use ragengine_e2e::operator::{OPERATOR, Operator};
@@ -66,7 +67,27 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     engine.until_not_ready(Reason::PodUnschedulable).await?;
     engine.set(&stopped).await?;
     engine.until_not_ready(Reason::Stopped).await?;
+    fill_an_index(namespace, &engine).await?;
     namespace.delete::<RagEngine>("docs").await
+}
+
+/// A Job that does not begin and is taken away again, one that fills the Index, and one that empties it.
+async fn fill_an_index(namespace: &Namespace, engine: &Engine<'_>) -> Result<(), Error> {
+    engine.set(&json!({})).await?;
+    engine.until_ready().await?;
+    let documents = json!({"documents": [{"path": "moon.md", "text": "The moon is grey."}]});
+    let spec = |cpu: &str| {
+        let resources = json!({"requests": {"cpu": cpu}});
+        json!({"engineRef": {"name": "docs"}, "sources": [{"name": "here", "inline": documents}], "resources": resources})
+    };
+    let index = Index::apply(namespace, "sky", &spec("5000")).await?;
+    index.until_not_ready(Reason::PodUnschedulable).await?;
+    let mut sooner = spec("10m");
+    sooner["sources"][0]["metadata"] = json!({"team": "sky"});
+    index.set(&sooner).await?;
+    index.until_synced().await?;
+    namespace.delete::<ragengine_operator_api::Index>("sky").await?;
+    namespace.until_gone::<ragengine_operator_api::Index>("sky").await
 }
 
 #[tokio::test]

@@ -1,0 +1,151 @@
+//! The repository, and commits to its only branch.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use anyhow::{Context as _, ensure};
+use ragengine_e2e::changes::{Changes, Content};
+use ragengine_e2e::source::{BRANCH, REPOSITORY};
+
+use crate::content::bytes;
+
+/// A repository without a working tree.
+pub struct Repository {
+    work: PathBuf,
+}
+
+/// What every git is told: nothing of the machine's own settings counts, and a large file is not held in memory.
+pub fn environment(work: &Path) -> Vec<(&'static str, String)> {
+    let home = work.display().to_string();
+    let settings =
+        [("core.bigFileThreshold", "1m"), ("http.receivepack", "false"), ("uploadpack.allowAnySHA1InWant", "true")];
+    let keys = ["GIT_CONFIG_KEY_0", "GIT_CONFIG_KEY_1", "GIT_CONFIG_KEY_2"];
+    let values = ["GIT_CONFIG_VALUE_0", "GIT_CONFIG_VALUE_1", "GIT_CONFIG_VALUE_2"];
+    let settings = settings.iter().zip(keys.iter().zip(values));
+    let settings =
+        settings.flat_map(|((name, value), (key, place))| [(*key, (*name).to_owned()), (place, (*value).to_owned())]);
+    let fixed = [
+        ("HOME", home),
+        ("PATH", "/usr/bin:/bin".to_owned()),
+        ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+        ("GIT_CONFIG_COUNT", keys.len().to_string()),
+    ];
+    fixed.into_iter().chain(settings).collect()
+}
+
+impl Repository {
+    /// Makes an empty one.
+    pub fn make(work: &Path) -> anyhow::Result<Self> {
+        let repository = Self { work: work.to_owned() };
+        let branch = format!("--initial-branch={BRANCH}");
+        let path = work.join(REPOSITORY).display().to_string();
+        let made = repository.git().args(["init", "--quiet", "--bare", "--template=", &branch, &path]).output()?;
+        succeeded("git init", &made)?;
+        Ok(repository)
+    }
+
+    /// Commits changes to what the branch has; the commit's id.
+    pub fn commit(&self, changes: &Changes) -> anyhow::Result<String> {
+        let before = self.head()?;
+        let import = self
+            .git_here()
+            .args(["fast-import", "--quiet", "--date-format=now"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut import = import.context("git fast-import")?;
+        let written = write(&mut import, before.as_deref(), changes);
+        // Its own words come first: an input that it does not take is a broken pipe for who writes it.
+        succeeded("git fast-import", &import.wait_with_output()?)?;
+        written?;
+        self.head()?.context("there is no commit after a commit")
+    }
+
+    fn head(&self) -> anyhow::Result<Option<String>> {
+        let found =
+            self.git_here().args(["rev-parse", "--quiet", "--verify", &format!("refs/heads/{BRANCH}")]).output()?;
+        let id = String::from_utf8(found.stdout)?.trim().to_owned();
+        Ok(Some(id).filter(|id| !id.is_empty()))
+    }
+
+    fn git(&self) -> Command {
+        let mut git = Command::new("git");
+        git.env_clear().envs(environment(&self.work));
+        git
+    }
+
+    fn git_here(&self) -> Command {
+        let mut git = self.git();
+        git.arg("--git-dir").arg(self.work.join(REPOSITORY));
+        git
+    }
+}
+
+/// A commit as <https://git-scm.com/docs/git-fast-import> has it.
+fn write(import: &mut Child, before: Option<&str>, changes: &Changes) -> anyhow::Result<()> {
+    let mut to = BufWriter::new(import.stdin.take().context("git fast-import has no input")?);
+    writeln!(to, "commit refs/heads/{BRANCH}\ncommitter Tests <tests@example.com> now\ndata 0")?;
+    if let Some(before) = before {
+        writeln!(to, "from {before}")?;
+    }
+    for path in &changes.remove {
+        writeln!(to, "D {path}")?;
+    }
+    for (path, content) in &changes.put {
+        put(&mut to, path, content)?;
+    }
+    writeln!(to)?;
+    Ok(to.flush()?)
+}
+
+fn put(to: &mut impl Write, path: &str, content: &Content) -> anyhow::Result<()> {
+    match content {
+        Content::Submodule(commit) => writeln!(to, "M 160000 {commit} {path}")?,
+        Content::Link(target) => writeln!(to, "M 120000 inline {path}\ndata {}\n{target}", target.len())?,
+        _ => {
+            let bytes = bytes(content)?;
+            writeln!(to, "M 100644 inline {path}\ndata {}", bytes.length)?;
+            bytes.write_to(to)?;
+            writeln!(to)?;
+        }
+    }
+    Ok(())
+}
+
+fn succeeded(what: &str, output: &Output) -> anyhow::Result<()> {
+    ensure!(
+        output.status.success(),
+        "{what} ended with {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_has_what_was_put_and_not_what_was_removed() {
+        let work = std::env::temp_dir().join(format!("ragengine-e2e-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&work).unwrap();
+        let repository = Repository::make(&work).unwrap();
+        let first = repository.commit(&Changes::texts([("a.md", "A"), ("sub/b c.md", "B")])).unwrap();
+        let link = Content::Link("/etc/passwd".to_owned());
+        let large = Content::Repeated { line: "x\n".to_owned(), bytes: 3 << 20 };
+        let second = Changes::texts([("a.md", "A2")]).and_remove(&["sub/b c.md", "never.md"]).and_put("link", link);
+        let second = second.and_put("module", Content::Submodule(first.clone())).and_put("large.txt", large);
+        repository.commit(&second).unwrap();
+        let tree = repository.git_here().args(["ls-tree", "-r", "--long", BRANCH]).output().unwrap();
+        let tree = String::from_utf8(tree.stdout).unwrap();
+        let listed = tree.lines().map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            format!("{} {} {}", words[0], words[3], words[4])
+        });
+        let wanted = ["100644 2 a.md", "100644 3145728 large.txt", "120000 11 link", "160000 - module"];
+        assert_eq!(listed.collect::<Vec<_>>(), wanted, "{tree}");
+        std::fs::remove_dir_all(&work).unwrap();
+    }
+}

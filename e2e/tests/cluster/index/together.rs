@@ -1,0 +1,59 @@
+//! Several Indexes that fill one index.
+
+use ragengine_e2e::engine::Engine;
+use ragengine_e2e::index::{Index, texts};
+use ragengine_e2e::namespace::in_namespace;
+use ragengine_e2e::operator::Operator;
+use ragengine_e2e::server::documents;
+use ragengine_operator_api::{Index as Object, Reason};
+use serde_json::json;
+
+use super::inline;
+
+#[tokio::test]
+async fn two_indexes_on_one_index_have_their_own_documents_and_no_others() {
+    in_namespace("index-together", async |namespace| {
+        let _operator = Operator::install(namespace).await?;
+        let engine = Engine::start(namespace, "docs", &json!({"auth": {"writes": "open"}})).await?;
+        // A name that begins like another's, sources of the same name, files of the same name.
+        let spec = |text: &str| {
+            let mut spec = inline("docs", "here", &[("a.md", text), ("b.md", "Both have this.")]);
+            spec["indexName"] = json!("shared");
+            spec
+        };
+        let one = Index::start(namespace, "team", &spec("One's own.")).await?;
+        let other = Index::start(namespace, "team-two", &spec("The other's own.")).await?;
+        engine.post("/index", &documents("shared", &[("by-hand", "Nobody's own.")])).await?.ok()?;
+        let held = texts(&engine, "shared").await?;
+        let all = ["by-hand", "team-two.here/a.md", "team-two.here/b.md", "team.here/a.md", "team.here/b.md"];
+        assert_eq!(held.keys().collect::<Vec<_>>(), all);
+        assert_eq!((&*held[all[1]], &*held[all[3]]), ("The other's own.", "One's own."));
+
+        // Other settings for the same index: the younger one does nothing.
+        let mut unlike = spec("Never.");
+        unlike["chunking"] = json!({"maxTokens": 64});
+        let third = Index::apply(namespace, "unlike", &unlike).await?;
+        let message = third.until_not_ready(Reason::SettingsConflict).await?;
+        assert!(message.contains("shared") && message.contains("indexName"), "{message}");
+        namespace.delete::<Object>("unlike").await?;
+        namespace.until_gone::<Object>("unlike").await?;
+
+        // Each takes its own along, and what was put in by hand stays.
+        one.set(&{
+            let mut less = inline("docs", "here", &[("b.md", "Both have this.")]);
+            less["indexName"] = json!("shared");
+            less
+        })
+        .await?;
+        one.sync().await?;
+        assert_eq!(texts(&engine, "shared").await?.into_keys().collect::<Vec<_>>(), [all[0], all[1], all[2], all[4]]);
+        namespace.delete::<Object>("team").await?;
+        namespace.until_gone::<Object>("team").await?;
+        assert_eq!(texts(&engine, "shared").await?.into_keys().collect::<Vec<_>>(), [all[0], all[1], all[2]]);
+        namespace.delete::<Object>(&other.name).await?;
+        namespace.until_gone::<Object>(&other.name).await?;
+        assert_eq!(texts(&engine, "shared").await?.into_keys().collect::<Vec<_>>(), [all[0]]);
+        Ok(())
+    })
+    .await;
+}
