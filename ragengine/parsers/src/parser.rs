@@ -50,6 +50,7 @@ impl Parser {
                 self.worker = Some(worker);
                 result
             }
+            Exchange::Last(result) => result,
             Exchange::Lost(error) => Err(error),
         }
     }

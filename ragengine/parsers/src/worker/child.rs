@@ -5,7 +5,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::process::{WorkerCommand, why_it_ended};
-use super::protocol::{Reply, Request, RequestedContent, max_reply_bytes};
+use super::protocol::{Outcome, Reply, Request, RequestedContent, max_reply_bytes};
 use crate::{Content, Input, Limits, ParseError, ParsedDocument};
 
 /// What a worker said last is kept, in bytes.
@@ -25,6 +25,8 @@ pub(crate) struct Worker {
 pub(crate) enum Exchange {
     /// The worker is ready for the next file.
     Answered(Result<ParsedDocument, ParseError>),
+    /// The worker is to be replaced before the next file.
+    Last(Result<ParsedDocument, ParseError>),
     /// The worker is gone, or is not to be trusted any more.
     Lost(ParseError),
 }
@@ -59,8 +61,8 @@ impl Worker {
             return Exchange::Lost(self.last_words(limits).await);
         }
         match self.reply(limits).await {
-            Some(Ok(Reply::Parsed(document))) => Exchange::Answered(Ok(document)),
-            Some(Ok(Reply::Failed(error))) => Exchange::Answered(Err(error)),
+            Some(Ok(Reply { outcome, is_last: false })) => Exchange::Answered(result_of(outcome)),
+            Some(Ok(Reply { outcome, is_last: true })) => Exchange::Last(result_of(outcome)),
             Some(Err(_)) => Exchange::Lost(ParseError::Failed("it said what cannot be understood".to_owned())),
             None => Exchange::Lost(self.last_words(limits).await),
         }
@@ -101,5 +103,12 @@ impl Worker {
             Ok((Err(error), _)) => ParseError::Failed(error.to_string()),
             Err(_) => ParseError::Failed("it said nothing more, and did not end".to_owned()),
         }
+    }
+}
+
+fn result_of(outcome: Outcome) -> Result<ParsedDocument, ParseError> {
+    match outcome {
+        Outcome::Parsed(document) => Ok(document),
+        Outcome::Failed(error) => Err(error),
     }
 }

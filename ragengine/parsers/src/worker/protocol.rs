@@ -28,11 +28,20 @@ pub(super) enum RequestedContent {
 
 /// What a worker answers: one line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Reply {
+    /// What the file is.
+    pub outcome: Outcome,
+    /// Whether it is to be replaced, because it would keep much of the memory that it needed.
+    pub is_last: bool,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Reply {
-    /// The file is this document.
+pub(super) enum Outcome {
+    /// This document.
     Parsed(ParsedDocument),
-    /// The file gives none.
+    /// No document.
     Failed(ParseError),
 }
 

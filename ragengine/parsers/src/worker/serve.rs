@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use super::memory::MemoryBound;
-use super::protocol::{MAX_REQUEST_BYTES, Reply, Request, RequestedContent};
+use super::protocol::{MAX_REQUEST_BYTES, Outcome, Reply, Request, RequestedContent};
 use crate::metadata::cut;
 use crate::parse::parse_whole;
 use crate::{Content, Input, ParseError, ParsedDocument};
@@ -28,11 +28,12 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Resul
     let mut output = BufWriter::new(output);
     for (request, bytes) in requests {
         memory.set(request.limits.max_memory_bytes)?;
-        let reply = match catch_unwind(AssertUnwindSafe(|| answer(request, bytes))) {
-            Ok(Ok(document)) => Reply::Parsed(document),
-            Ok(Err(error)) => Reply::Failed(error),
-            Err(panic) => Reply::Failed(ParseError::Failed(words_of(panic.as_ref()))),
+        let outcome = match catch_unwind(AssertUnwindSafe(|| answer(request, bytes))) {
+            Ok(Ok(document)) => Outcome::Parsed(document),
+            Ok(Err(error)) => Outcome::Failed(error),
+            Err(panic) => Outcome::Failed(ParseError::Failed(words_of(panic.as_ref()))),
         };
+        let reply = Reply { outcome, is_last: memory.is_much_kept()? };
         say(&mut output, &reply)?;
     }
     Ok(())

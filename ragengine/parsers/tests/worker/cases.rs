@@ -27,6 +27,7 @@ pub fn all() -> Vec<Trial> {
         trial("a_pdf_that_hangs_takes_too_long", a_pdf_that_hangs_takes_too_long),
         trial("a_worker_is_kept_for_the_next_file", a_worker_is_kept_for_the_next_file),
         trial("a_worker_that_ends_is_replaced", a_worker_that_ends_is_replaced),
+        trial("a_worker_that_is_full_is_replaced", a_worker_that_is_full_is_replaced),
         trial("a_worker_that_cannot_be_started_says_why", a_worker_that_cannot_be_started_says_why),
         trial("bytes_go_to_the_worker", bytes_go_to_the_worker),
         trial("what_nobody_takes_stops", what_nobody_takes_stops),
@@ -168,6 +169,21 @@ fn a_worker_that_ends_is_replaced() -> Result<(), Failed> {
             assert_eq!(read(&mut parser, &good).await.as_deref(), Ok("# Good"), "{first_time}");
         });
     }
+    Ok(())
+}
+
+/// It answers once, and would not answer again.
+fn a_worker_that_is_full_is_replaced() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let good = good_page(folder.path());
+    let script = r#"echo $$ >> "$1/started"; read line; echo '{"outcome": {"failed": "empty"}, "is_last": true}'; exec cat > "$1/rest""#;
+    run(async {
+        let mut parser = Parser::new(shell(folder.path(), script), LIMITS);
+        for _ in 0..3 {
+            assert_eq!(read(&mut parser, &good).await, Err(ParseError::Empty));
+        }
+    });
+    assert_eq!(starts(folder.path()), 3);
     Ok(())
 }
 
