@@ -20,6 +20,12 @@ impl Filter {
     pub fn takes(&self, path: &str) -> bool {
         self.include.as_ref().is_none_or(|include| include.is_match(path)) && !self.exclude.is_match(path)
     }
+
+    /// Whether patterns such as `private/**` leave out all that a folder may have in it.
+    pub fn leaves_out_all_below(&self, folder: &str) -> bool {
+        // No file has such a name: only what matches everything matches it.
+        self.exclude.is_match(format!("{folder}/\0\0\0/\0\0\0\0/\0\0\0\0\0"))
+    }
 }
 
 fn compile(patterns: &[String]) -> Result<GlobSet, SourceError> {
@@ -68,6 +74,24 @@ mod tests {
         ];
         for (include, exclude, path, expected) in cases {
             assert_eq!(filter(include, exclude).unwrap().takes(path), *expected, "{path} {include:?} {exclude:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_may_leave_out_all_of_a_folder() {
+        let cases: &[(&[&str], &str, bool)] = &[
+            (&[], "private", false),
+            (&["private/**"], "private", true),
+            (&["private/**"], "private/sub", true),
+            (&["**/private/**"], "a/private", true),
+            (&["private/**"], "a/private", false),
+            (&["private/**"], "priv", false),
+            (&["private/*"], "private", false),
+            (&["private/?/?"], "private", false),
+            (&["private/**/*.md"], "private", false),
+        ];
+        for (exclude, folder, expected) in cases {
+            assert_eq!(filter(&[], exclude).unwrap().leaves_out_all_below(folder), *expected, "{folder} {exclude:?}");
         }
     }
 

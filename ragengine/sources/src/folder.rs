@@ -35,7 +35,8 @@ pub enum FolderKind {
 }
 
 impl Folder {
-    /// Lists the files of a folder. Files and folders whose names begin with a dot, symbolic links and whatever is no ordinary file are left out.
+    /// Lists the files of a folder. Files and folders whose names begin with a dot, symbolic links, whatever is no ordinary file, and the folder
+    /// `lost+found` of a file system are left out.
     pub fn open(path: &Path, kind: FolderKind, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let path = match kind {
             FolderKind::Claim => path.to_owned(),

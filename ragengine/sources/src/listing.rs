@@ -56,6 +56,14 @@ impl ListingBuilder {
         self.filter.takes(path)
     }
 
+    /// Notes a folder whose files are not known, unless none of them would be taken.
+    pub fn add_unreadable(&mut self, folder: &str, message: impl Into<String>) -> Result<(), SourceError> {
+        if self.filter.leaves_out_all_below(folder) {
+            return Ok(());
+        }
+        self.add_error(format!("{folder}/"), message)
+    }
+
     /// Adds a file, if it is taken and its path lies below the root of the source.
     pub fn add(&mut self, item: Item) -> Result<(), SourceError> {
         self.see()?;
@@ -128,6 +136,15 @@ mod tests {
         assert_eq!(paths, ["a", "a/b", "b"]);
         assert_eq!(listing.errors.len(), 1);
         assert_eq!(listing.errors[0].path, "../x");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_an_error_if_it_matters() {
+        let filter = Filter::new(&[], &["private/**".into()]).unwrap();
+        let mut builder = ListingBuilder::new(filter, 10);
+        builder.add_unreadable("private", "not allowed").unwrap();
+        builder.add_unreadable("public", "not allowed").unwrap();
+        assert_eq!(builder.finish().errors, [FileError { path: "public/".into(), message: "not allowed".into() }]);
     }
 
     #[test]

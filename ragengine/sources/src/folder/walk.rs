@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 100;
 /// Lists the files below a folder.
 pub fn walk(root: &Path, listing: &mut ListingBuilder) -> Result<(), SourceError> {
     let entries = WalkDir::new(root).follow_links(false).max_depth(MAX_DEPTH).max_open(10).into_iter();
-    for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry)) {
+    for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_left_out(entry)) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if error.depth() == 0 => return Err(SourceError::Folder(error.into())),
@@ -28,8 +28,9 @@ pub fn walk(root: &Path, listing: &mut ListingBuilder) -> Result<(), SourceError
     Ok(())
 }
 
-fn is_hidden(entry: &DirEntry) -> bool {
-    entry.file_name().as_encoded_bytes().starts_with(b".")
+/// What begins with a dot, and the folder that a file system has for itself, which only root may read.
+fn is_left_out(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".") || (entry.depth() == 1 && entry.file_name() == "lost+found")
 }
 
 fn add_file(root: &Path, entry: &DirEntry, listing: &mut ListingBuilder) -> Result<(), SourceError> {
@@ -48,11 +49,11 @@ fn add_unreadable(root: &Path, error: &walkdir::Error, listing: &mut ListingBuil
     if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound) {
         return Ok(());
     }
-    let path = match error.path().map(|path| relative(root, path)) {
-        Some(Ok(path) | Err(path)) => format!("{path}/"),
-        None => "/".into(),
+    let folder = match error.path().map(|path| relative(root, path)) {
+        Some(Ok(path) | Err(path)) => path,
+        None => String::new(),
     };
-    listing.add_error(path, cause.map_or_else(|| error.to_string(), ToString::to_string))
+    listing.add_unreadable(&folder, cause.map_or_else(|| error.to_string(), ToString::to_string))
 }
 
 /// A path as an item has it, or what can be shown of one that is not text.

@@ -66,7 +66,7 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
         match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
             Event::Start(start) => {
                 check_root(&open, start.local_name().as_ref())?;
-                open.push(element(open.last().copied(), start.name().as_ref(), start.local_name().as_ref()));
+                open.push(element(open.last().copied(), start.local_name().as_ref()));
                 if open.len() > MAX_DEPTH {
                     return Err("its elements are too deep in each other".into());
                 }
@@ -95,20 +95,15 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
     }
 }
 
-/// An element, by its name and the one around it. Extensions have a `loc` as well, such as that of an image: those have a prefix.
-fn element(parent: Option<Element>, name: &[u8], local_name: &[u8]) -> Element {
+/// An element, by its name and the one around it. Extensions have a `loc` as well, such as that of an image: it is not directly in a page.
+fn element(parent: Option<Element>, local_name: &[u8]) -> Element {
     match (parent, local_name) {
-        (Some(Element::Page), b"loc") if has_prefix_of_its_own(name) => Element::Other,
         (Some(Element::Page), b"loc") => Element::PageAddress,
         (Some(Element::Sitemap), b"loc") => Element::SitemapAddress,
         (Some(_), b"url") => Element::Page,
         (Some(_), b"sitemap") => Element::Sitemap,
         _ => Element::Other,
     }
-}
-
-fn has_prefix_of_its_own(name: &[u8]) -> bool {
-    name.starts_with(b"image:") || name.starts_with(b"video:") || name.starts_with(b"news:")
 }
 
 fn check_root(open: &[Element], local_name: &[u8]) -> Result<(), String> {

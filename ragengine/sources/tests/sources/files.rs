@@ -47,10 +47,15 @@ async fn a_folder_is_what_is_in_it() {
             (".hidden.md", "h"),
             (".git/d.md", "d"),
             ("e ü.md", "e"),
+            ("lost+found/f.md", "f"),
+            ("sub/lost+found/g.md", "g"),
         ],
     );
     let opened = bench.open_with(Origin::Folder(Folder { path: root.clone() }), &[], &["**/*.txt"]).await.unwrap();
-    assert_eq!(texts(&opened).await, expected(&[("a.md", "a"), ("e ü.md", "e"), ("sub/b.md", "b")]));
+    assert_eq!(
+        texts(&opened).await,
+        expected(&[("a.md", "a"), ("e ü.md", "e"), ("sub/b.md", "b"), ("sub/lost+found/g.md", "g")])
+    );
     assert_eq!(opened.errors(), []);
     assert_eq!(opened.revision(), None);
     assert_eq!(bench.left_files(), 0);

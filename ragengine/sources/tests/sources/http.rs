@@ -138,6 +138,18 @@ async fn what_is_known_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn a_body_whose_mark_is_known_is_not_received() {
+    let bench = Bench::new();
+    let endless = || {
+        axum::body::Body::from_stream(futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>("x".repeat(1000))))
+    };
+    let answer = move || async move { ([(header::ETAG, "\"v1\"")], endless()) };
+    let url = format!("http://{}/a", serve(Router::new().fallback(answer)).await);
+    assert!(matches!(fetch_one(&bench, url.clone(), Some("etag:\"v1\"")).await.unwrap(), Fetched::Unchanged));
+    assert_eq!(fetch_one(&bench, url, None).await.unwrap_err().kind(), "too_large");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_no_file_says_what_to_do() {
     let bench = Bench::new();
     let cases = [
@@ -273,9 +285,17 @@ async fn an_address_with_a_password_is_refused_without_showing_it() {
     let error = bench.open(origin(&["https://me:secret@docs.example.com/".into()])).await.unwrap_err();
     assert_eq!(error.kind(), "address");
     assert!(!error.to_string().contains("secret"), "{error}");
-    let to = "http://me:secret@127.0.0.1:1/";
-    let server = server(vec![("/a", redirect(302, to))]).await;
-    let error = fetch_one(&bench, format!("{server}/a"), None).await.unwrap_err();
+    let log = Log::default();
+    let target = server_with_log(vec![("/b", "b".into_response())], log.clone()).await;
+    let to = target.replace("http://", "http://me:secret@");
+    let server = server(vec![
+        ("/a", redirect(302, &format!("{to}/b"))),
+        ("/broken", redirect(302, "http://me:secret@127.0.0.1:1/")),
+    ])
+    .await;
+    assert!(matches!(fetch_one(&bench, format!("{server}/a"), None).await.unwrap(), Fetched::File(_)));
+    assert_eq!(log.values(header::AUTHORIZATION), vec![None]);
+    let error = fetch_one(&bench, format!("{server}/broken"), None).await.unwrap_err();
     assert_eq!(error.kind(), "unreachable");
     assert!(!error.to_string().contains("secret"), "{error}");
 }

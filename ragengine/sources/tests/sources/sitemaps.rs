@@ -97,6 +97,7 @@ async fn a_sitemap_of_which_a_part_is_missing_is_none() {
         ("/many.xml", index(&many.iter().map(String::as_str).collect::<Vec<_>>())),
         ("/pages.xml", pages(&pages_of_many.iter().map(String::as_str).collect::<Vec<_>>())),
         ("/bomb.xml.gz", format!("<urlset>{}</urlset>", " ".repeat(30_000_000))),
+        ("/bomb.txt.gz", " ".repeat(30_000_000)),
     ])
     .await;
     let cases = [
@@ -109,6 +110,7 @@ async fn a_sitemap_of_which_a_part_is_missing_is_none() {
         ("/many.xml", "sitemap"),
         ("/pages.xml", "too_many_files"),
         ("/bomb.xml.gz", "sitemap"),
+        ("/bomb.txt.gz", "sitemap"),
     ];
     for (path, kind) in cases {
         let error = open(&bench, address, path).await.map(|opened| paths(&opened).len()).unwrap_err();

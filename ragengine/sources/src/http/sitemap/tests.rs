@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn pages(pages: &[&str]) -> Sitemap {
@@ -55,4 +57,14 @@ fn what_is_no_sitemap_is_refused() {
         assert!(error.contains(expected), "{error}");
     }
     assert!(parse(&b"https://a/\xff"[..], 2).is_err());
+}
+
+proptest! {
+    #[test]
+    fn whatever_comes_is_read_or_refused(text in "[<>/?!&;#x\\[\\] '\"a-du-z0-3\\-]{0,60}", is_inside in any::<bool>()) {
+        let text = if is_inside { format!("<urlset><url><loc>{text}</loc></url></urlset>") } else { text };
+        if let Ok(found) = parse(text.as_bytes(), 3) {
+            prop_assert!(found.pages.len() + found.sitemaps.len() <= 3);
+        }
+    }
 }
