@@ -27,7 +27,7 @@ pub fn parse(
     }
 }
 
-/// Reads a file that is one document.
+/// Reads a file that is one document. One of rows is a text like any other here.
 pub(crate) fn parse_whole(input: &Input, limits: &Limits) -> Result<ParsedDocument, ParseError> {
     let document = match input.format {
         Format::Text | Format::JsonLines | Format::Csv | Format::Tsv => plain(read_text(input, limits)?),
