@@ -145,6 +145,18 @@ async fn what_is_known_is_not_received_where_the_server_can_leave_it_out() {
 }
 
 #[tokio::test]
+async fn a_server_that_leaves_nothing_out_is_asked_once() {
+    let server = server(None).await;
+    write(&server.repository.folder, &[("a.md", "a")]);
+    server.repository.commit();
+    let opened = server.bench.open(server.origin(None)).await.unwrap();
+    let count = || server.rules.requests.lock().unwrap().len();
+    let before = count();
+    file(&opened, "a.md").await;
+    assert_eq!(count(), before);
+}
+
+#[tokio::test]
 async fn credentials_are_those_of_the_secret() {
     // printf 'git:abc' | base64, printf 'me:secret' | base64
     let cases = [

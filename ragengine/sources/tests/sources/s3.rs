@@ -108,3 +108,13 @@ async fn what_is_wrong_with_a_bucket_is_said() {
     let error = Bench::allowing(&[]).open(Origin::S3(source)).await.unwrap_err();
     assert_eq!(error.kind(), "refused_address", "{error}");
 }
+
+#[tokio::test]
+async fn a_public_bucket_needs_no_credentials() {
+    let bench = Bench::new();
+    let root = bench.folder.path().join("s3");
+    write(&root.join("docs"), &[("a.md", "a")]);
+    let endpoint = Some(format!("http://{}/", s3_server::serve_to_anyone(&root).await));
+    let opened = bench.open(Origin::S3(S3 { bucket: "docs".into(), endpoint, ..S3::default() })).await.unwrap();
+    assert_eq!(texts(&opened).await, expected(&[("a.md", "a")]));
+}

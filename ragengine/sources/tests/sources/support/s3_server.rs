@@ -16,6 +16,15 @@ pub const SECRET_ACCESS_KEY: &str = "test-secret-key";
 pub async fn serve(folder: &Path) -> SocketAddr {
     let mut builder = S3ServiceBuilder::new(s3s_fs::FileSystem::new(folder).unwrap());
     builder.set_auth(SimpleAuth::from_single(ACCESS_KEY_ID, SECRET_ACCESS_KEY));
+    run(builder).await
+}
+
+/// The same for anyone.
+pub async fn serve_to_anyone(folder: &Path) -> SocketAddr {
+    run(S3ServiceBuilder::new(s3s_fs::FileSystem::new(folder).unwrap())).await
+}
+
+async fn run(builder: S3ServiceBuilder) -> SocketAddr {
     let service = builder.build();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
