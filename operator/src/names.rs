@@ -9,7 +9,7 @@ use kube::Resource as _;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::RagEngine;
 
-pub use index::{IndexIdentity, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of};
+pub use index::{AFTER, IndexIdentity, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of};
 
 /// Who owns the fields that the operator applies.
 pub const FIELD_MANAGER: &str = "ragengine-operator";

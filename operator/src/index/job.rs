@@ -6,7 +6,7 @@ use k8s_openapi::api::batch::v1::{Job, JobCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::IndexStatus;
 
-use crate::names::{SPECIFICATION, SYNC_ID, WANTED};
+use crate::names::{AFTER, SPECIFICATION, SYNC_ID, WANTED};
 
 /// How far a Job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +39,9 @@ pub fn failure(job: &Job) -> Option<&str> {
     failed.message.as_deref().or(failed.reason.as_deref())
 }
 
-/// When it began.
+/// When it was made.
 pub fn started_at(job: &Job) -> Option<Time> {
-    let started = job.status.as_ref().and_then(|status| status.start_time.clone());
-    started.or_else(|| job.metadata.creation_timestamp.clone())
+    job.metadata.creation_timestamp.clone()
 }
 
 /// When it ended.
@@ -81,17 +80,11 @@ pub fn youngest(jobs: &[Arc<Job>]) -> Option<&Job> {
     jobs.iter().max_by_key(|job| (&job.metadata.creation_timestamp, &job.metadata.name)).map(Arc::as_ref)
 }
 
-/// The Job that counts: of those whose result is not in the status yet, the one that was made last.
+/// The Job that counts: the one that was made after the last whose result is in the status. No clock is asked for it: two Jobs may be made in one
+/// second.
 pub fn current<'a>(jobs: &'a [Arc<Job>], status: &IndexStatus) -> Option<&'a Job> {
-    let last = status.last_sync.as_ref();
-    let is_news = |job: &&Arc<Job>| {
-        last.is_none_or(|last| {
-            let made = job.metadata.creation_timestamp.as_ref();
-            sync_id(job) != last.id && made.is_none_or(|made| made.0 >= last.started_at.0)
-        })
-    };
-    let is_living = |job: &&Arc<Job>| job.metadata.deletion_timestamp.is_none();
-    let news = jobs.iter().filter(is_news).filter(is_living);
-    news.max_by_key(|job| (stage(job) == Stage::Running, &job.metadata.creation_timestamp, &job.metadata.name))
+    let last = status.last_sync.as_ref().map_or("", |last| last.id.as_str());
+    let next = jobs.iter().filter(|job| label(job, AFTER) == last && job.metadata.deletion_timestamp.is_none());
+    next.max_by_key(|job| (stage(job) == Stage::Running, &job.metadata.creation_timestamp, &job.metadata.name))
         .map(Arc::as_ref)
 }

@@ -17,7 +17,7 @@ use crate::hash::hash;
 use crate::rag_engine::status::Finding;
 use crate::rag_engine::validate::Invalid;
 
-pub use obstacles::is_missing;
+pub(super) use deletion::LET_GO;
 
 /// The first wait after a failure, and the longest, in seconds.
 const WAITS_S: (i64, i64) = (30, 1800);
@@ -74,6 +74,8 @@ pub struct Start {
     pub job_name: String,
     /// The name of the synchronisation.
     pub sync_id: String,
+    /// The name of the last one whose result is known.
+    pub after: Option<String>,
     /// What is wanted by it.
     pub wish: Wish,
     /// What it does.
@@ -211,6 +213,7 @@ fn start(known: Known<'_>, wish: Wish, work: Work) -> Start {
     Start {
         job_name: format!("{name}-sync-{}", &sync_id[..7]),
         sync_id,
+        after: known.status.last_sync.as_ref().map(|last| last.id.clone()),
         wish,
         work,
         sync: annotation(known.index, ragengine_operator_api::SYNC_ANNOTATION),

@@ -79,14 +79,18 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         syncs.iter().all(|(_, sync)| sync.is_some_and(|sync| is_ours(sync) && sync.phase != SyncPhase::Running));
     // An engine that was started again has forgotten a record that changed nothing; the Job has not.
     let is_done = |sync: &SourceSync| sync.phase == SyncPhase::Complete && (is_ours(sync) || !has_failed);
-    let failed: Vec<String> = syncs
-        .iter()
-        .filter(|(_, sync)| !sync.is_some_and(is_done))
-        .map(|(name, sync)| {
-            let message = sync.filter(|sync| is_ours(sync)).and_then(|sync| sync.message.as_deref());
-            format!("source {name}: {}", message.unwrap_or("it ended before it was done"))
-        })
-        .collect();
+    let mut failed = Vec::new();
+    let mut is_cut_off = false;
+    for (name, sync) in syncs.iter().filter(|(_, sync)| !sync.is_some_and(is_done)) {
+        match sync.filter(|sync| is_ours(sync)).and_then(|sync| sync.message.as_deref()) {
+            Some(message) => failed.push(format!("source {name}: {message}")),
+            None => is_cut_off = true,
+        }
+    }
+    if is_cut_off {
+        let words = if has_failed { why(observed, job) } else { "a source was not looked at".to_owned() };
+        failed.push(format!("it ended before it was done ({words})"));
+    }
     let held: Vec<String> = syncs
         .iter()
         .filter_map(|(name, sync)| Some((name, sync.filter(|sync| sync.held_back > 0)?.held_back)))

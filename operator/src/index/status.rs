@@ -8,7 +8,7 @@ use ragengine_operator_api::{
 
 use super::job;
 use super::observe::Observed;
-use super::plan::{Plan, State};
+use super::plan::{DELETION, LET_GO, Plan, State};
 use super::settle::shortened;
 use super::wish::data_id;
 use crate::apply::Refused;
@@ -91,6 +91,10 @@ fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
     };
     match last.result {
         SyncResult::Succeeded => None,
+        SyncResult::Failed if last.wanted == DELETION => Some(Finding::new(
+            Reason::SyncFailed,
+            format!("its documents could not be deleted: {why}{again}. {LET_GO}"),
+        )),
         SyncResult::Failed => {
             Some(Finding::new(Reason::SyncFailed, format!("the last synchronisation failed: {why}{again}")))
         }
@@ -112,7 +116,7 @@ fn is_of_this_specification(known: Known<'_>, last: &LastSync) -> bool {
 fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     let not = |finding| (ConditionStatus::False, finding);
     if known.index.metadata.deletion_timestamp.is_some() {
-        let finding = problem(known);
+        let finding = problem(known).or_else(|| failure(known, status));
         return not(finding.unwrap_or_else(|| Finding::new(Reason::Deleting, "its documents are being deleted")));
     }
     if let Some(finding) = problem(known).or_else(|| failure(known, status)) {

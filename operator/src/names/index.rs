@@ -16,6 +16,9 @@ pub const SYNC_ID: &str = "ragengine.dev/sync-id";
 /// The label of a Job with the hash of what is wanted by it.
 pub const WANTED: &str = "ragengine.dev/wanted";
 
+/// The label of a Job with the name of the synchronisation whose result was known when it was made. There is none on the first.
+pub const AFTER: &str = "ragengine.dev/after";
+
 /// The label of a Job with the hash of the same without the schedule.
 pub const SPECIFICATION: &str = "ragengine.dev/specification";
 

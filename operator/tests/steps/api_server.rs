@@ -143,6 +143,13 @@ impl ApiServer {
         self.0.lock().objects.get(&Place::of(resource, name)).cloned()
     }
 
+    /// The names of the objects of a kind.
+    pub fn names(&self, resource: &str) -> Vec<String> {
+        let state = self.0.lock();
+        let of_kind = state.objects.keys().filter(|place| place.resource == resource);
+        of_kind.map(|place| place.name.clone()).collect()
+    }
+
     /// The watches of a kind end, as they do when a connection breaks.
     pub fn break_watches(&self, resource: &str) {
         self.0.lock().watches.retain(|watch| watch.resource != resource);

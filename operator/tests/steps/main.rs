@@ -8,6 +8,7 @@ mod controller;
 mod every_field;
 mod faults;
 mod fixture;
+mod index;
 mod invalid;
 mod lease;
 mod objects;

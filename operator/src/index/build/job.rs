@@ -15,7 +15,7 @@ use ragengine_operator_api::{
 
 use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
 use crate::index::plan::Start;
-use crate::names::{CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
+use crate::names::{AFTER, CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
 use crate::rag_engine::build::{container_security, image, pod_security};
 use crate::rag_engine::validate::Defaults;
 
@@ -43,6 +43,7 @@ pub(super) fn job(
         [(SYNC_ID, &start.sync_id), (WANTED, &start.wish.wanted), (SPECIFICATION, &start.wish.specification)]
             .map(|(label, value)| (label.to_owned(), value.clone())),
     );
+    metadata.labels.get_or_insert_default().extend(start.after.clone().map(|after| (AFTER.to_owned(), after)));
     let requests = [(SYNC_ANNOTATION, &start.sync), (CONFIRM_DELETE_ANNOTATION, &start.confirm_delete)];
     let annotations: BTreeMap<_, _> =
         requests.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();

@@ -8,11 +8,12 @@ use crate::index::wish::Wish;
 use crate::rag_engine::status::Finding;
 
 /// How to let go of an Index whose documents cannot be deleted.
-const LET_GO: &str = "To let it go without them, write deletionPolicy: Retain";
+pub(in crate::index) const LET_GO: &str = "To let it go without them, write deletionPolicy: Retain";
 
 /// An Index that is being deleted goes when its documents have, or when there is nothing left to delete them from.
 pub(super) fn plan(known: Known<'_>) -> Plan {
-    let rest = |state| Plan { step: Step::Rest, state, wish: None, look_again: None };
+    let wish = Wish { wanted: DELETION.to_owned(), specification: DELETION.to_owned() };
+    let rest = |state| Plan { step: Step::Rest, state, wish: Some(wish.clone()), look_again: None };
     let release = || Plan { step: Step::Release, ..rest(State::Runs) };
     let observed = known.observed;
     if !is_held(known.index) {
@@ -58,13 +59,6 @@ pub(super) fn plan(known: Known<'_>) -> Plan {
     }
     match last.and_then(|last| retry_at(last.finished_at.0, known.status.attempts)) {
         Some(at) if at > known.now => Plan { look_again: Some(at), ..rest(State::Waits(at)) },
-        _ => Plan {
-            step: Step::Start(start(
-                known,
-                Wish { wanted: DELETION.to_owned(), specification: DELETION.to_owned() },
-                Work::Delete,
-            )),
-            ..rest(State::Runs)
-        },
+        _ => Plan { step: Step::Start(start(known, wish.clone(), Work::Delete)), ..rest(State::Runs) },
     }
 }

@@ -56,11 +56,6 @@ fn missing(observed: &Observed) -> Option<Finding> {
     Some(Finding::new(reason, message))
 }
 
-/// Whether something is not there that the pod of a Job needs.
-pub fn is_missing(observed: &Observed) -> bool {
-    missing(observed).is_some()
-}
-
 /// Whether documents can be written: it is ready, or only its language model is not.
 pub(super) fn takes_documents(engine: &RagEngine) -> bool {
     let conditions = engine.status.iter().flat_map(|status| &status.conditions);

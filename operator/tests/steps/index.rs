@@ -1,0 +1,12 @@
+//! The steps of a reconcile of an Index: the pure ones, and the whole controller.
+
+mod cases;
+mod deletion;
+mod fixture;
+mod objects;
+mod record;
+mod rivals;
+mod running;
+mod schedule;
+mod status;
+mod wanted;

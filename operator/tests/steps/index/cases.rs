@@ -1,0 +1,337 @@
+//! Everything that there can be.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use ragengine_client::wire::{FileError, SourceDescription, SourceSync, SyncPhase};
+use ragengine_operator::apply::Refused;
+use ragengine_operator::index::observe::{Observed, ObservedReference};
+use ragengine_operator::index::plan::{self, Plan, plan};
+use ragengine_operator::index::settle::settle;
+use ragengine_operator::index::status::{self, status};
+use ragengine_operator::index::validate::validate;
+use ragengine_operator::index::wish::wish;
+use ragengine_operator::records::{About, Record};
+use ragengine_operator::watches::Referred;
+use ragengine_operator_api::{Index, IndexStatus, LastSync, RagEngine, SyncResult};
+use serde_json::json;
+
+use super::fixture::{engine_status, index, job, nine, seen_engine};
+
+/// Everything that a status is made of.
+#[derive(Clone)]
+pub struct Case {
+    pub index: Index,
+    pub observed: Observed,
+    pub status: IndexStatus,
+    pub refused: Option<Refused>,
+}
+
+impl Case {
+    /// Nothing has happened yet.
+    pub fn new(spec: &str) -> Self {
+        let observed = Observed { engine: Some(seen_engine("{}")), ..Observed::default() };
+        Self { index: index(spec), observed, status: IndexStatus::default(), refused: None }
+    }
+
+    /// What a reconcile makes of it.
+    pub fn reconciled(&self) -> (Plan, IndexStatus) {
+        let validated = validate(&self.index, nine());
+        let time = Time(nine());
+        let settled = settle(&self.index, &self.observed, &self.status, &time);
+        let known = plan::Known {
+            index: &self.index,
+            validated: validated.as_ref(),
+            observed: &self.observed,
+            status: &settled,
+            now: nine(),
+        };
+        let plan = plan(known);
+        let refused = self.refused.as_ref();
+        let known =
+            status::Known { index: &self.index, observed: &self.observed, plan: &plan, settled: &settled, refused };
+        let status = status(known, &time);
+        (plan, status)
+    }
+
+    /// What is wanted.
+    pub fn wish(&self) -> ragengine_operator::index::wish::Wish {
+        let validated = validate(&self.index, nine()).unwrap();
+        wish(&self.index, &validated, &self.observed.references, "data-1", nine())
+    }
+
+    fn engine(mut self, edit: impl FnOnce(&mut RagEngine)) -> Self {
+        edit(Arc::make_mut(self.observed.engine.as_mut().unwrap()));
+        self
+    }
+
+    fn engine_is(self, ready: &str, reason: &str, data_id: &str) -> Self {
+        self.engine(|engine| engine.status = serde_json::from_value(engine_status(ready, reason, data_id)).unwrap())
+    }
+
+    fn missing(mut self, kind: Referred, what: &str) -> Self {
+        let what = what.to_owned();
+        self.observed.references.push(ObservedReference { what, kind, version: None, is_watched: true });
+        self
+    }
+
+    /// The last synchronisation, for what is wanted now, had this result.
+    pub fn last(mut self, result: SyncResult, message: Option<&str>) -> Self {
+        let wish = self.wish();
+        self.status.last_sync = Some(LastSync {
+            id: "sync-0".to_owned(),
+            wanted: wish.wanted,
+            specification: wish.specification,
+            started_at: Time("2026-11-22T08:00:00Z".parse().unwrap()),
+            finished_at: Time("2026-11-22T08:59:55Z".parse().unwrap()),
+            result,
+            message: message.map(str::to_owned),
+        });
+        self.status.data_id = Some("data-1".to_owned());
+        self.status.documents = Some(7);
+        self.status.attempts = u32::from(result != SyncResult::Succeeded);
+        self
+    }
+
+    fn job(mut self, wanted: &str, condition: Option<&str>) -> Self {
+        self.observed.jobs = vec![job(wanted, condition)];
+        self
+    }
+
+    fn pod(mut self, status: serde_json::Value) -> Self {
+        let metadata = json!({
+            "name": "handbook-sync-1-x", "uid": "uid-of-the-pod", "namespace": "tests",
+            "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "handbook-sync-1", "uid": "uid-of-the-job"}],
+        });
+        let pod: Pod = serde_json::from_value(json!({"metadata": metadata, "status": status})).unwrap();
+        self.observed.pods = vec![Arc::new(pod)];
+        self
+    }
+
+    /// What the engine recorded of the Job.
+    pub fn record(mut self, has_ended: bool, sources: Vec<SourceDescription>) -> Self {
+        let about = About { sync_id: "sync-1".to_owned(), has_ended };
+        self.observed.record = Some(Record { about, sources: Some(sources), failures: 0 });
+        self
+    }
+
+    fn deleted(mut self) -> Self {
+        self.index.metadata.deletion_timestamp = Some(Time(nine()));
+        self
+    }
+}
+
+/// What the engine says of the source `notes`.
+pub fn source(phase: SyncPhase, edit: impl FnOnce(&mut SourceSync)) -> SourceDescription {
+    let mut sync = SourceSync {
+        sync_id: "sync-1".to_owned(),
+        phase,
+        revision: Some("0123456789abcdef0123".to_owned()),
+        done: 10,
+        total: 10,
+        held_back: 0,
+        error_count: 0,
+        errors: Vec::new(),
+        message: None,
+        started_at: "2026-11-22T09:00:03Z".to_owned(),
+        finished_at: Some("2026-11-22T09:00:08.123Z".to_owned()),
+    };
+    edit(&mut sync);
+    SourceDescription { name: "notes".to_owned(), documents: 9, chunks: 30, bytes: 4096, sync: Some(sync) }
+}
+
+fn waiting(reason: &str) -> serde_json::Value {
+    json!({"phase": "Pending", "containerStatuses": [{
+        "name": "ragengine", "image": "ragengine:0.1.0", "imageID": "", "ready": false, "restartCount": 0,
+        "state": {"waiting": {"reason": reason, "message": "no such thing"}},
+    }]})
+}
+
+fn terminated(reason: &str, message: &str) -> serde_json::Value {
+    json!({"phase": "Failed", "containerStatuses": [{
+        "name": "ragengine", "image": "ragengine:0.1.0", "imageID": "", "ready": false, "restartCount": 0,
+        "state": {"terminated": {"exitCode": 1, "reason": reason, "message": message}},
+    }]})
+}
+
+fn bad(sync: &mut SourceSync) {
+    sync.error_count = 2;
+    sync.errors = vec![FileError { path: "a.pdf".to_owned(), message: "it is no PDF".to_owned() }];
+}
+
+/// Each with a name.
+pub fn cases() -> Vec<(&'static str, Case)> {
+    let new = || Case::new("{}");
+    let synced = || new().last(SyncResult::Succeeded, None);
+    let failed = || new().last(SyncResult::Failed, Some("source notes: 401 Unauthorized"));
+    let wanted = new().wish().wanted;
+    let running = || new().job(&wanted, None);
+    let complete = || new().job(&wanted, Some("Complete"));
+    vec![
+        ("a new one", new()),
+        ("one that is not held yet", {
+            let mut case = new();
+            case.index.metadata.finalizers = None;
+            case
+        }),
+        ("one whose documents stay, and that is held", Case::new("deletionPolicy: Retain")),
+        ("a Job that has just been made", {
+            let mut case = new();
+            case.observed.is_lagging = true;
+            case
+        }),
+        ("a Job that runs", running()),
+        (
+            "a Job that runs, and says how far it is",
+            running().record(false, vec![source(SyncPhase::Running, |sync| sync.done = 3)]),
+        ),
+        (
+            "an older record while a Job runs",
+            running().record(false, vec![source(SyncPhase::Complete, |sync| sync.sync_id = "sync-0".to_owned())]),
+        ),
+        ("a Job whose image cannot be pulled", running().pod(waiting("ErrImagePull"))),
+        (
+            "the same when something else is wanted now",
+            new().job("old", None).pod(waiting("CreateContainerConfigError")),
+        ),
+        ("a Job that is complete, and the engine has not been asked", complete()),
+        (
+            "the same with an answer from before its end",
+            complete().record(false, vec![source(SyncPhase::Complete, |_| {})]),
+        ),
+        ("a Job that is complete", complete().record(true, vec![source(SyncPhase::Complete, |_| {})])),
+        (
+            "the same, and the engine was started again since",
+            complete().record(true, vec![source(SyncPhase::Complete, |sync| sync.sync_id = "sync-0".to_owned())]),
+        ),
+        ("a Job that is complete but for some files", complete().record(true, vec![source(SyncPhase::Complete, bad)])),
+        (
+            "a Job that was held back",
+            complete().record(true, vec![source(SyncPhase::Complete, |sync| sync.held_back = 6)]),
+        ),
+        (
+            "a source that could not be read",
+            new()
+                .job(&wanted, Some("Failed"))
+                .record(true, vec![source(SyncPhase::Failed, |sync| sync.message = Some("404 Not Found".to_owned()))]),
+        ),
+        (
+            "a Job that was killed",
+            new().job(&wanted, Some("Failed")).record(true, vec![source(SyncPhase::Running, |_| {})]),
+        ),
+        (
+            "a Job that failed before it began",
+            new()
+                .job(&wanted, Some("Failed"))
+                .pod(terminated("Error", "the task cannot be read"))
+                .record(true, Vec::new()),
+        ),
+        (
+            "a Job that failed behind its sources",
+            new()
+                .job(&wanted, Some("Failed"))
+                .pod(terminated("OOMKilled", ""))
+                .record(true, vec![source(SyncPhase::Complete, |_| {})]),
+        ),
+        ("a Job that failed, and the engine is away", new().job(&wanted, Some("Failed"))),
+        ("one that is as it should be", synced()),
+        ("the same with files that could not be taken", {
+            let mut case = synced();
+            case.status.sources = serde_json::from_value(json!([
+                {"name": "notes", "errorCount": 1, "errors": [{"path": "a.pdf", "message": "it is no PDF"}]},
+            ]))
+            .unwrap();
+            case
+        }),
+        ("one that failed a moment ago", failed()),
+        ("one that failed a while ago", {
+            let mut case = failed();
+            case.status.last_sync.as_mut().unwrap().finished_at = Time("2026-11-22T08:59:00Z".parse().unwrap());
+            case
+        }),
+        ("one that was held back", new().last(SyncResult::HeldBack, Some("source notes would lose 6 documents"))),
+        ("one that is suspended, and up to date", {
+            let mut case = synced();
+            case.index.spec.suspend = true;
+            case
+        }),
+        ("one that is suspended, and new", Case::new("suspend: true")),
+        ("a change of the sources", {
+            let mut case = synced();
+            case.index.spec.sources[0].include = vec!["*.md".to_owned()];
+            case
+        }),
+        ("a turn of the schedule", {
+            let mut case = Case::new("schedule: '0 * * * *'").last(SyncResult::Succeeded, None);
+            case.status.last_sync.as_mut().unwrap().wanted = "the turn before".to_owned();
+            case
+        }),
+        ("an engine whose data directory is another one", synced().engine_is("True", "Serving", "data-2")),
+        ("an engine that is not there", {
+            let mut case = synced();
+            case.observed.engine = None;
+            case
+        }),
+        (
+            "an engine that is being deleted",
+            synced().engine(|engine| engine.metadata.deletion_timestamp = Some(Time(nine()))),
+        ),
+        ("an engine that starts", synced().engine_is("False", "Starting", "data-1")),
+        ("an engine of which nothing is known", new().engine(|engine| engine.status = None)),
+        ("an engine without its language model", synced().engine_is("False", "InferenceServiceFailed", "data-1")),
+        ("a specification that cannot be", Case::new("schedule: 61 * * * *")),
+        ("an object that is refused", {
+            let mut case = new();
+            case.refused =
+                Some(Refused { object: "Job handbook-sync-1".to_owned(), message: "exceeded quota".to_owned() });
+            case
+        }),
+        ("a Secret that is not there", synced().missing(Referred::Secret, "Secret git")),
+        ("a ConfigMap that is not there", new().missing(Referred::ConfigMap, "ConfigMap faq")),
+        (
+            "claims that are not there",
+            new()
+                .missing(Referred::Claim, "PersistentVolumeClaim a")
+                .missing(Referred::Claim, "PersistentVolumeClaim b"),
+        ),
+        ("an older Index with other settings", {
+            let mut case = new();
+            case.observed.rival = Some("older".to_owned());
+            case
+        }),
+        ("one that is deleted", synced().deleted()),
+        ("the same while a synchronisation runs", running().deleted()),
+        ("the same while its pod ends", {
+            let mut case = running().pod(json!({"phase": "Running"})).deleted();
+            case.observed.jobs.clear();
+            case
+        }),
+        ("the same while its documents are deleted", new().job(plan::DELETION, None).deleted()),
+        ("the same when they are", new().job(plan::DELETION, Some("Complete")).deleted()),
+        ("the same when they could not be", new().job(plan::DELETION, Some("Failed")).deleted()),
+        ("one that is deleted when the engine is stopped", synced().engine_is("False", "Stopped", "data-1").deleted()),
+        ("one that is deleted when the engine is gone", {
+            let mut case = synced().deleted();
+            case.observed.engine = None;
+            case
+        }),
+        (
+            "one that is deleted when the engine is being deleted",
+            synced().engine(|engine| engine.metadata.deletion_timestamp = Some(Time(nine()))).deleted(),
+        ),
+        ("one that is deleted when the write token is gone", {
+            let mut case = synced().deleted();
+            let what = "Secret docs-write".to_owned();
+            case.observed.references =
+                vec![ObservedReference { what, kind: Referred::Secret, version: None, is_watched: false }];
+            case
+        }),
+        ("one that is deleted, and whose documents stay", Case::new("deletionPolicy: Retain").deleted()),
+        ("one that is deleted, and that nothing of ours holds", {
+            let mut case = synced().deleted();
+            case.index.metadata.finalizers = None;
+            case
+        }),
+    ]
+}

@@ -1,0 +1,162 @@
+//! From YAML to the task and the Job that are made.
+
+use k8s_openapi::api::core::v1::PodSpec;
+use proptest::prelude::*;
+use ragengine_operator::index::build::{Desired, build};
+use ragengine_operator::index::plan::{DELETION, Start, Work};
+use ragengine_operator::index::validate::validate;
+use ragengine_operator::index::wish::Wish;
+use ragengine_operator_api::Index;
+use ragengine_settings::sync::{Origin, SyncTask};
+use serde_json::{Value, json};
+
+use super::fixture::{index, nine, seen_engine};
+use crate::fixture::defaults;
+
+const EVERYTHING: &str = include_str!("../../../api/tests/index/fixtures/everything.yaml");
+
+fn everything() -> Index {
+    let file: Value = serde_saphyr::from_str(EVERYTHING).unwrap();
+    index(&file["spec"].to_string())
+}
+
+fn start(work: Work) -> Start {
+    let wanted = if work == Work::Delete { DELETION } else { "wanted" };
+    Start {
+        job_name: "handbook-sync-0123456".to_owned(),
+        sync_id: "0123456789abcdef".to_owned(),
+        after: Some("fedcba9876543210".to_owned()),
+        wish: Wish { wanted: wanted.to_owned(), specification: "specification".to_owned() },
+        work,
+        sync: Some("1".to_owned()),
+        confirm_delete: (work == Work::Synchronise).then(|| "2".to_owned()),
+    }
+}
+
+fn built(index: &Index, engine: &str, work: Work) -> Desired {
+    let validated = validate(index, nine()).unwrap();
+    build(index, Some(&validated), &seen_engine(engine), &start(work), &defaults()).unwrap()
+}
+
+fn task(desired: &Desired) -> SyncTask {
+    serde_saphyr::from_str(&desired.task.data.as_ref().unwrap()["task.yaml"]).unwrap()
+}
+
+#[test]
+fn a_synchronisation_and_a_deletion_come_down_to_these_objects() {
+    let engine = "
+        image: {repository: registry.example.com/ragengine, tag: v1, pullPolicy: Always}
+        podTemplate: {spec: {imagePullSecrets: [{name: registry}]}}
+    ";
+    let told =
+        |desired: &Desired| json!({"task": task(desired), "taskMetadata": desired.task.metadata, "job": desired.job});
+    insta::assert_yaml_snapshot!("everything", told(&built(&everything(), engine, Work::Synchronise)));
+    insta::assert_yaml_snapshot!("deletion", told(&built(&everything(), engine, Work::Delete)));
+    insta::assert_yaml_snapshot!(
+        "inline_only",
+        told(&built(&index("{}"), "{auth: {writes: open}}", Work::Synchronise))
+    );
+}
+
+fn pod(desired: &Desired) -> PodSpec {
+    desired.job.spec.clone().unwrap().template.spec.unwrap()
+}
+
+#[test]
+fn the_pod_is_restricted_and_has_no_token_and_only_its_own_secrets() {
+    for work in [Work::Synchronise, Work::Delete] {
+        let pod = pod(&built(&everything(), "{}", work));
+        assert_eq!(pod.automount_service_account_token, Some(false));
+        assert_eq!(pod.service_account_name, None);
+        let security = pod.security_context.unwrap();
+        assert_eq!((security.run_as_non_root, security.run_as_user), (Some(true), Some(65532)));
+        assert_eq!(security.seccomp_profile.unwrap().type_, "RuntimeDefault");
+        let [container] = pod.containers.as_slice() else { panic!("one container") };
+        let security = container.security_context.clone().unwrap();
+        assert_eq!(security.allow_privilege_escalation, Some(false));
+        assert_eq!(security.read_only_root_filesystem, Some(true));
+        assert_eq!(security.capabilities.unwrap().drop, Some(vec!["ALL".to_owned()]));
+        let secrets: Vec<String> =
+            pod.volumes.iter().flatten().filter_map(|volume| volume.secret.clone()?.secret_name).collect();
+        let expected: &[&str] =
+            if work == Work::Delete { &["docs-write"] } else { &["docs-write", "site", "git", "s3"] };
+        assert_eq!(secrets, expected, "a Secret of a source is where it is needed only");
+        for mount in container.volume_mounts.iter().flatten() {
+            assert!(mount.read_only == Some(true) || mount.mount_path == "/tmp", "{}", mount.mount_path);
+        }
+        assert!(pod.volumes.unwrap().iter().all(|volume| volume.host_path.is_none()));
+    }
+}
+
+/// What the task says of a folder has to be where the pod has it.
+#[test]
+fn every_path_of_the_task_is_mounted() {
+    let desired = built(&everything(), "{}", Work::Synchronise);
+    let pod = pod(&desired);
+    let mounts: Vec<_> = pod.containers[0].volume_mounts.clone().unwrap();
+    let is_mounted = |path: &std::path::Path| mounts.iter().any(|mount| path.starts_with(&mount.mount_path));
+    let task = task(&desired);
+    let ragengine_settings::SecretReference::File(token) = task.write_token.unwrap() else { panic!("a file") };
+    assert!(is_mounted(&token) && is_mounted("/etc/ragengine/task/task.yaml".as_ref()));
+    assert_eq!(
+        pod.containers[0].args,
+        Some(["sync", "--task", "/etc/ragengine/task/task.yaml"].map(String::from).to_vec())
+    );
+    for source in task.sources {
+        let path = match source.origin {
+            Origin::Folder(folder) | Origin::ConfigMap(folder) => folder.path,
+            Origin::Http(http) => http.credentials.unwrap(),
+            Origin::Git(git) => git.credentials.unwrap(),
+            Origin::S3(s3) => s3.credentials.unwrap(),
+            Origin::Inline(_) => continue,
+        };
+        assert!(is_mounted(&path), "{}: {}", source.name, path.display());
+    }
+}
+
+/// A Job's name is the value of a label of its pods.
+#[test]
+fn the_longest_names_fit() {
+    let longest = "a".repeat(50);
+    let mut index =
+        index(&format!("sources: [{{name: {}, git: {{url: 'https://g/a', accessSecret: s}}}}]", "s".repeat(40)));
+    index.metadata.name = Some(longest);
+    let pod = pod(&built(&index, "{}", Work::Synchronise));
+    assert!(pod.volumes.unwrap().iter().all(|volume| volume.name.len() <= 63));
+    assert!(ragengine_operator::names::IndexIdentity::of(&index).task().len() <= 63);
+}
+
+proptest! {
+    /// Whatever stands in an inline document is what the Job reads.
+    #[test]
+    fn inline_texts_arrive_as_they_are(text in "(\\PC|[\\n\\r\\t '\"#:\\-|>%@`{}\\[\\],&*!?\u{7f}\u{85}\u{2028}]){0,40}") {
+        let mut index = index("{}");
+        index.spec.sources[0].inline.as_mut().unwrap().documents[0].text = text.clone();
+        let task = task(&built(&index, "{}", Work::Synchronise));
+        let Origin::Inline(inline) = &task.sources[0].origin else { panic!("inline") };
+        prop_assert_eq!(&inline.documents[0].text, &text);
+    }
+}
+
+#[test]
+fn what_the_rules_cannot_see_is_refused_in_words() {
+    let long = "x".repeat(250_000);
+    let documents: Vec<String> = (0..4).map(|number| format!("{{path: '{number}', text: {long}}}")).collect();
+    let too_much = format!("sources: [{{name: a, inline: {{documents: [{}]}}}}]", documents.join(", "));
+    for (spec, words) in [
+        ("schedule: '61 * * * *'", "schedule '61 * * * *'"),
+        ("schedule: '0 0 31 2 *'", "never comes"),
+        ("vectorIndex: HNSW99", "HNSW99"),
+        ("allowedRanges: [10.0.0.0/33]", "10.0.0.0/33"),
+        ("sources: [{name: a}]", "sources a: it says no origin"),
+        ("sources: [{name: a, configMap: {name: a}, metadata: {owner: {name: b}}}]", "metadata.owner"),
+        ("sources: [{name: a, configMap: {name: a}, metadata: {tags: [[b]]}}]", "metadata.tags"),
+        ("sources: [{name: a, inline: {documents: [{path: b, text: c}, {path: b, text: d}]}}]", "the same path"),
+        (&too_much, "may have 900000"),
+    ] {
+        let wrong = validate(&index(spec), nine()).unwrap_err().0;
+        assert!(wrong.len() == 1 && wrong[0].contains(words), "{words}: {wrong:?}");
+    }
+    let several = "{schedule: 'x y z a b', allowedRanges: [a]}";
+    assert_eq!(validate(&index(several), nine()).unwrap_err().0.len(), 2, "everything is named at once");
+}

@@ -1,0 +1,90 @@
+//! The engine's record, asked of a real server beside the reconciles.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::routing::get;
+use axum::{Json, Router};
+use parking_lot::Mutex;
+use ragengine_client::wire::{SourceDescription, SyncPhase};
+use serde_json::{Value, json};
+
+use super::cases::source;
+use super::fixture::{end, label, made, only_job, ready, server};
+use crate::api_server::ApiServer;
+use crate::controller::Controller;
+
+/// An address of its own: a server is always asked at the same port.
+const ADDRESS: &str = "127.83.12.7";
+
+type Sources = Arc<Mutex<Vec<SourceDescription>>>;
+
+async fn answer(State(sources): State<Sources>, Path(_): Path<String>) -> Json<Value> {
+    Json(json!(*sources.lock()))
+}
+
+async fn engine(sources: Sources) {
+    let router = Router::new().route("/indexes/{name}/sources", get(answer)).with_state(sources);
+    let listener = tokio::net::TcpListener::bind((ADDRESS, 5000)).await.unwrap();
+    axum::serve(listener, router).await.unwrap();
+}
+
+async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
+    let holds = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let outcome = tokio::time::timeout(Duration::from_secs(60), holds).await;
+    outcome.unwrap_or_else(|_| panic!("{what} never holds; the last calls: {:#?}", server.calls()));
+}
+
+#[tokio::test]
+async fn progress_and_result_are_those_that_the_engine_has_recorded() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let sources = Sources::default();
+    let asked = tokio::spawn(engine(Arc::clone(&sources)));
+    let server = server();
+    let labels = json!({
+        "app.kubernetes.io/name": "ragengine", "app.kubernetes.io/instance": "docs",
+        "app.kubernetes.io/managed-by": "ragengine-operator",
+    });
+    server.put(
+        "pods",
+        json!({
+            "metadata": {"name": "docs-1", "labels": labels},
+            "status": {"phase": "Running", "podIP": ADDRESS, "containerStatuses": [{
+                "name": "ragengine", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
+                "state": {"running": {"startedAt": "2026-11-22T09:00:01Z"}},
+            }]},
+        }),
+    );
+    server.put("indexes", made("handbook", "{}"));
+    let controller = Controller::start(&server);
+    until("a Job", &server, || !server.names("jobs").is_empty()).await;
+    let job = only_job(&server);
+    let sync_id = label(&server, &job, "sync-id");
+    let record = |phase, done| {
+        let description = source(phase, |sync| {
+            sync.sync_id = sync_id.clone();
+            sync.done = done;
+        });
+        let others = SourceDescription { name: "other.notes".to_owned(), documents: 1000, ..description.clone() };
+        *sources.lock() = vec![SourceDescription { name: "handbook.notes".to_owned(), ..description }, others];
+    };
+    let status = || server.get("indexes", "handbook").unwrap()["status"].clone();
+    record(SyncPhase::Running, 4);
+    until("progress", &server, || (status()["done"].clone(), status()["total"].clone()) == (json!(4), json!(10))).await;
+    record(SyncPhase::Complete, 10);
+    until("more progress", &server, || status()["done"] == 10).await;
+    assert_eq!(status()["documents"], Value::Null, "it has not ended");
+    end(&server, &job, "Complete");
+    until("Synced", &server, || ready(&server, "handbook") == "True Synced").await;
+    assert_eq!((status()["documents"].clone(), status()["revision"].clone()), (json!(9), json!("0123456789ab")));
+    assert_eq!((status()["done"].clone(), status()["lastSync"]["id"].clone()), (Value::Null, json!(sync_id)));
+    let text = controller.context.metrics.text();
+    assert!(text.contains(r#"ragengine_operator_index_syncs_total{result="succeeded"} 1"#), "{text}");
+    asked.abort();
+    controller.stop().await;
+}

@@ -1,0 +1,180 @@
+//! From what there is to what is done and said.
+
+use ragengine_client::wire::{FileError, SourceDescription, SyncPhase};
+use ragengine_operator::index::plan::Step;
+use ragengine_operator_api::{ConditionStatus, ConditionType, Reason, SyncResult};
+use serde_json::json;
+
+use super::cases::{Case, cases, source};
+use super::fixture::job_after;
+
+/// `Start`, `Stop handbook-sync-1` …
+fn in_short(step: &Step) -> String {
+    match step {
+        Step::Start(start) => format!("Start {:?}", start.work),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_case_is_dealt_with_and_told_in_these_words() {
+    let told: Vec<_> = cases()
+        .into_iter()
+        .map(|(name, case)| {
+            let (plan, status) = case.reconciled();
+            let conditions = status.conditions.iter();
+            let short: Vec<_> = conditions
+                .clone()
+                .map(|found| format!("{:?}={:?} {:?}", found.type_, found.status, found.reason))
+                .collect();
+            let mut messages: Vec<_> = conditions.map(|condition| condition.message.clone()).collect();
+            messages.dedup();
+            (name, in_short(&plan.step), short.join(", "), messages)
+        })
+        .collect();
+    insta::assert_yaml_snapshot!("index_conditions", told);
+}
+
+#[test]
+fn the_conditions_of_every_case_go_together() {
+    for (name, case) in cases() {
+        let conditions = case.reconciled().1.conditions;
+        let types: Vec<_> = conditions.iter().map(|found| found.type_).collect();
+        assert_eq!(types, [ConditionType::Ready, ConditionType::Progressing, ConditionType::Degraded], "{name}");
+        let [ready, progressing, degraded] =
+            [0, 1, 2].map(|place: usize| conditions[place].status == ConditionStatus::True);
+        assert_eq!(ready, conditions[0].reason == Reason::Synced, "{name}");
+        assert!(!(ready && degraded) || conditions[2].reason == Reason::FilesFailed, "{name}");
+        let is_resting = [Reason::Suspended, Reason::Deleting].contains(&conditions[0].reason);
+        assert!(ready || progressing || degraded || is_resting, "{name}: {conditions:?}");
+        for condition in conditions {
+            assert!(!condition.message.is_empty() && condition.message.len() < 2048, "{name}");
+            assert_eq!(condition.observed_generation, Some(1), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_reason_of_an_index_has_its_case() {
+    let given: Vec<Reason> =
+        cases().iter().flat_map(|(_, case)| case.reconciled().1.conditions).map(|condition| condition.reason).collect();
+    for reason in [
+        Reason::Synced,
+        Reason::Syncing,
+        Reason::Suspended,
+        Reason::Refilling,
+        Reason::Deleting,
+        Reason::EngineNotFound,
+        Reason::EngineNotReady,
+        Reason::SettingsConflict,
+        Reason::SyncFailed,
+        Reason::HeldBack,
+        Reason::FilesFailed,
+        Reason::InvalidSpec,
+        Reason::ObjectRefused,
+        Reason::SecretMissing,
+        Reason::ConfigMapMissing,
+        Reason::ClaimMissing,
+        Reason::ImagePullFailed,
+        Reason::ContainerNotStarted,
+        Reason::AsExpected,
+    ] {
+        assert!(given.contains(&reason), "{reason:?}");
+    }
+}
+
+fn case(name: &str) -> Case {
+    cases().into_iter().find(|(found, _)| *found == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+#[test]
+fn the_record_becomes_the_status() {
+    let status = case("a Job that is complete").reconciled().1;
+    assert_eq!((status.documents, status.chunks, status.bytes), (Some(9), Some(30), Some(4096)));
+    assert_eq!(status.revision.as_deref(), Some("0123456789ab"));
+    assert_eq!(status.data_id.as_deref(), Some("data-1"));
+    assert_eq!((status.attempts, status.done, status.total), (0, None, None));
+    let last = status.last_sync.unwrap();
+    assert_eq!((last.id.as_str(), last.result), ("sync-1", SyncResult::Succeeded));
+    assert_eq!(status.last_success_time, Some(last.finished_at));
+    insta::assert_yaml_snapshot!("a_source", json!(status.sources));
+
+    let status = case("a Job that runs, and says how far it is").reconciled().1;
+    assert_eq!((status.done, status.total), (Some(3), Some(10)));
+    assert_eq!((status.documents, status.last_sync), (None, None), "nothing has ended");
+
+    let before = case("one that is as it should be");
+    let mut failed = case("a source that could not be read");
+    failed.status = before.status.clone();
+    failed.observed.jobs = vec![job_after(Some("sync-0"), &failed.wish().wanted, Some("Failed"))];
+    let status = failed.reconciled().1;
+    assert_eq!(status.revision, before.status.revision, "the revision moves only when all is done");
+    assert_eq!((status.data_id, status.last_success_time), (before.status.data_id, before.status.last_success_time));
+    assert_eq!(status.attempts, 1);
+}
+
+#[test]
+fn failures_in_a_row_are_counted_for_one_wish() {
+    let mut case = case("a Job that was killed");
+    case.observed.jobs = vec![job_after(Some("sync-0"), &case.wish().wanted, Some("Failed"))];
+    for (before, is_same, attempts) in [(0, true, 1), (1, true, 2), (5, true, 6), (5, false, 1)] {
+        let mut last = case.clone().last(SyncResult::Failed, None).status;
+        last.attempts = before;
+        if !is_same {
+            last.last_sync.as_mut().unwrap().wanted = "something else".to_owned();
+        }
+        case.status = last;
+        assert_eq!(case.reconciled().1.attempts, attempts, "{before} {is_same}");
+    }
+}
+
+/// A status is kept in etcd and sent with every change.
+#[test]
+fn a_status_has_its_bounds_whatever_is_wrong() {
+    let sources: Vec<_> =
+        (0..32).map(|number| json!({"name": format!("{number:0>40}"), "configMap": {"name": "a"}})).collect();
+    let case = Case::new(&json!({"sources": sources}).to_string());
+    let wanted = case.wish().wanted;
+    let long = |characters: usize| "\u{1F600}\n\"".repeat(characters / 3);
+    let found: Vec<SourceDescription> = (0..32)
+        .map(|number| {
+            let found = source(SyncPhase::Failed, |sync| {
+                sync.error_count = u64::MAX / 64;
+                sync.errors = vec![FileError { path: long(512), message: long(500) }; 100];
+                sync.revision = Some("\"".repeat(256));
+                sync.message = Some(long(1000));
+            });
+            SourceDescription { name: format!("{number:0>40}"), ..found }
+        })
+        .collect();
+    let mut case = case.record(true, found);
+    case.observed.jobs = vec![super::fixture::job(&wanted, Some("Failed"))];
+    let status = case.reconciled().1;
+    let size = serde_json::to_string(&status).unwrap().len();
+    assert!(size < 64 << 10, "{size} bytes");
+    assert_eq!(status.sources.len(), 32);
+    assert!(status.sources.iter().all(|source| !source.errors.is_empty()));
+
+    let mut one = self::case("a Job that is complete but for some files");
+    let many = source(SyncPhase::Complete, |sync| {
+        sync.error_count = 100;
+        sync.errors = (0..100).map(|number| FileError { path: number.to_string(), message: "bad".into() }).collect();
+    });
+    one = one.record(true, vec![many]);
+    let status = one.reconciled().1;
+    assert_eq!((status.sources[0].errors.len(), status.sources[0].error_count), (10, 100));
+}
+
+/// Only the Job that follows the last one counts, whatever other Jobs there are.
+#[test]
+fn a_result_is_taken_once() {
+    let mut case = case("a Job that was killed");
+    let first = case.reconciled().1;
+    assert_eq!(first.attempts, 1);
+    case.status = first.clone();
+    assert_eq!(case.reconciled().1.last_sync, first.last_sync);
+    let wanted = case.wish().wanted;
+    case.observed.jobs.push(job_after(Some("sync-1"), &wanted, None));
+    assert_eq!(case.reconciled().1.last_sync, first.last_sync, "the next one runs");
+    assert_eq!(in_short(&case.reconciled().0.step), "Rest");
+}

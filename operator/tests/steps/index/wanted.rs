@@ -1,0 +1,138 @@
+//! What begins a synchronisation, and what does not.
+
+use serde_json::{Value, json};
+
+use super::fixture::{made, only_job, ready, server, succeed, task};
+use crate::api_server::{ApiServer, pass};
+use crate::controller::{A_WHILE, Controller, until};
+
+const SPEC: &str = "{sources: [{name: a, configMap: {name: faq}}, {name: b, git: {url: 'https://g/a', accessSecret: git}}, {name: c, persistentVolumeClaim: {name: archive}}]}";
+
+async fn synced(server: &ApiServer) {
+    until("a Job", server, || !server.names("jobs").is_empty()).await;
+    let job = only_job(server);
+    succeed(server, "handbook", &job);
+    until("Synced", server, || ready(server, "handbook") == "True Synced").await;
+}
+
+fn with_all() -> ApiServer {
+    let server = server();
+    for (resource, name) in [("configmaps", "faq"), ("secrets", "git"), ("persistentvolumeclaims", "archive")] {
+        server.put(resource, json!({"metadata": {"name": name}}));
+    }
+    server.put("indexes", made("handbook", SPEC));
+    server
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_looked_at_anew_and_what_is_not() {
+    type Change = fn(&ApiServer);
+    let changes: [(&str, Change, usize); 10] = [
+        (
+            "a source",
+            |server| {
+                server.edit("indexes", "handbook", |index| index["spec"]["sources"][0]["include"] = json!(["*.md"]))
+            },
+            1,
+        ),
+        ("a ConfigMap", |server| server.edit("configmaps", "faq", |object| object["data"] = json!({"a.md": "A"})), 1),
+        ("a Secret", |server| server.edit("secrets", "git", |object| object["data"] = json!({"token": "YQ=="})), 1),
+        (
+            "the annotation",
+            |server| {
+                server.edit("indexes", "handbook", |index| {
+                    index["metadata"]["annotations"] = json!({"ragengine.dev/sync": "1"})
+                })
+            },
+            1,
+        ),
+        (
+            "a confirmation",
+            |server| {
+                server.edit("indexes", "handbook", |index| {
+                    index["metadata"]["annotations"] = json!({"ragengine.dev/confirm-delete": "1"})
+                })
+            },
+            1,
+        ),
+        (
+            "a volume that was bound",
+            |server| {
+                server.edit("persistentvolumeclaims", "archive", |claim| {
+                    claim["metadata"]["annotations"] = json!({"bound": "yes"})
+                })
+            },
+            0,
+        ),
+        (
+            "another annotation",
+            |server| {
+                server.edit("indexes", "handbook", |index| index["metadata"]["annotations"] = json!({"theirs": "1"}))
+            },
+            0,
+        ),
+        (
+            "more memory",
+            |server| {
+                server.edit("indexes", "handbook", |index| {
+                    index["spec"]["resources"]["limits"] = json!({"memory": "1Gi"})
+                })
+            },
+            0,
+        ),
+        ("somebody else's ConfigMap", |server| server.put("configmaps", json!({"metadata": {"name": "of-nobody"}})), 0),
+        (
+            "another write token",
+            |server| server.edit("secrets", "docs-write", |secret| secret["data"] = json!({"token": "Yg=="})),
+            0,
+        ),
+    ];
+    for (what, change, jobs) in changes {
+        let server = with_all();
+        let controller = Controller::start(&server);
+        synced(&server).await;
+        change(&server);
+        pass(A_WHILE).await;
+        assert_eq!(server.names("jobs").len(), jobs, "{what}");
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_confirmation_is_for_one_synchronisation() {
+    let server = with_all();
+    let controller = Controller::start(&server);
+    synced(&server).await;
+    assert!(!task(&server, "handbook").confirm_delete);
+    let annotate = |annotations: Value| {
+        server.edit("indexes", "handbook", |index| index["metadata"]["annotations"] = annotations);
+    };
+    annotate(json!({"ragengine.dev/confirm-delete": "1"}));
+    synced(&server).await;
+    assert!(task(&server, "handbook").confirm_delete);
+    annotate(json!({"ragengine.dev/confirm-delete": "1", "ragengine.dev/sync": "1"}));
+    synced(&server).await;
+    assert!(!task(&server, "handbook").confirm_delete, "it was acted on");
+    annotate(json!({"ragengine.dev/confirm-delete": "2"}));
+    synced(&server).await;
+    assert!(task(&server, "handbook").confirm_delete, "another value is another confirmation");
+    controller.stop().await;
+}
+
+/// What was wanted before is wanted again: its Job of then may still be there.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_is_taken_back_is_a_change() {
+    let server = with_all();
+    let controller = Controller::start(&server);
+    let mut names = Vec::new();
+    for include in ["a", "b", "a"] {
+        server.edit("indexes", "handbook", |index| index["spec"]["sources"][0]["include"] = json!([include]));
+        until("a Job", &server, || !server.names("jobs").is_empty()).await;
+        names.push(only_job(&server));
+        synced(&server).await;
+    }
+    names.dedup();
+    assert_eq!(names.len(), 3);
+    assert_ne!(names[0], names[2]);
+    controller.stop().await;
+}
