@@ -119,7 +119,7 @@ async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
 /// A list that fails is tried again, and until all are there nothing is done: what is not seen may be there.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_done_before_everything_has_been_seen() {
-    for resource in ["configmaps", "secrets", "deployments", "pods", "ragengines"] {
+    for resource in ["configmaps", "secrets", "deployments", "pods", "jobs", "ragengines", "indexes"] {
         for fault in [
             Fault::Refusal(403, "not allowed"),
             Fault::Refusal(500, "not now"),

@@ -243,3 +243,44 @@ async fn a_cache_that_lags_makes_no_second_job() {
     drop(writes(&server));
     controller.stop().await;
 }
+
+/// Each watch, broken or too old, is begun anew; and what happened meanwhile is not missed.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
+    let server = server();
+    server.put("secrets", json!({"metadata": {"name": "git"}}));
+    server.put("indexes", made("handbook", "sources: [{name: a, git: {url: 'https://g/a', accessSecret: git}}]"));
+    let controller = Controller::start(&server);
+    until("a Job", &server, || !server.names("jobs").is_empty()).await;
+    server.expire_watches("jobs", |server| end(server, &only_job(server), "Failed"));
+    until("SyncFailed", &server, || ready(&server, "handbook") == "False SyncFailed").await;
+    until("another Job", &server, || server.names("jobs").len() == 2).await;
+    for job in server.names("jobs") {
+        server.delete("jobs", &job);
+    }
+    until("a Job again", &server, || !server.names("jobs").is_empty()).await;
+    let job = only_job(&server);
+    succeed(&server, "handbook", &job);
+    until("Synced", &server, || ready(&server, "handbook") == "True Synced").await;
+
+    server.expire_watches("ragengines", |server| {
+        server.edit("ragengines", "docs", |engine| engine["status"]["dataId"] = json!("data-2"));
+    });
+    until("Refilling", &server, || ready(&server, "handbook") == "False Refilling").await;
+    let job = only_job(&server);
+    succeed(&server, "handbook", &job);
+    server.expire_watches("secrets", |server| server.delete("secrets", "git"));
+    until("SecretMissing", &server, || ready(&server, "handbook") == "False SecretMissing").await;
+
+    server.edit("indexes", "handbook", |index| index["spec"]["deletionPolicy"] = json!("Retain"));
+    let uid = server.get("indexes", "handbook").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+    let is_held = || server.get("indexes", "handbook").unwrap()["metadata"]["finalizers"] != json!([]);
+    until("let go", &server, || !is_held()).await;
+    server.expire_watches("indexes", |server| server.delete("indexes", "handbook"));
+    pass(A_WHILE).await;
+    assert!(controller.context.index_statuses.last(&uid, None).conditions.is_empty(), "what is gone is forgotten");
+    let is_known =
+        !controller.context.referrers.of(ragengine_operator::watches::Referred::Secret, "tests", "git").is_empty();
+    assert!(!is_known);
+    controller.stop().await;
+}
