@@ -136,7 +136,8 @@ pub struct VolumeSource {
 pub struct HttpSource {
     /// Their addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 100), inner(length(min = 1, max = 1024)))]
+    // More, and the API server takes the rule below for too costly.
+    #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
     #[x_kube(validation = Rule::new("self.all(url, isURL(url) && url.matches('^https?://[^/?#@]+([/?#].*)?$'))").message("sources[].http.urls must be http:// or https:// URLs with a host, and without a user or password: for example https://www.example.com/handbook.html. A password goes into the Secret of accessSecret."))]
     pub urls: Vec<String>,
     /// The address of a sitemap that lists more of them: XML, or one address a line.
