@@ -14,7 +14,7 @@ from pathlib import Path
 
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)\b[^/]*", re.IGNORECASE)
 NOT_A_TEXT = {".rs", ".toml", ".py", ".h", ".c"}
-# Some crates name a licence and carry no text. MIT's wants the copyright line kept: their authors are all that they say.
+# Some crates name a licence and carry no text. MIT's and BSD's want the copyright line kept: their authors are all that they say.
 MIT = """Copyright (c) {authors}
 
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files
@@ -28,6 +28,27 @@ THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLI
 MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE
 FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
 CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+BSD_3_CLAUSE = """Copyright (c) {authors}
+
+Redistribution and use in source and binary forms, with or without modification, are permitted provided that the following conditions
+are met:
+
+1. Redistributions of source code must retain the above copyright notice, this list of conditions and the following disclaimer.
+
+2. Redistributions in binary form must reproduce the above copyright notice, this list of conditions and the following disclaimer in
+the documentation and/or other materials provided with the distribution.
+
+3. Neither the name of the copyright holder nor the names of its contributors may be used to endorse or promote products derived from
+this software without specific prior written permission.
+
+THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT NOT
+LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE DISCLAIMED. IN NO EVENT SHALL THE
+COPYRIGHT HOLDER OR CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES
+(INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES; LOSS OF USE, DATA, OR PROFITS; OR BUSINESS INTERRUPTION)
+HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT (INCLUDING NEGLIGENCE OR OTHERWISE)
+ARISING IN ANY WAY OUT OF THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 """
 
 # This text is the same for everybody, and it is this project's too.
@@ -73,9 +94,11 @@ def text_for(crate: dict) -> str:
     named = crate["license"] or ""
     if "MIT" not in named and "Apache-2.0" in named:
         return normalise(APACHE.read_text(encoding="utf-8"))
-    if "MIT" not in named:
-        sys.exit(f"error: {crate['name']} {crate['version']} has no licence file, and its licence is {crate['license']}: add the text here")
-    return normalise(MIT.format(authors=", ".join(crate["authors"]) or f"the authors of {crate['name']}"))
+    authors = ", ".join(crate["authors"]) or f"the authors of {crate['name']}"
+    for licence, text in [("MIT", MIT), ("BSD-3-Clause", BSD_3_CLAUSE)]:
+        if licence in named:
+            return normalise(text.format(authors=authors))
+    sys.exit(f"error: {crate['name']} {crate['version']} has no licence file, and its licence is {crate['license']}: add the text here")
 
 
 def normalise(text: str) -> str:
