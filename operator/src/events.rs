@@ -47,7 +47,7 @@ fn change(before: Option<&Condition>, now: &Condition) -> Option<Event> {
     let holds = now.status == ConditionStatus::True;
     let type_ = match (now.type_, holds) {
         (ConditionType::Ready | ConditionType::Progressing, true) => EventType::Normal,
-        (ConditionType::Ready, false) if now.reason == Reason::Stopped => EventType::Normal,
+        (ConditionType::Ready, false) if matches!(now.reason, Reason::Stopped | Reason::Suspended) => EventType::Normal,
         (ConditionType::Degraded, true) => EventType::Warning,
         _ => return None,
     };
@@ -97,6 +97,8 @@ mod tests {
         assert_eq!(reasons(None, &serving), ["Serving"]);
         assert!(reasons(None, &well).is_empty());
         assert!(reasons(Some(&serving), &serving).is_empty());
+        let suspended = condition(ConditionType::Ready, ConditionStatus::False, Reason::Suspended);
+        assert_eq!(reasons(Some(&serving), &suspended), ["Suspended"]);
         assert_eq!(reasons(Some(&well), &crashing), ["PodCrashing"]);
         assert_eq!(reasons(Some(&crashing), &full), ["VolumeFull"]);
         assert!(reasons(Some(&full), &well).is_empty());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
+use ragengine_operator_api::Reason;
 
 use crate::names::CONTAINER;
 use crate::rag_engine::status::Finding;
@@ -29,7 +30,13 @@ pub fn is_alive(pod: &Pod) -> bool {
 
 /// Why it does not get to run.
 pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
-    pod::obstacle(pod, warnings)
+    let found = pod::obstacle(pod, warnings)?;
+    Some(match found.reason {
+        Reason::ImagePullFailed => {
+            Finding::new(found.reason, format!("the RAGEngine's own image is used: {}", found.message))
+        }
+        _ => found,
+    })
 }
 
 /// What its program said last.
