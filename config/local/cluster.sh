@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the operator into the cluster of `make cluster-up`, with images built here, or into the one that KUBECONFIG names, with the images that
-# RAGENGINE_IMAGE and RAGENGINE_OPERATOR_IMAGE name; makes the engine of config/samples/ragengine.yaml, puts this project's documentation in, asks a
+# RAGENGINE_IMAGE and RAGENGINE_OPERATOR_IMAGE name; makes the engine of config/samples/ragengine.yaml and an Index over this project's documentation, asks a
 # question, and prints the answer with its sources. A second time it brings all of that up to date.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/cluster/paths.sh"
@@ -39,8 +39,6 @@ tag_by_content() {
 
 use_foreign_cluster() {
     "$cluster_scripts/foreign-cluster.sh"
-    # For its `ingest`.
-    stage "Server" "$here/build.sh" --bin ragengine
     server_image=$RAGENGINE_IMAGE
     operator_image=$RAGENGINE_OPERATOR_IMAGE
 }
@@ -113,23 +111,25 @@ forward_port() {
     server_url="http://127.0.0.1:$port"
 }
 
-# As files that nobody else reads: a command's arguments can be seen by everybody on the machine.
-read_write_token() {
-    "${kubectl[@]}" get secret "$engine-write" --output jsonpath='{.data.token}' | base64 --decode >"$work/token"
-    printf 'Authorization: Bearer %s\n' "$(cat "$work/token")" >"$work/header"
+# Whatever is in the ConfigMap is what the index holds: a second time only what has changed is sent.
+apply_documentation() {
+    "${kubectl[@]}" create configmap documentation --from-file="$root/README.md" --from-file="$root/docs" --dry-run=client --output yaml |
+        "${kubectl[@]}" apply --server-side --filename -
+    "${kubectl[@]}" apply --filename config/samples/index-documentation.yaml
 }
 
-# Reference documentation says something else in every line: short chunks are about one thing each, and nearer to a question about it.
-make_index() {
-    curl --silent --show-error --fail-with-body --max-time 30 --request PUT "$server_url/indexes/docs" \
-        --header @"$work/header" --header 'Content-Type: application/json' --data '{"chunking": {"maxTokens": 96}}'
-}
-
-# What has not changed since the last time is not sent again.
-ingest_documentation() {
-    local ragengine=("$target_dir/debug/ragengine" ingest --index docs --server "$server_url" --token-file "$work/token")
-    "${ragengine[@]}" "$root/README.md" --source readme
-    "${ragengine[@]}" "$root/docs" --source docs
+# It may be Ready from the last time: what is waited for is a synchronisation from now on.
+wait_until_indexed() {
+    local now
+    now=$(date +%s)
+    "${kubectl[@]}" annotate index documentation --overwrite "ragengine.dev/sync=$now" &&
+        "${kubectl[@]}" wait --for "jsonpath={.status.handled.sync}=$now" index/documentation --timeout "${ready_timeout_s}s" &&
+        "${kubectl[@]}" wait --for condition=Ready index/documentation --timeout "${ready_timeout_s}s" && return
+    echo
+    "${kubectl[@]}" get index documentation \
+        --output jsonpath='{range .status.conditions[*]}{.type} is {.status}, {.reason}: {.message}{"\n"}{end}' || true
+    fail "the documentation was not indexed within $ready_timeout_s s. Look at:" "kubectl --namespace $engine_namespace describe index documentation" \
+        "kubectl --namespace $engine_namespace logs --selector app.kubernetes.io/name=ragengine-sync,app.kubernetes.io/instance=documentation"
 }
 
 ask() {
@@ -144,17 +144,12 @@ print_what_to_try() {
 
 The engine serves at $("${kubectl[@]}" get ragengine "$engine" --output jsonpath='{.status.endpoint}') in the cluster: any OpenAI client's base URL. From here:
 
-${settings}kubectl --namespace $engine_namespace get ragengines
+${settings}kubectl --namespace $engine_namespace get ragengines,indexes
 kubectl --namespace $engine_namespace port-forward service/$engine 5000:80
 
 curl 127.0.0.1:5000/v1/chat/completions -H 'Content-Type: application/json' -d '{"index_name": "docs", "messages": [{"role": "user", "content": "What happens to the indexes when a RAGEngine is deleted?"}]}'
 
-Writing wants the token of the Secret $engine-write:
-
-RAGENGINE_WRITE_TOKEN=\$(kubectl --namespace $engine_namespace get secret $engine-write -o jsonpath='{.data.token}' | base64 -d) \\
-    $target_dir/debug/ragengine ingest FOLDER --index docs
-
-More engines: config/samples, docs/operating.md. To remove it: kubectl delete namespace $engine_namespace; helm --namespace $operator_namespace uninstall $release$(
+Your own documents are another Index: config/samples, docs/index-resource.md. More engines: config/samples, docs/operating.md. To remove it: kubectl delete namespace $engine_namespace; helm --namespace $operator_namespace uninstall $release$(
         kubeconfig_is_foreign || echo '; or make cluster-down'
     )
 TEXT
@@ -178,9 +173,8 @@ step "Installing the operator with Helm" install_operator
 step "Applying config/samples/ragengine.yaml in the namespace $engine_namespace" apply_sample
 step "Waiting until the engine is Ready" wait_until_ready
 kubeconfig_is_foreign || step "Deleting images of before" delete_older_images
+step "Applying config/samples/index-documentation.yaml over this project's documentation" apply_documentation
+step "Waiting until the documentation is indexed" wait_until_indexed
 forward_port
-read_write_token
-step "Making the index docs" make_index
-ingest_documentation
 ask
 print_what_to_try

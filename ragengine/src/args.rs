@@ -20,6 +20,11 @@ pub enum Command {
     Serve(SettingsFile),
     /// Send a file or the files of a folder to a running server. A second time only what changed is sent.
     Ingest(Ingest),
+    /// Make an index of a running server hold exactly what the sources of a task hold: what an Index resource has done in the cluster.
+    Sync(Sync),
+    /// Read files for another process of this program.
+    #[command(hide = true)]
+    ParseWorker,
     /// Read the settings, say what is wrong with them, and start nothing.
     CheckConfig(SettingsFile),
     /// Print the server's API as an OpenAPI document.
@@ -36,6 +41,17 @@ pub struct SettingsFile {
     /// The settings, a YAML file. Without one the defaults hold.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// What is to be done.
+#[derive(Debug, Args)]
+pub struct Sync {
+    /// The task, a YAML file: the server, the index, the sources. docs/sync.md describes it.
+    #[arg(long, value_name = "FILE")]
+    pub task: PathBuf,
+    /// An existing folder for files while they are looked at. [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub work_folder: Option<PathBuf>,
 }
 
 /// What is sent, and where to.

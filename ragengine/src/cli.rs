@@ -4,3 +4,4 @@ pub mod ingest;
 pub mod print;
 pub mod serve;
 pub mod settings;
+pub mod sync;

@@ -25,6 +25,8 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(file) => cli::serve::run(file.config.as_deref()),
         Command::Ingest(ingest) => cli::ingest::run(&ingest),
+        Command::Sync(sync) => cli::sync::run(&sync),
+        Command::ParseWorker => cli::sync::parse_worker(),
         Command::CheckConfig(file) => cli::print::check_config(file.config.as_deref()),
         Command::Openapi => cli::print::openapi(),
         Command::SettingsReference => cli::print::settings_reference(),

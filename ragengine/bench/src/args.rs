@@ -37,6 +37,8 @@ pub enum Subject {
     PassThrough,
     /// Streamed chats.
     Streams,
+    /// Keeping an index in step with its sources.
+    Sync,
 }
 
 /// The programs and files that are measured.

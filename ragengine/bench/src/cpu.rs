@@ -53,6 +53,15 @@ pub fn of_this_thread() -> Duration {
     Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
+/// Processor time of child processes that have ended, and of theirs.
+///
+/// # Errors
+///
+/// When /proc cannot be read.
+pub fn of_ended_children() -> anyhow::Result<Duration> {
+    Ok(seconds(stat(std::process::id())?.ticks_of_ended_children.into()))
+}
+
 /// Processor time that all processes of the machine have had so far, and that others than this machine took from it (steal).
 ///
 /// # Errors

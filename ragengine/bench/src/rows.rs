@@ -6,6 +6,7 @@ mod pass_through;
 mod retrieve;
 mod start;
 mod streams;
+mod sync;
 mod throughput;
 
 use std::sync::Arc;
@@ -65,6 +66,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
             ingest::fill(bench).await?;
             streams::streams(bench, table).await?;
         }
+        Some(Subject::Sync) => sync::sync(bench, table).await?,
         None => everything(bench, table).await?,
     }
     let others = cpu_of_others(bench)? - others;
@@ -75,6 +77,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
 
 async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     ingest::ingest(bench, table).await?;
+    sync::sync(bench, table).await?;
     start::restart(bench, table).await?;
     retrieve::retrieve(bench, table).await?;
     chats::chat(bench, table).await?;

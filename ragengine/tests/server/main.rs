@@ -22,6 +22,7 @@ mod sources;
 mod status;
 mod streams;
 mod support;
+mod sync;
 mod tokens;
 mod transports;
 mod write_token;

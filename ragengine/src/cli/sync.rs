@@ -1,0 +1,126 @@
+//! `ragengine sync`
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use ragengine_client::Client;
+use ragengine_parsers::{Parser, worker};
+use ragengine_settings::Log;
+use ragengine_settings::sync::SyncTask;
+use ragengine_sources::{Access, AddressPolicy, Limits};
+use ragengine_sync::{Outcome, Report, Tools, synchronise};
+
+use crate::args::Sync;
+use crate::{logging, secrets};
+
+/// Makes an index hold exactly what the sources of a task hold.
+///
+/// # Errors
+///
+/// When the task cannot be used, the server does not answer, or a source could not be synchronised.
+pub fn run(arguments: &Sync) -> anyhow::Result<()> {
+    logging::start(&Log::default()).map_err(anyhow::Error::msg)?;
+    let task = read(&arguments.task)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(async {
+        let mut tools = tools(&task, arguments).await?;
+        Ok::<_, anyhow::Error>(synchronise(&task, &mut tools).await?)
+    })?;
+    let mut out = io::stdout();
+    for line in lines(&report) {
+        writeln!(out, "{line}")?;
+    }
+    match report.is_success() {
+        true => Ok(()),
+        false => bail!("not every source could be synchronised"),
+    }
+}
+
+/// `ragengine parse-worker`: reads files for another process of this program.
+///
+/// # Errors
+///
+/// When its limits cannot be set, or the other process is gone.
+pub fn parse_worker() -> anyhow::Result<()> {
+    Ok(worker::serve(io::stdin(), io::stdout())?)
+}
+
+fn read(path: &Path) -> anyhow::Result<SyncTask> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read the task {}", path.display()))?;
+    serde_saphyr::from_str(&text).with_context(|| format!("the task in {} cannot be used", path.display()))
+}
+
+async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
+    // Whatever proxy the environment names leads out of the cluster.
+    let client = Client::direct(&task.server)?;
+    let client = match &task.write_token {
+        Some(reference) => client.with_token(secrets::read(reference)?.expose())?,
+        None => client,
+    };
+    let work_folder = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
+    let addresses = AddressPolicy::in_cluster(task.allowed_ranges.clone()).await;
+    let access = Access { addresses, work_folder, limits: Limits::default() };
+    let program = std::env::current_exe().context("the path of this program is not known")?;
+    let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
+    let parser = Parser::new(command, ragengine_parsers::Limits::default());
+    Ok(Tools { client, access, parser })
+}
+
+/// What a person wants to know of it.
+fn lines(report: &Report) -> Vec<String> {
+    let mut lines: Vec<String> = report
+        .sources
+        .iter()
+        .map(|(source, outcome)| match outcome {
+            Ok(outcome) => format!("{source}: {}", in_words(outcome)),
+            Err(error) => format!("{source}: not synchronised: {error}"),
+        })
+        .collect();
+    if report.deleted_of_other_sources > 0 {
+        lines.push(format!(
+            "sources that are not named any more: {} documents deleted",
+            report.deleted_of_other_sources
+        ));
+    }
+    lines
+}
+
+fn in_words(outcome: &Outcome) -> String {
+    let Outcome { sent, deleted, held_back, errors } = outcome;
+    let held_back = match held_back {
+        0 => String::new(),
+        count => {
+            format!(", {count} held back: the source has lost more than half of its files (confirmDelete lets them go)")
+        }
+    };
+    format!("{sent} sent, {deleted} deleted, {errors} files with errors{held_back}")
+}
+
+#[cfg(test)]
+mod tests {
+    use ragengine_client::ClientError;
+    use ragengine_sync::SyncError;
+
+    use super::*;
+
+    #[test]
+    fn what_was_done_is_said_in_words() {
+        let fine = Outcome { sent: 3, deleted: 1, held_back: 0, errors: 0 };
+        let held = Outcome { held_back: 7, ..fine.clone() };
+        let report = Report {
+            sources: vec![
+                ("site".into(), Ok(fine)),
+                ("faq".into(), Ok(held)),
+                ("wiki".into(), Err(SyncError::Server(ClientError::Token))),
+            ],
+            deleted_of_other_sources: 2,
+        };
+        assert_eq!(lines(&report)[0], "site: 3 sent, 1 deleted, 0 files with errors");
+        assert!(lines(&report)[1].contains("7 held back"));
+        assert!(lines(&report)[2].starts_with("wiki: not synchronised"));
+        assert!(lines(&report)[3].contains("2 documents"));
+        assert!(!report.is_success());
+    }
+}

@@ -1,0 +1,78 @@
+//! How far a source is, and which of its files could not be read.
+
+use ragengine_client::wire::sources::MAX_ERRORS;
+use ragengine_client::wire::{FileError, PutSourceSync, SyncPhase};
+
+/// Counts the files of one source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    total: u64,
+    done: u64,
+    errors: Vec<FileError>,
+    error_count: u64,
+    is_complete: bool,
+}
+
+impl Account {
+    /// The source has so many files.
+    pub fn of(files: usize) -> Self {
+        Self { total: files as u64, is_complete: true, ..Self::default() }
+    }
+
+    /// A file has been dealt with.
+    pub fn file_done(&mut self) {
+        self.done += 1;
+    }
+
+    /// A file arrived and cannot be read: it is as much a part of the revision as the others.
+    pub fn unreadable(&mut self, path: &str, message: &str) {
+        self.error_count += 1;
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(FileError::shortened(path, message));
+        }
+    }
+
+    /// A file did not arrive, or the server did not take it: the index does not hold the revision.
+    pub fn missed(&mut self, path: &str, message: &str) {
+        self.unreadable(path, message);
+        self.is_complete = false;
+    }
+
+    /// Whether every file arrived, and the server took what could be read.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// How many files had an error.
+    pub fn error_count(&self) -> u64 {
+        self.error_count
+    }
+
+    /// What is told to the server.
+    pub fn record(&self, sync_id: &str, phase: SyncPhase) -> PutSourceSync {
+        PutSourceSync {
+            done: self.done,
+            total: self.total,
+            error_count: self.error_count,
+            errors: self.errors.clone(),
+            ..PutSourceSync::new(sync_id, phase)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted_and_the_first_are_kept() {
+        let mut account = Account::of(200);
+        (0..150).for_each(|number| account.unreadable(&format!("{number}.md"), "broken"));
+        account.file_done();
+        assert!(account.is_complete());
+        let record = account.record("a", SyncPhase::Running);
+        assert_eq!((record.done, record.total, record.error_count, record.errors.len()), (1, 200, 150, MAX_ERRORS));
+        account.missed("x", "no connection");
+        assert!(!account.is_complete());
+    }
+}

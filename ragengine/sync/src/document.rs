@@ -1,0 +1,78 @@
+//! The document that is sent, from what was read of a file.
+
+use ragengine_client::wire::{Document, Metadata};
+use ragengine_parsers::ParsedDocument;
+use serde_json::Value;
+
+use crate::identity::SourceName;
+
+/// What is known of a file beside what stands in it.
+#[derive(Debug, Clone, Copy)]
+pub struct FileFacts<'a> {
+    /// Its path in the source.
+    pub path: &'a str,
+    /// Where it can be looked at.
+    pub url: Option<&'a str>,
+    /// The day of its last change.
+    pub modified: Option<&'a str>,
+}
+
+/// The document of a file: what the source adds to its metadata wins over what stands in the file, and that over what is known of the file.
+pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument, added: &Metadata) -> Document {
+    let mut metadata = Metadata::new();
+    let known = [("title", Some(name(file.path))), ("url", file.url), ("date", file.modified)];
+    for (key, value) in known {
+        if let Some(value) = value {
+            metadata.insert(key.to_owned(), Value::from(value));
+        }
+    }
+    metadata.extend(parsed.metadata);
+    metadata.insert("path".to_owned(), Value::from(file.path));
+    metadata.extend(added.clone());
+    Document {
+        doc_id: Some(source.doc_id(file.path, parsed.key.as_deref())),
+        text: parsed.text,
+        metadata,
+        source: Some(source.on_server()),
+        revision: None,
+    }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Metadata {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn the_source_wins_over_the_file_and_the_file_over_its_name() {
+        let file = FileFacts { path: "docs/a.md", url: Some("https://x/a"), modified: Some("2026-05-01") };
+        let parsed = ParsedDocument {
+            key: None,
+            text: "t".into(),
+            metadata: object(json!({"title": "A", "date": "2026-04-01", "team": "file"})),
+        };
+        let document = document(&SourceName::new("o", "s"), file, parsed, &object(json!({"team": "platform"})));
+        assert_eq!(document.doc_id.as_deref(), Some("o.s/docs/a.md"));
+        assert_eq!(document.source.as_deref(), Some("o.s"));
+        let expected = json!({
+            "title": "A", "url": "https://x/a", "date": "2026-04-01", "path": "docs/a.md", "team": "platform"
+        });
+        assert_eq!(Value::Object(document.metadata), expected);
+    }
+
+    #[test]
+    fn a_file_without_a_title_has_its_name() {
+        let file = FileFacts { path: "docs/a.txt", url: None, modified: None };
+        let document = document(&SourceName::new("o", "s"), file, ParsedDocument::default(), &Metadata::new());
+        assert_eq!(Value::Object(document.metadata), json!({"title": "a.txt", "path": "docs/a.txt"}));
+    }
+}

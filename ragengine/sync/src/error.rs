@@ -1,0 +1,31 @@
+use ragengine_client::ClientError;
+use ragengine_sources::SourceError;
+
+/// Why a source, or all of them, could not be synchronised.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// The server refuses, or does not answer.
+    #[error("{0}")]
+    Server(#[from] ClientError),
+    /// The source cannot be read.
+    #[error("{0}")]
+    Source(#[from] SourceError),
+    /// Another synchronisation has it.
+    #[error("another synchronisation has this source: {0}")]
+    Busy(ClientError),
+    /// The programs that read files do not start.
+    #[error("files cannot be read: {0}")]
+    Reader(String),
+}
+
+impl SyncError {
+    /// A short name for logs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Server(_) => "server",
+            Self::Source(_) => "source",
+            Self::Busy(_) => "busy",
+            Self::Reader(_) => "reader",
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which documents of a server are which files of a source.
+
+/// What parts the path of a file from the key of one of its documents.
+const KEY: char = '#';
+
+/// The names that a source has on the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceName {
+    owner: String,
+    name: String,
+}
+
+impl SourceName {
+    /// The name of an owner's source.
+    pub fn new(owner: &str, name: &str) -> Self {
+        Self { owner: owner.to_owned(), name: name.to_owned() }
+    }
+
+    /// As the server knows it. Neither part has a dot, so two owners never share one.
+    pub fn on_server(&self) -> String {
+        format!("{}.{}", self.owner, self.name)
+    }
+
+    /// The id of a document: that of a file, or of one of the several that a file holds.
+    pub fn doc_id(&self, path: &str, key: Option<&str>) -> String {
+        let file = format!("{}/{}", self.on_server(), escaped(path));
+        match key {
+            Some(key) => format!("{file}{KEY}{key}"),
+            None => file,
+        }
+    }
+
+    /// The escaped path of the file that a document came from. None when its id is not one of this source.
+    pub fn file_of<'a>(&self, doc_id: &'a str) -> Option<&'a str> {
+        let path = doc_id.strip_prefix(&self.on_server())?.strip_prefix('/')?;
+        Some(path.split_once(KEY).map_or(path, |(path, _)| path))
+    }
+}
+
+/// Whether a source of the server belongs to an owner.
+pub fn belongs_to(source: &str, owner: &str) -> bool {
+    source.strip_prefix(owner).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// A path as it stands in an id: what would look like a key is written otherwise.
+pub fn escaped(path: &str) -> String {
+    path.replace('%', "%25").replace(KEY, "%23")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_id_has_the_owner_the_source_the_path_and_the_key() {
+        let source = SourceName::new("handbook", "site");
+        assert_eq!(source.on_server(), "handbook.site");
+        assert_eq!(source.doc_id("docs/a.md", None), "handbook.site/docs/a.md");
+        assert_eq!(source.doc_id("faq.csv", Some("7")), "handbook.site/faq.csv#7");
+        assert_eq!(source.file_of("handbook.site/faq.csv#7"), Some("faq.csv"));
+        assert_eq!(source.file_of("handbook.sites/faq.csv"), None);
+    }
+
+    #[test]
+    fn an_owner_has_only_its_own_sources() {
+        assert!(belongs_to("handbook.site", "handbook"));
+        assert!(!belongs_to("handbook-2.site", "handbook"));
+        assert!(!belongs_to("handbook", "handbook"));
+    }
+
+    proptest! {
+        #[test]
+        fn two_files_never_share_a_document(one in "[a#%/2-5]{1,6}", other in "[a#%/2-5]{1,6}", key in proptest::option::of("[a#%0-9]{1,4}")) {
+            let source = SourceName::new("o", "s");
+            let doc_id = source.doc_id(&one, key.as_deref());
+            let file = escaped(&one);
+            prop_assert_eq!(source.file_of(&doc_id), Some(file.as_str()));
+            prop_assert_eq!(escaped(&one) == escaped(&other), one == other);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! One source: its files, what is sent of them, what leaves.
+
+mod file;
+
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+use ragengine_client::ClientError;
+use ragengine_parsers::{Format, Parser};
+use ragengine_settings::sync::{Origin, Source};
+use ragengine_sources::{Access, Item, Opened};
+use sha2::{Digest, Sha256};
+
+use crate::account::Account;
+use crate::error::SyncError;
+use crate::identity::{SourceName, escaped};
+use crate::known::Known;
+use crate::leaving::{Deletions, Leaving, Staying, leaving};
+use crate::outbox::{Outbox, Refused};
+use crate::revision::Reading;
+use crate::server::Server;
+
+/// Ids in one request to delete.
+const DELETE_BATCH: usize = 1000;
+
+/// What became of a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mirrored {
+    /// How many documents were sent.
+    pub sent: usize,
+    /// How many were deleted.
+    pub deleted: usize,
+    /// How many would be deleted if it were confirmed.
+    pub held_back: u64,
+    /// The revision that the index holds now. None when not all of it arrived.
+    pub revision: Option<String>,
+}
+
+/// Makes the server's copy of one source exact.
+pub struct Mirror<'a> {
+    server: &'a Server,
+    source: &'a Source,
+    name: &'a SourceName,
+    account: &'a Mutex<Account>,
+    reading: Reading,
+    known: Known,
+    staying: Staying,
+    outbox: Outbox,
+    /// The revision of each file that is there, for that of the whole.
+    revisions: BTreeMap<String, String>,
+    sent: usize,
+}
+
+impl<'a> Mirror<'a> {
+    /// A copy that has not been looked at yet.
+    pub fn new(server: &'a Server, source: &'a Source, name: &'a SourceName, account: &'a Mutex<Account>) -> Self {
+        Self {
+            server,
+            source,
+            name,
+            account,
+            reading: Reading::of(&source.metadata),
+            known: Known::default(),
+            staying: Staying::default(),
+            outbox: Outbox::default(),
+            revisions: BTreeMap::new(),
+            sent: 0,
+        }
+    }
+
+    /// Sends what is new or has changed; when all of that is there, deletes what left.
+    ///
+    /// # Errors
+    ///
+    /// When the source cannot be listed, or the server does not answer or refuses everything.
+    pub async fn run(
+        mut self,
+        access: &Access,
+        parser: &mut Parser,
+        deletions: Deletions,
+    ) -> Result<Mirrored, SyncError> {
+        let on_server = self.server.documents(&self.name.on_server()).await?;
+        self.known = Known::of(self.name, on_server);
+        let opened = ragengine_sources::open(self.source, access).await?;
+        let files = taken(self.source, opened.items());
+        self.begin(&files, &opened);
+        for item in files {
+            self.file(&opened, item, parser).await?;
+            self.account.lock().file_done();
+        }
+        let refused = self.outbox.flush(self.server).await?;
+        self.note(&refused);
+        let (deleted, held_back) = self.delete(deletions).await?;
+        let is_whole = self.account.lock().is_complete() && held_back == 0;
+        let revision = is_whole.then(|| opened.revision().map_or_else(|| revision_of(&self.revisions), str::to_owned));
+        Ok(Mirrored { sent: self.sent, deleted, held_back, revision })
+    }
+
+    fn begin(&mut self, files: &[&Item], opened: &Opened) {
+        let mut account = Account::of(files.len());
+        for error in opened.errors() {
+            account.missed(&error.path, &error.message);
+            // A folder's path ends with a slash.
+            self.staying.below(escaped(error.path.trim_end_matches('/')));
+        }
+        *self.account.lock() = account;
+    }
+
+    /// What the server did not take is told; it is tried again by the next synchronisation.
+    fn note(&mut self, refused: &[Refused]) {
+        for Refused { path, reason } in refused {
+            self.account.lock().unreadable(path, &reason.to_string());
+        }
+        self.sent -= refused.len();
+    }
+
+    async fn delete(&self, deletions: Deletions) -> Result<(usize, u64), ClientError> {
+        let gone = match leaving(&self.known, &self.staying, &self.reading, deletions) {
+            Leaving::HeldBack(documents) => return Ok((0, documents)),
+            Leaving::Delete(gone) => gone,
+        };
+        let mut deleted = 0;
+        for batch in gone.chunks(DELETE_BATCH) {
+            deleted += self.server.delete(batch).await?;
+        }
+        Ok((deleted, 0))
+    }
+}
+
+/// Which of the files are read: those that `include` names, else those whose format is known. Web pages say what they are when they arrive, and
+/// what was named one by one was meant.
+fn taken<'a>(source: &Source, items: &'a [Item]) -> Vec<&'a Item> {
+    let are_meant = !source.include.is_empty() || matches!(source.origin, Origin::Http(_) | Origin::Inline(_));
+    items.iter().filter(|item| are_meant || Format::of(&item.path, None).is_ok()).collect()
+}
+
+/// The revision of a source that has none of its own: a hash over its paths and their revisions.
+fn revision_of(files: &BTreeMap<String, String>) -> String {
+    let mut hash = Sha256::new();
+    for (path, revision) in files {
+        hash.update(format!("{path}\n{revision}\n"));
+    }
+    hex::encode(&hash.finalize()[..20])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(path: &str) -> Item {
+        Item { path: path.to_owned(), revision: None, size_bytes: None }
+    }
+
+    #[test]
+    fn without_include_only_known_formats_are_taken() {
+        let items = ["a.md", "b.exe", "c"].map(item);
+        let task = |origin: &str, include: &str| -> Source {
+            let text = format!(r#"{{"name": "s", "include": [{include}], "origin": {origin}}}"#);
+            serde_json::from_str(&text).unwrap()
+        };
+        let folder = r#"{"folder": {"path": "/x"}}"#;
+        let paths = |source: &Source| taken(source, &items).iter().map(|item| item.path.clone()).collect::<Vec<_>>();
+        assert_eq!(paths(&task(folder, "")), ["a.md"]);
+        assert_eq!(paths(&task(folder, r#""**""#)), ["a.md", "b.exe", "c"]);
+        assert_eq!(paths(&task(r#"{"http": {"urls": []}}"#, "")), ["a.md", "b.exe", "c"]);
+    }
+
+    #[test]
+    fn the_revision_of_the_whole_is_that_of_its_parts() {
+        let of = |files: &[(&str, &str)]| {
+            revision_of(&files.iter().map(|(path, revision)| ((*path).to_owned(), (*revision).to_owned())).collect())
+        };
+        assert_eq!(of(&[("a", "1"), ("b", "2")]), of(&[("b", "2"), ("a", "1")]));
+        assert_ne!(of(&[("a", "1")]), of(&[("a", "2")]));
+        assert_ne!(of(&[("a", "1")]), of(&[("b", "1")]));
+    }
+}

@@ -1,0 +1,324 @@
+//! `ragengine sync`: the real command and server; only the embedder is scripted, and counts.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Output;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::Server;
+use crate::support::embedder::{RemoteEmbedder, reply, words};
+use crate::support::process::program;
+
+/// A server and a folder that is one of its sources.
+struct Bench {
+    embedder: RemoteEmbedder,
+    server: Server,
+    folder: TempDir,
+    work: TempDir,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        Self::with(RemoteEmbedder::with_width(64).await).await
+    }
+
+    async fn with(embedder: RemoteEmbedder) -> Self {
+        let server = Server::start(&embedder.settings("m", "")).await;
+        Self { embedder, server, folder: tempfile::tempdir().unwrap(), work: tempfile::tempdir().unwrap() }
+    }
+
+    fn write(&self, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    fn task(&self, owner: &str) -> Value {
+        json!({
+            "server": self.server.url, "index": "handbook", "owner": owner, "syncId": "1",
+            "sources": [{"name": "files", "origin": {"folder": {"path": self.folder.path()}}}],
+        })
+    }
+
+    /// Runs beside a server in this process, which must go on serving meanwhile.
+    async fn run(&self, task: &Value) -> Output {
+        let mut command = self.command(task);
+        tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+    }
+
+    fn command(&self, task: &Value) -> std::process::Command {
+        let file = self.work.path().join("task.yaml");
+        fs::write(&file, task.to_string()).unwrap();
+        let mut command = program();
+        command.arg("sync").arg("--task").arg(file).arg("--work-folder").arg(self.work.path());
+        command
+    }
+
+    /// Runs, and has to succeed: what it says of its one source.
+    async fn sync(&self, task: &Value) -> String {
+        let output = self.run(task).await;
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
+    }
+
+    /// The ids of all documents of the index.
+    async fn documents(&self) -> BTreeSet<String> {
+        let list = self.server.get("/indexes/handbook/documents?limit=100").await.ok();
+        list["documents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|document| document["doc_id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    async fn record(&self, source: &str) -> Value {
+        self.server.get(&format!("/indexes/handbook/sources/{source}")).await.ok()["sync"].clone()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn set(ids: &[&str]) -> BTreeSet<String> {
+    ids.iter().map(|id| (*id).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn an_index_is_an_exact_copy_after_every_change() {
+    let bench = Bench::new().await;
+    let task = bench.task("o");
+    bench.write(&[
+        ("a.md", "# Ships\n\nA ship left."),
+        ("b/c.txt", "Trains run."),
+        ("d.txt", "Planes fly."),
+        ("e.exe", "x"),
+    ]);
+    assert_eq!(bench.sync(&task).await, "files: 3 sent, 0 deleted, 0 files with errors");
+    assert_eq!(bench.documents().await, set(&["o.files/a.md", "o.files/b/c.txt", "o.files/d.txt"]));
+    let first = bench.record("o.files").await;
+    assert_eq!((&first["phase"], &first["done"], &first["total"]), (&json!("complete"), &json!(3), &json!(3)));
+    let embedded = bench.embedder.embedded();
+
+    assert_eq!(bench.sync(&task).await, "files: 0 sent, 0 deleted, 0 files with errors", "nothing has changed");
+    assert_eq!(bench.record("o.files").await["revision"], first["revision"]);
+
+    fs::create_dir(bench.folder.path().join("moved")).unwrap();
+    fs::rename(bench.folder.path().join("b/c.txt"), bench.folder.path().join("moved/c.txt")).unwrap();
+    assert_eq!(bench.sync(&task).await, "files: 1 sent, 1 deleted, 0 files with errors");
+    assert_eq!(bench.documents().await, set(&["o.files/a.md", "o.files/moved/c.txt", "o.files/d.txt"]));
+    assert_eq!(bench.embedder.embedded(), embedded, "a rename embeds nothing");
+    assert_ne!(bench.record("o.files").await["revision"], first["revision"]);
+
+    bench.write(&[("d.txt", "Balloons rise."), ("f.txt", "Bicycles roll.")]);
+    fs::remove_file(bench.folder.path().join("a.md")).unwrap();
+    assert_eq!(bench.sync(&task).await, "files: 2 sent, 1 deleted, 0 files with errors");
+    assert_eq!(bench.documents().await, set(&["o.files/moved/c.txt", "o.files/d.txt", "o.files/f.txt"]));
+    assert_eq!(bench.embedder.embedded(), embedded + 2);
+    assert_eq!(bench.server.found("handbook", "Balloons rise", 1).await, ["o.files/d.txt"]);
+}
+
+#[tokio::test]
+async fn rows_are_documents_and_leave_one_by_one() {
+    let bench = Bench::new().await;
+    let task = bench.task("o");
+    bench.write(&[
+        ("faq.csv", "id,question,answer\nopen,When open?,At nine.\nshut,When shut?,At five.\n"),
+        ("log.jsonl", "{\"id\": \"x\", \"text\": \"One.\"}\n{\"text\": \"Two.\", \"title\": \"Second\"}\n"),
+    ]);
+    assert_eq!(bench.sync(&task).await, "files: 4 sent, 0 deleted, 0 files with errors");
+    let expected = set(&["o.files/faq.csv#open", "o.files/faq.csv#shut", "o.files/log.jsonl#x", "o.files/log.jsonl#2"]);
+    assert_eq!(bench.documents().await, expected);
+    assert_eq!(bench.sync(&task).await, "files: 0 sent, 0 deleted, 0 files with errors");
+    bench.write(&[("faq.csv", "id,question,answer\nshut,When shut?,At five.\n")]);
+    let embedded = bench.embedder.embedded();
+    assert!(bench.sync(&task).await.contains("1 deleted"));
+    assert_eq!(bench.documents().await, set(&["o.files/faq.csv#shut", "o.files/log.jsonl#x", "o.files/log.jsonl#2"]));
+    assert_eq!(bench.embedder.embedded(), embedded);
+    bench.write(&[("log.jsonl", "{\"id\": \"x\", \"text\": \"One.\"}\nnot json\n")]);
+    assert!(bench.sync(&task).await.contains("1 files with errors"));
+    let errors = bench.record("o.files").await["errors"].clone();
+    assert_eq!(errors[0]["path"], "log.jsonl");
+    assert!(errors[0]["message"].as_str().unwrap().contains("line 2"), "{errors}");
+    assert!(bench.sync(&task).await.contains("1 files with errors"), "it is told again");
+}
+
+#[tokio::test]
+async fn a_bad_file_stops_nobody() {
+    let bench = Bench::new().await;
+    bench.write(&[
+        ("good.md", "# Good\n\nIt is good."),
+        ("empty.md", ""),
+        ("broken.pdf", "%PDF-1.7\nnothing"),
+        ("latin.txt", "x"),
+    ]);
+    fs::write(bench.folder.path().join("latin.txt"), b"caf\xe9 and more").unwrap();
+    fs::write(bench.folder.path().join("long.txt"), "word ".repeat(600_000)).unwrap();
+    fs::File::create(bench.folder.path().join("huge.txt")).unwrap().set_len(200 << 20).unwrap();
+    symlink("/etc/passwd", bench.folder.path().join("passwd.txt")).unwrap();
+    symlink("/etc", bench.folder.path().join("etc")).unwrap();
+    let task = bench.task("o");
+    assert_eq!(bench.sync(&task).await, "files: 1 sent, 0 deleted, 4 files with errors");
+    assert_eq!(bench.documents().await, set(&["o.files/good.md"]));
+    let record = bench.record("o.files").await;
+    let errors: Vec<&str> =
+        record["errors"].as_array().unwrap().iter().map(|error| error["path"].as_str().unwrap()).collect();
+    assert_eq!(errors, ["broken.pdf", "huge.txt", "latin.txt", "long.txt"]);
+    assert!(record["revision"].is_string(), "what cannot be read is a part of the revision: {record}");
+}
+
+#[tokio::test]
+async fn a_source_that_vanishes_is_held_back() {
+    let bench = Bench::new().await;
+    let mut task = bench.task("o");
+    bench.write(&[("a.txt", "one"), ("b.txt", "two"), ("c.txt", "three")]);
+    bench.sync(&task).await;
+    let revision = bench.record("o.files").await["revision"].clone();
+    for name in ["a.txt", "b.txt"] {
+        fs::remove_file(bench.folder.path().join(name)).unwrap();
+    }
+    bench.write(&[("new.txt", "four")]);
+    assert!(bench.sync(&task).await.contains("1 sent, 0 deleted, 0 files with errors, 2 held back"));
+    assert_eq!(bench.documents().await.len(), 4);
+    let record = bench.record("o.files").await;
+    assert_eq!((&record["held_back"], &record["revision"]), (&json!(2), &revision));
+    task["confirmDelete"] = json!(true);
+    assert!(bench.sync(&task).await.contains("2 deleted"));
+    assert_eq!(bench.documents().await, set(&["o.files/c.txt", "o.files/new.txt"]));
+}
+
+#[tokio::test]
+async fn an_owner_has_its_own_documents_and_no_others() {
+    let bench = Bench::new().await;
+    bench.write(&[("a.txt", "one"), ("b.txt", "two")]);
+    bench.server.add("handbook", &[("by-hand", "put in by hand")]).await;
+    bench.sync(&bench.task("o")).await;
+    bench.sync(&bench.task("o-2")).await;
+    let all = set(&["by-hand", "o.files/a.txt", "o.files/b.txt", "o-2.files/a.txt", "o-2.files/b.txt"]);
+    assert_eq!(bench.documents().await, all);
+    let mut renamed = bench.task("o");
+    renamed["sources"][0]["name"] = json!("other");
+    bench.sync(&renamed).await;
+    let now = set(&["by-hand", "o.other/a.txt", "o.other/b.txt", "o-2.files/a.txt", "o-2.files/b.txt"]);
+    assert_eq!(bench.documents().await, now, "a source that is not named any more is deleted");
+    let mut nothing = bench.task("o");
+    nothing["sources"] = json!([]);
+    assert_eq!(bench.sync(&nothing).await, "sources that are not named any more: 2 documents deleted");
+    assert_eq!(bench.documents().await, set(&["by-hand", "o-2.files/a.txt", "o-2.files/b.txt"]));
+    nothing["index"] = json!("no-such-index");
+    assert_eq!(bench.sync(&nothing).await, "", "there is nothing to delete, and nothing is made");
+    assert_eq!(bench.server.get("/indexes").await.ok(), json!(["handbook"]));
+}
+
+#[tokio::test]
+async fn a_synchronisation_that_is_killed_is_finished_by_the_next() {
+    // It embeds so slowly that the first is killed in the middle of it.
+    let embedder = RemoteEmbedder::scripted(|inputs| {
+        std::thread::sleep(Duration::from_millis(2 * inputs.len() as u64));
+        reply(&inputs, |text| words(text, 64))
+    })
+    .await;
+    let bench = Bench::with(embedder).await;
+    for number in 0..400 {
+        bench.write(&[(&format!("{number:03}.txt"), &format!("This is file {number}."))]);
+    }
+    let task = bench.task("o");
+    let mut child =
+        bench.command(&task).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    while bench.embedder.embedded() < 100 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The same one again, as a Job that is tried again: its lease is its own.
+    let output = bench.sync(&task).await;
+    assert!(!output.starts_with("files: 400 sent") && output.contains("0 files with errors"), "{output}");
+    let record = bench.record("o.files").await;
+    assert_eq!((&record["phase"], &record["done"]), (&json!("complete"), &json!(400)));
+    assert_eq!(bench.server.get("/indexes/handbook").await.ok()["documents"], 400);
+    assert_eq!(bench.sync(&task).await, "files: 0 sent, 0 deleted, 0 files with errors");
+}
+
+#[tokio::test]
+async fn a_source_that_cannot_be_reached_fails_and_the_others_do_not() {
+    let bench = Bench::new().await;
+    bench.write(&[("a.txt", "one")]);
+    let mut task = bench.task("o");
+    let missing = json!({"name": "missing", "origin": {"folder": {"path": "/no/such/folder"}}});
+    task["sources"].as_array_mut().unwrap().insert(0, missing);
+    let output = bench.run(&task).await;
+    assert!(!output.status.success());
+    assert!(text(&output.stdout).contains("missing: not synchronised"), "{}", text(&output.stdout));
+    assert_eq!(bench.documents().await, set(&["o.files/a.txt"]));
+    let record = bench.record("o.missing").await;
+    assert_eq!(record["phase"], "failed");
+    assert!(record["message"].as_str().unwrap().contains("folder"), "{record}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_task_is_said() {
+    let bench = Bench::new().await;
+    let cases: [(Value, &str); 4] = [
+        (json!({"sources": []}), "server"),
+        (
+            {
+                let mut task = bench.task("o");
+                task["indx"] = json!("x");
+                task
+            },
+            "indx",
+        ),
+        (
+            {
+                let mut task = bench.task("o");
+                task["sources"][0]["include"] = json!(["[z-a"]);
+                task
+            },
+            "[z-a",
+        ),
+        (
+            {
+                let mut task = bench.task("o");
+                task["settings"] = json!({"maxTokens": 3});
+                task
+            },
+            "maxTokens",
+        ),
+    ];
+    for (task, words) in cases {
+        let output = bench.run(&task).await;
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(!output.status.success() && said.contains(words), "{words}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn texts_of_the_task_and_of_web_pages_are_documents_too() {
+    let bench = Bench::new().await;
+    let mut task = bench.task("o");
+    task["sources"] = json!([
+        {"name": "here", "metadata": {"team": "platform"},
+         "origin": {"inline": {"documents": [{"path": "a.md", "text": "---\ntitle: Holidays\n---\n\nThirty days."}]}}},
+        {"name": "web", "origin": {"http": {"urls": [format!("{}/docs.html", bench.server.url)]}}},
+    ]);
+    let output = bench.run(&task).await;
+    let said = text(&output.stdout);
+    assert!(said.contains("here: 1 sent"), "{said}");
+    // The server is on this machine's loopback interface.
+    let record = bench.record("o.web").await;
+    assert!(record.to_string().contains("allowedRanges"), "{record}");
+    let list = bench.server.get("/indexes/handbook/documents").await.ok();
+    let metadata = &list["documents"][0]["metadata"];
+    let expected = json!({"title": "Holidays", "path": "a.md", "team": "platform", "split_type": "markdown"});
+    assert_eq!(
+        metadata.as_object().unwrap().iter().collect::<std::collections::BTreeMap<_, _>>(),
+        expected.as_object().unwrap().iter().collect::<std::collections::BTreeMap<_, _>>()
+    );
+}
