@@ -9,12 +9,15 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace as NamespaceObject, Pod, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 pub use objects::Object;
+use ragengine_operator_api::Index;
 use serde_json::json;
 use tokio::sync::RwLock;
 
+use crate::operator::OPERATOR;
 use crate::{Error, cluster, diagnosis, skip, wait};
 
 /// How long a test may take before it is a failed one.
@@ -156,7 +159,8 @@ async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
             diagnosis::say(&format!("{KEEP} is set: the namespace {name} is kept"));
             continue;
         }
-        let released = remove_finalizers(&Api::namespaced(client.clone(), &name)).await;
+        remove_roles(client, &name).await?;
+        let released = let_go(client, &name).await;
         let deleted = namespaces.delete(&name, &DeleteParams::background()).await;
         deleted.map_err(Error::kubernetes(format!("deleting the namespace {name}")))?;
         released?;
@@ -164,16 +168,50 @@ async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// A test that failed may have left some on pods, and a namespace does not end before its pods do.
-async fn remove_finalizers(pods: &Api<Pod>) -> Result<(), Error> {
-    let found = pods.list(&ListParams::default()).await.map_err(Error::kubernetes("listing the pods of the test"))?;
-    let held = found.items.into_iter().filter(|pod| pod.metadata.finalizers.is_some());
-    for name in held.filter_map(|pod| pod.metadata.name) {
-        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-        match pods.patch(&name, &PatchParams::default(), &patch).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            patched => drop(patched.map_err(Error::kubernetes(format!("removing the finalizers of {name}")))?),
-        }
+/// What the release of an operator in this namespace has for the whole cluster. Without an operator there is nothing of that name.
+async fn remove_roles(client: &Client, namespace: &str) -> Result<(), Error> {
+    let name = format!("{OPERATOR}-{namespace}");
+    let binding = Api::<ClusterRoleBinding>::all(client.clone()).delete(&name, &DeleteParams::background()).await;
+    let role = Api::<ClusterRole>::all(client.clone()).delete(&name, &DeleteParams::background()).await;
+    unless_gone(&name, binding.map(drop))?;
+    unless_gone(&name, role.map(drop))
+}
+
+/// A namespace does not end before what has finalizers does. Those of its Indexes are the operator's, which may end first; those of its pods are of a
+/// test that failed.
+async fn let_go(client: &Client, namespace: &str) -> Result<(), Error> {
+    let indexes = Api::<Index>::namespaced(client.clone(), namespace);
+    for name in held(&indexes).await? {
+        // Else the operator would hold on to it again.
+        let deleted = indexes.delete(&name, &DeleteParams::background()).await.map(drop);
+        unless_gone(&name, deleted)?;
+        remove_finalizers(&indexes, &name).await?;
+    }
+    let pods = Api::<Pod>::namespaced(client.clone(), namespace);
+    for name in held(&pods).await? {
+        remove_finalizers(&pods, &name).await?;
     }
     Ok(())
+}
+
+/// The names of objects that have finalizers. A cluster without their definition has none.
+async fn held<K: Object>(objects: &Api<K>) -> Result<Vec<String>, Error> {
+    let found = match objects.list(&ListParams::default()).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
+        found => found.map_err(Error::kubernetes("listing what the test has left"))?,
+    };
+    let held = found.items.into_iter().filter(|object| object.meta().finalizers.is_some());
+    Ok(held.filter_map(|object| object.meta().name.clone()).collect())
+}
+
+async fn remove_finalizers<K: Object>(objects: &Api<K>, name: &str) -> Result<(), Error> {
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    unless_gone(name, objects.patch(name, &PatchParams::default(), &patch).await.map(drop))
+}
+
+fn unless_gone(name: &str, done: Result<(), kube::Error>) -> Result<(), Error> {
+    match done {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        done => done.map_err(Error::kubernetes(format!("letting go of {name}"))),
+    }
 }

@@ -15,23 +15,24 @@ pub struct Repository {
     work: PathBuf,
 }
 
-/// What every git is told: nothing of the machine's own settings counts, and a large file is not held in memory.
-pub fn environment(work: &Path) -> Vec<(&'static str, String)> {
-    let home = work.display().to_string();
-    let settings =
-        [("core.bigFileThreshold", "1m"), ("http.receivepack", "false"), ("uploadpack.allowAnySHA1InWant", "true")];
-    let keys = ["GIT_CONFIG_KEY_0", "GIT_CONFIG_KEY_1", "GIT_CONFIG_KEY_2"];
-    let values = ["GIT_CONFIG_VALUE_0", "GIT_CONFIG_VALUE_1", "GIT_CONFIG_VALUE_2"];
-    let settings = settings.iter().zip(keys.iter().zip(values));
-    let settings =
-        settings.flat_map(|((name, value), (key, place))| [(*key, (*name).to_owned()), (place, (*value).to_owned())]);
+/// What every git is told. A large file is not held in memory, and not sent to whoever wants none.
+const SETTINGS: [(&str, &str); 2] = [("core.bigFileThreshold", "1m"), ("uploadpack.allowFilter", "true")];
+
+/// The whole environment of every git: nothing of the machine's own settings counts.
+pub fn environment(work: &Path) -> Vec<(String, String)> {
     let fixed = [
-        ("HOME", home),
+        ("HOME", work.display().to_string()),
         ("PATH", "/usr/bin:/bin".to_owned()),
         ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
-        ("GIT_CONFIG_COUNT", keys.len().to_string()),
+        ("GIT_CONFIG_COUNT", SETTINGS.len().to_string()),
     ];
-    fixed.into_iter().chain(settings).collect()
+    let settings = SETTINGS.iter().enumerate().flat_map(|(number, (name, value))| {
+        [
+            (format!("GIT_CONFIG_KEY_{number}"), (*name).to_owned()),
+            (format!("GIT_CONFIG_VALUE_{number}"), (*value).to_owned()),
+        ]
+    });
+    fixed.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(settings).collect()
 }
 
 impl Repository {
