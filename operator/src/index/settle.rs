@@ -202,12 +202,15 @@ fn in_whole_seconds(Time(time): Time) -> Time {
     Time(crate::rag_engine::whole_seconds(time))
 }
 
-/// The only source's own, or one over all of them.
+/// The only source's own, or one over all of them. What kind of hash it is says nothing.
 fn revision(sources: &[SourceStatus]) -> Option<String> {
     let revisions: Vec<_> = sources.iter().map(|source| (&source.name, &source.revision)).collect();
     match &revisions[..] {
         [] => None,
-        [(_, revision)] => revision.as_ref().map(|revision| revision.chars().take(MAX_REVISION).collect()),
+        [(_, revision)] => {
+            let revision = revision.as_deref().map(|revision| revision.strip_prefix("sha256:").unwrap_or(revision));
+            revision.map(|revision| revision.chars().take(MAX_REVISION).collect())
+        }
         several => Some(hash(&several)[..MAX_REVISION].to_owned()),
     }
 }
