@@ -103,6 +103,7 @@ async fn kubectl_shows_documents_revision_and_the_age_of_the_last_synchronisatio
         Engine::start(namespace, "docs", &json!({})).await?;
         let index = Index::start(namespace, "planets", &inline("docs", "here", &super::TEXTS)).await?;
         let revision = index.object().await?.status.unwrap().revision.unwrap();
+        assert!(revision.len() == 12 && !revision.contains(':'), "{revision}");
         let table = table(namespace).await?;
         let columns: Vec<&str> = table["columnDefinitions"]
             .as_array()

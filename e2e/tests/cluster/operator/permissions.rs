@@ -73,7 +73,7 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
 
 /// A Job that does not begin and is taken away again, one that fills the Index, and one that empties it.
 async fn fill_an_index(namespace: &Namespace, engine: &Engine<'_>) -> Result<(), Error> {
-    engine.set(&json!({})).await?;
+    engine.set(&json!({"storage": {"persistentVolume": {"size": "1Gi"}}})).await?;
     engine.until_ready().await?;
     let documents = json!({"documents": [{"path": "moon.md", "text": "The moon is grey."}]});
     let spec = |cpu: &str| {
