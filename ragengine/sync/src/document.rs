@@ -13,14 +13,15 @@ pub struct FileFacts<'a> {
     pub path: &'a str,
     /// Where it can be looked at.
     pub url: Option<&'a str>,
-    /// The day of its last change.
+    /// When it was changed, as RFC 3339 writes it. Only the day is kept, as that of a date in a file is.
     pub modified: Option<&'a str>,
 }
 
 /// The document of a file: what the source adds to its metadata wins over what stands in the file, and that over what is known of the file.
 pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument, added: &Metadata) -> Document {
     let mut metadata = Metadata::new();
-    let known = [("title", Some(name(file.path))), ("url", file.url), ("date", file.modified)];
+    let known =
+        [("title", Some(name(file.path))), ("url", file.url), ("date", file.modified.and_then(|time| time.get(..10)))];
     for (key, value) in known {
         if let Some(value) = value {
             metadata.insert(key.to_owned(), Value::from(value));
@@ -54,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_source_wins_over_the_file_and_the_file_over_its_name() {
-        let file = FileFacts { path: "docs/a.md", url: Some("https://x/a"), modified: Some("2026-05-01") };
+        let file = FileFacts { path: "docs/a.md", url: Some("https://x/a"), modified: Some("2026-05-01T10:00:00Z") };
         let parsed = ParsedDocument {
             key: None,
             text: "t".into(),
@@ -71,8 +72,9 @@ mod tests {
 
     #[test]
     fn a_file_without_a_title_has_its_name() {
-        let file = FileFacts { path: "docs/a.txt", url: None, modified: None };
+        let file = FileFacts { path: "docs/a.txt", url: None, modified: Some("2026-05-01T10:00:00Z") };
         let document = document(&SourceName::new("o", "s"), file, ParsedDocument::default(), &Metadata::new());
-        assert_eq!(Value::Object(document.metadata), json!({"title": "a.txt", "path": "docs/a.txt"}));
+        let expected = json!({"title": "a.txt", "date": "2026-05-01", "path": "docs/a.txt"});
+        assert_eq!(Value::Object(document.metadata), expected);
     }
 }
