@@ -85,6 +85,7 @@ async fn a_job_that_is_killed_half_way_is_finished_by_the_next() {
         let victim = index.running_pod().await?.metadata.name.unwrap();
         let at_once = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
         namespace.api::<Pod>().delete(&victim, &at_once).await.map_err(Error::kubernetes("killing the Job's pod"))?;
+        namespace.until_gone::<Pod>(&victim).await?;
         work.release().await?;
         index.until_synced().await?;
         work.assert_all("site").await?;
