@@ -6,7 +6,9 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, Config};
-use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, RagEngineSpec, Reason, rag_engine_definition};
+use ragengine_operator_api::{
+    ConditionStatus, ConditionType, RagEngine, RagEngineSpec, Reason, index_definition, rag_engine_definition,
+};
 
 const MANAGER: &str = "ragengine-operator-bench";
 /// Requests at a time.
@@ -38,20 +40,28 @@ impl Cluster {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Makes the namespace, and the definition of RAGEngine where it is not there.
+    /// Makes the namespace, and the definitions of RAGEngine and Index where they are not there.
     pub async fn prepare(&self) -> anyhow::Result<()> {
-        let definitions: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        let definition = rag_engine_definition();
-        let name = definition.metadata.name.clone().context("a definition has a name")?;
-        definitions.patch(&name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(&definition)).await?;
-        let is_served = kube::runtime::wait::conditions::is_crd_established();
-        let served = kube::runtime::wait::await_condition(definitions, &name, is_served);
-        tokio::time::timeout(Duration::from_secs(30), served).await.context("RAGEngine is not served")??;
+        for definition in [rag_engine_definition(), index_definition()] {
+            self.define(&definition).await?;
+        }
         let namespace = Namespace {
             metadata: ObjectMeta { name: Some(self.namespace.clone()), ..ObjectMeta::default() },
             ..Namespace::default()
         };
         Api::all(self.client.clone()).create(&PostParams::default(), &namespace).await?;
+        Ok(())
+    }
+
+    async fn define(&self, definition: &CustomResourceDefinition) -> anyhow::Result<()> {
+        let definitions: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let name = definition.metadata.name.as_deref().context("a definition has a name")?;
+        definitions.patch(name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(definition)).await?;
+        let is_served = kube::runtime::wait::conditions::is_crd_established();
+        let served = kube::runtime::wait::await_condition(definitions.clone(), name, is_served);
+        tokio::time::timeout(Duration::from_secs(30), served)
+            .await
+            .with_context(|| format!("{name} is not served"))??;
         Ok(())
     }
 

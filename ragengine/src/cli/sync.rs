@@ -11,6 +11,7 @@ use ragengine_settings::Log;
 use ragengine_settings::sync::SyncTask;
 use ragengine_sources::{Access, AddressPolicy, Limits};
 use ragengine_sync::{Outcome, Report, Tools, synchronise};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Sync;
 use crate::{logging, secrets};
@@ -25,9 +26,16 @@ pub fn run(arguments: &Sync) -> anyhow::Result<()> {
     let task = read(&arguments.task)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
-        let mut tools = tools(&task, arguments).await?;
-        Ok::<_, anyhow::Error>(synchronise(&task, &mut tools).await?)
-    })?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            report = mirror(&task, arguments) => report,
+            // The first process of a container ends only when it wants to.
+            _ = terminate.recv() => bail!("it was told to stop before it was done; the next synchronisation finishes it"),
+        }
+    });
+    // What a source is still waiting for is not waited for.
+    runtime.shutdown_background();
+    let report = report?;
     let mut out = io::stdout();
     for line in lines(&report) {
         writeln!(out, "{line}")?;
@@ -36,6 +44,11 @@ pub fn run(arguments: &Sync) -> anyhow::Result<()> {
         true => Ok(()),
         false => bail!("not every source could be synchronised"),
     }
+}
+
+async fn mirror(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Report> {
+    let mut tools = tools(task, arguments).await?;
+    Ok(synchronise(task, &mut tools).await?)
 }
 
 /// `ragengine parse-worker`: reads files for another process of this program.
