@@ -41,7 +41,7 @@ fn bomb(bytes: usize) -> anyhow::Result<Vec<u8>> {
         2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n\
         3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R >> endobj\n"
         .to_vec();
-    write!(pdf, "4 0 obj << /Length {} /Filter /FlateDecode >> stream\n", packed.len())?;
+    writeln!(pdf, "4 0 obj << /Length {} /Filter /FlateDecode >> stream", packed.len())?;
     pdf.extend(packed);
     pdf.extend(b"\nendstream endobj\ntrailer << /Root 1 0 R >>\n%%EOF\n");
     Ok(pdf)
