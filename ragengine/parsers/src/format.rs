@@ -47,6 +47,10 @@ pub enum CodeLanguage {
 }
 
 impl CodeLanguage {
+    /// Every language.
+    pub const ALL: [Self; 8] =
+        [Self::C, Self::Cpp, Self::Go, Self::Java, Self::JavaScript, Self::Python, Self::Rust, Self::TypeScript];
+
     /// Its name in the metadata `language`.
     pub fn name(self) -> &'static str {
         match self {
@@ -59,6 +63,21 @@ impl CodeLanguage {
             Self::Rust => "rust",
             Self::TypeScript => "typescript",
         }
+    }
+
+    /// The language of a file with this ending.
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        Some(match ending {
+            "c" | "h" => Self::C,
+            "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" => Self::Cpp,
+            "go" => Self::Go,
+            "java" => Self::Java,
+            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
+            "py" | "pyi" => Self::Python,
+            "rs" => Self::Rust,
+            "ts" | "mts" | "cts" => Self::TypeScript,
+            _ => return None,
+        })
     }
 }
 
@@ -145,20 +164,12 @@ fn of_ending(ending: &str) -> Option<Format> {
         "jsonl" | "ndjson" => Format::JsonLines,
         "csv" => Format::Csv,
         "tsv" | "tab" => Format::Tsv,
-        "c" | "h" => Format::Code(CodeLanguage::C),
-        "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" => Format::Code(CodeLanguage::Cpp),
-        "go" => Format::Code(CodeLanguage::Go),
-        "java" => Format::Code(CodeLanguage::Java),
-        "js" | "mjs" | "cjs" | "jsx" => Format::Code(CodeLanguage::JavaScript),
-        "py" | "pyi" => Format::Code(CodeLanguage::Python),
-        "rs" => Format::Code(CodeLanguage::Rust),
-        "ts" | "mts" | "cts" => Format::Code(CodeLanguage::TypeScript),
         "bash" | "bat" | "cfg" | "clj" | "cmake" | "conf" | "cs" | "css" | "dart" | "el" | "erl" | "ex" | "exs"
         | "fs" | "gradle" | "graphql" | "groovy" | "hcl" | "hs" | "ini" | "jl" | "kt" | "kts" | "lua" | "m" | "mk"
         | "ml" | "nix" | "php" | "pl" | "pm" | "properties" | "proto" | "ps1" | "r" | "rb" | "rego" | "scala"
         | "scss" | "sh" | "sql" | "svelte" | "swift" | "tf" | "tfvars" | "toml" | "tsx" | "vue" | "yaml" | "yml"
         | "zig" | "zsh" => Format::Text,
-        _ => return None,
+        _ => return CodeLanguage::of_ending(ending).map(Format::Code),
     })
 }
 

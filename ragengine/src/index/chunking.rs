@@ -156,7 +156,7 @@ fn split_text<'a>(
     Ok(match split {
         SplitType::Prose | SplitType::Pages => TextSplitter::new(config).chunks(text).collect(),
         SplitType::Markdown => MarkdownSplitter::new(config).chunks(text).collect(),
-        SplitType::Code(language) => CodeSplitter::new(language.grammar(), config)
+        SplitType::Code(language) => CodeSplitter::new(split_type::grammar(language), config)
             .map_err(|error| ChunkingError::Language { language: language.name(), reason: error.to_string() })?
             .chunks(text)
             .collect(),

@@ -94,7 +94,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
     match extension.as_str() {
         "md" | "markdown" => Some(Kind::Markdown),
         "txt" | "text" | "rst" | "adoc" | "org" | "tex" => Some(Kind::Prose),
-        extension => Language::of_extension(extension).map(Kind::Code),
+        extension => Language::of_ending(extension).map(Kind::Code),
     }
 }
 

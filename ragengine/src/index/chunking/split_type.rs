@@ -1,4 +1,5 @@
 use ragengine_client::wire::Metadata;
+pub use ragengine_parsers::CodeLanguage as Language;
 use serde_json::Value;
 use tree_sitter_language::LanguageFn;
 
@@ -27,7 +28,7 @@ impl SplitType {
             Some(Value::String(name)) => match name.as_str() {
                 "default" | "sentence" | "text" => Ok(Self::Prose),
                 "markdown" => Ok(Self::Markdown),
-                "code" => Language::of(metadata).map(Self::Code),
+                "code" => language_of(metadata).map(Self::Code),
                 "pages" => Ok(Self::Pages),
                 other => Err(format!("its split_type '{other}' is not known: use default, markdown, code or pages")),
             },
@@ -36,84 +37,29 @@ impl SplitType {
     }
 }
 
-/// A programming language whose syntax is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    /// C.
-    C,
-    /// C++.
-    Cpp,
-    /// Go.
-    Go,
-    /// Java.
-    Java,
-    /// JavaScript.
-    JavaScript,
-    /// Python.
-    Python,
-    /// Rust.
-    Rust,
-    /// TypeScript.
-    TypeScript,
+/// What cuts code of a language.
+pub(super) fn grammar(language: Language) -> LanguageFn {
+    match language {
+        Language::C => tree_sitter_c::LANGUAGE,
+        Language::Cpp => tree_sitter_cpp::LANGUAGE,
+        Language::Go => tree_sitter_go::LANGUAGE,
+        Language::Java => tree_sitter_java::LANGUAGE,
+        Language::JavaScript => tree_sitter_javascript::LANGUAGE,
+        Language::Python => tree_sitter_python::LANGUAGE,
+        Language::Rust => tree_sitter_rust::LANGUAGE,
+        Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+    }
 }
 
-impl Language {
-    /// Every language.
-    pub const ALL: [Self; 8] =
-        [Self::C, Self::Cpp, Self::Go, Self::Java, Self::JavaScript, Self::Python, Self::Rust, Self::TypeScript];
-
-    /// Its name in metadata.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::C => "c",
-            Self::Cpp => "cpp",
-            Self::Go => "go",
-            Self::Java => "java",
-            Self::JavaScript => "javascript",
-            Self::Python => "python",
-            Self::Rust => "rust",
-            Self::TypeScript => "typescript",
-        }
-    }
-
-    /// The language of a file with this extension.
-    pub fn of_extension(extension: &str) -> Option<Self> {
-        Some(match extension {
-            "c" | "h" => Self::C,
-            "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" => Self::Cpp,
-            "go" => Self::Go,
-            "java" => Self::Java,
-            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
-            "py" | "pyi" => Self::Python,
-            "rs" => Self::Rust,
-            "ts" | "mts" | "cts" => Self::TypeScript,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn grammar(self) -> LanguageFn {
-        match self {
-            Self::C => tree_sitter_c::LANGUAGE,
-            Self::Cpp => tree_sitter_cpp::LANGUAGE,
-            Self::Go => tree_sitter_go::LANGUAGE,
-            Self::Java => tree_sitter_java::LANGUAGE,
-            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
-            Self::Python => tree_sitter_python::LANGUAGE,
-            Self::Rust => tree_sitter_rust::LANGUAGE,
-            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
-        }
-    }
-
-    fn of(metadata: &Metadata) -> Result<Self, String> {
-        let names = Self::ALL.map(Self::name).join(", ");
-        let Some(given) = metadata.get("language").and_then(Value::as_str) else {
-            return Err(format!("split_type code needs a language in the metadata: one of {names}"));
-        };
-        let lower = given.to_ascii_lowercase();
-        let is_alias = |language: &Self| language.name() == lower || (*language == Self::Cpp && lower == "c++");
-        Self::ALL
-            .into_iter()
-            .find(is_alias)
-            .ok_or_else(|| format!("its language '{given}' is not known: use one of {names}"))
-    }
+fn language_of(metadata: &Metadata) -> Result<Language, String> {
+    let names = Language::ALL.map(Language::name).join(", ");
+    let Some(given) = metadata.get("language").and_then(Value::as_str) else {
+        return Err(format!("split_type code needs a language in the metadata: one of {names}"));
+    };
+    let lower = given.to_ascii_lowercase();
+    let is_alias = |language: &Language| language.name() == lower || (*language == Language::Cpp && lower == "c++");
+    Language::ALL
+        .into_iter()
+        .find(is_alias)
+        .ok_or_else(|| format!("its language '{given}' is not known: use one of {names}"))
 }
