@@ -119,13 +119,13 @@ pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches 
     let caches = Caches {
         config_maps: starter.ours(strip::config_map),
         service_accounts: starter.ours(strip::managed_fields),
-        services: starter.ours(strip::managed_fields),
+        services: starter.ours(strip::service),
         deployments: starter.ours(strip::deployment),
         network_policies: starter.ours(strip::managed_fields),
         jobs: starter.ours(strip::job),
         pods: starter.ours(strip::pod),
         claims: starter.referred::<PersistentVolumeClaim>(Referred::Claim, strip::managed_fields),
-        secrets: starter.referred::<PartialObjectMeta<Secret>>(Referred::Secret, strip::metadata),
+        secrets: starter.referred::<PartialObjectMeta<Secret>>(Referred::Secret, strip::owned),
         config_map_versions: starter.referred(Referred::ConfigMap, strip::version),
         filled,
     };

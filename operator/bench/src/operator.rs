@@ -9,6 +9,9 @@ use tokio::process::{Child, Command};
 use crate::metrics::Metrics;
 use crate::{Arguments, number};
 
+/// The image's, which says how memory is allocated.
+const DOCKERFILE: &str = include_str!("../../../images/ragengine-operator/Dockerfile");
+
 /// How long it may take to end.
 const STOP: Duration = Duration::from_secs(30);
 
@@ -18,6 +21,11 @@ pub struct Operator {
     address: SocketAddr,
     started: Instant,
     http: reqwest::Client,
+}
+
+/// The variables that the image sets.
+fn image_environment() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DOCKERFILE.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='))
 }
 
 /// What it has of the machine's memory.
@@ -36,6 +44,7 @@ impl Operator {
             .args(["run", "--watch-namespaces", namespace, "--namespace", namespace, "--log-format", "text"])
             .args(["--server-image", &arguments.server_image, "--admin-address", &address.to_string()])
             .env("RUST_LOG", "warn")
+            .envs(image_environment())
             .kill_on_drop(true)
             .spawn()
             .with_context(|| arguments.operator.display().to_string())?;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::Resource;
 use kube::api::ObjectMeta;
 
@@ -10,11 +10,21 @@ use crate::names::index_of;
 
 /// Who owns which field: often more than the object itself.
 pub(super) fn managed_fields<K: Resource>(object: &mut K) {
-    object.meta_mut().managed_fields = None;
+    let metadata = object.meta_mut();
+    metadata.managed_fields = None;
+    // A list of one is read into room for four, and an owner has some hundred bytes.
+    metadata.owner_references.iter_mut().for_each(Vec::shrink_to_fit);
+}
+
+/// The same, without the room that the list of ports was read into.
+pub(super) fn service(service: &mut Service) {
+    managed_fields(service);
+    service.spec.iter_mut().filter_map(|spec| spec.ports.as_mut()).for_each(Vec::shrink_to_fit);
 }
 
 /// All but what names an object, its version, its owner and its labels.
 pub(super) fn metadata<K: Resource>(object: &mut K) {
+    managed_fields(object);
     let metadata = std::mem::take(object.meta_mut());
     *object.meta_mut() = ObjectMeta {
         name: metadata.name,
@@ -27,6 +37,16 @@ pub(super) fn metadata<K: Resource>(object: &mut K) {
     };
 }
 
+/// All but what names an object, its version and its owner: where it has one, labels do not say whose it is.
+pub(super) fn owned<K: Resource>(object: &mut K) {
+    metadata(object);
+    let metadata = object.meta_mut();
+    let mut owners = metadata.owner_references.iter().flatten();
+    if owners.any(|owner| owner.controller == Some(true)) {
+        metadata.labels = None;
+    }
+}
+
 /// All but what names an object, and its version: what is read of objects that others have made, of which there may be many.
 pub(super) fn version<K: Resource>(object: &mut K) {
     metadata(object);
@@ -37,6 +57,7 @@ pub(super) fn version<K: Resource>(object: &mut K) {
 /// The lists of a Deployment's pod are read into room for twice as many or more, and a volume alone has some 2 KiB.
 pub(super) fn deployment(deployment: &mut Deployment) {
     managed_fields(deployment);
+    deployment.status.iter_mut().filter_map(|status| status.conditions.as_mut()).for_each(Vec::shrink_to_fit);
     let Some(pod) = deployment.spec.as_mut().and_then(|spec| spec.template.spec.as_mut()) else { return };
     pod.volumes.iter_mut().for_each(Vec::shrink_to_fit);
     pod.init_containers.iter_mut().for_each(Vec::shrink_to_fit);
