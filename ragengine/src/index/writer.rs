@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use prepare::{Change, Prepared, PreparedChunk};
-pub use prepare::{Incoming, Limits, check_documents};
+pub use prepare::{Embedded, Incoming, Limits, check_documents};
 
 use super::chunking::Sizes;
 use super::record::{ChunkRecord, DocumentRecord};
@@ -68,6 +68,20 @@ impl Index {
         let fates = blocking::run(move || index.commit(&prepared, mode)).await?;
         self.rebuild_if_due();
         Ok(fates)
+    }
+
+    /// Writes documents that were cut and embedded elsewhere, whose ids must differ: for loading data that has its vectors already.
+    /// They must be of the index's model. It waits for the disk: not to be called where requests are served.
+    ///
+    /// # Errors
+    ///
+    /// When a vector is of another width or not finite, or the disk refuses. Nothing is written then.
+    pub fn put_vectors(self: &Arc<Self>, documents: Vec<Embedded>) -> Result<(), IndexError> {
+        let prepare = |document: Embedded| document.prepare(self.record.dimensions);
+        let prepared = documents.into_iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+        self.commit(&prepared, Mode::Upsert)?;
+        self.rebuild_if_due();
+        Ok(())
     }
 
     /// Deletes documents. Returns for each id whether it was there.

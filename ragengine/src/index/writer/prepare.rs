@@ -120,6 +120,10 @@ pub struct PreparedChunk {
 }
 
 impl PreparedChunk {
+    fn new(chunk: Chunk, vector: Vec<f32>) -> Self {
+        Self { hash: Sha256::digest(chunk.embedded_text()).into(), chunk, vector }
+    }
+
     pub(super) fn record(&self, document: u64, ordinal: u32) -> ChunkRecord {
         ChunkRecord {
             document,
@@ -140,6 +144,24 @@ pub struct Prepared {
     pub(super) incoming: Incoming,
     pub(super) fate: Fate,
     pub(super) change: Change,
+}
+
+/// A document that was cut and embedded elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    /// The document.
+    pub document: Incoming,
+    /// Its chunks in their order, each with a vector of length 1.
+    pub chunks: Vec<(Chunk, Vec<f32>)>,
+}
+
+impl Embedded {
+    /// Checks the vectors, as those of an embedding model are.
+    pub(super) fn prepare(self, dimensions: usize) -> Result<Prepared, IndexError> {
+        self.chunks.iter().try_for_each(|(_, vector)| check_vector(vector, dimensions))?;
+        let chunks = self.chunks.into_iter().map(|(chunk, vector)| PreparedChunk::new(chunk, vector)).collect();
+        Ok(Prepared { incoming: self.document, fate: Fate::Written, change: Change::Everything(chunks) })
+    }
 }
 
 /// What has to be written of a document.
@@ -223,9 +245,17 @@ fn cut(
 ) -> Result<Vec<PreparedChunk>, IndexError> {
     let split = SplitType::of(&incoming.metadata).unwrap_or(SplitType::Prose);
     let chunks = chunk(&incoming.text, split, sizes, count_tokens)?;
-    let prepared =
-        |chunk: Chunk| PreparedChunk { hash: Sha256::digest(chunk.embedded_text()).into(), chunk, vector: Vec::new() };
-    Ok(chunks.into_iter().map(prepared).collect())
+    Ok(chunks.into_iter().map(|chunk| PreparedChunk::new(chunk, Vec::new())).collect())
+}
+
+fn check_vector(vector: &[f32], dimensions: usize) -> Result<(), IndexError> {
+    if vector.len() != dimensions {
+        return Err(IndexError::OtherVectors(format!("a vector of {} values, not {dimensions}", vector.len())));
+    }
+    if vector.iter().any(|value| !value.is_finite()) {
+        return Err(IndexError::OtherVectors("a vector that is not finite".to_owned()));
+    }
+    Ok(())
 }
 
 impl Unembedded {
@@ -245,12 +275,7 @@ impl Unembedded {
                 self.missing.len()
             )));
         }
-        if let Some(odd) = vectors.iter().find(|vector| vector.len() != dimensions) {
-            return Err(IndexError::OtherVectors(format!("a vector of {} values, not {dimensions}", odd.len())));
-        }
-        if vectors.iter().flatten().any(|value| !value.is_finite()) {
-            return Err(IndexError::OtherVectors("a vector that is not finite".to_owned()));
-        }
+        vectors.iter().try_for_each(|vector| check_vector(vector, dimensions))?;
         let by_hash: HashMap<[u8; 32], Vec<f32>> =
             self.missing.into_iter().map(|(hash, _)| hash).zip(vectors).collect();
         let mut documents = self.documents;

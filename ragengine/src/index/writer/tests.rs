@@ -2,7 +2,11 @@ use ragengine_client::wire::Document;
 use ragengine_settings::VectorIndexKind;
 
 use super::*;
+use crate::index::SearchSettings;
+use crate::index::chunking::Chunk;
+use crate::index::filter::Filter;
 use crate::index::record::IndexRecord;
+use crate::index::search::Query;
 use crate::index::store::Store;
 
 const LIMITS: Limits = Limits { max_documents: 9, max_document_bytes: 99, max_metadata_bytes: 99 };
@@ -14,19 +18,64 @@ fn prepared(text: &str, change: Change) -> Prepared {
     Prepared { incoming, fate: Fate::Written, change }
 }
 
-#[test]
-fn a_revision_is_not_put_on_what_another_write_has_put_there_meanwhile() {
-    let record = IndexRecord {
+fn record() -> IndexRecord {
+    IndexRecord {
         model: "m".into(),
         embedding_fingerprint: "f".into(),
         dimensions: 2,
         max_tokens: 100,
         overlap_tokens: 10,
         vector_index: VectorIndexKind::Flat,
-    };
+    }
+}
+
+fn new_index() -> (tempfile::TempDir, Arc<Index>) {
+    let folder = tempfile::tempdir().unwrap();
+    let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64 };
+    let index = Index::create("i", &folder.path().join("index"), record(), search).unwrap();
+    (folder, index)
+}
+
+fn embedded(doc_id: &str, vectors: &[[f32; 2]]) -> Embedded {
+    let document = Document { doc_id: Some(doc_id.into()), text: "text".into(), ..Document::default() };
+    let chunk = |vector: &[f32; 2]| (Chunk { heading: None, page: None, text: "text".into() }, vector.to_vec());
+    Embedded {
+        document: check_documents(vec![document], LIMITS).unwrap().remove(0),
+        chunks: vectors.iter().map(chunk).collect(),
+    }
+}
+
+fn found(index: &Index, vector: [f32; 2]) -> Vec<String> {
+    let query = Query { vector: vector.to_vec(), top_k: 10, filter: Filter::default() };
+    index.search(&query).unwrap().into_iter().map(|found| found.document.doc_id.clone()).collect()
+}
+
+#[test]
+fn documents_with_vectors_are_found_by_them() {
+    let (_folder, index) = new_index();
+    index.put_vectors(vec![embedded("a", &[[1.0, 0.0]]), embedded("b", &[[0.0, 1.0], [0.6, 0.8]])]).unwrap();
+    assert_eq!(found(&index, [0.0, 1.0]), ["b", "b", "a"]);
+    index.put_vectors(vec![embedded("b", &[[1.0, 0.0]])]).unwrap();
+    assert_eq!((found(&index, [0.0, 1.0]), index.size().documents), (vec!["a".into(), "b".into()], 2));
+}
+
+#[test]
+fn a_vector_that_cannot_be_searched_is_not_written() {
+    let (_folder, index) = new_index();
+    let mut narrow = embedded("a", &[[1.0, 0.0]]);
+    narrow.chunks[0].1.pop();
+    for odd in [narrow, embedded("a", &[[1.0, f32::NAN]])] {
+        let written = index.put_vectors(vec![embedded("b", &[[1.0, 0.0]]), odd]);
+        assert!(matches!(written, Err(IndexError::OtherVectors(_))));
+        assert_eq!(index.size().documents, 0);
+    }
+}
+
+#[test]
+fn a_revision_is_not_put_on_what_another_write_has_put_there_meanwhile() {
     for (stored, expected) in [(Some("same"), Some("new")), (Some("other"), Some("old")), (None, None)] {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(&folder.path().join("index"), &record).unwrap();
+        let store = Store::create(&folder.path().join("index"), &record()).unwrap();
         let write = |document: &Prepared| store.write(|transaction| put(transaction, document, Mode::Upsert)).unwrap();
         if let Some(text) = stored {
             write(&prepared(text, Change::Everything(Vec::new())));
