@@ -113,7 +113,7 @@ impl Writer<'_> {
     }
 
     fn key<K: Resource<DynamicType = ()>>(&self, name: &str) -> Key {
-        (K::kind(&()).into_owned(), self.identity.namespace.clone(), name.to_owned())
+        (K::kind(&()), self.identity.namespace.clone(), name.to_owned())
     }
 
     /// Applies one object, unless it is as it should be.

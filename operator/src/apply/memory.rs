@@ -1,5 +1,6 @@
 //! What was sent last, for as long as the caches have not shown it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use tokio::time::Instant;
 /// After so long a cache that does not show what was sent is believed: the object was deleted again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Kind, namespace and name.
-pub type Key = (String, String, String);
+/// Kind, namespace and name. There may be thousands, and a kind is the same text in all of them.
+pub type Key = (Cow<'static, str>, String, String);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sent {
