@@ -82,6 +82,12 @@ impl From<redb::Error> for StoreError {
     }
 }
 
+impl From<DatabaseError> for StoreError {
+    fn from(error: DatabaseError) -> Self {
+        redb::Error::from(error).into()
+    }
+}
+
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
@@ -110,13 +116,7 @@ impl Store {
     /// When the disk refuses.
     pub fn create(directory: &Path, record: &IndexRecord) -> Result<Self, StoreError> {
         fs::create_dir_all(directory)?;
-        let database = open_database(&directory.join(FILE))?;
-        let store = Self { database };
-        store.write(|transaction| {
-            create_all(transaction.inner())?;
-            transaction.put_meta("format", FORMAT.as_bytes())?;
-            transaction.put_meta("index", &postcard::to_stdvec(record)?)
-        })?;
+        let store = Self::create_in(open_database(&directory.join(FILE))?, record)?;
         sync_directory(directory)?;
         directory.parent().map_or(Ok(()), sync_directory)?;
         Ok(store)
@@ -132,7 +132,21 @@ impl Store {
         if !path.is_file() {
             return Err(StoreError::Damaged(format!("{} is missing", path.display())));
         }
-        let store = Self { database: open_database(&path)? };
+        Self::open_in(open_database(&path)?)
+    }
+
+    fn create_in(database: Database, record: &IndexRecord) -> Result<Self, StoreError> {
+        let store = Self { database };
+        store.write(|transaction| {
+            create_all(transaction.inner())?;
+            transaction.put_meta("format", FORMAT.as_bytes())?;
+            transaction.put_meta("index", &postcard::to_stdvec(record)?)
+        })?;
+        Ok(store)
+    }
+
+    fn open_in(database: Database) -> Result<(Self, IndexRecord), StoreError> {
+        let store = Self { database };
         let record = store.reader()?.index_record(FORMAT)?;
         Ok((store, record))
     }
@@ -164,10 +178,7 @@ impl Store {
 
 /// Opens or makes a redb file with a small cache.
 pub(super) fn open_database(path: &Path) -> Result<Database, StoreError> {
-    Builder::new().set_cache_size(CACHE_BYTES).create(path).map_err(|error| match error {
-        DatabaseError::DatabaseAlreadyOpen => StoreError::InUse,
-        error => redb::Error::from(error).into(),
-    })
+    Ok(Builder::new().set_cache_size(CACHE_BYTES).create(path)?)
 }
 
 /// Makes the entries of a folder last: a file's own fsync does not.

@@ -1,3 +1,6 @@
+mod disk;
+mod faults;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -38,36 +41,39 @@ fn document(doc_id: &str, first_row: u64, chunks: u32) -> DocumentRecord {
     }
 }
 
-/// Puts a document with as many chunks as `chunks`, each with a vector and a hash of its own.
+/// Puts a document with as many chunks as `chunks`, each with a vector and a hash of its own. Its revision is how its text begins.
+fn put_in(transaction: &Transaction, doc_id: &str, text: &str, chunks: u32) -> Result<u64, StoreError> {
+    let before = transaction.document_by_id(doc_id)?;
+    if let Some((_, before)) = &before {
+        transaction.remove_chunks(before)?;
+    }
+    let number = before.map_or_else(|| transaction.next_document(), |(number, _)| Ok(number))?;
+    let first_row = transaction.next_rows(chunks)?;
+    let chunk = |ordinal: u32| {
+        let hash = [(first_row as u8).wrapping_add(ordinal as u8); 32];
+        ChunkRecord { document: number, ordinal, heading: None, text: format!("{text} {ordinal}"), hash }
+    };
+    let records: Vec<ChunkRecord> = (0..chunks).map(chunk).collect();
+    let vectors: Vec<[f32; 2]> = (0..chunks).map(|ordinal| [first_row as f32, ordinal as f32]).collect();
+    transaction.put_chunks(first_row, records.iter().zip(vectors.iter().map(<[f32; 2]>::as_slice)))?;
+    transaction.put_document(number, &document(doc_id, first_row, chunks), text)?;
+    transaction.put_revision(number, Some(&text.chars().take(8).collect::<String>()))?;
+    Ok(number)
+}
+
+fn delete_in(transaction: &Transaction, doc_id: &str) -> Result<bool, StoreError> {
+    match transaction.document_by_id(doc_id)? {
+        Some((number, document)) => transaction.remove_document(number, &document).map(|()| true),
+        None => Ok(false),
+    }
+}
+
 fn put(store: &Store, doc_id: &str, text: &str, chunks: u32) -> u64 {
-    store
-        .write(|transaction| {
-            let before = transaction.document_by_id(doc_id)?;
-            if let Some((_, before)) = &before {
-                transaction.remove_chunks(before)?;
-            }
-            let number = before.map_or_else(|| transaction.next_document(), |(number, _)| Ok(number))?;
-            let first_row = transaction.next_rows(chunks)?;
-            let chunk = |ordinal: u32| {
-                let hash = [(first_row as u8).wrapping_add(ordinal as u8); 32];
-                ChunkRecord { document: number, ordinal, heading: None, text: format!("{text} {ordinal}"), hash }
-            };
-            let records: Vec<ChunkRecord> = (0..chunks).map(chunk).collect();
-            let vectors: Vec<[f32; 2]> = (0..chunks).map(|ordinal| [first_row as f32, ordinal as f32]).collect();
-            transaction.put_chunks(first_row, records.iter().zip(vectors.iter().map(<[f32; 2]>::as_slice)))?;
-            transaction.put_document(number, &document(doc_id, first_row, chunks), text)?;
-            Ok(number)
-        })
-        .unwrap()
+    store.write(|transaction| put_in(transaction, doc_id, text, chunks)).unwrap()
 }
 
 fn delete(store: &Store, doc_id: &str) -> bool {
-    store
-        .write(|transaction| match transaction.document_by_id(doc_id)? {
-            Some((number, document)) => transaction.remove_document(number, &document).map(|()| true),
-            None => Ok(false),
-        })
-        .unwrap()
+    store.write(|transaction| delete_in(transaction, doc_id)).unwrap()
 }
 
 fn everything(store: &Store) -> BTreeMap<String, (u64, String, Vec<String>)> {
@@ -263,7 +269,7 @@ fn revisions_and_pages_go_with_what_they_are_of() {
     put(&store, "a", "changed", 1);
     assert_eq!(pages(), [Some(7), None, None, None]);
     assert!(delete(&store, "b"));
-    assert_eq!((revisions(), pages()), (vec![None, None, None], vec![None, None, None, None]));
+    assert_eq!((revisions(), pages()), (vec![None, some("changed"), None], vec![None, None, None, None]));
 }
 
 #[test]

@@ -1,0 +1,213 @@
+//! A store on a disk that fails, at each of its operations in turn: what was acknowledged is there afterwards, and nothing is half
+//! there.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+
+use super::disk::{Disk, Fault, Survivors};
+use super::*;
+
+/// A document's text and the texts of its chunks, by its id.
+type Contents = BTreeMap<String, (String, Vec<String>)>;
+
+enum Step {
+    Put(&'static str, String, u32),
+    Delete(&'static str),
+    /// Both in one transaction.
+    Move(&'static str, &'static str, String),
+}
+
+/// Enough that the file grows, pages are freed and used again, and every table is touched.
+fn steps() -> Vec<Step> {
+    vec![
+        Step::Put("a", "one".into(), 2),
+        Step::Put("b", "two ".repeat(3000), 3),
+        Step::Put("a", "one again".into(), 1),
+        Step::Move("b", "c", "three".into()),
+        Step::Put("d", "four ".repeat(8000), 2),
+        Step::Delete("a"),
+        Step::Put("b", "two once more".into(), 2),
+        Step::Delete("d"),
+        Step::Put("e", "five".into(), 1),
+    ]
+}
+
+impl Step {
+    fn take(&self, store: &Store) -> Result<(), StoreError> {
+        store.write(|transaction| match self {
+            Self::Put(doc_id, text, chunks) => put_in(transaction, doc_id, text, *chunks).map(|_| ()),
+            Self::Delete(doc_id) => delete_in(transaction, doc_id).map(|_| ()),
+            Self::Move(from, to, text) => {
+                delete_in(transaction, from)?;
+                put_in(transaction, to, text, 1).map(|_| ())
+            }
+        })
+    }
+
+    fn apply(&self, contents: &mut Contents) {
+        let mut put = |doc_id: &str, text: &str, chunks: u32| {
+            let texts = (0..chunks).map(|ordinal| format!("{text} {ordinal}")).collect();
+            contents.insert(doc_id.to_owned(), (text.to_owned(), texts));
+        };
+        match self {
+            Self::Put(doc_id, text, chunks) => put(doc_id, text, *chunks),
+            Self::Move(from, to, text) => {
+                put(to, text, 1);
+                contents.remove(*from);
+            }
+            Self::Delete(doc_id) => {
+                contents.remove(*doc_id);
+            }
+        }
+    }
+}
+
+fn database(disk: &Disk) -> Result<Database, StoreError> {
+    Ok(Builder::new().set_cache_size(CACHE_BYTES).create_with_backend(disk.clone())?)
+}
+
+fn open(disk: &Disk) -> Result<Store, StoreError> {
+    Store::open_in(database(disk)?).map(|(store, _)| store)
+}
+
+fn new_disk() -> Disk {
+    let disk = Disk::default();
+    drop(Store::create_in(database(&disk).unwrap(), &record()).unwrap());
+    disk
+}
+
+/// What a store holds, each of its tables agreeing with the others.
+fn contents(store: &Store) -> Contents {
+    let documents = everything(store);
+    let reader = store.reader().unwrap();
+    let mut rows = Vec::new();
+    reader
+        .each_vector(|row, vector| {
+            assert_eq!(vector.len(), 2);
+            rows.push(row);
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    let mut expected: Vec<u64> = Vec::new();
+    reader.each_document(|_, document| expected.extend(document.rows())).unwrap();
+    expected.sort_unstable();
+    assert_eq!(rows, expected, "a vector for each chunk of each document, and no other");
+    let of = |(number, text, chunks): (u64, String, Vec<String>)| {
+        assert_eq!(reader.revisions([number]).unwrap(), [Some(text.chars().take(8).collect::<String>())]);
+        (text, chunks)
+    };
+    documents.into_iter().map(|(doc_id, document)| (doc_id, of(document))).collect()
+}
+
+/// What may be in a store: what was acknowledged, and that with the change under way when it failed.
+struct Possible {
+    acknowledged: Contents,
+    with_the_next: Contents,
+}
+
+/// Takes every step until the disk fails.
+fn live(store: &Store, fault: Fault) -> Possible {
+    let mut acknowledged = Contents::new();
+    let steps = steps();
+    for (position, step) in steps.iter().enumerate() {
+        let mut with_the_next = acknowledged.clone();
+        step.apply(&mut with_the_next);
+        match step.take(store) {
+            Ok(()) => acknowledged = with_the_next,
+            Err(error) => {
+                assert_eq!(matches!(error, StoreError::Full), fault == Fault::Full, "{error}");
+                for later in &steps[position..] {
+                    let refused = later.take(store);
+                    assert!(matches!(refused, Err(StoreError::Latched)), "{fault:?}: {refused:?}");
+                }
+                return Possible { acknowledged, with_the_next };
+            }
+        }
+    }
+    Possible { with_the_next: acknowledged.clone(), acknowledged }
+}
+
+/// Opens what is left; the machine may stop once more while that is done.
+fn reopen(disk: &Disk, random: &mut Rng) -> Store {
+    disk.fail_at(random.usize(..30), Fault::Stop);
+    drop(open(disk));
+    open(&disk.after_a_stop(Survivors::Some, random)).unwrap()
+}
+
+fn check(store: &Store, possible: &Possible, case: &str) {
+    let found = contents(store);
+    assert!(found == possible.acknowledged || found == possible.with_the_next, "{case}: {:?}", found.keys());
+    // It can be written to, and no number is given twice.
+    let highest = everything(store).values().map(|(number, ..)| *number).max();
+    let number = put(store, "later", "later", 1);
+    assert!(highest.is_none_or(|highest| number > highest), "{case}");
+    assert_eq!(contents(store).len(), found.len() + 1, "{case}");
+}
+
+fn fail_everywhere(fault: Fault) {
+    let new = new_disk();
+    for operation in 0.. {
+        let disk = new.after_a_stop(Survivors::All, &mut Rng::with_seed(0));
+        let store = open(&disk).unwrap();
+        disk.fail_at(operation, fault);
+        let possible = live(&store, fault);
+        let was_hit = disk.was_hit();
+        drop(store);
+        // Where only the disk fails, the system still has what was written.
+        let survivors: &[Survivors] = match fault {
+            Fault::Stop => &[Survivors::None, Survivors::All, Survivors::Some, Survivors::Some],
+            Fault::Full | Fault::Refusal | Fault::HalfWrite => &[Survivors::All, Survivors::Some],
+        };
+        for (number, &survivors) in survivors.iter().enumerate() {
+            let mut random = Rng::with_seed((operation * 4 + number) as u64);
+            let case = format!("{fault:?} at operation {operation}, {survivors:?} survive ({number})");
+            let store = reopen(&disk.after_a_stop(survivors, &mut random), &mut random);
+            check(&store, &possible, &case);
+        }
+        if !was_hit {
+            assert!(operation > 100, "{operation} operations are not all");
+            return;
+        }
+    }
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_machine_that_stops_at_any_operation() {
+    fail_everywhere(Fault::Stop);
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_disk_that_is_full_from_any_write_on() {
+    fail_everywhere(Fault::Full);
+}
+
+#[test]
+fn what_was_acknowledged_outlives_an_operation_that_is_refused() {
+    fail_everywhere(Fault::Refusal);
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_write_that_ends_half_way() {
+    fail_everywhere(Fault::HalfWrite);
+}
+
+/// The catalog does not name it before it is whole: it must only be told, and not be taken for an index.
+#[test]
+fn a_store_that_was_not_made_whole_is_not_opened() {
+    for operation in 0.. {
+        let disk = Disk::default();
+        disk.fail_at(operation, Fault::Stop);
+        let made = database(&disk).and_then(|database| Store::create_in(database, &record()));
+        let (was_made, was_hit) = (made.is_ok(), disk.was_hit());
+        drop(made);
+        for seed in 0..4 {
+            let left = disk.after_a_stop(Survivors::Some, &mut Rng::with_seed(seed));
+            let opened = open(&left);
+            assert!(!was_made || opened.is_ok(), "operation {operation}: {:?}", opened.err());
+        }
+        if !was_hit {
+            return;
+        }
+    }
+}
