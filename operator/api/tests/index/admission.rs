@@ -1,20 +1,17 @@
-//! The way of an object through the API server: defaults, structure, rules.
+//! The way of an Index through the API server.
 
 use std::sync::LazyLock;
 
-use kube_cel::{Validator, apply_defaults};
 use ragengine_operator_api::index_definition;
 use serde_json::{Value, json};
 
-use crate::structural;
+use crate::shared_admission::Schema;
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::of(&index_definition()));
 
 /// The schema of the definition's only version.
 pub fn schema() -> &'static Value {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-        let definition = serde_json::to_value(index_definition()).unwrap();
-        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()
-    });
-    &SCHEMA
+    SCHEMA.as_json()
 }
 
 /// A whole Index with these fields of `spec`, besides an engine and a source where it names none, as its defaults complete it.
@@ -42,19 +39,10 @@ pub fn index_of(source: &str) -> Value {
 
 /// The object with all defaults.
 pub fn complete(object: &Value) -> Value {
-    apply_defaults(schema(), object)
+    SCHEMA.complete(object)
 }
 
 /// Why the API server refuses the object, as a new one or in place of `old`; nothing when it takes it.
 pub fn refusals(object: &Value, old: Option<&Value>) -> Vec<String> {
-    let schema = schema();
-    let mut content = object.clone();
-    for known in ["apiVersion", "kind", "metadata"] {
-        content.as_object_mut().unwrap().remove(known).unwrap();
-    }
-    let mut refusals = structural::problems(schema, &content, "");
-    if let Err(errors) = Validator::new().validate(schema, object, old) {
-        refusals.extend(errors.into_vec().into_iter().map(|error| error.message));
-    }
-    refusals
+    SCHEMA.refusals(object, old)
 }

@@ -1,8 +1,9 @@
 //! Bounds: what is outside of them is refused, and what is at them the engine takes.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::admission::{index, index_of, refusals, schema};
+use crate::shared_bounds::assert_bounded_and_described;
 
 #[test]
 fn what_is_out_of_bounds_is_refused() {
@@ -61,33 +62,7 @@ fn the_engine_takes_what_is_at_a_bound() {
     }
 }
 
-/// A rule's cost is reckoned from the largest value that it may meet.
 #[test]
 fn every_text_list_and_map_of_spec_is_bounded_and_every_field_says_what_it_means() {
-    fn check(schema: &Value, path: &str) {
-        let bounded = |keyword: &str| assert!(schema[keyword].is_u64(), "{path} has no {keyword}");
-        match schema["type"].as_str() {
-            Some("string") if schema["enum"].is_null() => bounded("maxLength"),
-            Some("array") => bounded("maxItems"),
-            Some("object") if schema["properties"].is_null() => bounded("maxProperties"),
-            Some("integer" | "number") => {
-                assert!(schema["minimum"].is_number() && schema["maximum"].is_number(), "{path} has no bounds");
-            }
-            _ => {}
-        }
-        // Any other is a warning at every kubectl apply.
-        let format = schema["format"].as_str().unwrap_or("int32");
-        assert!(["int32", "int64", "float", "double", "date-time"].contains(&format), "{path}: {format}");
-        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            let words = field["description"].as_str().unwrap_or_default();
-            assert!(words.len() > 8, "{path}.{name} has no description");
-            check(field, &format!("{path}.{name}"));
-        }
-        for nested in ["items", "additionalProperties"] {
-            if schema[nested].is_object() {
-                check(&schema[nested], &format!("{path}.{nested}"));
-            }
-        }
-    }
-    check(&schema()["properties"]["spec"], "spec");
+    assert_bounded_and_described(&schema()["properties"]["spec"], "spec");
 }

@@ -1,10 +1,11 @@
 //! Each CEL rule: what it takes, what it refuses, and in which words.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use crate::admission::{index, index_of, refusals, schema};
+use crate::shared_rules::{
+    assert_every_rule_is_tested_and_says_what_to_write, assert_names_can_be_those_of_other_objects, assert_refused,
+};
 
 /// One rule: the beginning of its message, fields of a `spec` that it takes, and of one that it refuses.
 const RULES: &[(&str, &str, &str)] = &[
@@ -149,11 +150,6 @@ fn what_a_rule_takes_is_taken() {
     }
 }
 
-/// Only by its own rule, in its own words.
-fn assert_refused(found: &[String], message: &str, what: &str) {
-    assert!(matches!(found, [only] if only.starts_with(message)), "{what}: {message} is not what was said: {found:?}");
-}
-
 #[test]
 fn what_a_rule_refuses_is_refused_in_its_words() {
     for (message, _, refused) in cases() {
@@ -166,42 +162,15 @@ fn what_a_rule_refuses_is_refused_in_its_words() {
 
 #[test]
 fn names_are_those_that_jobs_can_be_named_after() {
-    let longest = "a".repeat(50);
-    for name in ["a", "docs", "team-a-docs-2", &longest] {
-        assert_eq!(refusals(&named(name), None), Vec::<String>::new(), "{name}");
-    }
-    let too_long = "a".repeat(51);
-    for name in ["2docs", "-docs", "docs-", "Docs", "team.docs", &too_long] {
-        assert_refused(&refusals(&named(name), None), "metadata.name must be", name);
-    }
+    assert_names_can_be_those_of_other_objects(|name| refusals(&named(name), None));
 }
 
 #[test]
 fn every_rule_has_a_case_and_a_message_of_its_own() {
-    let mut messages = Vec::new();
-    collect_messages(schema(), &mut messages);
-    let tested: BTreeSet<&str> = (RULES.iter().chain(SOURCE_RULES).map(|(message, ..)| *message))
-        .chain(CHANGES.iter().map(|(message, ..)| *message))
-        .chain(["metadata.name must be"])
-        .collect();
-    for message in &messages {
-        let cases = tested.iter().filter(|beginning| message.starts_with(**beginning)).count();
-        assert_eq!(cases, 1, "{message}");
-        assert!(message.contains(": "), "{message}: it does not say what to write instead");
-    }
-    assert_eq!(tested.len(), messages.len());
-}
-
-fn collect_messages(schema: &Value, messages: &mut Vec<String>) {
-    for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
-        messages.push(rule["message"].as_str().unwrap().to_owned());
-    }
-    for (_, field) in schema["properties"].as_object().into_iter().flatten() {
-        collect_messages(field, messages);
-    }
-    for child in ["items", "additionalProperties"] {
-        if schema[child].is_object() {
-            collect_messages(&schema[child], messages);
-        }
-    }
+    let tested = RULES
+        .iter()
+        .chain(SOURCE_RULES)
+        .map(|(message, ..)| *message)
+        .chain(CHANGES.iter().map(|(message, ..)| *message));
+    assert_every_rule_is_tested_and_says_what_to_write(schema(), tested);
 }

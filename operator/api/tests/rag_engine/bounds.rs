@@ -1,8 +1,7 @@
 //! Bounds: what is outside of them is refused, and what is at them the server takes.
 
-use serde_json::Value;
-
 use crate::admission::{engine, refusals, schema};
+use crate::shared_bounds::assert_bounded_and_described;
 
 #[test]
 fn what_is_out_of_bounds_is_refused() {
@@ -39,7 +38,6 @@ fn what_is_out_of_bounds_is_refused() {
 /// The fields have the same names in the settings, so each bound can be written into a settings file.
 #[test]
 fn the_server_takes_what_is_at_a_bound() {
-    let schema = schema();
     let remote = "url: 'http://e', model: m, ";
     for (parents, beside, field) in [
         (vec!["retrieval"], "", "maxDistance"),
@@ -55,7 +53,7 @@ fn the_server_takes_what_is_at_a_bound() {
         (vec!["embedding", "remote"], remote, "timeoutSeconds"),
     ] {
         let place: String = parents.iter().map(|parent| format!("/properties/{parent}")).collect();
-        let bounds = schema.pointer(&format!("/properties/spec{place}/properties/{field}")).unwrap();
+        let bounds = schema().pointer(&format!("/properties/spec{place}/properties/{field}")).unwrap();
         for bound in ["minimum", "maximum"] {
             let value = match bounds["type"].as_str() {
                 Some("integer") => format!("{:.0}", bounds[bound].as_f64().unwrap()),
@@ -71,35 +69,7 @@ fn the_server_takes_what_is_at_a_bound() {
     }
 }
 
-/// A rule's cost is reckoned from the largest value that it may meet.
 #[test]
 fn every_text_list_and_map_of_spec_is_bounded_and_every_field_says_what_it_means() {
-    fn check(schema: &Value, path: &str) {
-        let bounded = |keyword: &str| assert!(schema[keyword].is_u64(), "{path} has no {keyword}");
-        match schema["type"].as_str() {
-            Some("string") if schema["enum"].is_null() => bounded("maxLength"),
-            Some("array") => bounded("maxItems"),
-            Some("object") if schema["properties"].is_null() => bounded("maxProperties"),
-            Some("integer" | "number") => {
-                assert!(schema["minimum"].is_number() && schema["maximum"].is_number(), "{path} has no bounds");
-            }
-            _ => {}
-        }
-        // Any other is a warning at every kubectl apply.
-        let format = schema["format"].as_str().unwrap_or("int32");
-        assert!(["int32", "int64", "float", "double", "date-time"].contains(&format), "{path}: {format}");
-        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            assert!(
-                field["description"].as_str().is_some_and(|text| text.len() > 8),
-                "{path}.{name} has no description"
-            );
-            check(field, &format!("{path}.{name}"));
-        }
-        for nested in ["items", "additionalProperties"] {
-            if schema[nested].is_object() {
-                check(&schema[nested], &format!("{path}.{nested}"));
-            }
-        }
-    }
-    check(&schema()["properties"]["spec"], "spec");
+    assert_bounded_and_described(&schema()["properties"]["spec"], "spec");
 }

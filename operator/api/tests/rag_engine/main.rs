@@ -7,4 +7,11 @@ mod bounds;
 mod definition;
 mod manifests;
 mod rules;
+#[path = "../shared/admission.rs"]
+mod shared_admission;
+#[path = "../shared/bounds.rs"]
+mod shared_bounds;
+#[path = "../shared/rules.rs"]
+mod shared_rules;
+#[path = "../shared/structural.rs"]
 mod structural;

@@ -1,10 +1,11 @@
 //! Each CEL rule: what it takes, what it refuses, and in which words.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use crate::admission::{engine, refusals, schema};
+use crate::shared_rules::{
+    assert_every_rule_is_tested_and_says_what_to_write, assert_names_can_be_those_of_other_objects, assert_refused,
+};
 
 /// One rule: the beginning of its message, a `spec` that it takes, one that it refuses.
 const RULES: &[(&str, &str, &str)] = &[
@@ -157,11 +158,6 @@ fn what_a_rule_takes_is_taken() {
     }
 }
 
-/// Only by its own rule, in its own words.
-fn assert_refused(found: &[String], message: &str, what: &str) {
-    assert!(matches!(found, [only] if only.starts_with(message)), "{what}: {message} is not what was said: {found:?}");
-}
-
 #[test]
 fn what_a_rule_refuses_is_refused_in_its_words() {
     for (message, _, refused) in RULES {
@@ -174,43 +170,11 @@ fn what_a_rule_refuses_is_refused_in_its_words() {
 
 #[test]
 fn names_are_those_that_a_service_can_have() {
-    let longest = "a".repeat(50);
-    for name in ["a", "docs", "team-a-docs-2", &longest] {
-        assert_eq!(refusals(&named(name), None), Vec::<String>::new(), "{name}");
-    }
-    let too_long = "a".repeat(51);
-    for name in ["2docs", "-docs", "docs-", "Docs", "team.docs", &too_long] {
-        assert_refused(&refusals(&named(name), None), "metadata.name must be", name);
-    }
+    assert_names_can_be_those_of_other_objects(|name| refusals(&named(name), None));
 }
 
 #[test]
 fn every_rule_has_a_case_and_a_message_of_its_own() {
-    let mut messages = Vec::new();
-    collect_messages(&schema(), &mut messages);
-    let tested: BTreeSet<&str> = (RULES.iter().map(|(message, ..)| *message))
-        .chain(CHANGES.iter().map(|(message, ..)| *message))
-        .chain(["metadata.name must be"])
-        .collect();
-    for message in &messages {
-        let cases = tested.iter().filter(|beginning| message.starts_with(**beginning)).count();
-        assert_eq!(cases, 1, "{message}");
-        assert!(message.contains(": "), "{message}: it does not say what to write instead");
-    }
-    assert_eq!(tested.len(), messages.len());
-}
-
-fn collect_messages(schema: &Value, messages: &mut Vec<String>) {
-    for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
-        messages.push(rule["message"].as_str().unwrap().to_owned());
-    }
-    for child in ["properties", "items", "additionalProperties"] {
-        match (child, &schema[child]) {
-            ("properties", fields) => {
-                fields.as_object().into_iter().flatten().for_each(|(_, field)| collect_messages(field, messages));
-            }
-            (_, Value::Object(_)) => collect_messages(&schema[child], messages),
-            _ => {}
-        }
-    }
+    let tested = RULES.iter().map(|(message, ..)| *message).chain(CHANGES.iter().map(|(message, ..)| *message));
+    assert_every_rule_is_tested_and_says_what_to_write(schema(), tested);
 }

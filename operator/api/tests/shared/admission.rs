@@ -1,0 +1,39 @@
+//! The way of an object through the API server: defaults, structure, rules.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_cel::{Validator, apply_defaults};
+use serde_json::Value;
+
+use crate::structural;
+
+/// The schema of a definition's only version.
+pub struct Schema(Value);
+
+impl Schema {
+    pub fn of(definition: &CustomResourceDefinition) -> Self {
+        let definition = serde_json::to_value(definition).unwrap();
+        Self(definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone())
+    }
+
+    pub fn as_json(&self) -> &Value {
+        &self.0
+    }
+
+    /// The object with all defaults.
+    pub fn complete(&self, object: &Value) -> Value {
+        apply_defaults(&self.0, object)
+    }
+
+    /// Why the API server refuses the object, as a new one or in place of `old`; nothing when it takes it.
+    pub fn refusals(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        let mut content = object.clone();
+        for known in ["apiVersion", "kind", "metadata"] {
+            content.as_object_mut().unwrap().remove(known).unwrap();
+        }
+        let mut refusals = structural::problems(&self.0, &content, "");
+        if let Err(errors) = Validator::new().validate(&self.0, object, old) {
+            refusals.extend(errors.into_vec().into_iter().map(|error| error.message));
+        }
+        refusals
+    }
+}
