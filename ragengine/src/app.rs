@@ -12,6 +12,7 @@ use ragengine_settings::Settings;
 use stage::Stage;
 pub use start::{StartError, start};
 
+use crate::admission::Admission;
 use crate::embedding::Embedding;
 use crate::error::ApiError;
 use crate::index::catalog::Catalog;
@@ -26,6 +27,8 @@ pub struct App {
     pub settings: Settings,
     /// What Prometheus sees.
     pub metrics: Arc<Metrics>,
+    /// Who is let in.
+    pub admission: Admission,
     /// The language model.
     pub language_model: LanguageModel,
     /// The token that writes want. None: everybody may write.

@@ -26,6 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 use served::{Model, Served, model_of};
 
+use crate::admission::{Permit, Work};
 use crate::app::{App, Loaded};
 use crate::error::ApiError;
 use crate::index::Index;
@@ -39,6 +40,8 @@ pub struct Chat {
     pub body: Bytes,
     /// The id of the request.
     pub request_id: HeaderValue,
+    /// The right to work, which it has until the language model is asked.
+    pub permit: Option<Permit>,
 }
 
 /// What is left to do when everything has been decided.
@@ -54,9 +57,13 @@ enum Next {
 /// # Errors
 ///
 /// [`ApiError`]: what the algorithm refuses, an unknown index, or a part that fails.
-pub async fn chat(app: &App, chat: Chat) -> Result<ChatReply, ApiError> {
+pub async fn chat(app: &App, mut chat: Chat) -> Result<ChatReply, ApiError> {
     let mut account = Account::begin(&app.metrics, &chat.request_id);
-    match prepare(app, &chat, &mut account).await {
+    let permit = chat.permit.take();
+    let prepared = prepare_in_time(app, &chat, &mut account).await;
+    // Nobody waits for a language model that another asks.
+    drop(permit);
+    match prepared {
         Ok(Next::Ask(errand)) => relay::run(*errand, account).await,
         Ok(Next::Reply(reply)) => {
             account.succeeded();
@@ -67,6 +74,11 @@ pub async fn chat(app: &App, chat: Chat) -> Result<ChatReply, ApiError> {
             Err(error)
         }
     }
+}
+
+async fn prepare_in_time(app: &App, chat: &Chat, account: &mut Account) -> Result<Next, ApiError> {
+    let prepared = app.admission.in_time(Work::Chat, prepare(app, chat, account)).await;
+    prepared.inspect_err(|late| app.admission.refused(Work::Chat, late))?
 }
 
 /// Everything before the language model is asked.

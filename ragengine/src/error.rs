@@ -7,6 +7,7 @@ use ragengine_embedding::Error as EmbeddingError;
 use ragengine_pipeline::Rejection;
 use serde_json::{Value, json};
 
+use crate::admission::Refused;
 use crate::index::IndexError;
 use crate::index::filter::FilterError;
 use crate::index::sources::InvalidSync;
@@ -48,6 +49,9 @@ pub enum ApiError {
     /// The server is still loading, or cannot load.
     #[error("the server is not ready: {0}")]
     NotReady(String),
+    /// The server is busy.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// No language model is set.
     #[error("{0}")]
     NoModel(String),
@@ -91,6 +95,7 @@ impl ApiError {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyLost(_) => StatusCode::REQUEST_TIMEOUT,
             Self::NotReady(_) | Self::NoModel(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Refused(refused) => refused_status(refused),
             Self::Index(error) => index_status(error),
             Self::Embedding(error) => embedding_status(error),
             Self::Llm(error) => llm_status(error),
@@ -119,6 +124,7 @@ impl ApiError {
             Self::BodyLost(_) => "body_lost",
             Self::NotReady(_) => "not_ready",
             Self::NoModel(_) => "no_model",
+            Self::Refused(refused) => refused.kind(),
             Self::Index(error) => error.kind(),
             Self::Embedding(error) => error.kind(),
             Self::Llm(error) => error.kind(),
@@ -131,7 +137,9 @@ impl ApiError {
         let header = match self {
             Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => retry_after(value),
             Self::NotReady(_) => retry_after("5"),
-            Self::Llm(LlmError::Busy { .. })
+            Self::Refused(Refused::Late { .. }) => None,
+            Self::Refused(_)
+            | Self::Llm(LlmError::Busy { .. })
             | Self::Embedding(EmbeddingError::Overloaded { .. })
             | Self::Index(IndexError::Embedding(EmbeddingError::Overloaded { .. })) => retry_after("1"),
             Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
@@ -151,6 +159,14 @@ impl ApiError {
 
     fn failure(&self) -> Failure {
         Failure { kind: self.kind(), message: self.words() }
+    }
+}
+
+fn refused_status(refused: &Refused) -> StatusCode {
+    match refused {
+        Refused::QueueFull { .. } | Refused::BodiesFull { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refused::WaitedTooLong { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        Refused::Late { .. } => StatusCode::GATEWAY_TIMEOUT,
     }
 }
 

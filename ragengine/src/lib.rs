@@ -3,6 +3,7 @@
 //! A request goes one way: [`router`] → [`http`] → [`chat`] or [`retrieve`] → [`embedding`], [`index`], [`llm`] → reply.
 //! What the specifications define is in the crate `ragengine_pipeline`; this crate does the I/O around it.
 
+pub mod admission;
 pub mod app;
 pub mod args;
 pub mod blocking;

@@ -1,11 +1,13 @@
 //! What Prometheus sees. Each server has a registry of its own, so that tests have too.
 
+mod admission;
 mod chat;
 mod registry;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+pub use admission::{AdmissionMetrics, Counted};
 pub use chat::{ChatMetrics, Route, Stage};
 use parking_lot::Mutex;
 use prometheus::{Encoder as _, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Registry, TextEncoder};
@@ -22,6 +24,8 @@ const MAX_LABELLED_INDEXES: usize = 100;
 
 /// Every metric. The name of a field is the name of the metric without its prefix.
 pub struct Metrics {
+    /// Who is let in.
+    pub admission: AdmissionMetrics,
     /// Chats.
     pub chat: ChatMetrics,
     registry: Registry,
@@ -68,6 +72,7 @@ impl Metrics {
             )?,
             http_requests_in_flight: builder
                 .gauge("http_requests_in_flight", "Requests whose reply has not begun.")?,
+            admission: AdmissionMetrics::new(&mut builder)?,
             chat: ChatMetrics::new(&mut builder, &seconds)?,
             embedding_duration_seconds: builder.histograms(
                 "embedding_duration_seconds",

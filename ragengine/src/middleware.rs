@@ -1,4 +1,5 @@
-//! Around every request: its id, its measurements, its line in the log; around every write: the token.
+//! Around every request: its id, its measurements, its line in the log; around all that is work: its
+//! turn; around every write: the token.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tracing::{error, info, warn};
 
+use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, Failure, shaped};
 use crate::http::extract;
@@ -39,6 +41,38 @@ pub async fn require_write_token(State(app): State<Arc<App>>, request: Request, 
             refusal
         }
     }
+}
+
+/// Lets a request in: reads its body, waits for its turn, and sees that it is done in time.
+pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let refuse = |error: ApiError| {
+        if let ApiError::Refused(refused) = &error {
+            app.admission.refused(work, refused);
+        }
+        shaped(&path, error)
+    };
+    let (parts, mut body) = request.into_parts();
+    let (bytes, _held) = match app.admission.bodies().read(&mut body).await {
+        Ok(read) => read,
+        Err(error) => {
+            // Who is still sending would find the connection broken, and not read why.
+            tokio::spawn(extract::discard(body, app.settings.limits.clone()));
+            return refuse(error);
+        }
+    };
+    let mut request = Request::from_parts(parts, bytes.into());
+    let turn = match app.admission.turn(work).await {
+        Ok(turn) => turn,
+        Err(refused) => return refuse(refused.into()),
+    };
+    if work == Work::Chat {
+        // It gives the turn back before the language model is asked.
+        request.extensions_mut().insert(turn);
+        return next.run(request).await;
+    }
+    let response = app.admission.in_time(work, next.run(request)).await;
+    response.unwrap_or_else(|late| refuse(late.into()))
 }
 
 /// Gives the request an id, measures it and logs it once.

@@ -13,6 +13,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
 use crate::http::{chat_completions, documents, embeddings, indexes, models, observe, probes, retrieve, sources};
@@ -29,12 +30,25 @@ use crate::middleware;
 )]
 struct Document;
 
-/// What is open to everybody.
-fn reads() -> OpenApiRouter<Arc<App>> {
+/// What the server says about itself and its language model. It never waits.
+fn state() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Document::openapi())
-        .routes(routes!(chat_completions::chat_completions))
-        .routes(routes!(embeddings::embeddings))
         .routes(routes!(models::list))
+        .routes(routes!(probes::livez))
+        .routes(routes!(probes::readyz))
+        .routes(routes!(probes::health))
+        .routes(routes!(observe::status))
+        .routes(routes!(observe::metrics))
+}
+
+fn chats() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(chat_completions::chat_completions))
+}
+
+/// What looks something up.
+fn reads() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(embeddings::embeddings))
         .routes(routes!(retrieve::retrieve))
         .routes(routes!(documents::list))
         .routes(routes!(documents::list_source))
@@ -42,11 +56,6 @@ fn reads() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(sources::describe))
         .routes(routes!(indexes::list))
         .routes(routes!(indexes::describe))
-        .routes(routes!(probes::livez))
-        .routes(routes!(probes::readyz))
-        .routes(routes!(probes::health))
-        .routes(routes!(observe::status))
-        .routes(routes!(observe::metrics))
 }
 
 /// What changes something: all of it wants the write token, where one is set.
@@ -61,13 +70,21 @@ fn writes() -> OpenApiRouter<Arc<App>> {
 
 /// The server's API as an OpenAPI document, made from the types.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    reads().merge(writes()).into_openapi()
+    state().merge(chats()).merge(reads()).merge(writes()).into_openapi()
 }
 
 /// The server as one service.
 pub fn router(app: Arc<App>) -> Router {
-    let writes = writes().route_layer(from_fn_with_state(Arc::clone(&app), middleware::require_write_token));
-    let (router, document) = reads().merge(writes).split_for_parts();
+    let admitted = |work, routes: OpenApiRouter<Arc<App>>| {
+        routes.route_layer(from_fn_with_state((Arc::clone(&app), work), middleware::admit))
+    };
+    let writes = admitted(Work::Write, writes())
+        .route_layer(from_fn_with_state(Arc::clone(&app), middleware::require_write_token));
+    let (router, document) = state()
+        .merge(admitted(Work::Chat, chats()))
+        .merge(admitted(Work::Read, reads()))
+        .merge(writes)
+        .split_for_parts();
     router
         .route("/openapi.json", get(async move || Json(document)))
         .route("/v1/models/{*id}", get(models::describe))

@@ -324,6 +324,8 @@ pub struct Limits {
     pub max_connections: u32,
     /// The largest request body in bytes; a larger one is a 413.
     pub max_body_bytes: u64,
+    /// Bytes of request bodies that are held at a time, all requests together; a request whose body finds no room is a 429. The first 64 KiB of each are not counted, so that questions get in while documents fill it.
+    pub max_bodies_bytes: u64,
     /// How long a request's body may take to arrive, in seconds.
     pub body_timeout_seconds: u64,
     /// Documents in one request.
@@ -334,6 +336,24 @@ pub struct Limits {
     pub max_metadata_bytes: u32,
     /// Indexes that may exist.
     pub max_indexes: u32,
+    /// Retrievals, lists and embeddings that run at a time.
+    pub max_running_reads: u32,
+    /// How many more of them may wait; one more is a 429.
+    pub max_waiting_reads: u32,
+    /// Chats that are prepared at a time: read, searched for, put together. Asking the language model has a bound of its own, `inferenceService.maxConcurrentRequests`.
+    pub max_running_chats: u32,
+    /// How many more of them may wait; one more is a 429.
+    pub max_waiting_chats: u32,
+    /// Requests that change something and run at a time.
+    pub max_running_writes: u32,
+    /// How many more of them may wait; one more is a 429.
+    pub max_waiting_writes: u32,
+    /// How long a read may take from the end of its body to its reply, and a chat until the language model is asked, in seconds: a 503 while it waits for its turn, then a 504.
+    pub read_timeout_seconds: u64,
+    /// The same for a write, in seconds.
+    pub write_timeout_seconds: u64,
+    /// How long a client may take nothing of what is sent to it, in seconds. Its connection is closed then.
+    pub send_timeout_seconds: u64,
     /// How long requests that run may take to finish when the server is told to stop, in seconds.
     pub shutdown_grace_seconds: u64,
 }
@@ -348,6 +368,16 @@ impl Default for Limits {
             max_document_bytes: 2 << 20,
             max_metadata_bytes: 16 << 10,
             max_indexes: 1_000,
+            max_bodies_bytes: 256 << 20,
+            max_running_reads: 256,
+            max_waiting_reads: 1_024,
+            max_running_chats: 256,
+            max_waiting_chats: 1_024,
+            max_running_writes: 64,
+            max_waiting_writes: 256,
+            read_timeout_seconds: 60,
+            write_timeout_seconds: 1_800,
+            send_timeout_seconds: 60,
             shutdown_grace_seconds: 25,
         }
     }

@@ -23,6 +23,16 @@ const MAX_THREADS: u32 = 1024;
 /// A day.
 const MAX_SECONDS: u64 = 86_400;
 
+/// More than any machine has.
+const MAX_BODIES_BYTES: u64 = 1 << 40;
+
+/// More requests than this are a mistake.
+const MAX_ADMITTED: u32 = 1_000_000;
+
+const CAN_RUN: &str = "must be between 1 and 1000000";
+const CAN_WAIT: &str = "must be at most 1000000";
+const IS_TIMEOUT: &str = "must be between 1 and 86400 (a day)";
+
 /// Everything that is out of bounds or contradictory, in the order of the file.
 pub fn validate(settings: &Settings) -> Vec<Invalid> {
     let retrieval = &settings.retrieval;
@@ -110,6 +120,20 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         ),
         (settings.limits.max_connections > 0, "limits.maxConnections", "must be at least 1"),
         (settings.limits.max_body_bytes >= 1024, "limits.maxBodyBytes", "must be at least 1024"),
+        (
+            (settings.limits.max_body_bytes..=MAX_BODIES_BYTES).contains(&settings.limits.max_bodies_bytes),
+            "limits.maxBodiesBytes",
+            "must be at least limits.maxBodyBytes, and at most 1099511627776 (1 TiB)",
+        ),
+        (can_run(settings.limits.max_running_reads), "limits.maxRunningReads", CAN_RUN),
+        (can_run(settings.limits.max_running_chats), "limits.maxRunningChats", CAN_RUN),
+        (can_run(settings.limits.max_running_writes), "limits.maxRunningWrites", CAN_RUN),
+        (settings.limits.max_waiting_reads <= MAX_ADMITTED, "limits.maxWaitingReads", CAN_WAIT),
+        (settings.limits.max_waiting_chats <= MAX_ADMITTED, "limits.maxWaitingChats", CAN_WAIT),
+        (settings.limits.max_waiting_writes <= MAX_ADMITTED, "limits.maxWaitingWrites", CAN_WAIT),
+        (is_timeout(settings.limits.read_timeout_seconds), "limits.readTimeoutSeconds", IS_TIMEOUT),
+        (is_timeout(settings.limits.write_timeout_seconds), "limits.writeTimeoutSeconds", IS_TIMEOUT),
+        (is_timeout(settings.limits.send_timeout_seconds), "limits.sendTimeoutSeconds", IS_TIMEOUT),
         (settings.limits.body_timeout_seconds > 0, "limits.bodyTimeoutSeconds", "must be at least 1"),
         (settings.limits.max_documents > 0, "limits.maxDocuments", "must be at least 1"),
         (settings.limits.max_document_bytes > 0, "limits.maxDocumentBytes", "must be at least 1"),
@@ -120,6 +144,14 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .filter(|(holds, ..)| !holds)
         .map(|(_, setting, message)| Invalid { setting: setting.to_owned(), message: message.to_owned() })
         .collect()
+}
+
+fn can_run(requests: u32) -> bool {
+    (1..=MAX_ADMITTED).contains(&requests)
+}
+
+fn is_timeout(seconds: u64) -> bool {
+    (1..=MAX_SECONDS).contains(&seconds)
 }
 
 fn is_http(url: &str) -> bool {
@@ -161,6 +193,17 @@ mod tests {
             ("limits: {maxConnections: 0}", "limits.maxConnections"),
             ("limits: {maxBodyBytes: 1}", "limits.maxBodyBytes"),
             ("limits: {bodyTimeoutSeconds: 0}", "limits.bodyTimeoutSeconds"),
+            ("limits: {maxBodiesBytes: 2000}", "limits.maxBodiesBytes"),
+            ("limits: {maxBodiesBytes: 2000000000000}", "limits.maxBodiesBytes"),
+            ("limits: {maxRunningReads: 0}", "limits.maxRunningReads"),
+            ("limits: {maxRunningChats: 0}", "limits.maxRunningChats"),
+            ("limits: {maxRunningWrites: 1000001}", "limits.maxRunningWrites"),
+            ("limits: {maxWaitingReads: 1000001}", "limits.maxWaitingReads"),
+            ("limits: {maxWaitingChats: 1000001}", "limits.maxWaitingChats"),
+            ("limits: {maxWaitingWrites: 1000001}", "limits.maxWaitingWrites"),
+            ("limits: {readTimeoutSeconds: 0}", "limits.readTimeoutSeconds"),
+            ("limits: {writeTimeoutSeconds: 86401}", "limits.writeTimeoutSeconds"),
+            ("limits: {sendTimeoutSeconds: 0}", "limits.sendTimeoutSeconds"),
             ("limits: {maxDocuments: 0}", "limits.maxDocuments"),
             ("limits: {maxIndexes: 0}", "limits.maxIndexes"),
         ] {

@@ -7,6 +7,7 @@ use tracing::{error, info};
 use super::stage::Stage;
 use super::volume::Volume;
 use super::{App, Loaded};
+use crate::admission::Admission;
 use crate::embedding::{self, Embedding, Loading};
 use crate::index::catalog::{Catalog, CatalogOptions};
 use crate::index::store::StoreError;
@@ -44,10 +45,12 @@ impl App {
         let metrics = Metrics::new(timeout).map_err(|error| StartError::Settings(error.to_string()))?;
         let write_token = WriteToken::read(&settings.auth)
             .map_err(|error| StartError::Settings(format!("auth.writeToken: {error}")))?;
+        let metrics = Arc::new(metrics);
         Ok(Arc::new(Self {
+            admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
             write_token: write_token.map(Arc::new),
             language_model: language_model(&settings.inference_service, settings.extractive)?,
-            metrics: Arc::new(metrics),
+            metrics,
             loaded: OnceLock::new(),
             progress: parking_lot::RwLock::default(),
             volume: Volume::default(),

@@ -7,12 +7,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::settings;
 use crate::app::{App, start};
 use crate::server::Bounds;
 use crate::{logging, router, server};
+
+/// The exit code of a server that did not finish what ran, as a shell says it of SIGTERM.
+const ENDED_AT_ONCE: i32 = 128 + 15;
 
 /// Serves until it is told to stop.
 ///
@@ -40,6 +43,7 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
     })?;
     info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), "listening");
     let stop = stop_signal()?;
+    let metrics = Arc::clone(&app.metrics);
     let loading = tokio::spawn({
         let app = Arc::clone(&app);
         async move { start(&app).await }
@@ -52,19 +56,27 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
         }
     };
     tokio::select! {
-        () = server::serve(listener, router::router(app), stop, bounds) => Ok(()),
+        () = server::serve(listener, router::router(app), stop, bounds, metrics) => Ok(()),
         Some(error) = failed => Err(error.into()),
     }
 }
 
-/// Done when the process gets SIGTERM or SIGINT.
+/// Done when the process gets SIGTERM or SIGINT. A second one ends it at once: whoever sends it does not want to wait.
 fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
+    let mut signalled = async move || {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+    };
+    Ok(async move {
+        signalled().await;
+        tokio::spawn(async move {
+            signalled().await;
+            warn!("told to stop a second time: ending at once");
+            std::process::exit(ENDED_AT_ONCE);
+        });
     })
 }

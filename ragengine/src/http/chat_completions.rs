@@ -9,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError as ErrorBody};
 
 use super::extract;
+use crate::admission::Permit;
 use crate::app::App;
 use crate::chat::{Chat, ChatReply, chat};
 use crate::error::OpenAiError;
@@ -24,14 +25,16 @@ use crate::middleware::{Logged, REQUEST_ID};
     (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.", body = ChatCompletion),
     (status = 400, description = "The request cannot be served as it is.", body = ErrorBody),
     (status = 404, description = "No such index.", body = ErrorBody),
+    (status = 429, description = "Too many chats wait already.", body = ErrorBody),
     (status = 502, description = "The language model is out of reach, or its answer is none.", body = ErrorBody),
     (status = 503, description = "No language model is set, it is asked too often, or the server is still loading.", body = ErrorBody),
     (status = 504, description = "The language model takes too long.", body = ErrorBody),
 ))]
-pub async fn chat_completions(State(app): State<Arc<App>>, request: Request) -> Result<Response, OpenAiError> {
+pub async fn chat_completions(State(app): State<Arc<App>>, mut request: Request) -> Result<Response, OpenAiError> {
     let request_id = request.headers().get(REQUEST_ID).cloned().unwrap_or(HeaderValue::from_static("none"));
-    let body = extract::body(&app, request).await?;
-    let mut response = match chat(&app, Chat { body, request_id }).await {
+    let permit = request.extensions_mut().remove::<Permit>();
+    let body = extract::body(request).await?;
+    let mut response = match chat(&app, Chat { body, request_id, permit }).await {
         Ok(reply) => respond(reply),
         Err(error) => OpenAiError(error).into_response(),
     };

@@ -31,6 +31,7 @@ use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
     (status = 409, description = "The index was made with another embedding model.", body = ErrorDetail),
     (status = 413, description = "The body is too large.", body = ErrorDetail),
     (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
+    (status = 429, description = "Too many writes wait already, or large bodies fill the room for them.", body = ErrorDetail),
 ))]
 pub async fn add(
     State(app): State<Arc<App>>,

@@ -58,7 +58,7 @@ enum Encoding {
     (status = 404, description = "Another model than the one that the indexes use.", body = ErrorBody),
 ))]
 pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result<Json<Value>, OpenAiError> {
-    let body = extract::body(&app, request).await?;
+    let body = extract::body(request).await?;
     let request: EmbeddingsRequest = parse_json(&body)?;
     let embedding = &app.loaded()?.embedding;
     let texts = checked(request.input)?;

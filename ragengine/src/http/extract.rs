@@ -8,7 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Collected, Limited};
 use ragengine_client::wire::FieldError;
 use ragengine_settings::Limits;
 use serde::de::DeserializeOwned;
@@ -18,23 +18,14 @@ use serde_path_to_error::Segment;
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
 
-/// A request's whole body, within its limits of size and time.
+/// A request's whole body, which was read when the request was let in.
 ///
 /// # Errors
 ///
-/// [`ApiError::TooLarge`], or [`ApiError::BodyLost`] when it does not arrive.
-pub async fn body(app: &App, request: Request) -> Result<Bytes, ApiError> {
-    let limits = &app.settings.limits;
-    let max_bytes = limits.max_body_bytes;
-    let limited = Limited::new(request.into_body(), usize::try_from(max_bytes).unwrap_or(usize::MAX));
-    match tokio::time::timeout(Duration::from_secs(limits.body_timeout_seconds), limited.collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge(max_bytes)),
-        Ok(Err(_)) => Err(ApiError::BodyLost("the request body broke off".to_owned())),
-        Err(_) => {
-            Err(ApiError::BodyLost(format!("the request body did not arrive within {} s", limits.body_timeout_seconds)))
-        }
-    }
+/// [`ApiError::BodyLost`]: it was not.
+pub async fn body(request: Request) -> Result<Bytes, ApiError> {
+    let body = request.into_body().collect().await;
+    body.map(Collected::to_bytes).map_err(|_| ApiError::BodyLost("the request body broke off".to_owned()))
 }
 
 /// Reads a body that nobody wants, within the limits of one that somebody does.
@@ -95,8 +86,8 @@ pub struct JsonBody<T>(pub T);
 impl<T: DeserializeOwned> FromRequest<Arc<App>> for JsonBody<T> {
     type Rejection = PlainError;
 
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Self::Rejection> {
-        let bytes = body(app, request).await?;
+    async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, Self::Rejection> {
+        let bytes = body(request).await?;
         Ok(Self(parse_json(&bytes)?))
     }
 }

@@ -15,6 +15,7 @@ mod embeddings;
 mod forwarding;
 mod language_model_health;
 mod observability;
+mod overload;
 mod remote_embedding;
 mod retrieve;
 mod snapshots;

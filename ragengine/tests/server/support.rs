@@ -102,7 +102,7 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let service = router::router(Arc::clone(&app));
         let bounds = server::Bounds::of(&app.settings.limits);
-        tokio::spawn(server::serve(listener, service, std::future::pending(), bounds));
+        tokio::spawn(server::serve(listener, service, std::future::pending(), bounds, Arc::clone(&app.metrics)));
         Self { url, app, http: reqwest::Client::new(), _data: None }
     }
 

@@ -105,10 +105,27 @@ impl Process {
     }
 
     /// SIGTERM, and the exit code.
-    pub fn terminate(mut self) -> Option<i32> {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    pub fn terminate(self) -> Option<i32> {
+        self.signal("TERM");
+        self.exit_code()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, name: &str) {
+        let (signal, pid) = (format!("-{name}"), self.child.id().to_string());
+        assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
+    }
+
+    /// Its exit code, when it has ended.
+    pub fn exit_code(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    /// The most memory that it ever took.
+    pub fn peak_memory_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 }
 

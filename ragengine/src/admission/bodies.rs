@@ -1,0 +1,152 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
+use ragengine_settings::Limits;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Refused;
+use crate::error::ApiError;
+
+/// What of each body is not counted. A question is seldom longer: it gets in while documents fill the room.
+const FREE_BYTES: usize = 64 << 10;
+
+/// The room for bodies.
+pub struct Bodies {
+    max_body_bytes: u64,
+    timeout: Duration,
+    max_bytes: u64,
+    room: Arc<Semaphore>,
+}
+
+/// The room that a body takes, until it is dropped. None: it is a small one.
+#[derive(Default)]
+pub struct Held(Option<OwnedSemaphorePermit>);
+
+impl Bodies {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let room = usize::try_from(limits.max_bodies_bytes).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        Self {
+            max_body_bytes: limits.max_body_bytes,
+            timeout: Duration::from_secs(limits.body_timeout_seconds),
+            max_bytes: limits.max_bodies_bytes,
+            room: Arc::new(Semaphore::new(room)),
+        }
+    }
+
+    /// Reads a body, within its limits of size and time.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::TooLarge`], [`ApiError::BodyLost`] when it does not arrive, or [`Refused::BodiesFull`].
+    pub async fn read(&self, body: &mut Body) -> Result<(Bytes, Held), ApiError> {
+        match tokio::time::timeout(self.timeout, self.collect(body)).await {
+            Ok(result) => result,
+            Err(_) => Err(ApiError::BodyLost(format!(
+                "the request body did not arrive within {} s (limits.bodyTimeoutSeconds)",
+                self.timeout.as_secs()
+            ))),
+        }
+    }
+
+    /// A body that comes in one piece is not copied.
+    async fn collect(&self, body: &mut Body) -> Result<(Bytes, Held), ApiError> {
+        if body.size_hint().lower() > self.max_body_bytes {
+            return Err(ApiError::TooLarge(self.max_body_bytes));
+        }
+        let (mut first, mut joined, mut held) = (Bytes::new(), BytesMut::new(), Held::default());
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| ApiError::BodyLost("the request body broke off".to_owned()))?;
+            let Ok(piece) = frame.into_data() else { continue };
+            let before = first.len() + joined.len();
+            let after = before + piece.len();
+            if after as u64 > self.max_body_bytes {
+                return Err(ApiError::TooLarge(self.max_body_bytes));
+            }
+            self.hold(&mut held, after.saturating_sub(FREE_BYTES) - before.saturating_sub(FREE_BYTES))?;
+            if before == 0 {
+                first = piece;
+            } else {
+                joined.extend_from_slice(&std::mem::take(&mut first));
+                joined.extend_from_slice(&piece);
+            }
+        }
+        Ok((if joined.is_empty() { first } else { joined.freeze() }, held))
+    }
+
+    /// It never waits for room: two bodies that have some and wait for more would wait for each other.
+    fn hold(&self, held: &mut Held, bytes: usize) -> Result<(), Refused> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let full = || Refused::BodiesFull { max_bytes: self.max_bytes };
+        let bytes = u32::try_from(bytes).map_err(|_| full())?;
+        let room = Arc::clone(&self.room).try_acquire_many_owned(bytes).map_err(|_| full())?;
+        match &mut held.0 {
+            Some(held) => held.merge(room),
+            None => held.0 = Some(room),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+
+    use super::*;
+
+    fn bodies(max_body_bytes: u64, max_bodies_bytes: u64) -> Bodies {
+        Bodies::new(&Limits { max_body_bytes, max_bodies_bytes, ..Limits::default() })
+    }
+
+    /// A body of so many bytes in pieces of 40 KiB whose length nobody says.
+    fn body(bytes: usize) -> Body {
+        let text: Vec<u8> = (0..bytes).map(|place| (place % 251) as u8).collect();
+        let pieces: Vec<_> =
+            text.chunks(40 << 10).map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece))).collect();
+        Body::from_stream(stream::iter(pieces))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_whole_or_not_at_all() {
+        let bodies = bodies(200_000, 200_000);
+        for bytes in [0, 1, 40 << 10, 100_000, 200_000] {
+            let (read, _held) = bodies.read(&mut body(bytes)).await.unwrap();
+            assert_eq!(read.len(), bytes);
+            assert!(read.iter().enumerate().all(|(place, byte)| *byte == (place % 251) as u8));
+        }
+        for mut body in [body(200_001), Body::from(vec![0; 200_001])] {
+            assert!(matches!(bodies.read(&mut body).await, Err(ApiError::TooLarge(200_000))));
+        }
+    }
+
+    #[tokio::test]
+    async fn large_bodies_find_room_or_are_refused_and_small_ones_always_get_in() {
+        let bodies = bodies(200_000, 300_000);
+        let (_, first) = bodies.read(&mut body(200_000)).await.unwrap();
+        let (_, second) = bodies.read(&mut body(200_000)).await.unwrap();
+        let refused = |result: Result<_, ApiError>| {
+            matches!(result, Err(ApiError::Refused(Refused::BodiesFull { max_bytes: 300_000 })))
+        };
+        assert!(refused(bodies.read(&mut body(200_000)).await));
+        assert_eq!(bodies.read(&mut body(FREE_BYTES)).await.unwrap().0.len(), FREE_BYTES);
+        drop(first);
+        // What the refused one held is free again, too.
+        let third = bodies.read(&mut body(200_000)).await.unwrap();
+        drop((second, third));
+        assert_eq!(bodies.room.available_permits(), 300_000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_lost() {
+        let silent = stream::pending::<Result<Bytes, Infallible>>();
+        let result = bodies(2000, 2000).read(&mut Body::from_stream(silent)).await;
+        assert!(matches!(result, Err(ApiError::BodyLost(_))));
+    }
+}

@@ -1,0 +1,131 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::response::Response;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::support::process::Process;
+use crate::support::upstream::{Upstream, delta, event_reply, finish};
+
+const CLIENTS: usize = 500;
+
+/// A body that is counted and kept until it is read to its end, and then is no document.
+const LARGE_BYTES: usize = 8 << 20;
+
+/// What the clients may make it take. Their bodies alone have 800 MB.
+const MAX_MORE_BYTES: u64 = 450 << 20;
+
+const SETTINGS: &str = "limits: {maxBodiesBytes: 33554432, maxRunningReads: 8, maxWaitingReads: 50, maxRunningChats: 8, \
+                        maxWaitingChats: 50, maxRunningWrites: 4, maxWaitingWrites: 20, sendTimeoutSeconds: 5}";
+
+/// What a client does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Client {
+    Asks,
+    Chats,
+    Writes,
+    SendsMuch,
+    NeverReads,
+    Leaves,
+}
+
+use Client::{Asks, Chats, Leaves, NeverReads, SendsMuch, Writes};
+
+impl Client {
+    fn request(self) -> Vec<u8> {
+        let question = "When is the annual tax return due?";
+        let (path, body) = match self {
+            Asks | Leaves => ("/retrieve", json!({"index_name": "docs", "query": question}).to_string()),
+            Chats | NeverReads => (
+                "/v1/chat/completions",
+                json!({"index_name": "docs", "stream": true, "messages": [{"role": "user", "content": question}]})
+                    .to_string(),
+            ),
+            Writes => ("/index", json!({"index_name": "docs", "documents": [{"text": "The ship left."}]}).to_string()),
+            SendsMuch => ("/index", format!("[{}]", " ".repeat(LARGE_BYTES))),
+        };
+        let length = body.len();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+        (head + &body).into_bytes()
+    }
+
+    /// The statuses that it may get.
+    fn may_get(self) -> &'static [&'static str] {
+        match self {
+            Asks | Chats | Writes => &["200", "429", "503"],
+            SendsMuch => &["422", "429", "503"],
+            NeverReads | Leaves => &["none"],
+        }
+    }
+
+    /// The status that it gets, when it waits for one.
+    async fn run(self, address: String) -> std::io::Result<String> {
+        let mut connection = TcpStream::connect(address).await?;
+        connection.write_all(&self.request()).await?;
+        match self {
+            Leaves => Ok("none".to_owned()),
+            NeverReads => {
+                // The server ends it, or the test does.
+                tokio::time::sleep(Duration::from_secs(3600)).await;
+                Ok("none".to_owned())
+            }
+            Asks | Chats | Writes | SendsMuch => {
+                let mut reply = Vec::new();
+                connection.read_to_end(&mut reply).await?;
+                let reply = String::from_utf8_lossy(&reply);
+                Ok(reply.split(' ').nth(1).unwrap_or("nothing").to_owned())
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_is_survived_with_bounded_memory() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let upstream = Upstream::scripted(|_| answer()).await;
+    let data = tempfile::tempdir().unwrap();
+    let settings = data.path().join("settings.yaml");
+    let yaml = format!("{SETTINGS}\ninferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 1.1}}\n", upstream.url);
+    std::fs::write(&settings, yaml).unwrap();
+    let folder = data.path().join("data");
+    let server = tokio::task::spawn_blocking(move || Process::start_configured(&folder, &settings)).await.unwrap();
+    let address = server.url.trim_start_matches("http://").to_owned();
+    assert_eq!(Writes.run(address.clone()).await.unwrap(), "200");
+    assert_eq!(Asks.run(address.clone()).await.unwrap(), "200");
+    let idle_bytes = server.peak_memory_bytes();
+
+    let mut silent = JoinSet::new();
+    let mut clients = JoinSet::new();
+    for client in [Asks, Chats, Writes, SendsMuch, NeverReads, Leaves].into_iter().cycle().take(CLIENTS) {
+        let run = client.run(address.clone());
+        let clients = if client == NeverReads { &mut silent } else { &mut clients };
+        clients.spawn(async move { (client, run.await) });
+    }
+    let mut outcomes: BTreeMap<(Client, String), usize> = BTreeMap::new();
+    while let Some(outcome) = clients.join_next().await {
+        let (client, outcome) = outcome.unwrap();
+        // Who is refused while sending may find the connection closed: that is an answer, too.
+        let status = outcome.unwrap_or_else(|_| "429".to_owned());
+        assert!(client.may_get().contains(&status.as_str()), "{client:?} got {status}");
+        *outcomes.entry((client, status)).or_default() += 1;
+    }
+    let more_bytes = server.peak_memory_bytes() - idle_bytes;
+    assert!(more_bytes < MAX_MORE_BYTES, "{} MiB more: {outcomes:?}", more_bytes >> 20);
+    for client in [Asks, Chats, Writes, SendsMuch] {
+        assert!(outcomes.keys().any(|(known, status)| *known == client && status != "429"), "{client:?}: {outcomes:?}");
+    }
+    // Those who never read are still there, and nobody else notices.
+    for client in [Asks, Chats, Writes] {
+        assert_eq!(client.run(address.clone()).await.unwrap(), "200", "{client:?} afterwards");
+    }
+    println!("{} MiB more: {outcomes:?}", more_bytes >> 20);
+}
+
+/// A long answer.
+fn answer() -> Response {
+    let words = (0..2000).map(|_| delta("word and another word and one more"));
+    event_reply(words.chain([finish(), "data: [DONE]\n\n".to_owned()]).map(Ok).collect())
+}

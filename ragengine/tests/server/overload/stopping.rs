@@ -1,0 +1,71 @@
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::post;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+use crate::support::process::Process;
+use crate::support::upstream::{completion, json_reply};
+
+/// A server whose language model answers when it is told to, and a chat that it is asked.
+struct Stopping {
+    server: Process,
+    chat: tokio::task::JoinHandle<Result<reqwest::Response, reqwest::Error>>,
+    go_on: Arc<Notify>,
+    _data: tempfile::TempDir,
+}
+
+impl Stopping {
+    /// A server that has been told to stop, and still has a chat to finish.
+    async fn begun() -> Self {
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let (go_on, asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (waits, tells) = (Arc::clone(&go_on), Arc::clone(&asked));
+        let answer = async move || {
+            tells.notify_one();
+            waits.notified().await;
+            json_reply(200, &completion("Hello."))
+        };
+        let router = Router::new().route("/v1/chat/completions", post(answer));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().to_owned();
+        let mut server =
+            tokio::task::spawn_blocking(move || Process::start_with(&folder, &[("LLM_URL", &url)])).await.unwrap();
+        let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).to_string();
+        let request = reqwest::Client::new().post(format!("{}/v1/chat/completions", server.url)).body(body);
+        let chat = tokio::spawn(request.send());
+        asked.notified().await;
+        server.signal("TERM");
+        let server = tokio::task::spawn_blocking(move || {
+            server.wait_until("stops", |server| {
+                let lines = server.log_lines();
+                lines.iter().any(|line| line["message"].as_str().unwrap().starts_with("stopping")).then_some(())
+            });
+            server
+        });
+        Self { server: server.await.unwrap(), chat, go_on, _data: data }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_is_finished_before_the_end() {
+    let Stopping { server, chat, go_on, _data } = Stopping::begun().await;
+    // No new connection is taken.
+    assert!(reqwest::get(format!("{}/livez", server.url)).await.is_err());
+    go_on.notify_one();
+    assert_eq!(chat.await.unwrap().unwrap().status(), 200);
+    assert_eq!(tokio::task::spawn_blocking(|| server.exit_code()).await.unwrap(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_it_at_once() {
+    let Stopping { server, chat, go_on: _go_on, _data } = Stopping::begun().await;
+    server.signal("TERM");
+    assert_eq!(tokio::task::spawn_blocking(|| server.exit_code()).await.unwrap(), Some(143));
+    assert!(chat.await.unwrap().is_err());
+}
