@@ -11,6 +11,7 @@ use parking_lot::RwLock;
 use ragengine_settings::Settings;
 use stage::Stage;
 pub use start::{StartError, start};
+use tokio::sync::Semaphore;
 
 use crate::admission::Admission;
 use crate::embedding::Embedding;
@@ -33,6 +34,8 @@ pub struct App {
     pub language_model: LanguageModel,
     /// The token that writes want. None: everybody may write.
     pub write_token: Option<Arc<WriteToken>>,
+    /// Copies of indexes that may be made or read at a time.
+    pub transfers: Arc<Semaphore>,
     loaded: OnceLock<Loaded>,
     progress: RwLock<Progress>,
     volume: volume::Volume,

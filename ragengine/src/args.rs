@@ -20,6 +20,10 @@ pub enum Command {
     Serve(SettingsFile),
     /// Send a file or the files of a folder to a running server. A second time only what changed is sent.
     Ingest(Ingest),
+    /// Write a backup of all indexes of a running server to a file, or to a new file in a folder.
+    Backup(Backup),
+    /// Make all indexes of a backup in a running server.
+    Restore(Restore),
     /// Make an index of a running server hold exactly what the sources of a task hold: what an Index resource has done in the cluster.
     Sync(Sync),
     /// Read files for another process of this program.
@@ -69,8 +73,52 @@ pub struct Ingest {
     #[arg(long)]
     pub delete_missing: bool,
     /// The server.
-    #[arg(long, value_name = "URL", env = "RAGENGINE_SERVER", default_value = "http://127.0.0.1:5000")]
-    pub server: String,
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// What is backed up, and where to.
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// The file, which is there only when the backup is whole and has been read again; or an existing folder for a file
+    /// ragengine-YYYYMMDDTHHMMSSZ.tar.
+    #[arg(long, value_name = "PATH")]
+    pub output: PathBuf,
+    /// In a folder: delete all but so many of the newest backups after this one.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: Option<u32>,
+    /// Give up when nothing has arrived for so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout_seconds: u64,
+    /// The server.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// What is restored, and into what.
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The backup, or a folder for the newest that `backup` has made in it. It is read once before anything is sent.
+    #[arg(long, value_name = "PATH")]
+    pub input: PathBuf,
+    /// Put its indexes in the place of those that have their names. Without this, one that is there stops all of it. Other indexes stay in any
+    /// case.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Give up when nothing has been taken for so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout_seconds: u64,
+    /// The server.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// Which server, and what it wants.
+#[derive(Debug, Args)]
+pub struct Server {
+    /// The server.
+    #[arg(long = "server", value_name = "URL", env = "RAGENGINE_SERVER", default_value = "http://127.0.0.1:5000")]
+    pub url: String,
     /// A file with the server's write token, where it wants one. [default: the token in the environment variable RAGENGINE_WRITE_TOKEN,
     /// when it is set]
     #[arg(long, value_name = "PATH")]

@@ -1,7 +1,10 @@
 //! The program's commands.
 
+pub mod backup;
+mod connect;
 pub mod ingest;
 pub mod print;
+pub mod restore;
 pub mod serve;
 pub mod settings;
 pub mod sync;

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use crate::admission::Refused;
 use crate::index::IndexError;
+use crate::index::archive::ArchiveError;
 use crate::index::filter::FilterError;
+use crate::index::persisted::PersistedError;
 use crate::index::sources::InvalidSync;
 use crate::index::store::StoreError;
 use crate::llm::LlmError;
@@ -46,6 +48,9 @@ pub enum ApiError {
     /// The body did not arrive in time, or was cut off.
     #[error("{0}")]
     BodyLost(String),
+    /// There is as much of this work under way as there may be.
+    #[error("{0}")]
+    Busy(String),
     /// The server is still loading, or cannot load.
     #[error("the server is not ready: {0}")]
     NotReady(String),
@@ -94,6 +99,7 @@ impl ApiError {
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyLost(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotReady(_) | Self::NoModel(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Refused(refused) => refused_status(refused),
             Self::Index(error) => index_status(error),
@@ -122,6 +128,7 @@ impl ApiError {
             Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::TooLarge(_) => "too_large",
             Self::BodyLost(_) => "body_lost",
+            Self::Busy(_) => "busy",
             Self::NotReady(_) => "not_ready",
             Self::NoModel(_) => "no_model",
             Self::Refused(refused) => refused.kind(),
@@ -136,7 +143,7 @@ impl ApiError {
         let retry_after = |seconds: &str| Some((header::RETRY_AFTER, HeaderValue::from_str(seconds).ok()?));
         let header = match self {
             Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => retry_after(value),
-            Self::NotReady(_) => retry_after("5"),
+            Self::NotReady(_) | Self::Busy(_) => retry_after("5"),
             Self::Refused(Refused::Late { .. }) => None,
             Self::Refused(_)
             | Self::Llm(LlmError::Busy { .. })
@@ -178,13 +185,44 @@ fn index_status(error: &IndexError) -> StatusCode {
         IndexError::TooMany(_)
         | IndexError::OtherSettings { .. }
         | IndexError::OtherModel { .. }
+        | IndexError::Exists(_)
         | IndexError::SourceHeld(_) => StatusCode::CONFLICT,
+        IndexError::ManyIndexes { .. } => StatusCode::BAD_REQUEST,
+        IndexError::Archive(error) => archive_status(error),
+        IndexError::Persisted(error) => persisted_status(error),
         IndexError::Embedding(error) => embedding_status(error),
         IndexError::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
-        IndexError::Store(StoreError::Full) => StatusCode::INSUFFICIENT_STORAGE,
+        IndexError::Store(error) => store_status(error),
         IndexError::OtherVectors(_) => StatusCode::BAD_GATEWAY,
-        IndexError::Store(StoreError::Latched) => StatusCode::SERVICE_UNAVAILABLE,
-        IndexError::Vectors(_) | IndexError::Store(_) | IndexError::Load { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        IndexError::Vectors(_) | IndexError::Load { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn store_status(error: &StoreError) -> StatusCode {
+    match error {
+        StoreError::Full => StatusCode::INSUFFICIENT_STORAGE,
+        StoreError::Latched => StatusCode::SERVICE_UNAVAILABLE,
+        StoreError::InUse | StoreError::Format(_) | StoreError::Damaged(_) | StoreError::Disk(_) => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    }
+}
+
+fn archive_status(error: &ArchiveError) -> StatusCode {
+    match error {
+        ArchiveError::Foreign | ArchiveError::Newer(_) | ArchiveError::BrokenOff | ArchiveError::Damaged(_) => {
+            StatusCode::BAD_REQUEST
+        }
+        ArchiveError::Read(_) => StatusCode::REQUEST_TIMEOUT,
+        ArchiveError::Write(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn persisted_status(error: &PersistedError) -> StatusCode {
+    match error {
+        PersistedError::Name(_) | PersistedError::Odd(_) => StatusCode::BAD_REQUEST,
+        PersistedError::Missing(_) => StatusCode::NOT_FOUND,
+        PersistedError::Store(error) => store_status(error),
     }
 }
 

@@ -7,6 +7,8 @@ pub mod extract;
 pub mod indexes;
 pub mod models;
 pub mod observe;
+pub mod pipe;
 pub mod probes;
 pub mod retrieve;
 pub mod sources;
+pub mod transfer;

@@ -3,18 +3,22 @@
 //! The store on disk is the source of truth. Everything in memory (`view`) is derived from it and is rebuilt when the index
 //! is opened, without embedding again.
 
+pub mod archive;
 pub mod catalog;
 pub mod chunking;
 mod error;
 pub mod filter;
 pub mod listing;
 pub mod name;
+pub mod persisted;
 mod rebuild;
 pub mod record;
+pub mod room;
 pub mod search;
 pub mod sources;
 pub mod store;
 mod token_counts;
+mod transfer;
 mod vectors;
 mod view;
 pub mod writer;
@@ -42,8 +46,6 @@ pub struct SearchSettings {
     pub exact_below_rows: usize,
     /// Nodes of a graph that a search keeps in view.
     pub ef_search: usize,
-    /// Lists that a search compares. None: as many as it takes.
-    pub n_probe: Option<usize>,
 }
 
 /// One index.

@@ -25,6 +25,8 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(file) => cli::serve::run(file.config.as_deref()),
         Command::Ingest(ingest) => cli::ingest::run(&ingest),
+        Command::Backup(backup) => cli::backup::run(&backup),
+        Command::Restore(restore) => cli::restore::run(&restore),
         Command::Sync(sync) => cli::sync::run(&sync),
         Command::ParseWorker => cli::sync::parse_worker(),
         Command::CheckConfig(file) => cli::print::check_config(file.config.as_deref()),

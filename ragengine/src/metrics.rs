@@ -40,6 +40,7 @@ pub struct Metrics {
     search_duration_seconds: HistogramVec,
     language_model_up: IntGaugeVec,
     source_syncs_running: IntGauge,
+    copies_total: IntCounterVec,
     index_documents: IntGaugeVec,
     index_chunks: IntGaugeVec,
     index_text_bytes: IntGaugeVec,
@@ -104,6 +105,11 @@ impl Metrics {
             )?,
             source_syncs_running: builder
                 .gauge("source_syncs_running", "Sources that are being synchronised, in all indexes.")?,
+            copies_total: builder.counters(
+                "copies_total",
+                "Copies of indexes that were made or read. `operation` is `persist`, `load`, `backup` or `restore`; `outcome` is `ok` or what was wrong.",
+                &["operation", "outcome"],
+            )?,
             index_documents: builder.gauges("index_documents", "Documents of an index.", &["index"])?,
             index_chunks: builder.gauges("index_chunks", "Chunks of an index.", &["index"])?,
             index_text_bytes: builder.gauges(
@@ -165,6 +171,11 @@ impl Metrics {
             Some(is_up) => self.language_model_up.with_label_values::<&str>(&[]).set(i64::from(is_up)),
             None => self.language_model_up.reset(),
         }
+    }
+
+    /// A copy of indexes was made or read, or was not.
+    pub fn copied(&self, operation: &str, outcome: &str) {
+        self.copies_total.with_label_values(&[operation, outcome]).inc();
     }
 
     /// How many sources are being synchronised.
@@ -235,6 +246,7 @@ mod tests {
         metrics.embedded("query", 1, Duration::from_millis(8), None);
         metrics.embedded("query", 1, Duration::from_millis(8), Some("overloaded"));
         metrics.searched(Duration::from_millis(1));
+        metrics.copied("backup", "ok");
         let text = metrics.render(&[("docs".to_owned(), size(3))]).unwrap();
         for line in [
             "ragengine_http_requests_total{method=\"POST\",route=\"/retrieve\",status=\"200\"} 1",
@@ -244,6 +256,7 @@ mod tests {
             "ragengine_embedding_errors_total{kind=\"overloaded\"} 1",
             "ragengine_embedding_duration_seconds_count{purpose=\"query\"} 2",
             "ragengine_search_duration_seconds_count 1",
+            "ragengine_copies_total{operation=\"backup\",outcome=\"ok\"} 1",
             "ragengine_index_chunks{index=\"docs\"} 6",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

@@ -16,7 +16,9 @@ use utoipa_axum::routes;
 use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
-use crate::http::{chat_completions, documents, embeddings, indexes, models, observe, probes, retrieve, sources};
+use crate::http::{
+    chat_completions, documents, embeddings, indexes, models, observe, probes, retrieve, sources, transfer,
+};
 use crate::middleware;
 
 #[derive(OpenApi)]
@@ -68,9 +70,19 @@ fn writes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(indexes::put, indexes::delete))
 }
 
+/// Copies of indexes. They take as long as they take, and what they bring may be larger than any body: they have bounds of their own.
+/// They change something or give everything away, and want the token as well.
+fn copies() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(transfer::persist))
+        .routes(routes!(transfer::load))
+        .routes(routes!(transfer::backup))
+        .routes(routes!(transfer::restore))
+}
+
 /// The server's API as an OpenAPI document, made from the types.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    state().merge(chats()).merge(reads()).merge(writes()).into_openapi()
+    state().merge(chats()).merge(reads()).merge(writes()).merge(copies()).into_openapi()
 }
 
 /// The server as one service.
@@ -79,6 +91,7 @@ pub fn router(app: Arc<App>) -> Router {
         routes.route_layer(from_fn_with_state((Arc::clone(&app), work), middleware::admit))
     };
     let writes = admitted(Work::Write, writes())
+        .merge(copies())
         .route_layer(from_fn_with_state(Arc::clone(&app), middleware::require_write_token));
     let (router, document) = state()
         .merge(admitted(Work::Chat, chats()))

@@ -87,7 +87,7 @@ impl ClientError {
 /// A client of one server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: reqwest::Client,
+    pub(crate) http: reqwest::Client,
     base: Url,
     /// Marked as sensitive: it is not printed.
     authorization: Option<HeaderValue>,
@@ -281,13 +281,17 @@ impl Client {
         if let Some(body) = body {
             request = request.json(body);
         }
-        if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization.clone());
-        }
-        self.read(request).await
+        self.read(self.authorized(request)).await
     }
 
-    async fn read<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, ClientError> {
+    pub(crate) fn authorized(&self, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        match &self.authorization {
+            Some(authorization) => request.header(AUTHORIZATION, authorization.clone()),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn read<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, ClientError> {
         let response = request.send().await.map_err(|error| self.transport(&error))?;
         let status = response.status();
         let text = response.text().await.map_err(|error| self.transport(&error))?;
@@ -301,7 +305,7 @@ impl Client {
     }
 
     /// The address of a path, whose parts are escaped.
-    fn url(&self, path: &[&str]) -> Url {
+    pub(crate) fn url(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
@@ -309,7 +313,7 @@ impl Client {
         url
     }
 
-    fn transport(&self, error: &reqwest::Error) -> ClientError {
+    pub(crate) fn transport(&self, error: &reqwest::Error) -> ClientError {
         let url = self.base.to_string();
         match (error.is_timeout(), error.is_connect()) {
             (true, _) => ClientError::Transport { url, reason: "it took too long".to_owned() },
@@ -334,7 +338,7 @@ fn innermost(error: &reqwest::Error) -> String {
 }
 
 /// The server's own words, whatever they came in.
-fn refusal(status: StatusCode, text: &str) -> ClientError {
+pub(crate) fn refusal(status: StatusCode, text: &str) -> ClientError {
     let body: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     let message = match &body["detail"] {
         serde_json::Value::String(detail) => detail.clone(),

@@ -4,6 +4,7 @@
 //! and the command line talks through [`Client`].
 
 mod client;
+mod copies;
 mod hash;
 pub mod wire;
 

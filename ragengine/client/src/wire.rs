@@ -16,7 +16,9 @@ pub use documents::{
 };
 pub use engine_status::{EngineStatus, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, Explanation};
-pub use indexes::{ChunkingSettings, IndexDescription, IndexSettings, SourceDocument, SourceDocuments};
+pub use indexes::{
+    ChunkingSettings, IndexDescription, IndexSettings, RestoredIndexes, SourceDocument, SourceDocuments,
+};
 pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
 pub use sources::{DeletedSource, FileError, PutSourceSync, SourceDescription, SourceSync, SyncPhase};
 pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};

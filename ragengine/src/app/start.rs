@@ -2,6 +2,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use ragengine_settings::{InferenceService, Settings};
+use tokio::sync::Semaphore;
 use tracing::{error, info};
 
 use super::stage::Stage;
@@ -20,6 +21,9 @@ use crate::write_token::WriteToken;
 
 /// The first pause before loading is tried again, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+
+/// Each of them keeps a disk busy.
+const TRANSFERS: usize = 2;
 
 /// Why the server cannot start at all.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +55,7 @@ impl App {
             write_token: write_token.map(Arc::new),
             language_model: language_model(&settings.inference_service, settings.extractive)?,
             metrics,
+            transfers: Arc::new(Semaphore::new(TRANSFERS)),
             loaded: OnceLock::new(),
             progress: parking_lot::RwLock::default(),
             volume: Volume::default(),
@@ -134,7 +139,6 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
         search: SearchSettings {
             exact_below_rows: app.settings.search.exact_below_rows as usize,
             ef_search: app.settings.search.ef_search as usize,
-            n_probe: app.settings.search.n_probe.map(|lists| lists as usize),
         },
         max_indexes: app.settings.limits.max_indexes,
     })?;

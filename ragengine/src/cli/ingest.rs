@@ -5,24 +5,20 @@ mod files;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use files::{LocalFile, Walked, read_document, walk};
 use indicatif::{ProgressBar, ProgressStyle};
 use ragengine_client::wire::Document;
-use ragengine_client::{Client, ClientError, content_hash};
-use ragengine_settings::SecretReference;
+use ragengine_client::{Client, content_hash};
 
+use super::connect::{client, with_advice};
 use crate::args::Ingest;
-use crate::secrets;
 
 /// Documents and bytes in one request: small enough that the bar moves, large enough that nothing waits for the network.
 const BATCH: (usize, usize) = (64, 1 << 20);
 
 /// Ids in one request to delete.
 const DELETE_BATCH: usize = 1000;
-
-/// The variable that holds the server's write token, when no file does.
-const TOKEN_VARIABLE: &str = "RAGENGINE_WRITE_TOKEN";
 
 /// What was done.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -62,7 +58,7 @@ pub fn run(arguments: &Ingest) -> anyhow::Result<()> {
 }
 
 async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
-    let client = client(arguments)?;
+    let client = client(&arguments.server)?;
     let source = source_name(arguments)?;
     let Walked { files, unreadable } =
         walk(&arguments.path).with_context(|| format!("cannot read {}", arguments.path.display()))?;
@@ -84,33 +80,6 @@ async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
         report.deleted += client.delete(&arguments.index, batch.to_vec()).await?.deleted_doc_ids.len();
     }
     Ok(report)
-}
-
-/// A client with the write token, where there is one.
-fn client(arguments: &Ingest) -> anyhow::Result<Client> {
-    let client = Client::new(&arguments.server)?;
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let reference = match &arguments.token_file {
-        Some(path) => Some(SecretReference::File(path.clone())),
-        None => is_set(TOKEN_VARIABLE).then(|| SecretReference::Env(TOKEN_VARIABLE.to_owned())),
-    };
-    match reference {
-        Some(reference) => Ok(client.with_token(secrets::read(&reference)?.expose())?),
-        None => Ok(client),
-    }
-}
-
-/// What this command's caller can do about it.
-fn with_advice(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<ClientError>() {
-        Some(refused) if refused.is_unauthorized() => {
-            anyhow!("{refused}: give the token with --token-file PATH, or in {TOKEN_VARIABLE}")
-        }
-        Some(unreachable) if unreachable.is_unreachable() => {
-            anyhow!("{unreachable}: start the server with `ragengine serve`, or name another with --server")
-        }
-        _ => error,
-    }
 }
 
 /// Sends what the server does not have, in batches, and moves the bar.

@@ -3,6 +3,8 @@
 //! `catalog.redb` says which indexes there are; each has a folder of its own, named by a number that is never given twice. A
 //! folder that the catalog does not name is the rest of an index that was deleted, or never finished, and is removed at start.
 
+mod staging;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +12,12 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+pub use staging::{Existing, Staged};
 use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::name::check_name;
+use super::persisted::remove_partials;
 use super::record::IndexRecord;
 use super::store::{StoreError, open_database, sync_directory};
 use super::{Index, IndexError, SearchSettings};
@@ -56,6 +60,7 @@ impl Catalog {
         sync_directory(&options.directory)?;
         let catalog = Self { options, database, data_id, indexes: RwLock::default(), changing: Mutex::new(()) };
         catalog.remove_orphans()?;
+        remove_partials(&catalog.options.directory)?;
         Ok(catalog)
     }
 
@@ -163,6 +168,11 @@ impl Catalog {
             Ok(index) if index.size().documents == 0 => self.delete(name),
             _ => Ok(()),
         }
+    }
+
+    /// The data folder.
+    pub(super) fn directory(&self) -> &Path {
+        &self.options.directory
     }
 
     fn path(&self, folder: u64) -> PathBuf {

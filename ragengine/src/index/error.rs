@@ -1,8 +1,10 @@
 use ragengine_embedding::Error as EmbeddingError;
 
+use super::archive::ArchiveError;
 use super::chunking::ChunkingError;
 use super::filter::FilterError;
 use super::name::InvalidName;
+use super::persisted::PersistedError;
 use super::sources::Held;
 use super::store::StoreError;
 
@@ -43,6 +45,23 @@ pub enum IndexError {
         /// The server's model.
         in_use: String,
     },
+    /// What would be made is there already.
+    #[error("index '{}' exists: overwrite=true puts the copy in its place", .0.join("', '"))]
+    Exists(Vec<String>),
+    /// A persisted copy is of one index.
+    #[error("the persisted copy '{copy}' holds {indexes} indexes: `ragengine restore` restores all of them")]
+    ManyIndexes {
+        /// The copy.
+        copy: String,
+        /// How many it holds.
+        indexes: usize,
+    },
+    /// The backup or the persisted copy cannot be used.
+    #[error("the copy cannot be used: {0}")]
+    Archive(#[from] ArchiveError),
+    /// There is no persisted copy to read or write.
+    #[error(transparent)]
+    Persisted(#[from] PersistedError),
     /// Another synchronisation has the source.
     #[error(transparent)]
     SourceHeld(#[from] Held),
@@ -96,6 +115,10 @@ impl IndexError {
             Self::TooMany(_) => "too_many_indexes",
             Self::OtherSettings { .. } => "other_settings",
             Self::OtherModel { .. } => "other_model",
+            Self::Exists(_) => "index_exists",
+            Self::ManyIndexes { .. } => "many_indexes",
+            Self::Archive(error) => error.kind(),
+            Self::Persisted(error) => error.kind(),
             Self::SourceHeld(_) => "source_held",
             Self::Document { .. } => "invalid_document",
             Self::Filter(_) => "invalid_filter",

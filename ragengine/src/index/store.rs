@@ -4,6 +4,7 @@
 //! documents and rows only ever grow: one is never given twice, not even after a delete.
 
 mod reader;
+mod rows;
 mod tables;
 mod token_counts;
 mod transaction;

@@ -40,7 +40,7 @@ async fn ingest_with(
 #[test]
 fn help_names_every_command() {
     let output = run(&["--help"]);
-    for command in ["serve", "ingest", "check-config", "openapi"] {
+    for command in ["serve", "ingest", "backup", "restore", "check-config", "openapi"] {
         assert!(text(&output.stdout).contains(command), "{command}");
     }
     assert!(text(&run(&["ingest", "--help"]).stdout).contains("--delete-missing"));

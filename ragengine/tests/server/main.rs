@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod backup;
 mod bad_input;
 mod chat_extractive;
 mod chat_metrics;
@@ -16,6 +17,7 @@ mod forwarding;
 mod language_model_health;
 mod observability;
 mod overload;
+mod persist;
 mod remote_embedding;
 mod retrieve;
 mod snapshots;

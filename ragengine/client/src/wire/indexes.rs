@@ -8,7 +8,7 @@ pub struct IndexSettings {
     /// How documents are cut.
     #[serde(default)]
     pub chunking: ChunkingSettings,
-    /// How vectors are kept: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384.
+    /// How vectors are kept: `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "HNSW32")]
     pub vector_index: Option<String>,
@@ -47,6 +47,13 @@ pub struct IndexDescription {
     pub model: String,
     /// The id of the data folder. Another one means that the folder was emptied or replaced.
     pub data_id: String,
+}
+
+/// What a backup was restored to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RestoredIndexes {
+    /// The names of the indexes that were made, in the order of the backup.
+    pub indexes: Vec<String>,
 }
 
 /// Documents of one source, by content.

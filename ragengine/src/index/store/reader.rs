@@ -7,7 +7,7 @@ use crate::index::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
 /// The store at one moment.
 pub struct Reader {
-    transaction: ReadTransaction,
+    pub(super) transaction: ReadTransaction,
 }
 
 impl Reader {
@@ -139,7 +139,7 @@ impl Reader {
         Ok(())
     }
 
-    fn table<K: Key + 'static, V: Value + 'static>(
+    pub(super) fn table<K: Key + 'static, V: Value + 'static>(
         &self,
         definition: TableDefinition<'static, K, V>,
     ) -> Result<ReadOnlyTable<K, V>, StoreError> {

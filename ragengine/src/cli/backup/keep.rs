@@ -1,0 +1,55 @@
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// The name of a backup that is begun at this time. Names have the order of their times.
+pub fn name_at(time: Timestamp) -> String {
+    time.to_zoned(TimeZone::UTC).strftime("ragengine-%Y%m%dT%H%M%SZ.tar").to_string()
+}
+
+/// Which of these files are backups beyond the newest `keep`. Files of other names are left alone.
+pub fn superseded(names: Vec<String>, keep: usize) -> Vec<String> {
+    let mut backups: Vec<String> = names.into_iter().filter(|name| is_backup(name)).collect();
+    backups.sort_unstable_by(|one, other| other.cmp(one));
+    backups.split_off(keep.min(backups.len()))
+}
+
+/// The newest of the backups among these files.
+pub fn newest(names: Vec<String>) -> Option<String> {
+    names.into_iter().filter(|name| is_backup(name)).max()
+}
+
+fn is_backup(name: &str) -> bool {
+    let time = name.strip_prefix("ragengine-").and_then(|rest| rest.strip_suffix("Z.tar"));
+    let is_time = |time: &str| {
+        time.len() == 15
+            && time.bytes().enumerate().all(|(place, byte)| match place {
+                8 => byte == b'T',
+                _ => byte.is_ascii_digit(),
+            })
+    };
+    time.is_some_and(is_time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_stay_and_what_is_not_ours_does_too() {
+        let at = |time: &str| name_at(time.parse().unwrap());
+        let (old, middle, new) = (at("2025-12-31T23:59:59Z"), at("2026-01-01T00:00:00Z"), at("2026-10-02T03:04:05Z"));
+        assert_eq!(new, "ragengine-20261002T030405Z.tar");
+        let others = [
+            "notes.txt",
+            "ragengine-mine.tar",
+            "ragengine-20260101T000000Z.tar.old",
+            ".ragengine-20200101T000000Z.tar.partial",
+        ];
+        let names: Vec<String> = [&middle, &new, &old].into_iter().cloned().chain(others.map(str::to_owned)).collect();
+        assert_eq!(newest(names.clone()).as_ref(), Some(&new));
+        assert_eq!(newest(others.map(str::to_owned).to_vec()), None);
+        for (keep, gone) in [(1, vec![&middle, &old]), (2, vec![&old]), (3, vec![]), (9, vec![])] {
+            assert_eq!(superseded(names.clone(), keep).iter().collect::<Vec<_>>(), gone, "{keep}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `ragengine restore`
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{self, Stream};
+use ragengine_client::wire::RestoredIndexes;
+use ragengine_client::{Client, ClientError};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::backup::{find, verify};
+use super::connect::{client, with_advice};
+use crate::args::Restore;
+
+/// What is sent at once.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// How long the server may take from the last byte to its reply: it opens the indexes, and that takes longer the larger they are.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(900);
+
+/// Sends a backup that was found whole.
+///
+/// # Errors
+///
+/// When the file is not a whole backup, or the server refuses it or stops taking it.
+pub fn run(arguments: &Restore) -> anyhow::Result<()> {
+    let file = find(&arguments.input)?;
+    let contents = verify(&file)?;
+    let client = client(&arguments.server)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let restored = runtime.block_on(upload(&client, &file, arguments)).map_err(with_overwrite).map_err(with_advice)?;
+    let (indexes, documents) = (restored.indexes.join(", "), contents.documents);
+    writeln!(io::stdout(), "{}: {documents} documents restored: {indexes}", file.display())?;
+    Ok(())
+}
+
+async fn upload(client: &Client, path: &Path, arguments: &Restore) -> anyhow::Result<RestoredIndexes> {
+    let told = || format!("cannot read {}", path.display());
+    let file = File::open(path).await.with_context(told)?;
+    let bytes = file.metadata().await.with_context(told)?.len();
+    let (progress, mut seen) = watch::channel(0);
+    let body = reqwest::Body::wrap_stream(chunks(file, progress));
+    let mut sending = std::pin::pin!(client.restore(body, bytes, arguments.overwrite));
+    let patience = Duration::from_secs(arguments.timeout_seconds);
+    loop {
+        tokio::select! {
+            restored = &mut sending => return Ok(restored?),
+            moved = timeout(patience, seen.changed()) => match moved {
+                Ok(Ok(())) => {}
+                // All of it has been taken.
+                Ok(Err(_)) => break,
+                Err(_) => bail!("the server has taken nothing for {} s: it may or may not go on", patience.as_secs()),
+            }
+        }
+    }
+    let restored = timeout(FINISH_TIMEOUT, sending).await;
+    Ok(restored.with_context(|| format!("no reply {} s after the last byte", FINISH_TIMEOUT.as_secs()))??)
+}
+
+/// The bytes of a file, and each time how many there were until then.
+fn chunks(file: File, progress: watch::Sender<u64>) -> impl Stream<Item = io::Result<Bytes>> {
+    stream::try_unfold((file, progress, 0), |(mut file, progress, sent)| async move {
+        let mut chunk = BytesMut::with_capacity(CHUNK_BYTES);
+        let read = file.read_buf(&mut chunk).await?;
+        let sent = sent + read as u64;
+        // Nobody looks any more when the server has replied.
+        let _ = progress.send(sent);
+        Ok((read > 0).then(|| (chunk.freeze(), (file, progress, sent))))
+    })
+}
+
+/// What the caller can do about an index that is there.
+fn with_overwrite(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<ClientError>() {
+        Some(refused) if refused.is_conflict() => {
+            error.context("nothing was restored (--overwrite replaces what is there)")
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,223 @@
+//! Copies of indexes: persisted ones below the data folder, and backups that are sent and received.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::HttpBody as _;
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use ragengine_client::wire::{ErrorDetail, Message, RestoredIndexes};
+use serde::{Deserialize, Deserializer};
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::{error, info, warn};
+use utoipa::IntoParams;
+
+use super::extract::{PathParameters, QueryString};
+use super::pipe::{BodyReader, BodyWriter};
+use crate::app::{App, Loaded};
+use crate::blocking;
+use crate::error::{ApiError, PlainError};
+use crate::index::archive::MAX_BLOCK_BYTES;
+use crate::index::catalog::{Catalog, Existing};
+use crate::index::name::check_name;
+use crate::index::{Index, IndexError};
+
+/// What a block may be longer than the longest request that brought a document.
+const BLOCK_MARGIN_BYTES: u64 = 1 << 20;
+
+/// How long a body goes on being read whose reply has been sent: who is still sending would find the connection broken, and not read why.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a copy is persisted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PersistTo {
+    /// The name of the copy, by the rules of index names; not a path. The index's name when it is not given.
+    path: Option<String>,
+}
+
+/// Which copy is loaded, and over what.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct LoadFrom {
+    /// The name of the copy. The index's name when it is not given.
+    path: Option<String>,
+    /// Whether it takes the place of an index of this name.
+    #[serde(default, deserialize_with = "flag")]
+    overwrite: bool,
+}
+
+/// Over what a backup is restored.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RestoreOver {
+    /// Whether its indexes take the place of those that have their names.
+    #[serde(default, deserialize_with = "flag")]
+    overwrite: bool,
+}
+
+/// A flag in a query, as the clients of several languages write it.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err(serde::de::Error::custom("it is true or false")),
+    }
+}
+
+fn existing(overwrite: bool) -> Existing {
+    if overwrite { Existing::IsReplaced } else { Existing::Stays }
+}
+
+/// Persists an index: keeps a copy of it below the data folder, consistent in itself, while the index serves on. A copy of the same name is replaced.
+#[utoipa::path(post, path = "/persist/{index_name}", tag = "copies",
+    params(("index_name" = String, Path, description = "The index."), PersistTo), responses(
+    (status = 200, description = "The copy is on disk.", body = Message),
+    (status = 400, description = "A name that cannot be.", body = ErrorDetail),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 404, description = "No such index.", body = ErrorDetail),
+    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
+    (status = 507, description = "There is no room for it.", body = ErrorDetail),
+))]
+pub async fn persist(
+    State(app): State<Arc<App>>,
+    PathParameters(index_name): PathParameters<String>,
+    QueryString(to): QueryString<PersistTo>,
+) -> Result<Json<Message>, PlainError> {
+    let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
+    let (index, copy) = (index_name.clone(), to.path.unwrap_or_else(|| index_name.clone()));
+    let persisting = blocking::run(move || {
+        let _turn = turn;
+        catalog.persist(&index, &copy)
+    });
+    let place = counted(&app, "persist", persisting.await)?;
+    Ok(Json(Message { message: format!("Successfully persisted index {index_name} to {place}.") }))
+}
+
+/// Loads a persisted copy as an index, in one step. Its documents are not embedded again.
+#[utoipa::path(post, path = "/load/{index_name}", tag = "copies",
+    params(("index_name" = String, Path, description = "The index that is made."), LoadFrom), responses(
+    (status = 200, description = "The index is there.", body = Message),
+    (status = 400, description = "A name that cannot be, or a copy that is damaged, not whole, of a newer version or something else.", body = ErrorDetail),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 404, description = "There is no such copy.", body = ErrorDetail),
+    (status = 409, description = "The index is there, and overwrite is not true.", body = ErrorDetail),
+    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
+    (status = 507, description = "There is no room for it.", body = ErrorDetail),
+))]
+pub async fn load(
+    State(app): State<Arc<App>>,
+    PathParameters(index_name): PathParameters<String>,
+    QueryString(from): QueryString<LoadFrom>,
+) -> Result<Json<Message>, PlainError> {
+    let loaded = app.loaded()?;
+    let (catalog, turn, existing) = (Arc::clone(&loaded.catalog), turn(&app)?, existing(from.overwrite));
+    check_name(&index_name).map_err(IndexError::from)?;
+    let (index, copy) = (index_name.clone(), from.path.unwrap_or_else(|| index_name.clone()));
+    let max_block_bytes = max_block_bytes(&app);
+    let loading = blocking::run(move || {
+        let _turn = turn;
+        catalog.load_persisted(&index, &copy, existing, max_block_bytes)
+    });
+    let (index, place) = counted(&app, "load", loading.await)?;
+    tell_of_other_models(&[index], loaded);
+    Ok(Json(Message { message: format!("Successfully loaded index {index_name} from {place}.") }))
+}
+
+/// Sends a backup of all indexes while they serve on: a tar file, each index in it consistent in itself. It is whole when `end.json` is in it.
+#[utoipa::path(get, path = "/backup", tag = "copies", responses(
+    (status = 200, description = "The backup.", content_type = "application/x-tar", body = Vec<u8>),
+    (status = 401, description = "The server wants its write token: a backup holds everything.", body = ErrorDetail),
+    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
+))]
+pub async fn backup(State(app): State<Arc<App>>) -> Result<Response, PlainError> {
+    let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
+    let timeout = Duration::from_secs(app.settings.limits.send_timeout_seconds);
+    let (output, body) = BodyWriter::new(timeout);
+    tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        let sent = send_backup(&catalog, output);
+        match counted(&app, "backup", sent) {
+            Ok((indexes, bytes)) => info!(indexes, bytes, "backup sent"),
+            Err(error) => warn!(%error, kind = error.kind(), "backup not sent"),
+        }
+    });
+    Ok(([(header::CONTENT_TYPE, "application/x-tar")], body).into_response())
+}
+
+fn send_backup(catalog: &Catalog, output: BodyWriter) -> Result<(usize, u64), IndexError> {
+    let indexes = catalog.all();
+    let output = catalog.export(&indexes, output)?;
+    let bytes = output.finish().map_err(crate::index::archive::ArchiveError::Write)?;
+    Ok((indexes.len(), bytes))
+}
+
+/// Restores a backup: makes all indexes in it, in one step, when the last byte has arrived and all of it is as it was written. Other indexes stay.
+#[utoipa::path(post, path = "/restore", tag = "copies", params(RestoreOver),
+    request_body(content = Vec<u8>, content_type = "application/x-tar", description = "The backup. The limit of other bodies is not one of it."), responses(
+    (status = 200, description = "The indexes are there.", body = RestoredIndexes),
+    (status = 400, description = "It is damaged, not whole, of a newer version or something else. Nothing has changed.", body = ErrorDetail),
+    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 408, description = "It stopped arriving. Nothing has changed.", body = ErrorDetail),
+    (status = 409, description = "An index of it is there, and overwrite is not true. Nothing has changed.", body = ErrorDetail),
+    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
+    (status = 507, description = "There is no room for it. Nothing has changed.", body = ErrorDetail),
+))]
+pub async fn restore(
+    State(app): State<Arc<App>>,
+    QueryString(over): QueryString<RestoreOver>,
+    request: Request,
+) -> Result<Json<RestoredIndexes>, PlainError> {
+    let bytes = request.body().size_hint().exact();
+    let timeout = Duration::from_secs(app.settings.limits.body_timeout_seconds);
+    let mut source = BodyReader::new(request.into_body(), timeout);
+    let (loaded, turn) = match app.loaded().and_then(|loaded| Ok((loaded, turn(&app)?))) {
+        Ok(both) => both,
+        Err(error) => {
+            tokio::spawn(source.discard(DISCARD_TIMEOUT));
+            return Err(error.into());
+        }
+    };
+    let (catalog, max_block_bytes) = (Arc::clone(&loaded.catalog), max_block_bytes(&app));
+    let restoring = blocking::run(move || {
+        let _turn = turn;
+        // What does not fit is better refused before it has been sent.
+        let made = bytes.map_or(Ok(()), |bytes| catalog.require_free_bytes(bytes));
+        let made = made.and_then(|()| catalog.import(&mut source, existing(over.overwrite), max_block_bytes));
+        if made.is_err() {
+            tokio::spawn(source.discard(DISCARD_TIMEOUT));
+        }
+        made
+    });
+    let made = counted(&app, "restore", restoring.await)?;
+    tell_of_other_models(&made, loaded);
+    let indexes = made.iter().map(|index| index.name().to_owned()).collect();
+    Ok(Json(RestoredIndexes { indexes }))
+}
+
+/// Each of them reads or writes as fast as the disk can: two at a time, and the next one waits outside.
+fn turn(app: &App) -> Result<OwnedSemaphorePermit, ApiError> {
+    Arc::clone(&app.transfers).try_acquire_owned().map_err(|_| {
+        ApiError::Busy("two copies of indexes are being made or read already: try again when one is done".to_owned())
+    })
+}
+
+fn max_block_bytes(app: &App) -> u64 {
+    MAX_BLOCK_BYTES.max(app.settings.limits.max_body_bytes.saturating_add(BLOCK_MARGIN_BYTES))
+}
+
+fn counted<T>(app: &App, operation: &str, result: Result<T, IndexError>) -> Result<T, IndexError> {
+    app.metrics.copied(operation, result.as_ref().err().map_or("ok", IndexError::kind));
+    result
+}
+
+fn tell_of_other_models(indexes: &[Arc<Index>], loaded: &Loaded) {
+    for index in indexes {
+        if let Err(error) = index.require_model(&loaded.embedding) {
+            error!(index = index.name(), %error, "index cannot be used");
+        }
+    }
+}

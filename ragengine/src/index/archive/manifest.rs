@@ -1,0 +1,59 @@
+use serde::{Deserialize, Serialize};
+
+use crate::index::record::IndexRecord;
+
+/// What an archive begins with: enough to know whether it can be read, and into what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The layout of the archive.
+    pub format: u32,
+    /// The version that wrote it.
+    pub version: String,
+    /// When it was begun.
+    pub created_at: String,
+    /// The id of the data folder that it was made from.
+    pub data_id: String,
+    /// The indexes in it, in their order.
+    pub indexes: Vec<String>,
+}
+
+impl Manifest {
+    /// The manifest of an archive that is begun now.
+    pub fn new(data_id: &str, indexes: Vec<String>) -> Self {
+        Self {
+            format: super::FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            created_at: jiff::Timestamp::now().to_string(),
+            data_id: data_id.to_owned(),
+            indexes,
+        }
+    }
+}
+
+/// What an index begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexHeader {
+    /// How it was made: its embedding model and its chunking among it.
+    pub record: IndexRecord,
+    /// How many documents follow.
+    pub documents: u64,
+    /// How many chunks follow.
+    pub chunks: u64,
+    /// The number that its next document gets: no number is given twice, not even in a copy.
+    pub next_document: u64,
+    /// The row that its next chunk gets.
+    pub next_row: u64,
+}
+
+/// The only field of a manifest that is looked at before the others: those of a newer format may be other ones.
+#[derive(Debug, Deserialize)]
+pub(super) struct FormatOnly {
+    pub format: u32,
+}
+
+/// What an archive ends with.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct End {
+    /// SHA-256 over the names, lengths and contents of all entries before, in hexadecimal.
+    pub sha256: String,
+}

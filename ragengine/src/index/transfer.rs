@@ -1,0 +1,162 @@
+//! Copies of indexes: out of a server that serves on, and into one.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::sync::Arc;
+
+use tracing::info;
+
+use super::archive::{ArchiveError, ArchiveWriter, Manifest, Piece, read};
+use super::catalog::{Catalog, Existing, Staged};
+use super::name::check_name;
+use super::persisted::Persisted;
+use super::room::Room;
+use super::store::StoreError;
+use super::{Index, IndexError};
+
+/// What is read from or written to a disk at once.
+const BUFFER_BYTES: usize = 256 << 10;
+
+impl Catalog {
+    /// Writes indexes into an archive, each as it is when its turn comes. No lock is held: writers go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Write`] when nobody takes it, or what the store says.
+    pub fn export<W: Write>(&self, indexes: &[Arc<Index>], output: W) -> Result<W, IndexError> {
+        let names = indexes.iter().map(|index| index.name().to_owned()).collect();
+        let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
+        for index in indexes {
+            let reader = index.store.reader()?;
+            archive.index(index.name(), &reader.header(index.record())?)?;
+            reader.each_row(|row| Ok::<(), IndexError>(archive.row(&row)?))?;
+        }
+        Ok(archive.end()?)
+    }
+
+    /// Makes the indexes of an archive: all of them, in the moment in which the last is whole, or none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the archive, or [`IndexError::Exists`]. Nothing has changed then.
+    pub fn import(
+        &self,
+        source: impl Read,
+        existing: Existing,
+        max_block_bytes: u64,
+    ) -> Result<Vec<Arc<Index>>, IndexError> {
+        self.import_as(source, existing, max_block_bytes, |manifest| Ok(manifest.indexes.clone()))
+    }
+
+    /// Persists an index: a copy of it below the data folder. Returns its path.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such index, no copy can have that name, or what the disk says. The copy before is still there then.
+    pub fn persist(&self, index: &str, copy: &str) -> Result<String, IndexError> {
+        let index = self.get(index)?;
+        let persisted = Persisted::open(self.directory())?;
+        let partial = persisted.write(copy)?;
+        let file = Bounded { file: &partial.file, room: Room::of(self.directory())? };
+        let output = BufWriter::with_capacity(BUFFER_BYTES, file);
+        let mut output = self.export(&[Arc::clone(&index)], output).map_err(of_disk)?;
+        output.flush().map_err(StoreError::from)?;
+        drop(output);
+        partial.finish()?;
+        let place = persisted.place(copy)?;
+        info!(index = index.name(), path = place, "index persisted");
+        Ok(place)
+    }
+
+    /// Loads a persisted copy as an index, whatever the name of the index was that it was made from. Returns the index and the copy's path.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such copy, it is not whole or holds several indexes, or [`IndexError::Exists`]. Nothing has changed then.
+    pub fn load_persisted(
+        &self,
+        index: &str,
+        copy: &str,
+        existing: Existing,
+        max_block_bytes: u64,
+    ) -> Result<(Arc<Index>, String), IndexError> {
+        let persisted = Persisted::open(self.directory())?;
+        let source = BufReader::with_capacity(BUFFER_BYTES, persisted.read(copy)?);
+        let named = |manifest: &Manifest| match manifest.indexes.as_slice() {
+            [_] => Ok(vec![index.to_owned()]),
+            several => Err(IndexError::ManyIndexes { copy: copy.to_owned(), indexes: several.len() }),
+        };
+        let made = self.import_as(source, existing, max_block_bytes, named).map_err(of_disk)?;
+        let made = made.into_iter().next().ok_or_else(|| IndexError::NoSuchIndex(index.to_owned()))?;
+        Ok((made, persisted.place(copy)?))
+    }
+
+    /// Whether the volume has room for so many bytes more.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Full`], or what the disk says.
+    pub fn require_free_bytes(&self, bytes: u64) -> Result<(), IndexError> {
+        Ok(Room::of(self.directory())?.take(bytes)?)
+    }
+
+    fn import_as(
+        &self,
+        source: impl Read,
+        existing: Existing,
+        max_block_bytes: u64,
+        named: impl Fn(&Manifest) -> Result<Vec<String>, IndexError>,
+    ) -> Result<Vec<Arc<Index>>, IndexError> {
+        let mut names = Vec::new();
+        let mut staged: Vec<Staged> = Vec::new();
+        read(source, max_block_bytes, |piece| {
+            match piece {
+                Piece::Manifest(manifest) => {
+                    names = named(&manifest)?;
+                    names.iter().try_for_each(|name| check_name(name))?;
+                    // Before all of it has been sent; what counts is asked again in the end.
+                    self.require_room_for(&names, existing)?;
+                }
+                Piece::Index(_, header) => {
+                    staged.last_mut().map_or(Ok(()), Staged::flush)?;
+                    staged.push(self.stage(&header)?);
+                }
+                Piece::Rows(rows) => staged.last_mut().map_or(Ok(()), |staged| staged.put(rows))?,
+            }
+            Ok::<(), IndexError>(())
+        })?;
+        staged.last_mut().map_or(Ok(()), Staged::flush)?;
+        self.publish(names.into_iter().zip(staged).collect(), existing)
+    }
+}
+
+/// A file that stops before its volume is full.
+struct Bounded<'a> {
+    file: &'a File,
+    room: Room,
+}
+
+impl Write for Bounded<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.room.take(buffer.len() as u64).map_err(|error| match error {
+            StoreError::Full => io::Error::from(io::ErrorKind::StorageFull),
+            error => io::Error::other(error),
+        })?;
+        self.file.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// The other end of the archive is our own disk.
+fn of_disk(error: IndexError) -> IndexError {
+    match error {
+        IndexError::Archive(ArchiveError::Read(error) | ArchiveError::Write(error)) => StoreError::from(error).into(),
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,410 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ragengine::index::archive::{ArchiveWriter, IndexHeader, Manifest, Row};
+use ragengine::index::record::{DocumentRecord, IndexRecord};
+use ragengine_client::wire::Document;
+use ragengine_client::{Client, ClientError};
+use ragengine_settings::VectorIndexKind;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use crate::support::process::{Process, program};
+use crate::support::{FACTS, Server, settings};
+
+/// Runs the program beside a server in this process, which must go on serving meanwhile.
+async fn ragengine(arguments: &[&str]) -> (bool, String, String) {
+    let mut command = program();
+    command.args(arguments);
+    let Output { status, stdout, stderr } =
+        tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.success(), text(stdout), text(stderr))
+}
+
+async fn back_up(url: &str, output: &Path, more: &[&str]) -> (bool, String, String) {
+    let arguments = ["backup", "--server", url, "--output", output.to_str().unwrap()];
+    ragengine(&[&arguments, more].concat()).await
+}
+
+async fn restore(url: &str, input: &Path, more: &[&str]) -> (bool, String, String) {
+    let arguments = ["restore", "--server", url, "--input", input.to_str().unwrap()];
+    ragengine(&[&arguments, more].concat()).await
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+async fn listed(url: &str, index: &str) -> Vec<Value> {
+    let mut documents = Vec::new();
+    for offset in (0..).step_by(100) {
+        let page = reqwest::get(format!("{url}/indexes/{index}/documents?limit=100&offset={offset}")).await.unwrap();
+        let page: Value = page.json().await.unwrap();
+        let page = page["documents"].as_array().unwrap().clone();
+        let is_last = page.len() < 100;
+        documents.extend(page);
+        if is_last {
+            break;
+        }
+    }
+    documents
+}
+
+/// A server with two indexes, and a whole backup of it.
+async fn backed_up(yaml: &str) -> (Server, TempDir, PathBuf) {
+    let server = Server::start(yaml).await;
+    server.add("a", &FACTS).await;
+    server.add("b", &FACTS[..2]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.tar");
+    let (succeeded, said, complained) = back_up(&server.url, &file, &[]).await;
+    assert!(succeeded, "{complained}");
+    assert!(said.starts_with(&format!("{}: 2 indexes, 7 documents, ", file.display())), "{said}");
+    (server, folder, file)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_makes_another_server_the_same() {
+    let (server, folder, file) = backed_up("{}").await;
+    assert_eq!(files(folder.path()), ["backup.tar"]);
+    let other = Server::start("{limits: {maxBodyBytes: 5000}}").await;
+    assert!(std::fs::metadata(&file).unwrap().len() > 5000, "the limit of other bodies is not one of this");
+    let (succeeded, said, complained) = restore(&other.url, &file, &[]).await;
+    assert!(succeeded, "{complained}");
+    assert!(said.ends_with("7 documents restored: a, b\n"), "{said}");
+    for index in ["a", "b"] {
+        assert_eq!(listed(&other.url, index).await, listed(&server.url, index).await);
+        let question = "How long does bread bake?";
+        assert_eq!(other.found(index, question, 5).await, server.found(index, question, 5).await);
+    }
+    // What is there stops all of it, and stays, unless it is to be replaced; other indexes stay in any case.
+    other.add("c", &FACTS[..1]).await;
+    other.delete("/indexes/a").await.ok();
+    other.add("b", &FACTS).await;
+    let (succeeded, _, complained) = restore(&other.url, &file, &[]).await;
+    assert!(!succeeded && complained.contains("'b' exists") && complained.contains("--overwrite"), "{complained}");
+    assert_eq!(other.get("/indexes").await.ok(), json!(["b", "c"]));
+    assert_eq!(listed(&other.url, "b").await.len(), 5);
+    let (succeeded, _, complained) = restore(&other.url, &file, &["--overwrite"]).await;
+    assert!(succeeded, "{complained}");
+    assert_eq!(other.get("/indexes").await.ok(), json!(["a", "b", "c"]));
+    assert_eq!(listed(&other.url, "b").await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_server_has_a_backup_too() {
+    let server = Server::start("{}").await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("none.tar");
+    let (succeeded, said, _) = back_up(&server.url, &file, &[]).await;
+    assert!(succeeded && said.contains("0 indexes, 0 documents"), "{said}");
+    assert!(restore(&server.url, &file, &[]).await.0);
+}
+
+const WRITERS: usize = 3;
+
+/// Documents that are acknowledged before the backup begins, and more before it is looked at.
+const BEFORE: usize = 12;
+
+#[test]
+fn a_backup_while_writers_write_is_a_state_between_its_begin_and_its_end() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let (data, empty, folder) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("backup.tar");
+    let server = Process::start(data.path());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (acknowledged, sent) = runtime.block_on(async {
+        let acknowledged = watch::Sender::new(BTreeSet::new());
+        let is_over = Arc::new(AtomicBool::new(false));
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let (acknowledged, is_over) = (acknowledged.clone(), Arc::clone(&is_over));
+                tokio::spawn(write(Client::new(&server.url).unwrap(), writer, acknowledged, is_over))
+            })
+            .collect();
+        acknowledged.subscribe().wait_for(|documents: &BTreeSet<String>| documents.len() >= BEFORE).await.unwrap();
+        let before = acknowledged.borrow().clone();
+        let (succeeded, _, complained) = back_up(&server.url, &file, &[]).await;
+        assert!(succeeded, "{complained}");
+        is_over.store(true, Ordering::Release);
+        let mut sent = Vec::new();
+        for writer in writers {
+            sent.push(writer.await.unwrap());
+        }
+        (before, sent)
+    });
+    drop(server);
+    let server = Process::start(empty.path());
+    let restored = runtime.block_on(async {
+        let (succeeded, _, complained) = restore(&server.url, &file, &[]).await;
+        assert!(succeeded, "{complained}");
+        listed(&server.url, "busy").await
+    });
+    let ids: BTreeSet<String> =
+        restored.iter().map(|document| document["doc_id"].as_str().unwrap().to_owned()).collect();
+    let lost: Vec<_> = acknowledged.difference(&ids).collect();
+    assert!(lost.is_empty(), "acknowledged before the backup and not in it: {lost:?}");
+    // One moment of the index: of each writer's documents, which it sent one after the other, the first ones.
+    for (writer, sent) in sent.iter().enumerate() {
+        let there = ids.iter().filter(|id| id.starts_with(&format!("{writer}-"))).count();
+        assert!(there <= *sent, "{there} of {sent}");
+        assert!((0..there).all(|number| ids.contains(&id(writer, number))), "writer {writer}: {ids:?}");
+    }
+    for document in &restored {
+        assert_eq!(document["text"], text(document["doc_id"].as_str().unwrap()));
+    }
+}
+
+fn id(writer: usize, number: usize) -> String {
+    format!("{writer}-{number:05}")
+}
+
+fn text(doc_id: &str) -> String {
+    format!("Entry {doc_id} of the ship's log: nothing in sight.")
+}
+
+async fn write(
+    client: Client,
+    writer: usize,
+    acknowledged: watch::Sender<BTreeSet<String>>,
+    is_over: Arc<AtomicBool>,
+) -> usize {
+    for number in 0.. {
+        if is_over.load(Ordering::Acquire) {
+            return number;
+        }
+        let doc_id = id(writer, number);
+        let document = Document { doc_id: Some(doc_id.clone()), text: text(&doc_id), ..Document::default() };
+        client.add("busy", vec![document]).await.unwrap();
+        acknowledged.send_modify(|documents| documents.extend([doc_id]));
+    }
+    unreachable!("numbers have no end")
+}
+
+/// Somebody at whom a backup is asked for, who sends this and then closes the connection, or waits.
+async fn sender(reply: Vec<u8>, closes: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = [0; 1024];
+        assert!(stream.read(&mut head).await.unwrap() > 0);
+        stream.write_all(&reply).await.unwrap();
+        if !closes {
+            std::future::pending::<()>().await;
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_a_whole_backup_is_never_taken_for_one() {
+    let (_server, folder, file) = backed_up("{}").await;
+    let whole = std::fs::read(&file).unwrap();
+    let reply = |bytes: &[u8], length: usize| {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+        [head.as_bytes(), bytes].concat()
+    };
+    let part = &whole[..whole.len() / 2];
+    let mut damaged = whole.clone();
+    let place = damaged.windows(4).position(|bytes| bytes == b"purr").unwrap();
+    damaged[place] = b'P';
+    for (reply, closes, words) in [
+        (reply(part, whole.len()), true, "no answer from"),
+        (reply(part, part.len()), true, "it is not whole"),
+        (reply(&damaged, damaged.len()), true, "it is damaged"),
+        (reply(b"<html>", 6), true, "neither a backup nor"),
+        (reply(part, whole.len()), false, "nothing has arrived for 1 s"),
+        (Vec::new(), false, "nothing has arrived for 1 s"),
+    ] {
+        let url = sender(reply, closes).await;
+        let (succeeded, _, complained) = back_up(&url, &file, &["--timeout-seconds", "1"]).await;
+        assert!(!succeeded && complained.contains(words), "{words}: {complained}");
+        // The one before is still there, and nothing else.
+        assert_eq!(
+            (files(folder.path()), std::fs::read(&file).unwrap() == whole),
+            (vec!["backup.tar".to_owned()], true)
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_folder_the_newest_are_kept() {
+    let server = Server::start("{}").await;
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "ragengine-20250101T000000Z.tar",
+        "ragengine-20250102T000000Z.tar",
+        "mine.tar",
+        ".ragengine-20250103T000000Z.tar.partial",
+    ] {
+        std::fs::write(folder.path().join(name), "x").unwrap();
+    }
+    let (succeeded, said, complained) = back_up(&server.url, folder.path(), &["--keep", "2"]).await;
+    assert!(succeeded && said.contains("20250101T000000Z.tar: deleted"), "{said}{complained}");
+    let left = files(folder.path());
+    assert_eq!(
+        (left.len(), &left[..2]),
+        (3, &["mine.tar".to_owned(), "ragengine-20250102T000000Z.tar".to_owned()][..])
+    );
+    let (succeeded, said, _) = restore(&server.url, folder.path(), &[]).await;
+    assert!(succeeded && said.contains(&left[2]), "{said}");
+    // A backup that failed deletes nothing.
+    let (succeeded, ..) = back_up("http://127.0.0.1:9", folder.path(), &["--keep", "1"]).await;
+    assert!(!succeeded && files(folder.path()) == left);
+    let (succeeded, _, complained) = back_up(&server.url, &folder.path().join("x.tar"), &["--keep", "1"]).await;
+    assert!(!succeeded && complained.contains("--keep is for a folder"), "{complained}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_want_the_token_and_say_so() {
+    let token = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(token.path(), "right").unwrap();
+    let yaml = format!("auth: {{writeToken: {{file: {}}}}}", token.path().display());
+    let (_, folder, file) = backed_up("{}").await;
+    let server = Server::start(&yaml).await;
+    let with_token = ["--token-file", token.path().to_str().unwrap()];
+    let new = folder.path().join("new.tar");
+    for complained in [back_up(&server.url, &new, &[]).await.2, restore(&server.url, &file, &[]).await.2] {
+        assert!(complained.contains("401") && complained.contains("--token-file"), "{complained}");
+    }
+    assert!(restore(&server.url, &file, &with_token).await.0);
+    assert!(!new.exists() && back_up(&server.url, &new, &with_token).await.0);
+    let (succeeded, _, complained) = restore("http://127.0.0.1:9", &file, &[]).await;
+    assert!(!succeeded && complained.contains("ragengine serve"), "{complained}");
+    std::fs::write(&new, "x").unwrap();
+    let (succeeded, _, complained) = restore("http://127.0.0.1:9", &new, &[]).await;
+    assert!(!succeeded && complained.contains("neither a backup nor"), "{complained}");
+}
+
+/// Waits until the server has counted this so often.
+async fn counted(server: &Server, operation: &str, outcome: &str, times: u32) {
+    let line = format!("ragengine_copies_total{{operation=\"{operation}\",outcome=\"{outcome}\"}} {times}\n");
+    for _ in 0..3000 {
+        if server.get("/metrics").await.text.contains(&line) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("never counted: {line}");
+}
+
+/// How many folders of indexes there are, those under way among them.
+fn folders(server: &Server) -> usize {
+    server.app.settings.data_dir.join("indexes").read_dir().unwrap().count()
+}
+
+async fn upload(server: &Server, bytes: &[u8], length: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
+    let head = format!("POST /restore HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    stream
+}
+
+async fn status_of(mut stream: TcpStream) -> String {
+    let mut reply = [0; 4096];
+    let length = stream.read(&mut reply).await.unwrap();
+    String::from_utf8_lossy(&reply[..length]).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_ends_early_or_stops_or_is_damaged_changes_nothing() {
+    let (server, _folder, file) = backed_up("{limits: {bodyTimeoutSeconds: 1}}").await;
+    let whole = std::fs::read(&file).unwrap();
+    for index in ["a", "b"] {
+        server.delete(&format!("/indexes/{index}")).await.ok();
+    }
+    let part = &whole[..whole.len() / 2];
+    drop(upload(&server, part, whole.len()).await);
+    counted(&server, "restore", "archive_read", 1).await;
+    assert_eq!((server.get("/indexes").await.ok(), folders(&server)), (json!([]), 0));
+    let silent = status_of(upload(&server, part, whole.len()).await).await;
+    assert!(
+        silent.starts_with("HTTP/1.1 408") && silent.contains("nothing of the request body arrived for 1 s"),
+        "{silent}"
+    );
+    let short = status_of(upload(&server, part, part.len()).await).await;
+    assert!(short.starts_with("HTTP/1.1 400") && short.contains("not whole"), "{short}");
+    let mut damaged = whole.clone();
+    let place = damaged.windows(4).position(|bytes| bytes == b"purr").unwrap();
+    damaged[place] = b'P';
+    server.post_bytes("/restore", damaged).await.error(400);
+    let huge = status_of(upload(&server, b"", usize::MAX / 2).await).await;
+    assert!(huge.starts_with("HTTP/1.1 507"), "{huge}");
+    assert_eq!((server.get("/indexes").await.ok(), folders(&server)), (json!([]), 0));
+    assert_eq!(server.post_bytes("/restore", whole.clone()).await.ok(), json!({"indexes": ["a", "b"]}));
+    let exists = status_of(upload(&server, part, whole.len()).await).await;
+    assert!(exists.starts_with("HTTP/1.1 409"), "it was not told before all had been sent: {exists}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_takes_nothing_is_given_up_and_more_than_two_wait_outside() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(settings(&data, "{limits: {sendTimeoutSeconds: 1}}")).await;
+    server.post_bytes("/restore", large()).await.ok();
+    let request = b"GET /backup HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
+        stream.write_all(request).await.unwrap();
+        clients.push(stream);
+    }
+    for stream in &mut clients {
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.unwrap();
+        assert_eq!(&head, b"HTTP/1.1 200");
+    }
+    let busy = server.get("/backup").await;
+    assert_eq!((busy.status, &busy.headers["retry-after"]), (429, &"5".parse().unwrap()));
+    counted(&server, "backup", "archive_write", 2).await;
+    // What they were given does not end as a whole one does.
+    let mut rest = Vec::new();
+    let read = clients.pop().unwrap().read_to_end(&mut rest).await;
+    assert!(read.is_err() || !rest.ends_with(b"0\r\n\r\n"));
+    let refused = Client::new(&server.url).unwrap().backup().await;
+    assert!(!matches!(refused, Err(ClientError::Refused { status: 429, .. })));
+}
+
+/// A backup that is larger than the buffers between server and client.
+fn large() -> Vec<u8> {
+    let text = "x".repeat(1 << 20);
+    let record = IndexRecord {
+        model: "m".to_owned(),
+        embedding_fingerprint: "f".to_owned(),
+        dimensions: 2,
+        max_tokens: 100,
+        overlap_tokens: 10,
+        vector_index: VectorIndexKind::Flat,
+    };
+    let documents = 40;
+    let header = IndexHeader { record, documents, chunks: 0, next_document: documents, next_row: 0 };
+    let manifest = Manifest::new("data", vec!["large".to_owned()]);
+    let mut archive = ArchiveWriter::begin(Vec::new(), &manifest).unwrap();
+    archive.index("large", &header).unwrap();
+    for number in 0..documents {
+        let record = DocumentRecord {
+            doc_id: number.to_string(),
+            metadata: "{}".to_owned(),
+            source: None,
+            content_hash: number.to_string(),
+            first_row: 0,
+            chunks: 0,
+            text_bytes: text.len() as u64,
+        };
+        archive.row(&Row::Document { number, record, text: text.clone(), revision: None }).unwrap();
+    }
+    archive.end().unwrap()
+}

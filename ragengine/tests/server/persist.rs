@@ -1,0 +1,175 @@
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::support::embedder::RemoteEmbedder;
+use crate::support::{FACTS, Reply, Server, settings};
+
+async fn ids(server: &Server, index: &str) -> Vec<String> {
+    let listed = server.get(&format!("/indexes/{index}/documents")).await.ok();
+    listed["documents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|document| document["doc_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+async fn post(server: &Server, path: &str) -> Reply {
+    server.post_bytes(path, "").await
+}
+
+#[tokio::test]
+async fn an_index_is_persisted_and_loaded() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(settings(&data, "{}")).await;
+    server.add("facts", &FACTS).await;
+    let described = server.get("/indexes/facts").await.ok();
+    let found = server.found("facts", "How long is a month on the moon?", 2).await;
+    let place = data.path().join("persisted/facts.tar").display().to_string();
+    let persisted = post(&server, "/persist/facts").await.ok();
+    assert_eq!(persisted["message"], format!("Successfully persisted index facts to {place}."));
+    server.delete("/indexes/facts").await.ok();
+    let loaded = post(&server, "/load/facts").await.ok();
+    assert_eq!(loaded["message"], format!("Successfully loaded index facts from {place}."));
+    assert_eq!(server.get("/indexes/facts").await.ok(), described);
+    assert_eq!(server.found("facts", "How long is a month on the moon?", 2).await, found);
+    // It is written to as any other, and its chunks still need no embedding.
+    server.add("facts", &[("cats", "Cats have nine lives."), ("more", FACTS[1].1)]).await;
+    assert_eq!(ids(&server, "facts").await.len(), 6);
+    let refused = post(&server, "/load/facts").await.error(409);
+    assert!(refused.contains("'facts' exists") && refused.contains("overwrite=true"), "{refused}");
+    // As a client in Python writes it.
+    for flag in ["True", "true", "1"] {
+        post(&server, &format!("/load/facts?overwrite={flag}")).await.ok();
+        assert_eq!(ids(&server, "facts").await, FACTS.map(|(doc_id, _)| doc_id));
+    }
+    post(&server, "/load/facts?overwrite=maybe").await.error(422);
+    let metrics = server.get("/metrics").await.text;
+    for line in [
+        r#"ragengine_copies_total{operation="persist",outcome="ok"} 1"#,
+        r#"ragengine_copies_total{operation="load",outcome="ok"} 4"#,
+        r#"ragengine_copies_total{operation="load",outcome="index_exists"} 1"#,
+    ] {
+        assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_has_a_name_of_its_own_and_makes_an_index_of_any() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(settings(&data, "{}")).await;
+    server.add("facts", &FACTS[..2]).await;
+    post(&server, "/persist/facts?path=before-the-change").await.ok();
+    post(&server, "/load/other?path=before-the-change").await.ok();
+    assert_eq!(ids(&server, "other").await, ids(&server, "facts").await);
+    let missing = post(&server, "/load/facts?path=nothing&overwrite=true").await.error(404);
+    assert!(missing.contains("no persisted copy 'nothing'"), "{missing}");
+    assert_eq!(post(&server, "/persist/nothing").await.error(404), "No such index: 'nothing' exists.");
+    // A copy of what another model made is loaded, and is then what such an index is.
+    std::fs::write(data.path().join("persisted/broken.tar"), "x").unwrap();
+    let broken = post(&server, "/load/broken").await.error(400);
+    assert!(broken.contains("neither a backup nor a persisted index"), "{broken}");
+}
+
+/// Sends a request line as it is: an HTTP client would tidy it up.
+async fn status_of(server: &Server, target: &str) -> u16 {
+    let address = server.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request =
+        format!("POST {target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).await.unwrap();
+    String::from_utf8_lossy(&reply).split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn no_path_reaches_anything_by_any_encoding() {
+    let outer = tempfile::tempdir().unwrap();
+    let mut settings = settings(&outer, "{}");
+    settings.data_dir = outer.path().join("data");
+    let server = Server::start_in(settings).await;
+    server.add("i", &FACTS[..1]).await;
+    post(&server, "/persist/i").await.ok();
+    let whole = std::fs::read(outer.path().join("data/persisted/i.tar")).unwrap();
+    for place in ["i2.tar", "data/i2.tar", "data/i2"] {
+        std::fs::write(outer.path().join(place), &whole).unwrap();
+    }
+    let tree = || {
+        let walked = ["", "data", "data/persisted"].map(|folder| {
+            let entries = outer.path().join(folder).read_dir().unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        });
+        walked.concat()
+    };
+    let before = tree();
+    let absolute = outer.path().join("i2").display().to_string();
+    let names = [
+        "..%2fi2",
+        "..%2Fi2.tar",
+        "%2e%2e%2fi2",
+        "..%252fi2",
+        "..%5ci2",
+        "%2e%2e",
+        ".",
+        "%2e",
+        "i2%00",
+        "%00",
+        "..%c0%afi2",
+        "%ef%bc%8e%ef%bc%8e",
+        "..%e2%81%84i2",
+        "%e2%88%95etc",
+        ".hidden",
+        "i2%20",
+        "i2%0a",
+        "a%2fb",
+        "-",
+        "_i2",
+        "%F0%9F%90%88",
+    ];
+    for name in names.into_iter().chain([
+        absolute.replace('/', "%2f").as_str(),
+        "../i2",
+        "./i2",
+        &absolute,
+        "x/../../i2",
+        "data/i2",
+    ]) {
+        for target in [
+            format!("/persist/i?path={name}"),
+            format!("/load/new?path={name}"),
+            format!("/load/i?overwrite=true&path={name}"),
+        ] {
+            assert_eq!(status_of(&server, &target).await, 400, "{target}");
+        }
+        for target in [format!("/persist/{name}"), format!("/load/{name}"), format!("/load/{name}?path=i")] {
+            let status = status_of(&server, &target).await;
+            assert!((400..500).contains(&status), "{target}: {status}");
+        }
+    }
+    assert_eq!(status_of(&server, "/load/new?path=").await, 400);
+    assert_eq!(server.get("/indexes").await.ok(), json!(["i"]));
+    assert_eq!(tree(), before);
+}
+
+#[tokio::test]
+async fn a_copy_of_another_models_vectors_is_loaded_and_never_mixed() {
+    let embedder = RemoteEmbedder::with_width(8).await;
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(settings(&data, &embedder.settings("small", ""))).await;
+    server.add("i", &FACTS[..1]).await;
+    post(&server, "/persist/i").await.ok();
+    let other = tempfile::tempdir().unwrap();
+    let copies = other.path().join("persisted");
+    std::fs::create_dir(&copies).unwrap();
+    std::fs::copy(data.path().join("persisted/i.tar"), copies.join("i.tar")).unwrap();
+    let server = Server::start_in(settings(&other, "{}")).await;
+    post(&server, "/load/i").await.ok();
+    assert_eq!(server.get("/indexes/i").await.ok()["model"], "small");
+    let body = json!({"index_name": "i", "query": "q"});
+    let status = server.post("/retrieve", &body).await;
+    assert_ne!(status.status, 200, "{}", status.json().get("results").unwrap_or(&Value::Null));
+}
