@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod backup;
 mod documents;
 mod durability;
 mod index;
