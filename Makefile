@@ -3,7 +3,7 @@
 
 local := config/local
 
-.PHONY: help run cluster test test-fast test-cluster test-llm check generate fmt bench bench-operator fuzz images setup cluster-up cluster-down
+.PHONY: help run cluster test test-fast test-cluster test-llm check generate fmt bench bench-operator fuzz soak images setup cluster-up cluster-down
 .NOTPARALLEL:
 
 help: ## This list
@@ -57,6 +57,10 @@ bench-operator: ## Print the table of the operator's benchmark, on a cluster as 
 fuzz: ## Feed the code that reads requests and streams with any bytes, FUZZ_SECONDS=60 for each target
 	@$(local)/setup.sh fuzz
 	@$(local)/fuzz.sh
+
+soak: ## Kill the server CRASH_ROUNDS=200 times while clients write to it, then keep it under load for SOAK_MINUTES=10
+	@$(local)/setup.sh test
+	@$(local)/soak.sh
 
 images: ## Build the images of the server and the operator with docker, buildah or podman; ARGS='--profile dev' makes those of the tests
 	@$(local)/setup.sh images

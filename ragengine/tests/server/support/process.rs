@@ -54,11 +54,16 @@ impl Process {
 
     /// The same with a file of settings.
     pub fn start_configured(data: &Path, settings: &Path) -> Self {
-        let mut command = command(data);
-        command.arg("--config").arg(settings);
-        let mut server = Self::spawn(command);
+        let mut server = Self::start_configured_unready(data, settings);
         server.wait_until("is ready", |server| is_ready(&server.url).then_some(()));
         server
+    }
+
+    /// The same, but waits only until it listens.
+    pub fn start_configured_unready(data: &Path, settings: &Path) -> Self {
+        let mut command = command(data);
+        command.arg("--config").arg(settings);
+        Self::spawn(command)
     }
 
     /// Starts a server on a data folder and waits until it listens.
@@ -96,6 +101,11 @@ impl Process {
             assert!(Instant::now() < deadline, "not seen in time that it {what}: {:?}", self.log_lines());
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGKILL: nothing that the program does about its end is done.

@@ -1,0 +1,202 @@
+//! A client that writes, one request after the other, and remembers what was acknowledged.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+use super::model::{Documents, Recall, nearest, similarity, text};
+
+/// All writers write to this index, each to documents of its own. It is there before them, and is never deleted.
+pub const SHARED: &str = "shared";
+
+/// Documents that a writer has in an index, at most: their ids are used again and again.
+const IDS: usize = 90;
+
+/// The server is gone.
+pub struct Gone;
+
+/// What a writer knows of one index: none when it is not there.
+pub type Holding = Option<Documents>;
+
+/// A client of its own documents.
+pub struct Writer {
+    pub number: usize,
+    http: reqwest::Client,
+    random: Rng,
+    version: u64,
+    /// What was acknowledged, by index.
+    pub known: BTreeMap<String, Holding>,
+    /// The index of a request that was not answered, and what may have become of it.
+    pub under_way: Option<(String, Vec<Holding>)>,
+    pub acknowledged: usize,
+    pub recall: Recall,
+}
+
+impl Writer {
+    pub fn new(number: usize, seed: u64) -> Self {
+        Self {
+            number,
+            http: reqwest::Client::new(),
+            random: Rng::with_seed(seed.wrapping_add(number as u64)),
+            version: 0,
+            known: [(SHARED.to_owned(), Some(Documents::new())), (format!("own-{number}"), None)].into(),
+            under_way: None,
+            acknowledged: 0,
+            recall: Recall::default(),
+        }
+    }
+
+    /// Writes and searches until the server is gone.
+    pub async fn work(&mut self, url: &str) {
+        while self.step(url).await.is_ok() {}
+    }
+
+    /// One request.
+    pub async fn step(&mut self, url: &str) -> Result<(), Gone> {
+        let index = if self.random.bool() { SHARED.to_owned() } else { format!("own-{}", self.number) };
+        let is_there = self.known[&index].is_some();
+        match self.random.u32(..100) {
+            0..3 if is_there && index != SHARED => self.delete_index(url, index).await,
+            0..10 if !is_there => self.put_index(url, index).await,
+            3..30 if is_there => self.delete(url, index).await,
+            30..45 if is_there => self.update(url, index).await,
+            45..65 if is_there => self.search(url, &index).await,
+            _ => self.add(url, index).await,
+        }
+    }
+
+    async fn add(&mut self, url: &str, index: String) -> Result<(), Gone> {
+        let count = if self.random.u32(..8) == 0 { 60 } else { self.random.usize(1..6) };
+        let documents: Documents = (0..count).map(|_| (self.any_id(), self.pages())).collect();
+        let mut after = self.known[&index].clone().unwrap_or_default();
+        after.extend(documents.clone());
+        // An index is made before the documents are in it.
+        let possible = vec![Some(self.known[&index].clone().unwrap_or_default()), Some(after)];
+        let body = json!({"index_name": index, "documents": self.wire(&documents)});
+        self.write(self.http.post(format!("{url}/index")).body(body.to_string()), index, possible).await
+    }
+
+    async fn update(&mut self, url: &str, index: String) -> Result<(), Gone> {
+        let documents: Documents = (0..self.random.usize(1..5)).map(|_| (self.any_id(), self.pages())).collect();
+        let mut after = self.known[&index].clone().unwrap_or_default();
+        for (doc_id, pages) in &documents {
+            after.entry(doc_id.clone()).and_modify(|known| known.clone_from(pages));
+        }
+        let body = json!({"documents": self.wire(&documents)});
+        let request = self.http.post(format!("{url}/indexes/{index}/documents")).body(body.to_string());
+        self.write(request, index, vec![Some(after)]).await
+    }
+
+    async fn delete(&mut self, url: &str, index: String) -> Result<(), Gone> {
+        let doc_ids: Vec<String> = (0..self.random.usize(1..12)).map(|_| self.any_id()).collect();
+        let mut after = self.known[&index].clone().unwrap_or_default();
+        after.retain(|doc_id, _| !doc_ids.contains(doc_id));
+        let body = json!({"doc_ids": doc_ids});
+        let request = self.http.post(format!("{url}/indexes/{index}/documents/delete")).body(body.to_string());
+        self.write(request, index, vec![Some(after)]).await
+    }
+
+    async fn put_index(&mut self, url: &str, index: String) -> Result<(), Gone> {
+        let request = self.http.put(format!("{url}/indexes/{index}")).body("{}");
+        self.write(request, index, vec![Some(Documents::new())]).await
+    }
+
+    async fn delete_index(&mut self, url: &str, index: String) -> Result<(), Gone> {
+        self.write(self.http.delete(format!("{url}/indexes/{index}")), index, vec![None]).await
+    }
+
+    /// Sends a change. The last of what may come of it is what is there once it is acknowledged.
+    async fn write(
+        &mut self,
+        request: reqwest::RequestBuilder,
+        index: String,
+        mut possible: Vec<Holding>,
+    ) -> Result<(), Gone> {
+        match reply(request).await {
+            Ok(_) => {
+                self.acknowledged += 1;
+                self.known.insert(index, possible.pop().unwrap());
+                Ok(())
+            }
+            Err(Gone) => {
+                self.under_way = Some((index, possible));
+                Err(Gone)
+            }
+        }
+    }
+
+    /// Finds its own documents as they are now: nobody else changes them.
+    async fn search(&mut self, url: &str, index: &str) -> Result<(), Gone> {
+        let documents = self.known[index].clone().unwrap_or_default();
+        let known = self.random.choice(documents.values()).map(|pages| pages[0].clone());
+        let query = known.filter(|_| self.random.bool()).unwrap_or_else(|| self.page(0));
+        let filter = json!({"writer": self.number});
+        let recall = search(&self.http, url, index, &query, Some(filter), &[&documents]).await?;
+        self.recall.add(recall);
+        Ok(())
+    }
+
+    fn any_id(&mut self) -> String {
+        format!("{}-{}", self.number, self.random.usize(..IDS))
+    }
+
+    fn pages(&mut self) -> Vec<String> {
+        (1..=self.random.usize(1..4)).map(|page| self.page(page)).collect()
+    }
+
+    /// A text that was never written before.
+    fn page(&mut self, page: usize) -> String {
+        self.version += 1;
+        format!("writer {} wrote version {} on page {page}", self.number, self.version)
+    }
+
+    fn wire(&self, documents: &Documents) -> Vec<Value> {
+        let metadata = json!({"split_type": "pages", "writer": self.number});
+        let document = |(doc_id, pages): (&String, &Vec<String>)| json!({"doc_id": doc_id, "text": text(pages), "metadata": metadata});
+        documents.iter().map(document).collect()
+    }
+}
+
+/// The JSON of a request that must be answered well, if at all.
+pub async fn reply(request: reqwest::RequestBuilder) -> Result<Value, Gone> {
+    let response = request.send().await.map_err(|_| Gone)?;
+    let (url, status) = (response.url().clone(), response.status());
+    let text = response.text().await.map_err(|_| Gone)?;
+    assert!(status.is_success(), "{url}: {status}: {text}");
+    Ok(serde_json::from_str(&text).unwrap())
+}
+
+/// Searches, and compares what is found with what the documents are. Only that a graph misses a little may differ.
+pub async fn search(
+    http: &reqwest::Client,
+    url: &str,
+    index: &str,
+    query: &str,
+    filter: Option<Value>,
+    documents: &[&Documents],
+) -> Result<Recall, Gone> {
+    let k = 10;
+    let mut body = json!({"index_name": index, "query": query, "max_node_count": k});
+    if let Some(filter) = filter {
+        body["metadata_filter"] = filter;
+    }
+    let found = reply(http.post(format!("{url}/retrieve")).body(body.to_string())).await?;
+    let expected = nearest(documents.iter().copied(), query, k);
+    let mut similarities = Vec::new();
+    for node in found["results"].as_array().unwrap() {
+        let (doc_id, text) = (node["doc_id"].as_str().unwrap(), node["text"].as_str().unwrap());
+        let is_there = documents
+            .iter()
+            .any(|documents| documents.get(doc_id).is_some_and(|pages| pages.iter().any(|page| page == text)));
+        assert!(is_there, "{index}: a search finds what is not there: {doc_id}: {text}");
+        let similarity = similarity(query, text);
+        assert!((node["score"].as_f64().unwrap() as f32 - similarity).abs() < 1e-3, "{index}: {query}: {node}");
+        similarities.push(similarity);
+    }
+    assert!(similarities.is_sorted_by(|left, right| left >= &(right - 1e-4)), "{index}: {similarities:?}");
+    assert_eq!(similarities.len(), expected.len(), "{index}: {query}");
+    let worst = expected.last().copied().unwrap_or_default();
+    let found = similarities.iter().filter(|similarity| **similarity >= worst - 1e-4).count();
+    Ok(Recall { expected: expected.len(), found })
+}
