@@ -220,3 +220,6 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

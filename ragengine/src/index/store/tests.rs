@@ -172,11 +172,47 @@ fn a_newer_format_is_refused() {
 enum Step {
     Put(u8, String, u32),
     Delete(u8),
+    Revise(u8, Option<String>),
+    Reopen,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let put = (0_u8..6, "[a-z]{1,8}", 1_u32..4).prop_map(|(id, text, chunks)| Step::Put(id, text, chunks));
-    proptest::collection::vec(prop_oneof![2 => put, 1 => (0_u8..6).prop_map(Step::Delete)], 1..25)
+    let revise = (0_u8..6, proptest::option::of("[a-z]{1,8}")).prop_map(|(id, revision)| Step::Revise(id, revision));
+    let step = prop_oneof![4 => put, 2 => (0_u8..6).prop_map(Step::Delete), 2 => revise, 1 => Just(Step::Reopen)];
+    proptest::collection::vec(step, 1..25)
+}
+
+/// A document's text, how many chunks it has, and its revision.
+type Model = BTreeMap<String, (String, u32, Option<String>)>;
+
+fn revise(store: &Store, doc_id: &str, revision: Option<&str>) -> bool {
+    let revised = store.write(|transaction| match transaction.document_by_id(doc_id)? {
+        Some((number, _)) => transaction.put_revision(number, revision).map(|()| true),
+        None => Ok(false),
+    });
+    revised.unwrap()
+}
+
+fn check(store: &Store, model: &Model) -> Result<(), TestCaseError> {
+    let stored = everything(store);
+    prop_assert_eq!(stored.keys().collect::<Vec<_>>(), model.keys().collect::<Vec<_>>());
+    let reader = store.reader().unwrap();
+    for (doc_id, (text, chunks, revision)) in model {
+        let (number, stored_text, stored_chunks) = &stored[doc_id];
+        prop_assert_eq!(stored_text, text);
+        let expected: Vec<String> = (0..*chunks).map(|ordinal| format!("{text} {ordinal}")).collect();
+        prop_assert_eq!(stored_chunks, &expected);
+        prop_assert_eq!(&reader.revisions([*number]).unwrap()[0], revision);
+    }
+    let mut rows = 0;
+    let count = |_, _: &[f32]| {
+        rows += 1;
+        Ok::<_, StoreError>(())
+    };
+    reader.each_vector(count).unwrap();
+    prop_assert_eq!(rows, model.values().map(|(_, chunks, _)| *chunks).sum::<u32>());
+    Ok(())
 }
 
 proptest! {
@@ -184,29 +220,31 @@ proptest! {
 
     #[test]
     fn the_store_is_a_map(steps in steps()) {
-        let (_folder, store) = new_store();
-        let mut model: BTreeMap<String, (String, u32)> = BTreeMap::new();
+        let (folder, mut store) = new_store();
+        let mut model = Model::new();
         for step in steps {
             match step {
                 Step::Put(id, text, chunks) => {
                     put(&store, &id.to_string(), &text, chunks);
-                    model.insert(id.to_string(), (text, chunks));
+                    let revision = Some(text.chars().take(8).collect());
+                    model.insert(id.to_string(), (text, chunks, revision));
                 }
                 Step::Delete(id) => {
                     prop_assert_eq!(delete(&store, &id.to_string()), model.remove(&id.to_string()).is_some());
                 }
+                Step::Revise(id, revision) => {
+                    let known = model.get_mut(&id.to_string());
+                    prop_assert_eq!(revise(&store, &id.to_string(), revision.as_deref()), known.is_some());
+                    known.into_iter().for_each(|known| known.2.clone_from(&revision));
+                }
+                Step::Reopen => {
+                    drop(store);
+                    store = Store::open(&folder.path().join("index")).unwrap().0;
+                    check(&store, &model)?;
+                }
             }
         }
-        let stored = everything(&store);
-        prop_assert_eq!(stored.keys().collect::<Vec<_>>(), model.keys().collect::<Vec<_>>());
-        for (doc_id, (text, chunks)) in &model {
-            let (_, stored_text, stored_chunks) = &stored[doc_id];
-            prop_assert_eq!(stored_text, text);
-            prop_assert_eq!(stored_chunks.len(), *chunks as usize);
-        }
-        let mut rows = 0;
-        store.reader().unwrap().each_vector(|_, _| { rows += 1; Ok::<_, StoreError>(()) }).unwrap();
-        prop_assert_eq!(rows, model.values().map(|(_, chunks)| *chunks).sum::<u32>());
+        check(&store, &model)?;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::model::{Documents, Recall, text};
 use super::writer::{Gone, Holding, Writer, reply, search};
@@ -70,7 +70,7 @@ async fn list(http: &reqwest::Client, url: &str, index: &str, filter: &str) -> R
             let field = |name: &str| document[name].as_str().unwrap().to_owned();
             assert_eq!(texts.insert(field("doc_id"), field("text")), None, "listed twice: {document}");
         }
-        if page["total_items"] == Value::from(texts.len()) {
+        if page["total_items"].as_u64() == Some(texts.len() as u64) {
             return Ok(texts);
         }
     }
