@@ -46,6 +46,8 @@ pub struct SearchSettings {
     pub exact_below_rows: usize,
     /// Nodes of a graph that a search keeps in view.
     pub ef_search: usize,
+    /// Lists that a search compares. None: as many as it takes.
+    pub n_probe: Option<usize>,
 }
 
 /// One index.

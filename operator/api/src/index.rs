@@ -71,10 +71,10 @@ pub struct IndexSpec {
     /// How documents are cut. Not set: as the engine does by itself. It cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunking: Option<IndexChunking>,
-    /// How vectors are kept: `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64. Not set: as the engine does by itself. It cannot be changed.
+    /// How vectors are kept: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384. Not set: as the engine does by itself. It cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16))]
-    #[x_kube(validation = Rule::new("self.matches('^(Flat|SQ8|HNSW([4-9]|[1-5][0-9]|6[0-4])(_SQ8)?)$')").message("vectorIndex must be Flat, SQ8, HNSW<M> or HNSW<M>_SQ8 with M from 4 to 64: for example HNSW32"))]
+    #[x_kube(validation = Rule::new("self.matches('^(auto|Flat|SQ8|HNSW([4-9]|[1-5][0-9]|6[0-4])(_SQ8)?|IVF([4-9]|[1-9][0-9]{1,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-4]),Flat)$')").message("vectorIndex must be auto, Flat, SQ8, HNSW<M> or HNSW<M>_SQ8 with M from 4 to 64, or IVF<N>,Flat with N from 4 to 16384: for example HNSW32"))]
     pub vector_index: Option<String>,
     /// Where the documents come from. What leaves a source leaves the index; documents that came another way are not touched.
     #[schemars(length(min = 1, max = 32))]

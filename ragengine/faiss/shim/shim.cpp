@@ -1,21 +1,27 @@
-// What FAISS' C API cannot do or does wrong: a graph search with its own efSearch and a filter, both on the stack
+// What FAISS' C API cannot do or does wrong: searches of a graph and of lists with their own parameters and a filter, all on the stack
 // (the C API has no SearchParametersHNSW, and the Rust crate leaks the selector), distances to given rows, a look at what was read.
 // No exception leaves this file: each function returns 0, or 1 and a message.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <numeric>
+#include <typeinfo>
+#include <vector>
 
 #include <omp.h>
 
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexHNSW.h>
+#include <faiss/IndexIVFFlat.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/DistanceComputer.h>
 #include <faiss/impl/IDSelector.h>
 #include <faiss/impl/io.h>
 #include <faiss/index_io.h>
+#include <faiss/invlists/InvertedLists.h>
 
 namespace {
 
@@ -91,6 +97,46 @@ bool quantizer_is_sound(const faiss::IndexScalarQuantizer& index) {
             (index.is_trained ? index.sq.trained.size() == 2 * dimensions : index.ntotal == 0);
 }
 
+/// Every row is in one list, once; and the centres are as many as the lists.
+bool lists_are_sound(const faiss::IndexIVFFlat& index) {
+    const auto* centres = dynamic_cast<const faiss::IndexFlat*>(index.quantizer);
+    const auto* lists = dynamic_cast<const faiss::ArrayInvertedLists*>(index.invlists);
+    const size_t code_size = sizeof(float) * index.d;
+    if (!centres || !lists || index.direct_map.type != faiss::DirectMap::NoMap || index.nlist == 0) {
+        return false;
+    }
+    if (centres->d != index.d || centres->metric_type != faiss::METRIC_L2 || centres->code_size != code_size ||
+        centres->codes.size() != size_t(centres->ntotal) * code_size ||
+        size_t(centres->ntotal) != (index.is_trained ? index.nlist : 0)) {
+        return false;
+    }
+    if (lists->nlist != index.nlist || lists->ids.size() != index.nlist || lists->codes.size() != index.nlist ||
+        index.code_size != code_size || lists->code_size != code_size || index.ntotal < 0) {
+        return false;
+    }
+    size_t rows = 0;
+    for (size_t list = 0; list < index.nlist; list++) {
+        rows += lists->ids[list].size();
+        if (lists->codes[list].size() != lists->ids[list].size() * code_size) {
+            return false;
+        }
+    }
+    if (rows != size_t(index.ntotal)) {
+        return false;
+    }
+    std::vector<bool> seen(rows);
+    for (size_t list = 0; list < index.nlist; list++) {
+        for (size_t i = 0; i < lists->ids[list].size(); i++) {
+            const auto row = lists->ids[list][i];
+            if (row < 0 || size_t(row) >= rows || seen[row]) {
+                return false;
+            }
+            seen[row] = true;
+        }
+    }
+    return true;
+}
+
 struct CountingWriter : faiss::IOWriter {
     uint64_t bytes = 0;
     size_t operator()(const void*, size_t size, size_t items) override {
@@ -108,17 +154,28 @@ struct ragengine_faiss_shape {
     /// The graph's M (the lowest level has twice as many neighbours per row); 0 without a graph.
     int32_t m;
     int32_t is_quantized;
+    /// How many lists; 0 without lists.
+    uint64_t lists;
 };
 
-/// Fails for anything but Flat, HNSW<M>, HNSW<M>_SQ8 and SQ8 with the squared L2 distance, and for parts that do not fit each other.
+/// Fails for anything but Flat, HNSW<M>, HNSW<M>_SQ8, SQ8 and IVF<N>,Flat with the squared L2 distance, and for parts that do not fit
+/// each other.
 int ragengine_faiss_shape_of(const void* native, ragengine_faiss_shape* shape, char* message, size_t capacity) {
     return guarded(message, capacity, [&] {
         const auto* index = static_cast<const faiss::Index*>(native);
+        *shape = {};
+        if (typeid(*index) == typeid(faiss::IndexIVFFlat)) {
+            const auto& ivf = static_cast<const faiss::IndexIVFFlat&>(*index);
+            FAISS_THROW_IF_NOT_MSG(ivf.metric_type == faiss::METRIC_L2, "the metric is not the squared L2 distance");
+            FAISS_THROW_IF_NOT_MSG(ivf.d > 0 && lists_are_sound(ivf), "its lists are damaged");
+            shape->lists = ivf.nlist;
+            return;
+        }
         const auto* graph = dynamic_cast<const faiss::IndexHNSW*>(index);
         const auto* storage = dynamic_cast<const faiss::IndexFlatCodes*>(storage_of(index));
         const auto* flat = dynamic_cast<const faiss::IndexFlat*>(storage);
         const auto* quantized = dynamic_cast<const faiss::IndexScalarQuantizer*>(storage);
-        FAISS_THROW_IF_NOT_MSG(flat || quantized, "not one of Flat, HNSW, HNSW_SQ8 and SQ8");
+        FAISS_THROW_IF_NOT_MSG(flat || quantized, "not one of Flat, HNSW, HNSW_SQ8, SQ8 and IVF,Flat");
         FAISS_THROW_IF_NOT_MSG(
                 index->metric_type == faiss::METRIC_L2 && storage->metric_type == faiss::METRIC_L2,
                 "the metric is not the squared L2 distance");
@@ -154,6 +211,61 @@ int ragengine_faiss_search_graph(
         parameters.efSearch = ef_search;
         parameters.sel = bitmap ? &selector : nullptr;
         static_cast<const faiss::Index*>(native)->search(1, query, k, distances, labels, &parameters);
+    });
+}
+
+/// The `k` nearest rows in the `probes` lists whose centres are nearest; `bitmap` may be null (no filter). Labels are -1 where nothing
+/// was found.
+int ragengine_faiss_search_lists(
+        const void* native,
+        const float* query,
+        int64_t k,
+        size_t probes,
+        const uint8_t* bitmap,
+        size_t bitmap_bytes,
+        float* distances,
+        int64_t* labels,
+        char* message,
+        size_t capacity) {
+    return guarded(message, capacity, [&] {
+        const auto* ivf = dynamic_cast<const faiss::IndexIVFFlat*>(static_cast<const faiss::Index*>(native));
+        FAISS_THROW_IF_NOT_MSG(ivf, "it has no lists");
+        faiss::IDSelectorBitmap selector(bitmap_bytes, bitmap);
+        faiss::SearchParametersIVF parameters;
+        parameters.sel = bitmap ? &selector : nullptr;
+        parameters.nprobe = std::min(probes, ivf->nlist);
+        if (probes < ivf->nlist) {
+            ivf->search(1, query, k, distances, labels, &parameters);
+            return;
+        }
+        // All of them: in which order is of no consequence.
+        std::vector<faiss::idx_t> lists(ivf->nlist);
+        std::iota(lists.begin(), lists.end(), 0);
+        const std::vector<float> to_centres(ivf->nlist);
+        ivf->search_preassigned(1, query, k, lists.data(), to_centres.data(), distances, labels, false, &parameters);
+    });
+}
+
+/// The vector at `position`.
+int ragengine_faiss_reconstruct(const void* native, int64_t position, float* vector, char* message, size_t capacity) {
+    return guarded(message, capacity, [&] {
+        const auto* index = static_cast<const faiss::Index*>(native);
+        const auto* ivf = dynamic_cast<const faiss::IndexIVFFlat*>(index);
+        if (!ivf) {
+            index->reconstruct(position, vector);
+            return;
+        }
+        for (size_t list = 0; list < ivf->nlist; list++) {
+            const size_t rows = ivf->invlists->list_size(list);
+            const faiss::InvertedLists::ScopedIds ids(ivf->invlists, list);
+            for (size_t i = 0; i < rows; i++) {
+                if (ids[i] == position) {
+                    ivf->reconstruct_from_offset(list, i, vector);
+                    return;
+                }
+            }
+        }
+        FAISS_THROW_MSG("no list has this row");
     });
 }
 

@@ -20,6 +20,16 @@ pub enum Error {
         /// What was asked for.
         kind: Kind,
     },
+    /// The number of lists is out of range.
+    #[error(
+        "{kind} cannot be made: the number of lists goes from {} to {}",
+        crate::kind::MIN_LISTS,
+        crate::kind::MAX_LISTS
+    )]
+    Lists {
+        /// What was asked for.
+        kind: Kind,
+    },
     /// The values are not whole rows, or not one query.
     #[error(
         "{values} values are not {expected} of {dimensions} dimensions: was the index made for another embedding model?"
@@ -40,17 +50,19 @@ pub enum Error {
         /// Which of the given rows, from 0; 0 for a query.
         row: usize,
     },
-    /// Rows were added to a quantized index that has not been trained.
+    /// Rows were added to an index that has to be trained and has not been.
     #[error("{kind} needs training before the first row is added")]
     NotTrained {
         /// The index's kind.
         kind: Kind,
     },
-    /// Training was given no rows.
-    #[error("{kind} cannot be trained on no rows: give it a sample of the rows that it will hold")]
-    NothingToTrainOn {
+    /// Training was given too few rows, or none.
+    #[error("{kind} cannot be trained on {given} rows: give it {} or more of the rows that it will hold", kind.min_training_rows())]
+    TooFewToTrainOn {
         /// The index's kind.
         kind: Kind,
+        /// How many rows were given.
+        given: usize,
     },
     /// Training again would change what the stored codes mean.
     #[error("the index already holds {rows} rows and cannot be trained again: make a new one")]
@@ -122,10 +134,11 @@ impl Error {
         match self {
             Self::Dimensions { .. } => "dimensions",
             Self::GraphDegree { .. } => "graph_degree",
+            Self::Lists { .. } => "lists",
             Self::Length { .. } => "length",
             Self::NotFinite { .. } => "not_finite",
             Self::NotTrained { .. } => "not_trained",
-            Self::NothingToTrainOn { .. } => "nothing_to_train_on",
+            Self::TooFewToTrainOn { .. } => "too_few_to_train_on",
             Self::TrainedTooLate { .. } => "trained_too_late",
             Self::TooManyRows { .. } => "too_many_rows",
             Self::NoSuchRow { .. } => "no_such_row",

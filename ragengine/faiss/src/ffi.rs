@@ -23,6 +23,7 @@ struct Shape {
     has_graph: i32,
     m: i32,
     is_quantized: i32,
+    lists: u64,
 }
 
 // shim/shim.cpp, argument for argument.
@@ -42,6 +43,25 @@ unsafe extern "C" {
         bitmap_bytes: usize,
         distances: *mut f32,
         labels: *mut i64,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    fn ragengine_faiss_search_lists(
+        native: *const c_void,
+        query: *const f32,
+        k: i64,
+        probes: usize,
+        bitmap: *const u8,
+        bitmap_bytes: usize,
+        distances: *mut f32,
+        labels: *mut i64,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    fn ragengine_faiss_reconstruct(
+        native: *const c_void,
+        position: i64,
+        vector: *mut f32,
         message: *mut c_char,
         capacity: usize,
     ) -> c_int;
@@ -85,6 +105,10 @@ pub(crate) fn kind_of(index: &IndexImpl) -> Result<Kind, String> {
         // and `message` has room for `capacity` bytes. The shim only reads the index.
         unsafe { ragengine_faiss_shape_of(native(index), &raw mut shape, message, capacity) }
     })?;
+    if shape.lists > 0 {
+        let lists = u32::try_from(shape.lists).map_err(|_| format!("it has {} lists", shape.lists))?;
+        return Ok(Kind::Ivf { lists });
+    }
     let m = u16::try_from(shape.m).map_err(|_| format!("its graph has M {}", shape.m))?;
     Ok(match (shape.has_graph != 0, shape.is_quantized != 0) {
         (false, false) => Kind::Flat,
@@ -107,8 +131,7 @@ pub(crate) fn search_graph(
     let mut distances = vec![0.0_f32; k];
     let mut labels = vec![-1_i64; k];
     let ef_search = i32::try_from(ef_search).unwrap_or(i32::MAX);
-    let (bitmap, bitmap_bytes) =
-        filter.map_or((std::ptr::null(), 0), |words| (words.as_ptr().cast(), size_of_val(words)));
+    let (bitmap, bitmap_bytes) = bitmap_of(filter);
     with_message(|message, capacity| {
         // SAFETY: `index` owns a live faiss::Index, which nobody changes while it is borrowed (FAISS' searches are concurrent: they
         // share but a counter of statistics that nobody reads). `query` holds the index's dimensions, as asserted; `bitmap` is null
@@ -129,11 +152,52 @@ pub(crate) fn search_graph(
         }
     })
     .map_err(Error::Faiss)?;
-    let found = labels.into_iter().zip(distances);
-    // The label is -1 where nothing was found.
-    Ok(found
-        .filter_map(|(label, distance)| Some(Neighbor { position: usize::try_from(label).ok()?, distance }))
-        .collect())
+    Ok(neighbors(labels, distances))
+}
+
+/// The nearest `k` rows in the `probes` lists whose centres are nearest, among those whose bit is set, in no order of ties; there may be
+/// fewer. With as many probes as there are lists, or more, all rows are compared.
+pub(crate) fn search_lists(
+    index: &IndexImpl,
+    query: &[f32],
+    k: usize,
+    probes: usize,
+    filter: Option<&[u64]>,
+) -> Result<Vec<Neighbor>, Error> {
+    assert_eq!(query.len(), dimensions(index), "the caller checks the query");
+    let mut distances = vec![0.0_f32; k];
+    let mut labels = vec![-1_i64; k];
+    let (bitmap, bitmap_bytes) = bitmap_of(filter);
+    with_message(|message, capacity| {
+        // SAFETY: as in `search_graph`. The shim looks whether the index has lists at all.
+        unsafe {
+            ragengine_faiss_search_lists(
+                native(index),
+                query.as_ptr(),
+                k as i64,
+                probes.max(1),
+                bitmap,
+                bitmap_bytes,
+                distances.as_mut_ptr(),
+                labels.as_mut_ptr(),
+                message,
+                capacity,
+            )
+        }
+    })
+    .map_err(Error::Faiss)?;
+    Ok(neighbors(labels, distances))
+}
+
+/// Puts the vector at `position`, which must be that of a row, into `vector`.
+pub(crate) fn reconstruct(index: &IndexImpl, position: usize, vector: &mut [f32]) -> Result<(), Error> {
+    assert_eq!(vector.len(), dimensions(index), "room for one vector");
+    assert!((position as u64) < faiss::Index::ntotal(index), "only rows that exist");
+    with_message(|message, capacity| {
+        // SAFETY: `index` owns a live faiss::Index that the shim only reads, the row is there, and `vector` has room for it, as asserted.
+        unsafe { ragengine_faiss_reconstruct(native(index), position as i64, vector.as_mut_ptr(), message, capacity) }
+    })
+    .map_err(Error::Faiss)
 }
 
 /// The distances from the query to the rows at `positions`, in their order.
@@ -176,6 +240,17 @@ pub(crate) fn serialized_bytes(index: &IndexImpl) -> Result<u64, Error> {
     })
     .map_err(Error::Faiss)?;
     Ok(bytes)
+}
+
+/// Null and 0 for no filter.
+fn bitmap_of(filter: Option<&[u64]>) -> (*const u8, usize) {
+    filter.map_or((std::ptr::null(), 0), |words| (words.as_ptr().cast(), size_of_val(words)))
+}
+
+/// The label is -1 where nothing was found.
+fn neighbors(labels: Vec<i64>, distances: Vec<f32>) -> Vec<Neighbor> {
+    let found = labels.into_iter().zip(distances);
+    found.filter_map(|(label, distance)| Some(Neighbor { position: usize::try_from(label).ok()?, distance })).collect()
 }
 
 /// FAISS' C API hands out `faiss::Index*` under another name, which is what the shim casts it back to.

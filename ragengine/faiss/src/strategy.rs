@@ -18,15 +18,23 @@ const FILTERED_EF_FACTOR: usize = 2;
 const EF_PER_PLACE_HALVES: usize = 3;
 const FILTERED_EF_PER_PLACE_HALVES: usize = 5;
 
+/// Where the caller does not say how many lists are searched: this many times the square root of their number.
+const PROBES_PER_ROOT: usize = 3;
+
+/// How many rows are compared in lists for each place up to that of the last wanted row among all rows.
+const ROWS_PER_PLACE: usize = 60;
+
 /// What to do for one search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strategy {
     /// Nothing can be found.
     Nothing,
-    /// Compare every allowed row, with the vectors under the graph if there is one.
+    /// Compare every allowed row, with the vectors under the graph if there is one, or in all lists.
     ExactScan,
     /// Walk the graph.
     Graph { ef_search: usize },
+    /// Compare the allowed rows of the lists whose centres are nearest.
+    Lists { probes: usize },
 }
 
 /// What decides.
@@ -41,6 +49,8 @@ pub(crate) struct Search {
     pub k: usize,
     /// What the caller asks for, or the default.
     pub ef_search: usize,
+    /// What the caller asks for; None: as many lists as it takes.
+    pub probes: Option<usize>,
 }
 
 impl Search {
@@ -48,12 +58,27 @@ impl Search {
         if self.allowed == 0 || self.k == 0 {
             return Strategy::Nothing;
         }
-        if self.kind.graph_degree().is_none() || self.is_selective() {
-            return Strategy::ExactScan;
+        match self.kind {
+            _ if self.is_selective() => Strategy::ExactScan,
+            Kind::Flat | Kind::Sq8 => Strategy::ExactScan,
+            Kind::Hnsw { .. } | Kind::HnswSq8 { .. } => self.in_a_graph(),
+            Kind::Ivf { lists } => self.in_lists(lists as usize),
         }
+    }
+
+    fn in_a_graph(self) -> Strategy {
         match self.graph_ef_search() {
             ef_search if self.allowed <= ef_search.saturating_mul(ROWS_PER_EF) => Strategy::ExactScan,
             ef_search => Strategy::Graph { ef_search },
+        }
+    }
+
+    fn in_lists(self, lists: usize) -> Strategy {
+        let asked = self.probes.unwrap_or(PROBES_PER_ROOT * lists.isqrt());
+        let compared = self.last_place().saturating_mul(ROWS_PER_PLACE);
+        match asked.max(compared.saturating_mul(lists) / self.rows) {
+            probes if probes >= lists => Strategy::ExactScan,
+            probes => Strategy::Lists { probes },
         }
     }
 
@@ -62,13 +87,18 @@ impl Search {
     }
 
     fn graph_ef_search(self) -> usize {
-        let last_place = self.k.min(self.allowed).saturating_mul(self.rows) / self.allowed;
+        let last_place = self.last_place();
         let (asked, halves) = if self.allowed < self.rows {
             (self.ef_search.saturating_mul(FILTERED_EF_FACTOR), FILTERED_EF_PER_PLACE_HALVES)
         } else {
             (self.ef_search, EF_PER_PLACE_HALVES)
         };
         asked.max(last_place.saturating_mul(halves) / 2)
+    }
+
+    /// The place that the last wanted row has among all rows, when those that are allowed are anywhere among them.
+    fn last_place(self) -> usize {
+        self.k.min(self.allowed).saturating_mul(self.rows) / self.allowed
     }
 }
 

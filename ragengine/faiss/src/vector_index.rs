@@ -4,7 +4,7 @@ use std::path::Path;
 
 use faiss::MetricType;
 use faiss::index::io::{read_index, write_index};
-use faiss::index::{Idx, Index, IndexImpl, index_factory};
+use faiss::index::{Index, IndexImpl, index_factory};
 
 use crate::error::Error;
 use crate::ffi;
@@ -30,12 +30,15 @@ pub struct SearchOptions {
     /// How many candidates a graph search keeps (HNSW's efSearch): more find more and take longer, linearly. Raised where `k` or a
     /// filter needs more. Kinds without a graph do not use it.
     pub ef_search: usize,
+    /// How many lists a search compares (IVF's nprobe), raised in the same way. None: three times the square root of the number of lists.
+    /// Kinds without lists do not use it.
+    pub probes: Option<usize>,
 }
 
 impl Default for SearchOptions {
     /// 128: recall@10 of .95 and more up to a million rows of 384 dimensions, at 1.1 to 1.5 ms a search.
     fn default() -> Self {
-        Self { ef_search: 128 }
+        Self { ef_search: 128, probes: None }
     }
 }
 
@@ -56,7 +59,8 @@ impl VectorIndex {
     ///
     /// # Errors
     ///
-    /// [`Error::Dimensions`] unless there are 1 to [`MAX_DIMENSIONS`], [`Error::GraphDegree`] for an M outside 4 to 64.
+    /// [`Error::Dimensions`] unless there are 1 to [`MAX_DIMENSIONS`], [`Error::GraphDegree`] for an M outside 4 to 64,
+    /// [`Error::Lists`] for a number of lists outside 4 to 16,384.
     pub fn new(kind: Kind, dimensions: usize) -> Result<Self, Error> {
         if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(Error::Dimensions { given: dimensions });
@@ -64,27 +68,30 @@ impl VectorIndex {
         if !kind.has_valid_graph_degree() {
             return Err(Error::GraphDegree { kind });
         }
+        if !kind.has_valid_lists() {
+            return Err(Error::Lists { kind });
+        }
         let index = index_factory(dimensions as u32, kind.to_string(), MetricType::L2)?;
         Ok(Self { index, kind, dimensions, is_half_changed: false })
     }
 
-    /// Learns the range of each dimension from a sample of the rows to come (a few thousand are plenty); values beyond that range
-    /// are cut to it later. Does nothing but check the rows for a kind that needs no training.
+    /// Learns from a sample of the rows to come: the range of each dimension (a few thousand rows are plenty; values beyond that range
+    /// are cut to it later), or the centres of the lists. Does nothing but check the rows for a kind that needs no training.
     ///
     /// `rows`: row-major, a multiple of `dimensions` values.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] and [`Error::NotFinite`] for the rows, [`Error::NothingToTrainOn`] for none,
-    /// [`Error::TrainedTooLate`] when the index holds rows already.
+    /// [`Error::Length`] and [`Error::NotFinite`] for the rows, [`Error::TooFewToTrainOn`] for fewer than
+    /// [`Kind::min_training_rows`], [`Error::TrainedTooLate`] when the index holds rows already.
     pub fn train(&mut self, rows: &[f32]) -> Result<(), Error> {
         self.check_not_half_changed()?;
         let given = check_rows(rows, self.dimensions)?;
         if !self.kind.needs_training() {
             return Ok(());
         }
-        if given == 0 {
-            return Err(Error::NothingToTrainOn { kind: self.kind });
+        if given < self.kind.min_training_rows() {
+            return Err(Error::TooFewToTrainOn { kind: self.kind, given });
         }
         if !self.is_empty() {
             return Err(Error::TrainedTooLate { rows: self.len() });
@@ -140,7 +147,8 @@ impl VectorIndex {
         self.kind
     }
 
-    /// The vector at a position: as it was added where [`Kind::stores_exact_vectors`], else what its code stands for.
+    /// The vector at a position: as it was added where [`Kind::stores_exact_vectors`], else what its code stands for. Lists are looked
+    /// through until it is found.
     ///
     /// # Errors
     ///
@@ -151,7 +159,7 @@ impl VectorIndex {
             return Err(Error::NoSuchRow { position, rows: self.len() });
         }
         let mut vector = vec![0.0; self.dimensions];
-        self.index.reconstruct(Idx::new(position as u64), &mut vector)?;
+        ffi::reconstruct(&self.index, position, &mut vector)?;
         Ok(vector)
     }
 
@@ -177,12 +185,15 @@ impl VectorIndex {
         check_query(query, self.dimensions)?;
         let rows = self.len();
         let allowed = filter.map_or(rows, |filter| filter.count_below(rows));
-        let search = Search { kind: self.kind, rows, allowed, k, ef_search: options.ef_search };
+        let SearchOptions { ef_search, probes } = options;
+        let search = Search { kind: self.kind, rows, allowed, k, ef_search, probes };
         let k = k.min(allowed);
-        match search.strategy() {
-            Strategy::Nothing => Ok(Vec::new()),
-            Strategy::ExactScan => self.scan(query, k, filter),
-            Strategy::Graph { ef_search } => self.search_graph(query, k, filter, ef_search),
+        match (search.strategy(), self.kind) {
+            (Strategy::Nothing, _) => Ok(Vec::new()),
+            (Strategy::ExactScan, Kind::Ivf { lists }) => self.search_lists(query, k, filter, lists as usize),
+            (Strategy::ExactScan, _) => self.scan(query, k, filter),
+            (Strategy::Graph { ef_search }, _) => self.search_graph(query, k, filter, ef_search),
+            (Strategy::Lists { probes }, _) => self.search_lists(query, k, filter, probes),
         }
     }
 
@@ -197,6 +208,23 @@ impl VectorIndex {
         if found.len() < k {
             // The graph does not lead to enough allowed rows.
             return self.scan(query, k, filter);
+        }
+        found.sort_by(Neighbor::order);
+        Ok(found)
+    }
+
+    fn search_lists(
+        &self,
+        query: &[f32],
+        k: usize,
+        filter: Option<&PositionSet>,
+        probes: usize,
+    ) -> Result<Vec<Neighbor>, Error> {
+        let filter = filter.map(PositionSet::words);
+        let mut found = ffi::search_lists(&self.index, query, k, probes, filter)?;
+        if found.len() < k {
+            // These lists hold too few allowed rows.
+            found = ffi::search_lists(&self.index, query, k, usize::MAX, filter)?;
         }
         found.sort_by(Neighbor::order);
         Ok(found)

@@ -33,7 +33,9 @@ fn filtered_searches_do_not_grow_the_memory() {
         (0..ROWS).step_by(step).for_each(|position| assert!(filter.insert(position)));
         let search = |number: usize| {
             let query = &queries[number % 100 * DIMENSIONS..][..DIMENSIONS];
-            let found = index.search(query, 10, Some(&filter), SearchOptions { ef_search: 32 }).unwrap();
+            let found = index
+                .search(query, 10, Some(&filter), SearchOptions { ef_search: 32, ..SearchOptions::default() })
+                .unwrap();
             assert_eq!(found.len(), 10);
         };
         (0..200).for_each(search);

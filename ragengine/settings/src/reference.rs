@@ -145,7 +145,7 @@ mod tests {
         for row in [
             "| `listen` | string | `127.0.0.1:5000` |",
             "| `retrieval.maxDistance` | number | `0.85` |",
-            "| `vectorIndex` | string | `HNSW32` |",
+            "| `vectorIndex` | string | `auto` |",
             "| `embedding.remote.url` | string | required |",
             "| `inferenceService.apiKey` | secret | not set |",
             "| `auth.writeToken` | secret | not set |",

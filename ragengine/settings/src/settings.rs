@@ -29,7 +29,7 @@ pub struct Settings {
     pub retrieval: Retrieval,
     /// How documents are cut in new indexes.
     pub chunking: Chunking,
-    /// How new indexes keep their vectors: `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64.
+    /// How new indexes keep their vectors: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384.
     pub vector_index: VectorIndexKind,
     /// How indexes are searched.
     pub search: Search,
@@ -306,13 +306,16 @@ pub struct Search {
     pub exact_below_rows: u32,
     /// How many nodes of a graph a search keeps in view: more is slower and finds more.
     pub ef_search: u32,
+    /// How many lists of an `IVF<N>,Flat` a search compares: more is slower and finds more. Not set: three times the square root of their number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_probe: Option<u32>,
     /// Threads that search. 0: one for each core.
     pub threads: u32,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { exact_below_rows: 10_000, ef_search: 128, threads: 0 }
+        Self { exact_below_rows: 10_000, ef_search: 128, n_probe: None, threads: 0 }
     }
 }
 

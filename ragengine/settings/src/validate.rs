@@ -114,6 +114,11 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         (settings.search.threads <= MAX_THREADS, "search.threads", "must be at most 1024"),
         ((1..=65_536).contains(&settings.search.ef_search), "search.efSearch", "must be between 1 and 65536"),
         (
+            settings.search.n_probe.is_none_or(|lists| (1..=16_384).contains(&lists)),
+            "search.nProbe",
+            "must be between 1 and 16384",
+        ),
+        (
             settings.auth.previous_token_seconds <= MAX_SECONDS,
             "auth.previousTokenSeconds",
             "must be at most 86400 (a day)",
@@ -190,6 +195,8 @@ mod tests {
             ("chunking: {maxTokens: 3}", "chunking.maxTokens"),
             ("chunking: {maxTokens: 100, overlapTokens: 100}", "chunking.overlapTokens"),
             ("search: {efSearch: 0}", "search.efSearch"),
+            ("search: {nProbe: 0}", "search.nProbe"),
+            ("search: {nProbe: 16385}", "search.nProbe"),
             ("limits: {maxConnections: 0}", "limits.maxConnections"),
             ("limits: {maxBodyBytes: 1}", "limits.maxBodyBytes"),
             ("limits: {bodyTimeoutSeconds: 0}", "limits.bodyTimeoutSeconds"),

@@ -11,7 +11,7 @@ use super::{Index, IndexError};
 /// Vectors handed to FAISS at once. A graph takes them in batches of its own.
 const BATCH: usize = 2048;
 
-/// Vectors that a quantiser is trained on, at most.
+/// Vectors that a quantiser is trained on, at most. Many lists want more.
 const TRAINING_ROWS: usize = 50_000;
 
 /// One rebuild at a time in the whole process: each takes a core, and memory for a second copy of its vectors.
@@ -64,7 +64,10 @@ impl Index {
         };
         let rows = parts.rows();
         let mut segment = Segment::new(kind, self.record.dimensions)?;
-        segment.train(&vectors_of(&reader, &sample(&rows))?.1)?;
+        if kind.needs_training() {
+            let sample = sample(&rows, TRAINING_ROWS.max(kind.min_training_rows()));
+            segment.train(&vectors_of(&reader, &sample)?.1)?;
+        }
         for batch in rows.chunks(BATCH) {
             let (rows, vectors) = vectors_of(&reader, batch)?;
             segment.add(&rows, &vectors)?;
@@ -83,9 +86,12 @@ impl Drop for ClearWhenDone<'_> {
     }
 }
 
-/// At most [`TRAINING_ROWS`] rows, evenly spread.
-fn sample(rows: &[u64]) -> Vec<u64> {
-    rows.iter().step_by(rows.len().div_ceil(TRAINING_ROWS).max(1)).copied().collect()
+/// So many rows, evenly spread; all where there are no more.
+fn sample(rows: &[u64], count: usize) -> Vec<u64> {
+    match rows.len() <= count {
+        true => rows.to_vec(),
+        false => (0..count).map(|number| rows[number * rows.len() / count]).collect(),
+    }
 }
 
 /// The rows that have a vector, and their vectors one after the other.

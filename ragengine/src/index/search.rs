@@ -72,7 +72,7 @@ impl Index {
             let view = self.view.read();
             (view.rows_matching(&query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
         };
-        let options = SearchOptions { ef_search: self.search.ef_search };
+        let options = SearchOptions { ef_search: self.search.ef_search, probes: self.search.n_probe };
         let mut hits = vectors.search(&query.vector, query.top_k, allowed.as_deref(), options)?;
         if !vectors.has_exact_distances() {
             use_stored_vectors(&mut hits, &query.vector, &reader)?;

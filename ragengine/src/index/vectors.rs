@@ -3,9 +3,12 @@
 //! A segment of FAISS knows positions, the index knows rows. Rows only grow, so a segment's rows are in order and a row's
 //! position is found by bisection. A deleted row stays in its segment as a dead position until a rebuild leaves it out.
 
+mod kind;
+
 use std::ops::Range;
 use std::sync::Arc;
 
+use kind::{is_built, kind_for};
 use parking_lot::RwLock;
 use ragengine_faiss::{Error, Kind, PositionSet, SearchOptions, VectorIndex};
 use ragengine_settings::VectorIndexKind;
@@ -162,7 +165,7 @@ impl VectorSnapshot {
 
 /// All vectors of an index.
 pub struct VectorSet {
-    kind: Kind,
+    kind: VectorIndexKind,
     dimensions: usize,
     sealed: Vec<Part>,
     tail: Part,
@@ -172,7 +175,7 @@ impl VectorSet {
     /// No vectors.
     pub fn new(kind: VectorIndexKind, dimensions: usize) -> Result<Self, Error> {
         let tail = Part::new(Segment::new(Kind::Flat, dimensions)?);
-        Ok(Self { kind: faiss_kind(kind), dimensions, sealed: Vec::new(), tail })
+        Ok(Self { kind, dimensions, sealed: Vec::new(), tail })
     }
 
     /// Adds rows to the tail. It waits for searches of the tail that are under way, which take a millisecond or so.
@@ -192,7 +195,7 @@ impl VectorSet {
 
     /// Rows that are in a segment of the kind that was asked for, the others being searched one by one.
     pub fn built(&self) -> usize {
-        self.parts().filter(|part| part.kind() == self.kind).map(Part::alive).sum()
+        self.parts().filter(|part| is_built(self.kind, part.kind())).map(Part::alive).sum()
     }
 
     /// The vectors as they are now, to be searched without holding up anybody.
@@ -202,23 +205,20 @@ impl VectorSet {
 
     /// Whether enough has changed that the segments should become one, of the kind that was asked for.
     ///
-    /// Below `exact_below_rows` everything stays flat. Above, a rebuild is due when the rows that are not in a graph have
-    /// become a quarter of all; and at any size when more than a quarter of the positions are dead.
+    /// Below `exact_below_rows`, or with too few rows to train the kind, everything stays flat. Above, a rebuild is due when the rows that
+    /// are not in a graph have become a quarter of all; and at any size when more than a quarter of the positions are dead.
     pub fn is_rebuild_due(&self, exact_below_rows: usize) -> bool {
         let alive = self.alive();
         let dead: usize = self.parts().map(|part| part.dead).sum();
         let loose = alive - self.built();
-        let has_outgrown = self.kind != Kind::Flat && alive >= exact_below_rows.max(1) && loose * 4 > alive;
+        let has_outgrown = self.rebuilt_kind(exact_below_rows) != Kind::Flat && loose * 4 > alive;
         let is_wasteful = dead > 1000 && dead * 4 > alive + dead;
         has_outgrown || is_wasteful
     }
 
     /// The kind that a rebuild makes now.
     pub fn rebuilt_kind(&self, exact_below_rows: usize) -> Kind {
-        match self.alive() >= exact_below_rows.max(1) {
-            true => self.kind,
-            false => Kind::Flat,
-        }
+        kind_for(self.kind, self.alive(), exact_below_rows)
     }
 
     /// Closes the tail, so that every row so far is in a sealed part, and gives them out for a rebuild.
@@ -260,15 +260,6 @@ fn allowed_positions(segment: &Segment, alive: &PositionSet, allowed: &[Range<u6
     }
     positions.intersect_with(alive);
     positions
-}
-
-fn faiss_kind(kind: VectorIndexKind) -> Kind {
-    match kind {
-        VectorIndexKind::Flat => Kind::Flat,
-        VectorIndexKind::Sq8 => Kind::Sq8,
-        VectorIndexKind::Hnsw { m } => Kind::Hnsw { m },
-        VectorIndexKind::HnswSq8 { m } => Kind::HnswSq8 { m },
-    }
 }
 
 #[cfg(test)]

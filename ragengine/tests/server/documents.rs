@@ -25,10 +25,7 @@ async fn documents_are_created_listed_and_described() {
     let index = server.get("/indexes/listing").await.ok();
     assert_eq!((index["documents"].as_u64(), index["chunks"].as_u64()), (Some(5), Some(5)));
     assert_eq!(index["bytes"].as_u64(), Some(FACTS.iter().map(|(_, text)| text.len() as u64).sum()));
-    assert_eq!(
-        index["settings"],
-        json!({"chunking": {"maxTokens": 254, "overlapTokens": 25}, "vectorIndex": "HNSW32"})
-    );
+    assert_eq!(index["settings"], json!({"chunking": {"maxTokens": 254, "overlapTokens": 25}, "vectorIndex": "auto"}));
     assert_eq!(index["model"], "all-MiniLM-L6-v2");
     assert!(!index["data_id"].as_str().unwrap().is_empty());
 }

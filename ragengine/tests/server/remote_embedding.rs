@@ -18,17 +18,17 @@ async fn an_index_of_3072_dimensions_works() {
 
 #[tokio::test]
 async fn every_kind_of_vector_index_finds_the_same() {
-    for kind in ["Flat", "SQ8", "HNSW16", "HNSW16_SQ8"] {
+    for kind in ["auto", "Flat", "SQ8", "HNSW16", "HNSW16_SQ8", "IVF4,Flat"] {
         let embedder = RemoteEmbedder::with_width(64).await;
         let yaml = format!("vectorIndex: {kind}\nsearch: {{exactBelowRows: 50}}");
         let server = Server::start(&embedder.settings("m", &yaml)).await;
-        let texts: Vec<(String, String)> = (0..120)
+        let texts: Vec<(String, String)> = (0..160)
             .map(|number| (format!("d{number}"), format!("entry {number} colour{} shape{}", number % 7, number % 11)))
             .collect();
         let documents: Vec<(&str, &str)> = texts.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
         server.add("kinds", &documents[..60]).await;
         server.add("kinds", &documents[60..]).await;
-        wait_until_built(&server, 120).await;
+        wait_until_built(&server, 160).await;
         for number in [3, 59, 60, 119] {
             assert_eq!(server.found("kinds", &texts[number].1, 1).await, [format!("d{number}")], "{kind}");
         }

@@ -27,7 +27,7 @@ async fn an_index_that_cannot_be_is_refused_in_words() {
             ("indexName", json!("other"), "indexName cannot be changed"),
             ("indexName", Value::Null, "indexName cannot be changed"),
             ("vectorIndex", json!("Flat"), "vectorIndex cannot be changed"),
-            ("vectorIndex", json!("HNSW3"), "vectorIndex must be Flat, SQ8"),
+            ("vectorIndex", json!("HNSW3"), "vectorIndex must be auto, Flat, SQ8"),
             ("chunking", json!({"maxTokens": 128}), "chunking cannot be changed"),
             ("chunking", Value::Null, "chunking cannot be changed"),
             ("chunking", json!({"maxTokens": 25, "overlapTokens": 25}), "chunking.overlapTokens must be less than"),

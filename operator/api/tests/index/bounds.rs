@@ -56,8 +56,12 @@ fn the_engine_takes_what_is_at_a_bound() {
         assert_eq!(refusals(&index(&settings), None), Vec::<String>::new(), "{settings}");
         ragengine_settings::from_yaml(&settings).unwrap();
     }
-    for kind in ["Flat", "SQ8", "HNSW4", "HNSW64", "HNSW9_SQ8", "HNSW10", "HNSW59", "HNSW60"] {
-        assert_eq!(refusals(&index(&format!("vectorIndex: {kind}")), None), Vec::<String>::new(), "{kind}");
+    let lists = [4, 9, 10, 99, 100, 9999, 10000, 15999, 16000, 16299, 16300, 16379, 16380, 16384]
+        .map(|n| format!("IVF{n},Flat"));
+    let others =
+        ["auto", "Flat", "SQ8", "HNSW4", "HNSW64", "HNSW9_SQ8", "HNSW10", "HNSW59", "HNSW60"].map(str::to_owned);
+    for kind in lists.into_iter().chain(others) {
+        assert_eq!(refusals(&index(&format!("vectorIndex: '{kind}'")), None), Vec::<String>::new(), "{kind}");
         kind.parse::<ragengine_settings::VectorIndexKind>().unwrap();
     }
 }

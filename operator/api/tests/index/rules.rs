@@ -12,6 +12,9 @@ const RULES: &[(&str, &str, &str)] = &[
     ("vectorIndex must be", "vectorIndex: HNSW32_SQ8", "vectorIndex: IVF64"),
     ("vectorIndex must be", "vectorIndex: SQ8", "vectorIndex: HNSW65"),
     ("vectorIndex must be", "vectorIndex: Flat", "vectorIndex: HNSW3"),
+    ("vectorIndex must be", "vectorIndex: auto", "vectorIndex: Auto"),
+    ("vectorIndex must be", "vectorIndex: 'IVF4,Flat'", "vectorIndex: 'IVF3,Flat'"),
+    ("vectorIndex must be", "vectorIndex: 'IVF16384,Flat'", "vectorIndex: 'IVF16385,Flat'"),
     (
         "chunking.overlapTokens must be less",
         "chunking: {maxTokens: 256, overlapTokens: 25}",

@@ -8,7 +8,7 @@ pub struct IndexSettings {
     /// How documents are cut.
     #[serde(default)]
     pub chunking: ChunkingSettings,
-    /// How vectors are kept: `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64.
+    /// How vectors are kept: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "HNSW32")]
     pub vector_index: Option<String>,

@@ -10,6 +10,8 @@ fn each_kind_has_one_spelling_and_its_promises() {
         (Kind::HnswSq8 { m: 32 }, "HNSW32_SQ8", false, false, true),
         (Kind::HnswSq8 { m: 64 }, "HNSW64_SQ8", false, false, true),
         (Kind::Sq8, "SQ8", false, false, true),
+        (Kind::Ivf { lists: 4 }, "IVF4,Flat", false, true, true),
+        (Kind::Ivf { lists: 16_384 }, "IVF16384,Flat", false, true, true),
     ];
     for (kind, spelling, exact, exact_vectors, training) in table {
         assert_eq!(kind.to_string(), spelling);
@@ -39,12 +41,21 @@ fn anything_else_is_refused_with_what_is_accepted() {
         "HNSW_SQ8",
         "HNSW3_SQ8",
         "SQ4",
-        "IVF64,Flat",
+        "IVF3,Flat",
+        "IVF16385,Flat",
+        "IVF064,Flat",
+        "IVF64",
+        "IVF,Flat",
+        "IVF64,PQ8",
+        "IVF64_HNSW32,Flat",
         "PQ8",
     ];
     for text in table {
         let error = text.parse::<Kind>().unwrap_err();
         assert_eq!(error.given, text);
-        assert!(error.to_string().contains("Flat, HNSW<M>, HNSW<M>_SQ8 or SQ8, with M from 4 to 64"), "{error}");
+        assert!(
+            error.to_string().contains("or SQ8, with M from 4 to 64, or IVF<N>,Flat, with N from 4 to 16384"),
+            "{error}"
+        );
     }
 }

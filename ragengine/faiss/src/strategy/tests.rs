@@ -6,7 +6,7 @@ use crate::kind::Kind;
 const GRAPH: Kind = Kind::Hnsw { m: 32 };
 
 fn strategy(kind: Kind, rows: usize, allowed: usize, k: usize) -> Strategy {
-    Search { kind, rows, allowed, k, ef_search: 128 }.strategy()
+    Search { kind, rows, allowed, k, ef_search: 128, probes: None }.strategy()
 }
 
 #[test]
@@ -48,6 +48,37 @@ fn each_number_has_its_part() {
     }
 }
 
+#[test]
+fn as_many_lists_are_searched_as_it_takes() {
+    let lists = |probes| Strategy::Lists { probes };
+    // lists, rows, allowed, k, asked, expected
+    let table = [
+        (1_024, 100_000, 0, 10, None, Strategy::Nothing),
+        (1_024, 100_000, 100_000, 0, None, Strategy::Nothing),
+        (1_024, 100_000, 100_000, 10, None, lists(96)),
+        (4_096, 1_000_000, 1_000_000, 10, None, lists(192)),
+        (4, 1_000, 1_000, 10, None, Strategy::ExactScan),
+        (64, 10_000, 10_000, 10, None, lists(24)),
+        (1_024, 100_000, 100_000, 10, Some(7), lists(7)),
+        (1_024, 100_000, 100_000, 10, Some(1_023), lists(1_023)),
+        (1_024, 100_000, 100_000, 10, Some(1_024), Strategy::ExactScan),
+        // Where many are wanted, or few allowed, more lists have to be searched.
+        (1_024, 100_000, 100_000, 1_000, None, lists(614)),
+        (1_024, 100_000, 100_000, 1_000, Some(7), lists(614)),
+        (1_024, 100_000, 10_000, 100, None, lists(614)),
+        (1_024, 100_000, 10_000, 10, None, lists(96)),
+        (1_024, 100_000, 100_000, usize::MAX, None, Strategy::ExactScan),
+        (1_024, 100_000, 3_000, 10, None, lists(204)),
+        // Of a selective filter every row is compared, whatever is asked.
+        (1_024, 100_000, 2_999, 10, None, Strategy::ExactScan),
+        (1_024, 100_000, 2_999, 10, Some(7), Strategy::ExactScan),
+    ];
+    for (lists, rows, allowed, k, probes, expected) in table {
+        let search = Search { kind: Kind::Ivf { lists }, rows, allowed, k, ef_search: 128, probes };
+        assert_eq!(search.strategy(), expected, "{search:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -60,7 +91,7 @@ proptest! {
         filtered in any::<bool>(),
     ) {
         let allowed = if filtered { (rows as f64 * share * share) as usize } else { rows };
-        let search = Search { kind: GRAPH, rows, allowed, k, ef_search };
+        let search = Search { kind: GRAPH, rows, allowed, k, ef_search, probes: None };
         match search.strategy() {
             Strategy::Nothing => prop_assert!(allowed == 0 || k == 0),
             Strategy::ExactScan => prop_assert!(allowed > 0 && k > 0),
@@ -69,6 +100,7 @@ proptest! {
                 prop_assert!(used * super::ROWS_PER_EF < allowed);
                 prop_assert!(allowed * 100 >= rows * super::EXACT_BELOW_PERCENT);
             }
+            Strategy::Lists { .. } => prop_assert!(false, "a graph has no lists"),
         }
         // No number overflows.
         let most = Search { rows: usize::MAX, allowed: usize::MAX, k: usize::MAX, ef_search: usize::MAX, ..search };

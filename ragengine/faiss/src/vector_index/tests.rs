@@ -8,16 +8,28 @@ mod threads;
 
 const DIMENSIONS: usize = 32;
 const GRAPH: Kind = Kind::Hnsw { m: 32 };
-const KINDS: [Kind; 4] = [Kind::Flat, GRAPH, Kind::HnswSq8 { m: 32 }, Kind::Sq8];
+/// Many lists, so that not all are searched.
+const LISTS: Kind = Kind::Ivf { lists: 128 };
+const KINDS: [Kind; 5] = [Kind::Flat, GRAPH, Kind::HnswSq8 { m: 32 }, Kind::Sq8, Kind::Ivf { lists: 4 }];
 
-/// An index of clustered rows. One thread: a graph built by several is another one each time.
+/// An index of clustered rows. One thread: a graph built by several is another one each time. Training gets as many rows as it wants.
 fn index_of(kind: Kind, count: usize) -> VectorIndex {
     crate::use_one_thread_per_call();
     let rows = clustered(count, DIMENSIONS, 11);
     let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
-    index.train(&rows).unwrap();
+    train(&mut index, &rows);
     index.add(&rows).unwrap();
     index
+}
+
+fn train(index: &mut VectorIndex, rows: &[f32]) {
+    let given = rows.len() / index.dimensions();
+    match index.kind() {
+        kind @ Kind::Ivf { .. } if given < kind.min_training_rows() => {
+            index.train(&clustered(kind.min_training_rows(), index.dimensions(), 11)).unwrap();
+        }
+        _ => index.train(rows).unwrap(),
+    }
 }
 
 fn queries(count: usize) -> Vec<Vec<f32>> {
@@ -80,7 +92,7 @@ fn equal_rows_come_by_position() {
     let rows: Vec<f32> = [clustered(30, DIMENSIONS, 3).as_slice(); 7].concat();
     for kind in KINDS {
         let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
-        index.train(&rows).unwrap();
+        train(&mut index, &rows);
         index.add(&rows).unwrap();
         for (number, row) in rows.chunks_exact(DIMENSIONS).take(30).enumerate() {
             for k in [1, 5, 7, 40, 210] {
@@ -114,6 +126,12 @@ fn what_cannot_be_made_is_refused() {
     for m in [0, 3, 65, u16::MAX] {
         assert!(matches!(VectorIndex::new(Kind::Hnsw { m }, 8), Err(Error::GraphDegree { .. })), "{m}");
         assert!(matches!(VectorIndex::new(Kind::HnswSq8 { m }, 8), Err(Error::GraphDegree { .. })), "{m}");
+    }
+    for lists in [0, 3, 16_385, u32::MAX] {
+        assert!(matches!(VectorIndex::new(Kind::Ivf { lists }, 8), Err(Error::Lists { .. })), "{lists}");
+    }
+    for lists in [4, 16_384] {
+        assert!(VectorIndex::new(Kind::Ivf { lists }, 8).is_ok());
     }
     for m in [4, 64] {
         assert!(VectorIndex::new(Kind::Hnsw { m }, 8).is_ok());
@@ -149,17 +167,20 @@ fn unusable_vectors_are_refused_and_nothing_is_added() {
 }
 
 #[test]
-fn a_quantized_index_wants_training_first_and_only_then() {
-    for kind in KINDS.into_iter().filter(|kind| kind.needs_training()) {
-        let rows = clustered(100, DIMENSIONS, 5);
+fn an_index_that_learns_wants_training_first_and_only_then() {
+    for kind in KINDS.into_iter().chain([LISTS]).filter(|kind| kind.needs_training()) {
+        let wanted = kind.min_training_rows();
+        let rows = clustered(wanted, DIMENSIONS, 5);
         let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
         assert!(matches!(index.add(&rows), Err(Error::NotTrained { .. })), "{kind}");
-        assert!(matches!(index.train(&[]), Err(Error::NothingToTrainOn { .. })), "{kind}");
+        let too_few = index.train(&rows[DIMENSIONS..]).unwrap_err();
+        assert!(matches!(too_few, Error::TooFewToTrainOn { given, .. } if given == wanted - 1), "{kind}");
+        assert!(too_few.to_string().contains(&format!("{} rows: give it {wanted} or more", wanted - 1)), "{too_few}");
         index.train(&rows).unwrap();
         index.train(&rows).unwrap();
         index.add(&rows).unwrap();
-        assert!(matches!(index.train(&rows), Err(Error::TrainedTooLate { rows: 100 })), "{kind}");
-        assert_eq!(index.len(), 100, "{kind}");
+        assert!(matches!(index.train(&rows), Err(Error::TrainedTooLate { rows }) if rows == wanted), "{kind}");
+        assert_eq!(index.len(), wanted, "{kind}");
     }
 }
 
@@ -197,7 +218,7 @@ fn rows_of_many_adds_and_of_one_are_found_alike() {
     let rows = clustered(1_000, DIMENSIONS, 11);
     for kind in KINDS {
         let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
-        index.train(&rows).unwrap();
+        train(&mut index, &rows);
         index.add(&[]).unwrap();
         for part in rows.chunks(333 * DIMENSIONS) {
             index.add(part).unwrap();

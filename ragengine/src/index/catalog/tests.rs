@@ -5,7 +5,7 @@ use super::*;
 fn options(directory: &Path) -> CatalogOptions {
     CatalogOptions {
         directory: directory.to_owned(),
-        search: SearchSettings { exact_below_rows: 10_000, ef_search: 64 },
+        search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
         max_indexes: 3,
     }
 }

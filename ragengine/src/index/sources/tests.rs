@@ -30,7 +30,7 @@ fn document(doc_id: &str, source: &str) -> DocumentRecord {
 
 /// An index with these documents, numbered from 0.
 fn index(path: &std::path::Path, documents: &[DocumentRecord]) -> Arc<Index> {
-    let search = SearchSettings { exact_below_rows: 10, ef_search: 10 };
+    let search = SearchSettings { exact_below_rows: 10, ef_search: 10, n_probe: None };
     let index = Index::create("i", path, record(), search).unwrap();
     let put = |(number, document): (u64, &DocumentRecord)| {
         index.store.write(|transaction| transaction.put_document(number, document, "text")).unwrap();

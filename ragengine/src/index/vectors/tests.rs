@@ -77,6 +77,12 @@ fn a_rebuild_is_due_when_rows_are_many_or_dead() {
     add(&mut set, 60..80);
     assert!(set.is_rebuild_due(EXACT_BELOW));
     assert!(!set_with(0..5000, VectorIndexKind::Flat).is_rebuild_due(EXACT_BELOW));
+    assert!(set_with(0..50, VectorIndexKind::Auto).is_rebuild_due(EXACT_BELOW));
+    // 39 rows for each list.
+    let lists = VectorIndexKind::Ivf { lists: 4 };
+    assert!(
+        !set_with(0..155, lists).is_rebuild_due(EXACT_BELOW) && set_with(0..156, lists).is_rebuild_due(EXACT_BELOW)
+    );
     let mut wasteful = set_with(0..4000, VectorIndexKind::Flat);
     wasteful.remove(&(0..1500));
     assert!(wasteful.is_rebuild_due(EXACT_BELOW));
@@ -84,7 +90,7 @@ fn a_rebuild_is_due_when_rows_are_many_or_dead() {
 
 #[test]
 fn a_rebuild_keeps_what_is_there_and_nothing_else() {
-    for kind in ["Flat", "SQ8", "HNSW16", "HNSW16_SQ8"] {
+    for kind in ["Flat", "SQ8", "HNSW16", "HNSW16_SQ8", "IVF4,Flat", "auto"] {
         let mut set = set_with(0..300, kind.parse().unwrap());
         set.remove(&(100..200));
         rebuild(&mut set);

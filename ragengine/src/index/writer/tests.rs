@@ -31,7 +31,7 @@ fn record() -> IndexRecord {
 
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
     let folder = tempfile::tempdir().unwrap();
-    let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64 };
+    let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
     let index = Index::create("i", &folder.path().join("index"), record(), search).unwrap();
     (folder, index)
 }

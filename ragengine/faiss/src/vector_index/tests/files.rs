@@ -31,7 +31,9 @@ fn what_was_written_is_read_and_can_grow() {
                 assert_eq!(search(&read, &query, 10, None), search(&index, &query, 10, None), "{kind}, {count} rows");
             }
             let more = clustered(250, DIMENSIONS, 99);
-            read.train(&more).ok();
+            if count == 0 {
+                read.train(&more).unwrap();
+            }
             read.add(&more).unwrap();
             assert_eq!(read.len(), count + 250);
             // One row trains a quantizer to give all rows the same code.
@@ -113,7 +115,10 @@ fn faiss_own_other_indexes_are_refused_even_with_a_seal() {
     // description, metric
     for (description, metric) in [
         ("SQ4", MetricType::L2),
-        ("IVF4,Flat", MetricType::L2),
+        ("IVF4,FlatDedup", MetricType::L2),
+        ("IVF4,SQ8", MetricType::L2),
+        ("IVF4_HNSW8,Flat", MetricType::L2),
+        ("IVF4,Flat", MetricType::InnerProduct),
         ("IDMap,Flat", MetricType::L2),
         ("LSH", MetricType::L2),
         ("HNSW8_PQ4np", MetricType::L2),
@@ -127,7 +132,7 @@ fn faiss_own_other_indexes_are_refused_even_with_a_seal() {
         write_index(&other, path.to_str().unwrap()).unwrap();
         seal::seal(&path, fs::metadata(&path).unwrap().len()).unwrap();
         let reason = read_reason(&path, Kind::Flat);
-        let expected = ["not one of Flat", "the metric is not", "its quantizer does not fit"];
+        let expected = ["not one of Flat", "the metric is not", "its quantizer does not fit", "its lists are damaged"];
         assert!(expected.iter().any(|part| reason.contains(part)), "{description}: {reason}");
     }
 }
@@ -158,6 +163,28 @@ fn a_graph_with_wild_links_is_refused_even_with_a_seal() {
     }
     println!("{refused} of {} refused", places.len());
     assert!(refused * 5 > places.len() * 4, "only {refused} of {} wild numbers were refused", places.len());
+}
+
+/// A row that is not there would be an access beyond the rows that the caller knows; one that is there twice would be found twice.
+#[test]
+fn lists_with_wild_rows_are_refused_even_with_a_seal() {
+    let kind = Kind::Ivf { lists: 4 };
+    let index = index_of(kind, 300);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vectors.faiss");
+    write_index(&index.index, path.to_str().unwrap()).unwrap();
+    let whole = fs::read(&path).unwrap();
+    // The rows of the last list come last.
+    for wild in [-1_i64, 300, i64::MAX, 0, 1, 2] {
+        let mut changed = whole.clone();
+        let place = changed.len() - 8;
+        let last = i64::from_le_bytes(changed[place..].try_into().unwrap());
+        assert!((3..300).contains(&last), "{last}");
+        changed[place..].copy_from_slice(&wild.to_le_bytes());
+        fs::write(&path, changed).unwrap();
+        seal::seal(&path, whole.len() as u64).unwrap();
+        assert!(read_reason(&path, kind).contains("its lists are damaged"), "{wild}");
+    }
 }
 
 #[test]

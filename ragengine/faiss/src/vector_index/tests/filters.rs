@@ -25,7 +25,9 @@ fn checked_recall(
 fn a_filtered_search_returns_as_many_as_are_allowed_and_the_right_ones() {
     let flat = index_of(Kind::Flat, COUNT);
     let queries = queries(40);
-    for (kind, at_least) in [(Kind::Flat, 1.0), (GRAPH, 0.95), (Kind::HnswSq8 { m: 32 }, 0.9), (Kind::Sq8, 0.9)] {
+    for (kind, at_least) in
+        [(Kind::Flat, 1.0), (GRAPH, 0.95), (LISTS, 0.95), (Kind::HnswSq8 { m: 32 }, 0.9), (Kind::Sq8, 0.9)]
+    {
         let index = index_of(kind, COUNT);
         for share in [1.0, 0.9, 0.5, 0.1, 0.01, 0.001, 0.0002] {
             let filter = random_set(COUNT, share, 77);
@@ -65,6 +67,19 @@ fn a_graph_that_leads_to_too_few_is_made_up_for() {
     let walked = ffi::search_graph(&index.index, query, 20, 1, Some(filter.words())).unwrap();
     assert!(walked.len() < 20, "the walk found {} and the case is not what it should be", walked.len());
     let found = index.search_graph(query, 20, Some(&filter), 1).unwrap();
+    assert_eq!(found, by_distance[COUNT - 500..][..20]);
+}
+
+#[test]
+fn lists_that_hold_too_few_are_made_up_for() {
+    let index = index_of(LISTS, COUNT);
+    let query = &queries(1)[0];
+    let mut filter = PositionSet::with_len(COUNT);
+    let by_distance = search(&index, query, COUNT, None);
+    by_distance.iter().skip(COUNT - 500).for_each(|neighbor| assert!(filter.insert(neighbor.position)));
+    let probed = ffi::search_lists(&index.index, query, 20, 1, Some(filter.words())).unwrap();
+    assert!(probed.len() < 20, "the list has {} and the case is not what it should be", probed.len());
+    let found = index.search_lists(query, 20, Some(&filter), 1).unwrap();
     assert_eq!(found, by_distance[COUNT - 500..][..20]);
 }
 

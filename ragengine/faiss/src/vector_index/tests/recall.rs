@@ -15,15 +15,15 @@ pub(super) fn recall(found: &[Vec<Neighbor>], expected: &[Vec<Neighbor>]) -> f64
 const COUNT: usize = 15_000;
 
 #[test]
-fn a_graph_finds_nearly_what_flat_finds() {
+fn a_graph_and_lists_find_nearly_what_flat_finds() {
     let flat = index_of(Kind::Flat, COUNT);
     // kind, recall@10 at least, recall@100 at least
-    for (kind, at_10, at_100) in [(GRAPH, 0.95, 0.95), (Kind::HnswSq8 { m: 32 }, 0.9, 0.9)] {
+    for (kind, at_10, at_100) in [(GRAPH, 0.95, 0.95), (Kind::HnswSq8 { m: 32 }, 0.9, 0.9), (LISTS, 0.95, 0.95)] {
         let index = index_of(kind, COUNT);
         for (k, at_least) in [(10, at_10), (100, at_100)] {
-            let search_of =
-                Search { kind, rows: COUNT, allowed: COUNT, k, ef_search: SearchOptions::default().ef_search };
-            assert!(matches!(search_of.strategy(), Strategy::Graph { .. }), "only a graph search is of interest here");
+            let SearchOptions { ef_search, probes } = SearchOptions::default();
+            let strategy = Search { kind, rows: COUNT, allowed: COUNT, k, ef_search, probes }.strategy();
+            assert!(strategy != Strategy::ExactScan, "only a search that may miss some is of interest here");
             let queries = queries(100);
             let all = |index| -> Vec<_> { queries.iter().map(|query| search(index, query, k, None)).collect() };
             let recall = recall(&all(&index), &all(&flat));
@@ -41,7 +41,7 @@ fn a_row_has_one_distance_however_it_was_found() {
         let rows = clustered(1_000, dimensions, 1);
         for kind in KINDS {
             let mut index = VectorIndex::new(kind, dimensions).unwrap();
-            index.train(&rows).unwrap();
+            train(&mut index, &rows);
             index.add(&rows).unwrap();
             let query = &clustered(1, dimensions, 2);
             let scanned = search(&index, query, 1_000, None);
@@ -56,6 +56,22 @@ fn a_row_has_one_distance_however_it_was_found() {
             }
         }
     }
+}
+
+#[test]
+fn more_probes_find_more() {
+    let flat = index_of(Kind::Flat, COUNT);
+    let index = index_of(LISTS, COUNT);
+    let queries = queries(200);
+    let expected: Vec<_> = queries.iter().map(|query| search(&flat, query, 10, None)).collect();
+    // Each search compares 600 rows at least, about 5 lists.
+    let recalls = [1, 10, 128].map(|probes| {
+        let options = SearchOptions { probes: Some(probes), ..SearchOptions::default() };
+        let found: Vec<_> = queries.iter().map(|query| index.search(query, 10, None, options).unwrap()).collect();
+        recall(&found, &expected)
+    });
+    println!("recall@10 {recalls:?}");
+    assert!(recalls[0] < recalls[1] && recalls[1] < recalls[2] && recalls[2] == 1.0, "{recalls:?}");
 }
 
 #[test]

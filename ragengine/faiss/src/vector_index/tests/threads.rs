@@ -10,7 +10,9 @@ fn sixteen_threads_give_the_serial_answers() {
         let answers = || -> Vec<Vec<Neighbor>> {
             let cases = queries.iter().flat_map(|query| filters.iter().map(move |filter| (query, filter.as_ref())));
             cases
-                .map(|(query, filter)| index.search(query, 10, filter, SearchOptions { ef_search: 20 }).unwrap())
+                .map(|(query, filter)| {
+                    index.search(query, 10, filter, SearchOptions { ef_search: 20, probes: Some(2) }).unwrap()
+                })
                 .collect()
         };
         let serial = answers();
