@@ -13,7 +13,7 @@ use crate::index::persisted::PersistedError;
 fn catalog(folder: &Path) -> Catalog {
     let options = CatalogOptions {
         directory: folder.to_owned(),
-        search: SearchSettings { exact_below_rows: 10_000, ef_search: 64 },
+        search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
         max_indexes: 3,
     };
     let catalog = Catalog::open(options).unwrap();
