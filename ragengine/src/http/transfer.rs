@@ -135,11 +135,13 @@ pub async fn load(
 ))]
 pub async fn backup(State(app): State<Arc<App>>) -> Result<Response, PlainError> {
     let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
+    // One that cannot be used would be missing from every backup from now on: better none, in words, than that.
+    let indexes = counted(&app, "backup", catalog.all_or_none())?;
     let timeout = Duration::from_secs(app.settings.limits.send_timeout_seconds);
     let (output, body) = BodyWriter::new(timeout);
     tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        let sent = send_backup(&catalog, output);
+        let sent = send_backup(&catalog, &indexes, output);
         match counted(&app, "backup", sent) {
             Ok((indexes, bytes)) => info!(indexes, bytes, "backup sent"),
             Err(error) => warn!(%error, kind = error.kind(), "backup not sent"),
@@ -148,9 +150,8 @@ pub async fn backup(State(app): State<Arc<App>>) -> Result<Response, PlainError>
     Ok(([(header::CONTENT_TYPE, "application/x-tar")], body).into_response())
 }
 
-fn send_backup(catalog: &Catalog, output: BodyWriter) -> Result<(usize, u64), IndexError> {
-    let indexes = catalog.all();
-    let output = catalog.export(&indexes, output)?;
+fn send_backup(catalog: &Catalog, indexes: &[Arc<Index>], output: BodyWriter) -> Result<(usize, u64), IndexError> {
+    let output = catalog.export(indexes, output)?;
     let bytes = output.finish().map_err(crate::index::archive::ArchiveError::Write)?;
     Ok((indexes.len(), bytes))
 }

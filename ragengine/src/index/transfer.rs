@@ -34,6 +34,17 @@ impl Catalog {
         Ok(archive.end()?)
     }
 
+    /// All indexes, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// When one of them cannot be used.
+    pub fn all_or_none(&self) -> Result<Vec<Arc<Index>>, IndexError> {
+        let indexes = self.names().into_iter().map(|name| self.get(&name));
+        // One that is deleted at this moment is none of them.
+        indexes.filter(|index| !matches!(index, Err(IndexError::NoSuchIndex(_)))).collect()
+    }
+
     /// Makes the indexes of an archive: all of them, in the moment in which the last is whole, or none.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Indexes that are made beside those that are there, and take their place when they are whole.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tracing::{info, warn};
@@ -108,12 +108,12 @@ impl Catalog {
     ///
     /// [`IndexError::Exists`] or [`IndexError::TooMany`].
     pub(in crate::index) fn require_room_for(&self, names: &[String], existing: Existing) -> Result<(), IndexError> {
-        let indexes = self.indexes.read();
-        let there: Vec<&String> = names.iter().filter(|name| indexes.contains_key(*name)).collect();
+        let all = self.names();
+        let there: Vec<String> = names.iter().filter(|name| all.contains(name)).cloned().collect();
         if existing == Existing::Stays && !there.is_empty() {
-            return Err(IndexError::Exists(there.into_iter().cloned().collect()));
+            return Err(IndexError::Exists(there));
         }
-        match indexes.len() + names.len() - there.len() <= self.options.max_indexes as usize {
+        match all.len() + names.len() - there.len() <= self.options.max_indexes as usize {
             true => Ok(()),
             false => Err(IndexError::TooMany(self.options.max_indexes)),
         }
@@ -136,30 +136,29 @@ impl Catalog {
         let names: Vec<String> = made.iter().map(|(index, ..)| index.name().to_owned()).collect();
         let _changing = self.changing.lock();
         self.require_room_for(&names, existing)?;
-        self.write(|folders, _| {
-            made.iter()
-                .try_for_each(|(index, number, _)| folders.insert(index.name(), number).map(|_| ()))
-                .map_err(redb::Error::from)
+        let replaced = self.write(|folders, _| {
+            let mut replaced = Vec::new();
+            for (index, number, _) in &made {
+                let before = folders.insert(index.name(), number).map_err(redb::Error::from)?;
+                replaced.extend(before.map(|before| before.value()));
+            }
+            Ok(replaced)
         })?;
-        Ok(made
-            .into_iter()
-            .map(|(index, _, mut folder)| {
-                folder.is_kept = true;
-                self.show(index)
-            })
-            .collect())
+        let made = made.into_iter().map(|(index, _, mut folder)| {
+            folder.is_kept = true;
+            self.show(index)
+        });
+        let made = made.collect();
+        replaced.into_iter().for_each(|number| remove_replaced(&self.path(number)));
+        Ok(made)
     }
 
     fn show(&self, index: Arc<Index>) -> Arc<Index> {
         let before = self.indexes.write().insert(index.name().to_owned(), Arc::clone(&index));
-        let size = index.size();
-        let has_replaced = before.is_some();
-        if let Some(before) = before {
+        if let Some(before) = &before {
             before.mark_deleted();
-            if let Err(error) = fs::remove_dir_all(&before.directory) {
-                warn!(index = index.name(), %error, "the files of the replaced index are still there; they are removed at the next start");
-            }
         }
+        let (size, has_replaced) = (index.size(), before.is_some());
         info!(
             index = index.name(),
             documents = size.documents,
@@ -169,5 +168,11 @@ impl Catalog {
         );
         index.rebuild_if_due();
         index
+    }
+}
+
+fn remove_replaced(path: &Path) {
+    if let Err(error) = fs::remove_dir_all(path) {
+        warn!(path = %path.display(), %error, "the files of a replaced index are still there; they are removed at the next start");
     }
 }
