@@ -42,6 +42,7 @@ mod tests {
         let others = [
             "notes.txt",
             "ragengine-mine.tar",
+            "ragengine-20260101-000000Z.tar",
             "ragengine-20260101T000000Z.tar.old",
             ".ragengine-20200101T000000Z.tar.partial",
         ];

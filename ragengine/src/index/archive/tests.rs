@@ -147,19 +147,18 @@ fn every_part_of_it_that_is_missing_is_noticed() {
     assert_eq!(kind(&whole), "ok");
 }
 
+/// Or it says nothing: bytes that fill up the tar's blocks.
 #[test]
-fn every_bit_of_its_contents_that_changes_is_noticed() {
+fn every_bit_that_changes_is_noticed() {
     let whole = sample();
-    let mut noticed = 0;
+    let written = pieces(&whole).unwrap();
     for place in 0..whole.len() {
         let mut changed = whole.clone();
         changed[place] ^= 0x10;
-        noticed += usize::from(kind(&changed) != "ok");
+        if let Ok(read) = pieces(&changed) {
+            assert_eq!(read, written, "byte {place}");
+        }
     }
-    // What fills up blocks says nothing. Everything else is a name, a length, a checksum or content.
-    let filling =
-        whole.chunks(512).map(|block| block.iter().rev().take_while(|byte| **byte == 0).count()).sum::<usize>();
-    assert!(noticed >= whole.len() - filling, "{noticed} of {}", whole.len());
 }
 
 #[test]
