@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
-use ragengine_client::wire::EngineStatus;
+use ragengine_client::wire::{EngineStatus, GrowingGeneration};
 use ragengine_client::{Client, ClientError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -17,7 +17,7 @@ use tracing::warn;
 use crate::metrics::Metrics;
 use crate::names::{Identity, Owner};
 use crate::rag_engine::settings::PORT;
-use crate::watches::Wake;
+use crate::watches::{Referred, Referrers, Wake};
 
 /// How many servers are asked at a time.
 const CONCURRENCY: usize = 16;
@@ -63,6 +63,7 @@ pub struct Engines {
     /// The first server's client, which those of all others are made of: one of its own takes each 120 KiB, and the reading of every root certificate.
     client: OnceLock<Client>,
     wake: Wake,
+    referrers: Arc<Referrers>,
     news: Notify,
     metrics: Arc<Metrics>,
 }
@@ -83,9 +84,16 @@ struct Question {
 }
 
 impl Engines {
-    /// Nobody yet. Whoever has something new to say wakes its RAGEngine.
-    pub fn new(wake: Wake, metrics: Arc<Metrics>) -> Arc<Self> {
-        Arc::new(Self { known: Mutex::default(), client: OnceLock::new(), wake, news: Notify::new(), metrics })
+    /// Nobody yet. Whoever has something new to say wakes its RAGEngine, and the Indexes that name it when one is being built anew.
+    pub fn new(wake: Wake, referrers: Arc<Referrers>, metrics: Arc<Metrics>) -> Arc<Self> {
+        Arc::new(Self {
+            known: Mutex::default(),
+            client: OnceLock::new(),
+            wake,
+            referrers,
+            news: Notify::new(),
+            metrics,
+        })
     }
 
     /// What a RAGEngine's server said last.
@@ -171,11 +179,16 @@ impl Engines {
             let is_well = report.answer.as_ref().is_some_and(|answer| answer.ready && answer.problems.is_empty());
             known.due = Instant::now() + if is_well { INTERVALS.0 } else { INTERVALS.1 };
             let is_news = known.report.as_ref().is_none_or(|before| is_news(before, &report));
+            let is_growing = generations(known.report.as_ref()) != generations(Some(&report));
             known.report = Some(report);
-            is_news.then(|| known.engine.clone())
+            is_news.then(|| (known.engine.clone(), is_growing))
         };
-        if let Some(engine) = changed {
-            self.wake.send(&engine).await;
+        let Some((engine, is_growing)) = changed else { return };
+        self.wake.send(&engine).await;
+        if is_growing {
+            for index in self.referrers.of(Referred::Engine, &engine.namespace, &engine.name) {
+                self.wake.send(&index).await;
+            }
         }
     }
 }
@@ -211,6 +224,12 @@ fn next(before: Option<&Report>, pod_uid: String, answer: Result<EngineStatus, S
     }
 }
 
+/// The indexes that are being built anew.
+fn generations(report: Option<&Report>) -> &[GrowingGeneration] {
+    let answer = report.and_then(|report| report.answer.as_ref());
+    answer.map_or(&[], |answer| answer.generations.as_slice())
+}
+
 /// Whether a status would say something else.
 fn is_news(before: &Report, after: &Report) -> bool {
     before.answer != after.answer || before.is_unreachable() != after.is_unreachable()
@@ -229,7 +248,14 @@ mod tests {
     use super::*;
 
     fn answer(documents: u64) -> EngineStatus {
-        EngineStatus { ready: true, data_id: Some("d".into()), indexes: 1, documents, chunks: 0, problems: Vec::new() }
+        EngineStatus {
+            ready: true,
+            data_id: Some("d".into()),
+            indexes: 1,
+            documents,
+            chunks: 0,
+            ..EngineStatus::default()
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         watches::start(&shared.client, scope, &shared.metrics);
     let (engine_store, engine_writer) = reflector::store();
     let (index_store, index_writer) = reflector::store();
-    let engines = Engines::new(wake.clone(), Arc::clone(&shared.metrics));
+    let engines = Engines::new(wake.clone(), Arc::clone(&referrers), Arc::clone(&shared.metrics));
     let context = Arc::new(Context {
         client: shared.client.clone(),
         caches,

@@ -1,12 +1,14 @@
 //! What every request can reach.
 
 mod condition;
+mod generations;
 mod stage;
 mod start;
 mod volume;
 
 use std::sync::{Arc, OnceLock};
 
+pub use generations::Generations;
 use parking_lot::RwLock;
 use ragengine_settings::Settings;
 use stage::Stage;
@@ -47,6 +49,8 @@ pub struct Loaded {
     pub embedding: Embedding,
     /// The indexes.
     pub catalog: Arc<Catalog>,
+    /// What they become, and the models of their vectors.
+    pub generations: Arc<Generations>,
     /// The threads that search.
     pub search_pool: SearchPool,
 }

@@ -138,7 +138,7 @@ async fn answer_from_index(
 ) -> Result<Next, ApiError> {
     account.retrieves();
     let loaded = app.loaded()?;
-    index.require_model(&loaded.embedding)?;
+    let embedding = loaded.generations.embedding_of(&index)?;
     let served = Served::of(app, loaded, &request).await?;
     let conversation_tokens = served.conversation_tokens(loaded, &request).await?;
     account.was_counted(served.counter.kind(), served.name.as_deref(), served.window_tokens, conversation_tokens);
@@ -147,7 +147,7 @@ async fn answer_from_index(
     account.was_divided(&budget, max_distance);
     account.stage_ends(Stage::Plan);
 
-    let vector = loaded.embedding.embed_query(&turn.user_prompt).await?;
+    let vector = embedding.embed_query(&turn.user_prompt).await?;
     account.stage_ends(Stage::Embed);
 
     let question = Question {

@@ -1,11 +1,13 @@
 //! The embedding model in use, measured.
 
 mod load;
+mod older;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 pub use load::{LoadError, Loading, check_secrets, load};
+pub use older::{Embeddings, ModelKey, Needed};
 use ragengine_embedding::{Embedder, Error, Purpose};
 
 use crate::metrics::Metrics;

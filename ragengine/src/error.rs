@@ -143,9 +143,10 @@ impl ApiError {
         let retry_after = |seconds: &str| Some((header::RETRY_AFTER, HeaderValue::from_str(seconds).ok()?));
         let header = match self {
             Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => retry_after(value),
-            Self::NotReady(_) | Self::Busy(_) => retry_after("5"),
+            Self::NotReady(_) | Self::Busy(_) | Self::Index(IndexError::ModelMissing { .. }) => retry_after("5"),
             Self::Refused(Refused::Late { .. }) => None,
             Self::Refused(_)
+            | Self::Index(IndexError::Superseded(_))
             | Self::Llm(LlmError::Busy { .. })
             | Self::Embedding(EmbeddingError::Overloaded { .. })
             | Self::Index(IndexError::Embedding(EmbeddingError::Overloaded { .. })) => retry_after("1"),
@@ -179,19 +180,20 @@ fn refused_status(refused: &Refused) -> StatusCode {
 
 fn index_status(error: &IndexError) -> StatusCode {
     match error {
-        IndexError::NoSuchIndex(_) => StatusCode::NOT_FOUND,
+        IndexError::NoSuchIndex(_) | IndexError::NoGeneration(_) => StatusCode::NOT_FOUND,
         IndexError::Name(_) | IndexError::Document { .. } | IndexError::Chunking(_) => StatusCode::BAD_REQUEST,
         IndexError::Filter(FilterError::NotAnObject | FilterError::TooLong) => StatusCode::BAD_REQUEST,
-        IndexError::TooMany(_)
-        | IndexError::OtherSettings { .. }
-        | IndexError::OtherModel { .. }
-        | IndexError::Exists(_)
-        | IndexError::SourceHeld(_) => StatusCode::CONFLICT,
+        IndexError::TooMany(_) | IndexError::OtherModel { .. } | IndexError::Exists(_) | IndexError::SourceHeld(_) => {
+            StatusCode::CONFLICT
+        }
         IndexError::ManyIndexes { .. } => StatusCode::BAD_REQUEST,
         IndexError::Archive(error) => archive_status(error),
         IndexError::Persisted(error) => persisted_status(error),
         IndexError::Embedding(error) => embedding_status(error),
-        IndexError::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+        IndexError::ShuttingDown
+        | IndexError::ModelMissing { .. }
+        | IndexError::Superseded(_)
+        | IndexError::StillChanging => StatusCode::SERVICE_UNAVAILABLE,
         IndexError::Store(error) => store_status(error),
         IndexError::OtherVectors(_) => StatusCode::BAD_GATEWAY,
         IndexError::Vectors(_) | IndexError::Load { .. } => StatusCode::INTERNAL_SERVER_ERROR,

@@ -4,6 +4,7 @@ pub mod chat_completions;
 pub mod documents;
 pub mod embeddings;
 pub mod extract;
+pub mod generation;
 pub mod indexes;
 pub mod models;
 pub mod observe;

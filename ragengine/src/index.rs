@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod chunking;
 mod error;
 pub mod filter;
+pub mod generation;
 pub mod listing;
 pub mod name;
 pub mod persisted;
@@ -29,8 +30,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use error::IndexError;
 use parking_lot::{Mutex, RwLock};
-use ragengine_client::wire::{ChunkingSettings, IndexDescription, IndexSettings};
-use ragengine_settings::VectorIndexKind;
+use ragengine_client::wire::IndexDescription;
+use ragengine_settings::{EmbeddingSource, VectorIndexKind};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use self::record::IndexRecord;
@@ -65,6 +67,10 @@ pub struct Index {
     /// Held from the start of a transaction until the view shows it, so that the two never differ in order.
     writing: Mutex<()>,
     is_deleted: AtomicBool,
+    /// A later generation has its name.
+    is_superseded: AtomicBool,
+    /// Writers that have prepared their documents wait, a bounded time: the next generation catches up.
+    is_catching_up: watch::Sender<bool>,
     is_rebuilding: AtomicBool,
     is_keeping_counts: AtomicBool,
     /// The disk refused a write: the store takes none until it is opened anew.
@@ -128,6 +134,8 @@ impl Index {
             search,
             writing: Mutex::new(()),
             is_deleted: AtomicBool::new(false),
+            is_superseded: AtomicBool::new(false),
+            is_catching_up: watch::Sender::new(false),
             is_rebuilding: AtomicBool::new(false),
             is_keeping_counts: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
@@ -163,16 +171,11 @@ impl Index {
             chunks: size.chunks,
             bytes: size.text_bytes,
             graph_chunks: self.view.read().vectors().built() as u64,
-            settings: IndexSettings {
-                chunking: ChunkingSettings {
-                    max_tokens: Some(self.record.max_tokens),
-                    overlap_tokens: Some(self.record.overlap_tokens),
-                },
-                vector_index: Some(self.record.vector_index.to_string()),
-            },
+            settings: self.record.settings(),
             fingerprint: self.record.fingerprint(),
             model: self.record.model.clone(),
             data_id: data_id.to_owned(),
+            next_generation: None,
         }
     }
 
@@ -200,6 +203,32 @@ impl Index {
         Uuid::new_v5(&Uuid::NAMESPACE_OID, &name).to_string()
     }
 
+    /// The settings of the model that made its vectors. None: it is of a version that did not keep them.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn embedding_source(&self) -> Result<Option<EmbeddingSource>, IndexError> {
+        Ok(self.reader().embedding_source()?)
+    }
+
+    /// Keeps the settings of the model that made its vectors, unless they are there already.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn keep_embedding_source(&self, source: &EmbeddingSource) -> Result<(), IndexError> {
+        let _writing = self.writing.lock();
+        self.require_present()?;
+        if self.store.reader()?.embedding_source()?.as_ref() == Some(source) {
+            return Ok(());
+        }
+        self.write_store(|transaction| transaction.put_embedding_source(source))?;
+        let reader = Arc::new(self.store.reader()?);
+        self.view.write().apply_deletes(&[], reader);
+        Ok(())
+    }
+
     /// The store as it is now, for a reader that must not see later writes.
     fn reader(&self) -> Arc<Reader> {
         Arc::clone(self.view.read().reader())
@@ -216,9 +245,10 @@ impl Index {
     }
 
     fn require_present(&self) -> Result<(), IndexError> {
-        match self.is_deleted.load(Ordering::Acquire) {
-            true => Err(IndexError::NoSuchIndex(self.name.clone())),
-            false => Ok(()),
+        match (self.is_deleted.load(Ordering::Acquire), self.is_superseded.load(Ordering::Acquire)) {
+            (true, _) => Err(IndexError::NoSuchIndex(self.name.clone())),
+            (false, true) => Err(IndexError::Superseded(self.name.clone())),
+            (false, false) => Ok(()),
         }
     }
 }

@@ -44,6 +44,9 @@ pub struct Metrics {
     index_documents: IntGaugeVec,
     index_chunks: IntGaugeVec,
     index_text_bytes: IntGaugeVec,
+    generation_documents: IntGaugeVec,
+    generation_total_documents: IntGaugeVec,
+    generations_total: IntCounterVec,
 }
 
 impl Metrics {
@@ -117,6 +120,21 @@ impl Metrics {
                 "Bytes of the texts of an index's documents.",
                 &["index"],
             )?,
+            generation_documents: builder.gauges(
+                "generation_documents",
+                "Documents that the next generation of an index has already. Not there when none is being built.",
+                &["index"],
+            )?,
+            generation_total_documents: builder.gauges(
+                "generation_total_documents",
+                "Documents that the next generation of an index is to have. Not there when none is being built.",
+                &["index"],
+            )?,
+            generations_total: builder.counters(
+                "generations_total",
+                "Next generations of indexes. `outcome` is `finished`, `abandoned`, or `failed`: an attempt that is made again.",
+                &["outcome"],
+            )?,
             labelled_indexes: Mutex::default(),
             registry: Registry::new(),
             entries: Vec::new(),
@@ -181,6 +199,26 @@ impl Metrics {
     /// How many sources are being synchronised.
     pub fn source_syncs_run(&self, count: usize) {
         self.source_syncs_running.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// The building of a generation has ended so.
+    pub fn generation_ended(&self, outcome: &str) {
+        self.generations_total.with_label_values(&[outcome]).inc();
+    }
+
+    /// How far the next generations of indexes are: documents, and how many there are to be.
+    pub fn generations_grow(&self, generations: &[(String, u64, u64)]) {
+        let mut labelled: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for (name, documents, total) in generations {
+            let sum = labelled.entry(self.index_label(name)).or_default();
+            *sum = (sum.0 + documents, sum.1 + total);
+        }
+        self.generation_documents.reset();
+        self.generation_total_documents.reset();
+        for (label, (documents, total)) in labelled {
+            self.generation_documents.with_label_values(&[&label]).set(documents.cast_signed());
+            self.generation_total_documents.with_label_values(&[&label]).set(total.cast_signed());
+        }
     }
 
     /// The text that Prometheus reads, with the sizes of the indexes as they are now.

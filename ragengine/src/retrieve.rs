@@ -21,10 +21,10 @@ pub async fn retrieve(app: &App, request: Retrieve) -> Result<Retrieved, ApiErro
         return Err(ApiError::Meaning("Query string cannot be empty.".to_owned()));
     }
     let index = loaded.catalog.get(&request.index_name)?;
-    index.require_model(&loaded.embedding)?;
+    let embedding = loaded.generations.embedding_of(&index)?;
     let filter = Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new()))
         .map_err(crate::index::IndexError::from)?;
-    let vector = loaded.embedding.embed_query(&request.query).await?;
+    let vector = embedding.embed_query(&request.query).await?;
     let query = Query { vector, top_k: request.max_node_count, filter };
     let found = loaded.search_pool.search(Arc::clone(&index), query).await?;
     let results: Vec<RetrievedNode> = found.into_iter().map(|found| node(&index, found)).collect();

@@ -17,7 +17,7 @@ use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
 use crate::http::{
-    chat_completions, documents, embeddings, indexes, models, observe, probes, retrieve, sources, transfer,
+    chat_completions, documents, embeddings, generation, indexes, models, observe, probes, retrieve, sources, transfer,
 };
 use crate::middleware;
 
@@ -68,6 +68,7 @@ fn writes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(documents::delete))
         .routes(routes!(sources::put, sources::delete))
         .routes(routes!(indexes::put, indexes::delete))
+        .routes(routes!(generation::put, generation::delete))
 }
 
 /// Copies of indexes. They take as long as they take, and what they bring may be larger than any body: they have bounds of their own.

@@ -6,6 +6,7 @@ mod bad_files;
 mod deletion;
 mod ends;
 mod formats;
+mod generations;
 mod held_back;
 mod many;
 mod pdf;

@@ -108,6 +108,8 @@ pub enum Reason {
     Synced,
     /// A synchronisation runs, or is about to.
     Syncing,
+    /// The engine builds the index anew, because its settings or the embedding model have changed. It answers as it was until then.
+    Rebuilding,
     /// `suspend` is true.
     Suspended,
     /// The engine's data directory is another one: everything is sent again.

@@ -55,11 +55,6 @@ pub const CONFIRM_DELETE_ANNOTATION: &str = "ragengine.dev/confirm-delete";
 #[x_kube(
     validation = Rule::new("self.engineRef.name == oldSelf.engineRef.name")
         .message("engineRef.name cannot be changed, because the documents are in that engine: make another Index for the other engine, and delete this one"),
-    // At this level, because a rule below does not run when what it stands at is added or removed.
-    validation = Rule::new("(has(self.chunking) && has(self.chunking.maxTokens) ? self.chunking.maxTokens : 0) == (has(oldSelf.chunking) && has(oldSelf.chunking.maxTokens) ? oldSelf.chunking.maxTokens : 0) && (has(self.chunking) && has(self.chunking.overlapTokens) ? self.chunking.overlapTokens : -1) == (has(oldSelf.chunking) && has(oldSelf.chunking.overlapTokens) ? oldSelf.chunking.overlapTokens : -1)")
-        .message("chunking cannot be changed, because every chunk of the index was cut with it: make another Index with another indexName, and delete this one when that is Ready"),
-    validation = Rule::new("(has(self.vectorIndex) ? self.vectorIndex : '') == (has(oldSelf.vectorIndex) ? oldSelf.vectorIndex : '')")
-        .message("vectorIndex cannot be changed, because the index was made with it: make another Index with another indexName, and delete this one when that is Ready"),
 )]
 pub struct IndexSpec {
     /// The RAGEngine whose index it is. It cannot be changed.
@@ -68,10 +63,10 @@ pub struct IndexSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$"))]
     pub index_name: Option<String>,
-    /// How documents are cut. Not set: as the engine does by itself. It cannot be changed.
+    /// How documents are cut. Not set: as the engine does by itself, or as the index is cut already. A change builds the index anew; it answers as it was until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunking: Option<IndexChunking>,
-    /// How vectors are kept: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384. Not set: as the engine does by itself. It cannot be changed.
+    /// How vectors are kept: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384. Not set: as the engine does by itself, or as the index keeps them already. A change builds the index anew; it answers as it was until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16))]
     #[x_kube(validation = Rule::new("self.matches('^(auto|Flat|SQ8|HNSW([4-9]|[1-5][0-9]|6[0-4])(_SQ8)?|IVF([4-9]|[1-9][0-9]{1,3}|1[0-5][0-9]{3}|16[0-2][0-9]{2}|163[0-7][0-9]|1638[0-4]),Flat)$')").message("vectorIndex must be auto, Flat, SQ8, HNSW<M> or HNSW<M>_SQ8 with M from 4 to 64, or IVF<N>,Flat with N from 4 to 16384: for example HNSW32"))]

@@ -6,6 +6,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
+use ragengine_client::wire::GrowingGeneration;
 use ragengine_operator_api::{Index, RagEngine, Writes};
 use serde::Serialize;
 
@@ -39,6 +40,8 @@ pub struct Observed {
     pub warnings: Vec<Warning>,
     /// What the engine said of the synchronisation when it was asked last.
     pub record: Option<Record>,
+    /// The next generation of the index, while the engine builds it.
+    pub generation: Option<GrowingGeneration>,
     /// An older Index that fills the same index with other settings.
     pub rival: Option<String>,
 }
@@ -76,6 +79,7 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         pods: caches.pods_of_jobs(&identity),
         warnings: Vec::new(),
         record: context.records.record(&identity.uid),
+        generation: engine.as_deref().and_then(|engine| growing(context, engine, index.index_name())),
         rival: rival(index, &context.index_store.state()),
         engine,
         jobs,
@@ -84,6 +88,12 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         observed.warnings = warnings::of(&context.client, namespace, &uid).await?;
     }
     Ok(observed)
+}
+
+/// What the engine said last of the next generation of this index.
+fn growing(context: &Context, engine: &RagEngine, index_name: &str) -> Option<GrowingGeneration> {
+    let report = context.engines.report(engine.metadata.uid.as_deref()?).filter(|report| !report.is_unreachable())?;
+    report.answer?.generations.into_iter().find(|generation| generation.index == index_name)
 }
 
 /// The pod of a Job that runs, when it has not begun: its events are worth a request.

@@ -1,7 +1,7 @@
 //! What became of it: pure, from what was observed, planned and done.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use ragengine_client::wire::SourceSync;
+use ragengine_client::wire::{GrowingGeneration, SourceSync};
 use ragengine_operator_api::{
     Condition, ConditionStatus, ConditionType, Index, IndexStatus, LastSync, Reason, SyncResult,
 };
@@ -170,9 +170,24 @@ fn progressing(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Find
         }
         State::Runs | State::Reads if known.refused.is_none() => (ConditionStatus::True, running(status)),
         State::NotYet(finding) => (ConditionStatus::True, finding.clone()),
-        _ if known.index.spec.suspend && !is_deleted => (ConditionStatus::False, suspended()),
-        _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
+        _ => match &known.observed.generation {
+            Some(next) if !is_deleted => (ConditionStatus::True, rebuilding(next)),
+            _ if known.index.spec.suspend && !is_deleted => (ConditionStatus::False, suspended()),
+            _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
+        },
     }
+}
+
+/// The index serves as it was until then.
+fn rebuilding(next: &GrowingGeneration) -> Finding {
+    let waits = next.error.as_ref().map_or_else(String::new, |error| format!(". It waits: {}", shortened(error, 500)));
+    let (documents, total) = (next.documents, next.total);
+    Finding::new(
+        Reason::Rebuilding,
+        format!(
+            "the index is being built anew, because its settings or the engine's embedding model have changed: {documents} of {total} documents are done. Until then it answers as it was{waits}"
+        ),
+    )
 }
 
 fn degraded(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {

@@ -13,9 +13,9 @@ const MAX_ANNOTATION: usize = 200;
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// All of it, with the schedule.
+    /// All of it, with the schedule and how the index is made.
     pub wanted: String,
-    /// All of it but the schedule: an Index that only waits for its next turn holds what was asked for.
+    /// What the index is to hold: one that only waits for its next turn, or is to be made otherwise, holds what was asked for.
     pub specification: String,
 }
 
@@ -40,7 +40,8 @@ pub fn wish(
         requests,
     ));
     let turn = validated.schedule.as_ref().and_then(|schedule| schedule.last(now)).map(Timestamp::as_second);
-    Wish { wanted: hash(&(&specification, turn)), specification }
+    let settings = (&spec.chunking, &spec.vector_index);
+    Wish { wanted: hash(&(&specification, settings, turn)), specification }
 }
 
 /// An annotation's value, or its beginning. An empty one is none.

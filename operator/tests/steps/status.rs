@@ -112,6 +112,7 @@ fn next(reason: Reason) -> Option<Reason> {
         // Those of an Index.
         Reason::Synced
         | Reason::Syncing
+        | Reason::Rebuilding
         | Reason::Suspended
         | Reason::Refilling
         | Reason::Deleting

@@ -78,7 +78,7 @@ impl ClientError {
         matches!(self, Self::Refused { status: 404, .. })
     }
 
-    /// Whether what is there stands against it: an index with other settings, or a source that another synchronisation has.
+    /// Whether what is there stands against it: a source that another synchronisation has.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 409, .. })
     }
@@ -163,7 +163,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the server refuses (see [`ClientError::is_conflict`]) or nobody answers.
+    /// When the server refuses or nobody answers.
     pub async fn put_index(&self, name: &str, settings: &IndexSettings) -> Result<IndexDescription, ClientError> {
         self.send(Method::PUT, &["indexes", name], Some(settings)).await
     }

@@ -14,10 +14,11 @@ pub use documents::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
-pub use engine_status::{EngineStatus, Problem, ProblemKind};
+pub use engine_status::{EngineStatus, GrowingGeneration, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, Explanation};
 pub use indexes::{
-    ChunkingSettings, IndexDescription, IndexSettings, RestoredIndexes, SourceDocument, SourceDocuments,
+    ChunkingSettings, GenerationPhase, IndexDescription, IndexSettings, NextGeneration, RestoredIndexes,
+    SourceDocument, SourceDocuments,
 };
 pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
 pub use sources::{DeletedSource, FileError, PutSourceSync, SourceDescription, SourceSync, SyncPhase};

@@ -74,7 +74,8 @@ pub struct Embedding {
 }
 
 /// The embedding model that the settings come down to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum EmbeddingSource {
     /// A model that this server runs itself.
     Local(LocalEmbedding),

@@ -1,6 +1,8 @@
 //! How the server is. `/readyz`, `/health` and `/status` all say what is found out here.
 
-use ragengine_client::wire::{Check, EngineStatus, Problem, ProblemKind, Readiness};
+use ragengine_client::wire::{
+    Check, EngineStatus, GenerationPhase, GrowingGeneration, Problem, ProblemKind, Readiness,
+};
 use ragengine_settings::EmbeddingSource;
 
 use super::stage::Stage;
@@ -102,6 +104,14 @@ fn sized(status: EngineStatus, loaded: &Loaded) -> EngineStatus {
         indexes: u32::try_from(sizes.len()).unwrap_or(u32::MAX),
         documents: sizes.iter().map(|size| size.documents).sum(),
         chunks: sizes.iter().map(|size| size.chunks).sum(),
+        generations: loaded.catalog.names().into_iter().filter_map(|name| growing(loaded, name)).collect(),
         ..status
     }
+}
+
+/// The next generation of an index, while it is being built.
+fn growing(loaded: &Loaded, index: String) -> Option<GrowingGeneration> {
+    let next = loaded.catalog.next_generation(&index)?;
+    let is_building = next.phase == GenerationPhase::Building;
+    is_building.then_some(GrowingGeneration { index, documents: next.documents, total: next.total, error: next.error })
 }

@@ -7,9 +7,9 @@ use tracing::{error, info};
 
 use super::stage::Stage;
 use super::volume::Volume;
-use super::{App, Loaded};
+use super::{App, Generations, Loaded};
 use crate::admission::Admission;
-use crate::embedding::{self, Embedding, Loading};
+use crate::embedding::{self, Embedding, Embeddings, Loading};
 use crate::index::catalog::{Catalog, CatalogOptions};
 use crate::index::store::StoreError;
 use crate::index::{IndexError, SearchSettings};
@@ -89,13 +89,13 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     let catalog = load_indexes(app).await?;
     let embedding = load_model(app).await;
     let search_pool = SearchPool::new(app.settings.search.threads as usize, Arc::clone(&app.metrics));
-    for index in catalog.all() {
-        if let Err(error) = index.require_model(&embedding) {
-            error!(index = index.name(), %error, "index cannot be used");
-        }
-    }
+    let models = app.settings.data_dir.join("models");
+    let embeddings = Embeddings::new(embedding.clone(), models, Arc::clone(&app.metrics));
+    let generations =
+        Generations::new(Arc::clone(&catalog), embeddings, app.settings.embedding.source(), Arc::clone(&app.metrics));
+    generations.start().await;
     let model_id = embedding.model_id().to_owned();
-    let is_first = app.loaded.set(Loaded { embedding, catalog, search_pool }).is_ok();
+    let is_first = app.loaded.set(Loaded { embedding, catalog, generations, search_pool }).is_ok();
     debug_assert!(is_first, "a server is started once");
     // The last to be done, so that there is a reason for as long as it is not ready.
     app.progress.write().model = Stage::Done(model_id);
@@ -142,6 +142,7 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
             n_probe: app.settings.search.n_probe.map(|lists| lists as usize),
         },
         max_indexes: app.settings.limits.max_indexes,
+        embedding: app.settings.embedding.source(),
     })?;
     catalog.load(|done, of| tries(format!("{done} of {of} loaded")))?;
     let count = catalog.names().len();

@@ -17,21 +17,21 @@ use super::indexes::record;
 use crate::app::App;
 use crate::blocking;
 use crate::error::{ApiError, PlainError};
-use crate::index::IndexError;
 use crate::index::filter::Filter;
 use crate::index::listing::Page;
 use crate::index::name::check_name;
 use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
+use crate::index::{Index, IndexError};
 
 /// Adds documents to an index, which is made when it is not there. A document whose id is there is replaced.
 #[utoipa::path(post, path = "/index", tag = "documents", request_body = AddDocuments, responses(
     (status = 200, description = "The documents as they are stored, in the order in which they were sent.", body = [StoredDocument]),
     (status = 400, description = "A name or a document that cannot be.", body = ErrorDetail),
     (status = 401, description = "The server wants its write token.", body = ErrorDetail),
-    (status = 409, description = "The index was made with another embedding model.", body = ErrorDetail),
     (status = 413, description = "The body is too large.", body = ErrorDetail),
     (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
     (status = 429, description = "Too many writes wait already, or large bodies fill the room for them.", body = ErrorDetail),
+    (status = 503, description = "The model of the index's vectors is not there.", body = ErrorDetail),
 ))]
 pub async fn add(
     State(app): State<Arc<App>>,
@@ -50,7 +50,12 @@ pub async fn add(
     let record = record(&app.settings, &embedding);
     let creating = Arc::clone(&catalog);
     let (index, is_new) = blocking::run(move || creating.get_or_create(&name, || record)).await?;
-    if let Err(error) = index.write(writes, Mode::Upsert, &loaded.embedding).await {
+    let generations = &loaded.generations;
+    let write = |index: Arc<Index>| {
+        let writes = writes.clone();
+        async move { index.write(writes, Mode::Upsert, &generations.embedding_of(&index)?).await }
+    };
+    if let Err(error) = generations.with(index.name(), write).await {
         if is_new {
             blocking::run(move || catalog.delete_if_empty(index.name())).await?;
         }
@@ -73,7 +78,7 @@ pub async fn update(
     JsonBody(request): JsonBody<UpdateDocuments>,
 ) -> Result<Json<UpdatedDocuments>, PlainError> {
     let loaded = app.loaded()?;
-    let index = loaded.catalog.get(&index_name)?;
+    loaded.catalog.get(&index_name)?;
     if let Some(position) =
         request.documents.iter().position(|document| document.doc_id.as_deref().unwrap_or_default().is_empty())
     {
@@ -83,7 +88,12 @@ pub async fn update(
     let incoming = check_documents(request.documents, limits(&app))?;
     let writes = newest_in_order(&incoming, &newest_of_each(&incoming));
     let replies: Vec<StoredDocument> = writes.iter().map(stored).collect();
-    let fates = index.write(writes, Mode::UpdateOnly, &loaded.embedding).await?;
+    let generations = &loaded.generations;
+    let write = |index: Arc<Index>| {
+        let writes = writes.clone();
+        async move { index.write(writes, Mode::UpdateOnly, &generations.embedding_of(&index)?).await }
+    };
+    let fates = generations.with(&index_name, write).await?;
     let with = |wanted: Fate| {
         replies.iter().zip(&fates).filter(move |(_, fate)| **fate == wanted).map(|(reply, _)| reply.clone()).collect()
     };
@@ -107,8 +117,11 @@ pub async fn delete(
     PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<DeleteDocuments>,
 ) -> Result<Json<DeletedDocuments>, PlainError> {
-    let index = app.loaded()?.catalog.get(&index_name)?;
-    let were_there = index.delete(request.doc_ids.clone()).await?;
+    let delete = |index: Arc<Index>| {
+        let doc_ids = request.doc_ids.clone();
+        async move { index.delete(doc_ids).await }
+    };
+    let were_there = app.loaded()?.generations.with(&index_name, delete).await?;
     let (deleted, not_found): (Vec<_>, Vec<_>) =
         request.doc_ids.into_iter().zip(were_there).partition(|(_, was_there)| *was_there);
     let ids = |pairs: Vec<(String, bool)>| pairs.into_iter().map(|(doc_id, _)| doc_id).collect();

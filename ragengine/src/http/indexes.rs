@@ -8,12 +8,13 @@ use ragengine_client::wire::{ErrorDetail, IndexDescription, IndexSettings, Messa
 use ragengine_settings::{Settings, VectorIndexKind};
 
 use super::extract::{JsonBody, PathParameters};
-use crate::app::App;
+use crate::app::{App, Loaded};
 use crate::blocking;
 use crate::embedding::Embedding;
 use crate::error::{ApiError, PlainError};
 use crate::index::IndexError;
 use crate::index::chunking::Sizes;
+use crate::index::generation::Asked;
 use crate::index::name::check_name;
 use crate::index::record::IndexRecord;
 
@@ -33,17 +34,22 @@ pub async fn describe(
     State(app): State<Arc<App>>,
     PathParameters(index_name): PathParameters<String>,
 ) -> Result<Json<IndexDescription>, PlainError> {
-    let catalog = &app.loaded()?.catalog;
-    Ok(Json(catalog.get(&index_name)?.describe(catalog.data_id())))
+    Ok(Json(described(app.loaded()?, &index_name)?))
 }
 
-/// Makes an empty index, or confirms that it is there with these settings.
+pub(super) fn described(loaded: &Loaded, name: &str) -> Result<IndexDescription, IndexError> {
+    let catalog = &loaded.catalog;
+    let description = catalog.get(name)?.describe(catalog.data_id());
+    Ok(IndexDescription { next_generation: catalog.next_generation(name), ..description })
+}
+
+/// Makes an empty index, or says how one that is there is to be. What differs from what it is starts its next generation, which is
+/// built beside it and takes its place; what is not said stays as it is.
 #[utoipa::path(put, path = "/indexes/{index_name}", tag = "indexes", params(("index_name" = String, Path, description = "The index.")),
     request_body = IndexSettings, responses(
-    (status = 200, description = "The index.", body = IndexDescription),
+    (status = 200, description = "The index, with its next generation when one is being built.", body = IndexDescription),
     (status = 400, description = "A name or a setting that cannot be.", body = ErrorDetail),
     (status = 401, description = "The server wants its write token.", body = ErrorDetail),
-    (status = 409, description = "It is there with other settings; the message names the difference.", body = ErrorDetail),
 ))]
 pub async fn put(
     State(app): State<Arc<App>>,
@@ -53,12 +59,13 @@ pub async fn put(
     let loaded = app.loaded()?;
     check_name(&index_name).map_err(IndexError::from)?;
     let record = record_for(&app.settings, &loaded.embedding, &wanted)?;
-    let (catalog, new) = (Arc::clone(&loaded.catalog), record.clone());
-    let (index, is_new) = blocking::run(move || catalog.get_or_create(&index_name, || new)).await?;
+    let asked = Asked::new(&wanted, wanted.vector_index.is_some().then_some(record.vector_index));
+    let (catalog, name) = (Arc::clone(&loaded.catalog), index_name.clone());
+    let (_, is_new) = blocking::run(move || catalog.get_or_create(&name, || record)).await?;
     if !is_new {
-        require_same(index.name(), index.record(), &record, &wanted)?;
+        loaded.generations.ask(&index_name, asked).await?;
     }
-    Ok(Json(index.describe(loaded.catalog.data_id())))
+    Ok(Json(described(loaded, &index_name)?))
 }
 
 /// Deletes an index with everything in it.
@@ -108,30 +115,5 @@ fn record_for(settings: &Settings, embedding: &Embedding, wanted: &IndexSettings
         (true, _) => Err(ApiError::Meaning("chunking.maxTokens must be at least 16".to_owned())),
         (_, true) => Err(ApiError::Meaning("chunking.overlapTokens must be less than chunking.maxTokens".to_owned())),
         _ => Ok(record(&settings, embedding)),
-    }
-}
-
-/// Only what was asked for is compared: what was not said may be anything.
-fn require_same(index: &str, is: &IndexRecord, record: &IndexRecord, wanted: &IndexSettings) -> Result<(), IndexError> {
-    let differences = [
-        (
-            "chunking.maxTokens",
-            wanted.chunking.max_tokens.is_some(),
-            is.max_tokens.to_string(),
-            record.max_tokens.to_string(),
-        ),
-        (
-            "chunking.overlapTokens",
-            wanted.chunking.overlap_tokens.is_some(),
-            is.overlap_tokens.to_string(),
-            record.overlap_tokens.to_string(),
-        ),
-        ("vectorIndex", wanted.vector_index.is_some(), is.vector_index.to_string(), record.vector_index.to_string()),
-    ];
-    match differences.into_iter().find(|(_, was_said, is, wanted)| *was_said && is != wanted) {
-        Some((setting, _, is, wanted)) => {
-            Err(IndexError::OtherSettings { index: index.to_owned(), setting, is, wanted })
-        }
-        None => Ok(()),
     }
 }

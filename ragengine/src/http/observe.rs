@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use ragengine_client::wire::EngineStatus;
+use ragengine_client::wire::{EngineStatus, GenerationPhase};
 
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
@@ -28,6 +28,13 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, P
     let indexes = app.loaded().map(|loaded| loaded.catalog.all()).unwrap_or_default();
     let sizes: Vec<_> = indexes.iter().map(|index| (index.name().to_owned(), index.size())).collect();
     app.metrics.source_syncs_run(indexes.iter().map(|index| index.running_syncs(Instant::now())).sum());
+    let grows = |name: String| {
+        let generation = app.loaded().ok()?.catalog.next_generation(&name)?;
+        let is_building = generation.phase == GenerationPhase::Building;
+        is_building.then_some((name, generation.documents, generation.total))
+    };
+    let names = indexes.iter().map(|index| index.name().to_owned());
+    app.metrics.generations_grow(&names.filter_map(grows).collect::<Vec<_>>());
     app.metrics.language_model_is(app.language_model.is_up());
     let text = app.metrics.render(&sizes).map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text))

@@ -11,6 +11,7 @@ use super::extract::{JsonBody, PathParameters};
 use crate::app::App;
 use crate::blocking;
 use crate::error::PlainError;
+use crate::index::Index;
 use crate::index::sources::{Moment, check_sync};
 
 /// Lists the sources of an index: all that have a document, or a record of a synchronisation.
@@ -56,9 +57,13 @@ pub async fn put(
     PathParameters((index_name, source)): PathParameters<(String, String)>,
     JsonBody(put): JsonBody<PutSourceSync>,
 ) -> Result<Json<SourceDescription>, PlainError> {
-    let index = app.loaded()?.catalog.get(&index_name)?;
+    let generations = &app.loaded()?.generations;
     check_sync(&source, &put)?;
-    Ok(Json(blocking::run(move || index.put_sync(&source, put, &Moment::now())).await?))
+    let put = |index: Arc<Index>| {
+        let (source, put) = (source.clone(), put.clone());
+        blocking::run(move || index.put_sync(&source, put, &Moment::now()))
+    };
+    Ok(Json(generations.with(&index_name, put).await?))
 }
 
 /// Deletes a source: its documents, which are in no later answer, and the record of its synchronisation.
@@ -73,12 +78,14 @@ pub async fn delete(
     State(app): State<Arc<App>>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
 ) -> Result<Json<DeletedSource>, PlainError> {
-    let index = app.loaded()?.catalog.get(&index_name)?;
-    let documents = blocking::run(move || {
-        let documents = index.delete_source(&source)?;
-        info!(index = index.name(), source, documents, "source deleted");
-        Ok(documents)
-    })
-    .await?;
+    let delete = |index: Arc<Index>| {
+        let source = source.clone();
+        blocking::run(move || {
+            let documents = index.delete_source(&source)?;
+            info!(index = index.name(), source, documents, "source deleted");
+            Ok(documents)
+        })
+    };
+    let documents = app.loaded()?.generations.with(&index_name, delete).await?;
     Ok(Json(DeletedSource { documents }))
 }

@@ -11,12 +11,12 @@ use axum::response::{IntoResponse as _, Response};
 use ragengine_client::wire::{ErrorDetail, Message, RestoredIndexes};
 use serde::{Deserialize, Deserializer};
 use tokio::sync::OwnedSemaphorePermit;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 use utoipa::IntoParams;
 
 use super::extract::{PathParameters, QueryString};
 use super::pipe::{BodyReader, BodyWriter};
-use crate::app::{App, Loaded};
+use crate::app::App;
 use crate::blocking;
 use crate::error::{ApiError, PlainError};
 use crate::index::archive::MAX_BLOCK_BYTES;
@@ -123,7 +123,7 @@ pub async fn load(
         catalog.load_persisted(&index, &copy, existing, max_block_bytes)
     });
     let (index, place) = counted(&app, "load", loading.await)?;
-    tell_of_other_models(&[index], loaded);
+    loaded.generations.take_in(vec![index]).await;
     Ok(Json(Message { message: format!("Successfully loaded index {index_name} from {place}.") }))
 }
 
@@ -194,8 +194,8 @@ pub async fn restore(
         made
     });
     let made = counted(&app, "restore", restoring.await)?;
-    tell_of_other_models(&made, loaded);
     let indexes = made.iter().map(|index| index.name().to_owned()).collect();
+    loaded.generations.take_in(made).await;
     Ok(Json(RestoredIndexes { indexes }))
 }
 
@@ -213,12 +213,4 @@ fn max_block_bytes(app: &App) -> u64 {
 fn counted<T>(app: &App, operation: &str, result: Result<T, IndexError>) -> Result<T, IndexError> {
     app.metrics.copied(operation, result.as_ref().err().map_or("ok", IndexError::kind));
     result
-}
-
-fn tell_of_other_models(indexes: &[Arc<Index>], loaded: &Loaded) {
-    for index in indexes {
-        if let Err(error) = index.require_model(&loaded.embedding) {
-            error!(index = index.name(), %error, "index cannot be used");
-        }
-    }
 }

@@ -3,6 +3,7 @@
 //! `catalog.redb` says which indexes there are; each has a folder of its own, named by a number that is never given twice. A
 //! folder that the catalog does not name is the rest of an index that was deleted, or never finished, and is removed at start.
 
+mod plans;
 mod staging;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
+pub use plans::{Change, Planned, TookOver};
+use ragengine_settings::EmbeddingSource;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 pub use staging::{Existing, Staged};
 use tracing::{info, warn};
@@ -24,6 +27,8 @@ use super::{Index, IndexError, SearchSettings};
 
 const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
 const FOLDERS: TableDefinition<'_, &str, u64> = TableDefinition::new("indexes");
+/// The next generations, as JSON.
+const PLANS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("generations");
 const FORMAT: &str = "1";
 
 /// What the catalog needs to know.
@@ -35,6 +40,8 @@ pub struct CatalogOptions {
     pub search: SearchSettings,
     /// Indexes that may exist.
     pub max_indexes: u32,
+    /// The settings of the embedding model that new indexes are made with.
+    pub embedding: EmbeddingSource,
 }
 
 /// The indexes of a data folder. It holds the folder: a second process cannot open it.
@@ -43,6 +50,7 @@ pub struct Catalog {
     database: Database,
     data_id: String,
     indexes: RwLock<BTreeMap<String, Arc<Index>>>,
+    plans: RwLock<BTreeMap<String, Planned>>,
     /// Held while an index is made or deleted.
     changing: Mutex<()>,
 }
@@ -58,7 +66,15 @@ impl Catalog {
         let database = open_database(&options.directory.join("catalog.redb"))?;
         let data_id = initialise(&database)?;
         sync_directory(&options.directory)?;
-        let catalog = Self { options, database, data_id, indexes: RwLock::default(), changing: Mutex::new(()) };
+        let catalog = Self {
+            options,
+            database,
+            data_id,
+            indexes: RwLock::default(),
+            plans: RwLock::default(),
+            changing: Mutex::new(()),
+        };
+        *catalog.plans.write() = catalog.saved_plans()?;
         catalog.remove_orphans()?;
         remove_partials(&catalog.options.directory)?;
         Ok(catalog)
@@ -134,7 +150,8 @@ impl Catalog {
         }
         let folder = self.take_folder()?;
         let index = Index::create(name, &self.path(folder), record(), self.options.search)?;
-        self.write(|folders, _| folders.insert(name, folder).map(|_| ()).map_err(redb::Error::from))?;
+        index.keep_embedding_source(&self.options.embedding)?;
+        self.write(|tables| tables.folders.insert(name, folder).map(|_| ()).map_err(redb::Error::from))?;
         self.indexes.write().insert(name.to_owned(), Arc::clone(&index));
         info!(index = name, "index created");
         Ok((index, true))
@@ -148,12 +165,14 @@ impl Catalog {
     pub fn delete(&self, name: &str) -> Result<(), IndexError> {
         let _changing = self.changing.lock();
         let index = self.get(name)?;
-        self.write(|folders, _| folders.remove(name).map(|_| ()).map_err(redb::Error::from))?;
+        self.write(|tables| {
+            tables.plans.remove(name).map_err(redb::Error::from)?;
+            tables.folders.remove(name).map(|_| ()).map_err(redb::Error::from)
+        })?;
         self.indexes.write().remove(name);
         index.mark_deleted();
-        if let Err(error) = fs::remove_dir_all(&index.directory) {
-            warn!(index = name, %error, "the files of the deleted index are still there; they are removed at the next start");
-        }
+        remove_files(name, &index.directory);
+        self.forget_plan(name);
         info!(index = name, "index deleted");
         Ok(())
     }
@@ -193,7 +212,8 @@ impl Catalog {
 
     /// A number for a new folder.
     fn take_folder(&self) -> Result<u64, StoreError> {
-        self.write(|_, meta| {
+        self.write(|tables| {
+            let meta = &mut tables.meta;
             let next = meta
                 .get("next_folder")
                 .map_err(redb::Error::from)?
@@ -204,26 +224,24 @@ impl Catalog {
         })
     }
 
-    fn write<T>(
-        &self,
-        change: impl FnOnce(
-            &mut redb::Table<'_, &'static str, u64>,
-            &mut redb::Table<'_, &'static str, &'static str>,
-        ) -> Result<T, redb::Error>,
-    ) -> Result<T, StoreError> {
+    fn write<T>(&self, change: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut transaction = self.database.begin_write().map_err(redb::Error::from)?;
         transaction.set_quick_repair(true);
         let result = {
-            let mut folders = transaction.open_table(FOLDERS).map_err(redb::Error::from)?;
-            let mut meta = transaction.open_table(META).map_err(redb::Error::from)?;
-            change(&mut folders, &mut meta)?
+            change(&mut Tables {
+                folders: transaction.open_table(FOLDERS).map_err(redb::Error::from)?,
+                meta: transaction.open_table(META).map_err(redb::Error::from)?,
+                plans: transaction.open_table(PLANS).map_err(redb::Error::from)?,
+            })?
         };
         transaction.commit().map_err(redb::Error::from)?;
         Ok(result)
     }
 
     fn remove_orphans(&self) -> Result<(), StoreError> {
-        let known: Vec<PathBuf> = self.folders()?.into_iter().map(|(_, folder)| self.path(folder)).collect();
+        let serving = self.folders()?.into_iter().map(|(_, folder)| folder);
+        let next = self.plans.read().values().filter_map(|planned| planned.plan.folder()).collect::<Vec<_>>();
+        let known: Vec<PathBuf> = serving.chain(next).map(|folder| self.path(folder)).collect();
         for entry in fs::read_dir(self.options.directory.join("indexes"))? {
             let path = entry?.path();
             if !known.contains(&path) && is_index_folder(&path) {
@@ -232,6 +250,23 @@ impl Catalog {
             }
         }
         Ok(())
+    }
+}
+
+/// The catalog's tables, in a transaction.
+struct Tables<'a> {
+    folders: redb::Table<'a, &'static str, u64>,
+    meta: redb::Table<'a, &'static str, &'static str>,
+    plans: redb::Table<'a, &'static str, &'static [u8]>,
+}
+
+/// Removes the files of what the catalog names no more.
+fn remove_files(name: &str, directory: &Path) {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            warn!(index = name, %error, "files that nobody needs are still there; they are removed at the next start");
+        }
+        Ok(()) | Err(_) => {}
     }
 }
 
@@ -247,6 +282,7 @@ fn initialise(database: &Database) -> Result<String, StoreError> {
     transaction.set_quick_repair(true);
     let data_id = {
         transaction.open_table(FOLDERS).map_err(redb::Error::from)?;
+        transaction.open_table(PLANS).map_err(redb::Error::from)?;
         let mut meta = transaction.open_table(META).map_err(redb::Error::from)?;
         let format = meta.get("format").map_err(redb::Error::from)?.map(|format| format.value().to_owned());
         match format {

@@ -20,18 +20,6 @@ pub enum IndexError {
     /// There are as many indexes as there may be.
     #[error("there are {0} indexes already, which is the limit: delete one, or raise limits.maxIndexes")]
     TooMany(u32),
-    /// The index was made otherwise.
-    #[error("index '{index}' exists with {setting} {is}, not {wanted}: delete it first, or use another name")]
-    OtherSettings {
-        /// The index.
-        index: String,
-        /// The setting that differs.
-        setting: &'static str,
-        /// What it is.
-        is: String,
-        /// What was asked for.
-        wanted: String,
-    },
     /// The index was made with another embedding model.
     #[error(
         "index '{index}' was made with the embedding model {made_with}, and this server now uses {in_use}: \
@@ -62,6 +50,27 @@ pub enum IndexError {
     /// There is no persisted copy to read or write.
     #[error(transparent)]
     Persisted(#[from] PersistedError),
+    /// The model that made the index's vectors is not the server's, and not at hand.
+    #[error("index '{index}' was made with the embedding model {model}, which cannot be used: {reason}. {progress}")]
+    ModelMissing {
+        /// The index.
+        index: String,
+        /// Its model.
+        model: String,
+        /// Why it is not there.
+        reason: String,
+        /// How far the next generation is.
+        progress: String,
+    },
+    /// A later generation has taken the index's place: whoever writes looks it up again.
+    #[error("index '{0}' was changed to other settings meanwhile: try again")]
+    Superseded(String),
+    /// Writers change an index faster than its next generation can follow.
+    #[error("documents change faster than the next generation can follow: it goes on when they rest")]
+    StillChanging,
+    /// No next generation is being built.
+    #[error("index '{0}' has no next generation: nothing is being built")]
+    NoGeneration(String),
     /// Another synchronisation has the source.
     #[error(transparent)]
     SourceHeld(#[from] Held),
@@ -113,12 +122,15 @@ impl IndexError {
             Self::Name(_) => "invalid_name",
             Self::NoSuchIndex(_) => "no_such_index",
             Self::TooMany(_) => "too_many_indexes",
-            Self::OtherSettings { .. } => "other_settings",
             Self::OtherModel { .. } => "other_model",
             Self::Exists(_) => "index_exists",
             Self::ManyIndexes { .. } => "many_indexes",
             Self::Archive(error) => error.kind(),
             Self::Persisted(error) => error.kind(),
+            Self::ModelMissing { .. } => "model_missing",
+            Self::Superseded(_) => "superseded",
+            Self::StillChanging => "still_changing",
+            Self::NoGeneration(_) => "no_generation",
             Self::SourceHeld(_) => "source_held",
             Self::Document { .. } => "invalid_document",
             Self::Filter(_) => "invalid_filter",

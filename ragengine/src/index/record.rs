@@ -1,6 +1,6 @@
 //! What the store holds, as Rust types. Postcard writes them in the order of their fields: a change is a new format.
 
-use ragengine_client::wire::Metadata;
+use ragengine_client::wire::{ChunkingSettings, IndexSettings, Metadata};
 use ragengine_settings::VectorIndexKind;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -27,6 +27,19 @@ impl IndexRecord {
     pub fn fingerprint(&self) -> String {
         let parts = format!("{}\n{}\n{}", self.embedding_fingerprint, self.max_tokens, self.overlap_tokens);
         hex::encode(&Sha256::digest(parts.as_bytes())[..16])
+    }
+
+    /// What a user may set of it.
+    pub fn settings(&self) -> IndexSettings {
+        IndexSettings {
+            chunking: ChunkingSettings { max_tokens: Some(self.max_tokens), overlap_tokens: Some(self.overlap_tokens) },
+            vector_index: Some(self.vector_index.to_string()),
+        }
+    }
+
+    /// Whether vectors of the two may meet.
+    pub fn has_vectors_of(&self, other: &Self) -> bool {
+        self.embedding_fingerprint == other.embedding_fingerprint && self.dimensions == other.dimensions
     }
 }
 

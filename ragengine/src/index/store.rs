@@ -3,6 +3,7 @@
 //! Commits save the allocator's state ("quick repair"), so that opening after a SIGKILL does not walk the file. Numbers of
 //! documents and rows only ever grow: one is never given twice, not even after a delete.
 
+mod changes;
 mod reader;
 mod rows;
 mod tables;
@@ -13,6 +14,8 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
+pub use changes::Changes;
+use changes::Followed;
 pub use reader::Reader;
 use redb::{Builder, Database, DatabaseError};
 pub use transaction::Transaction;
@@ -27,6 +30,9 @@ const CACHE_BYTES: usize = 16 << 20;
 
 /// The layout of the tables. A store of a newer one is refused.
 const FORMAT: &str = "1";
+
+/// Where the settings of the embedding model are, as JSON.
+const EMBEDDING: &str = "embedding";
 
 /// Why the store cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +113,7 @@ impl From<postcard::Error> for StoreError {
 /// One index's file.
 pub struct Store {
     database: Database,
+    followed: Followed,
 }
 
 impl Store {
@@ -137,7 +144,7 @@ impl Store {
     }
 
     fn create_in(database: Database, record: &IndexRecord) -> Result<Self, StoreError> {
-        let store = Self { database };
+        let store = Self { database, followed: Followed::default() };
         store.write(|transaction| {
             create_all(transaction.inner())?;
             transaction.put_meta("format", FORMAT.as_bytes())?;
@@ -147,7 +154,7 @@ impl Store {
     }
 
     fn open_in(database: Database) -> Result<(Self, IndexRecord), StoreError> {
-        let store = Self { database };
+        let store = Self { database, followed: Followed::default() };
         let record = store.reader()?.index_record(FORMAT)?;
         Ok((store, record))
     }
@@ -162,6 +169,26 @@ impl Store {
         Ok(Reader::new(self.database.begin_read().map_err(redb::Error::from)?))
     }
 
+    /// From now on it is noted which documents change.
+    pub fn follow_changes(&self) {
+        self.followed.begin();
+    }
+
+    /// It is not noted any more.
+    pub fn forget_changes(&self) {
+        self.followed.end();
+    }
+
+    /// What has changed since it was asked last, and begins anew. All of it is in every later reader.
+    pub fn take_changes(&self) -> Changes {
+        self.followed.take()
+    }
+
+    /// Gives back what was taken and could not be used.
+    pub fn put_back_changes(&self, changes: Changes) {
+        self.followed.note(changes);
+    }
+
     /// Makes one change, all of it or nothing. When this returns, it is on disk.
     ///
     /// # Errors
@@ -172,7 +199,8 @@ impl Store {
         inner.set_quick_repair(true);
         let transaction = Transaction::new(inner);
         let result = change(&transaction)?;
-        transaction.commit()?;
+        let changes = transaction.commit()?;
+        self.followed.note(changes);
         Ok(result)
     }
 }

@@ -5,12 +5,12 @@ mod prepare;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use prepare::{Change, Prepared, PreparedChunk};
+use prepare::{Change, Known, Prepared, PreparedChunk};
 pub use prepare::{Embedded, Incoming, Limits, check_documents};
 
 use super::chunking::Sizes;
 use super::record::{ChunkRecord, DocumentRecord};
-use super::store::{StoreError, Transaction};
+use super::store::{Reader, StoreError, Transaction};
 use super::view::Written;
 use super::{Index, IndexError};
 use crate::blocking;
@@ -50,7 +50,19 @@ impl Index {
         mode: Mode,
         embedding: &Embedding,
     ) -> Result<Vec<Fate>, IndexError> {
+        self.write_with(incoming, mode, embedding, None).await
+    }
+
+    /// The same, with vectors taken over from the store of another generation whose vectors may meet these.
+    pub(super) async fn write_with(
+        self: &Arc<Self>,
+        incoming: Vec<Incoming>,
+        mode: Mode,
+        embedding: &Embedding,
+        donor: Option<Arc<Reader>>,
+    ) -> Result<Vec<Fate>, IndexError> {
         self.require_model(embedding)?;
+        self.require_present()?;
         let sizes = Sizes {
             max_tokens: self.record.max_tokens as usize,
             overlap_tokens: self.record.overlap_tokens as usize,
@@ -59,11 +71,13 @@ impl Index {
         let index = Arc::clone(self);
         let counter = embedding.clone();
         let prepared = blocking::run(move || {
-            prepare::prepare(&index.reader(), incoming, mode, sizes, |text| counter.count_tokens(text))
+            let known = Known { reader: &index.reader(), donor: donor.as_deref() };
+            prepare::prepare(known, incoming, mode, sizes, |text| counter.count_tokens(text))
         })
         .await?;
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
         let prepared = prepared.with_vectors(vectors, self.record.dimensions)?;
+        self.wait_while_catching_up().await;
         let index = Arc::clone(self);
         let fates = blocking::run(move || index.commit(&prepared, mode)).await?;
         self.rebuild_if_due();
@@ -129,7 +143,7 @@ impl Index {
         result
     }
 
-    fn commit_deletes(&self, doc_ids: &[String]) -> Result<Vec<bool>, IndexError> {
+    pub(super) fn commit_deletes(&self, doc_ids: &[String]) -> Result<Vec<bool>, IndexError> {
         let _writing = self.writing.lock();
         self.require_present()?;
         let reader = self.reader();

@@ -183,10 +183,6 @@ async fn an_index_is_made_with_settings_and_keeps_them() {
     assert_eq!((made["settings"].clone(), made["documents"].as_u64()), (settings.clone(), Some(0)));
     assert_eq!(server.put("/indexes/made", &settings).await.ok()["fingerprint"], made["fingerprint"]);
     assert_eq!(server.put("/indexes/made", &json!({})).await.ok()["settings"], settings);
-    let message = server.put("/indexes/made", &json!({"chunking": {"maxTokens": 50}})).await.error(409);
-    assert!(message.contains("chunking.maxTokens 40") && message.contains("50"), "{message}");
-    let message = server.put("/indexes/made", &json!({"vectorIndex": "SQ8"})).await.error(409);
-    assert!(message.contains("vectorIndex Flat"), "{message}");
     let long = "This sentence has about ten tokens in it, more or less. ".repeat(30);
     server.add("made", &[("long", &long)]).await;
     assert!(server.get("/indexes/made").await.ok()["chunks"].as_u64().unwrap() > 8);

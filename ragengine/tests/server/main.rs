@@ -15,6 +15,7 @@ mod documents;
 mod durability;
 mod embeddings;
 mod forwarding;
+mod generations;
 mod language_model_health;
 mod observability;
 mod overload;

@@ -1,4 +1,6 @@
-use serde_json::{Value, json};
+use std::time::Duration;
+
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -168,8 +170,18 @@ async fn a_copy_of_another_models_vectors_is_loaded_and_never_mixed() {
     std::fs::copy(data.path().join("persisted/i.tar"), copies.join("i.tar")).unwrap();
     let server = Server::start_in(settings(&other, "{}")).await;
     post(&server, "/load/i").await.ok();
-    assert_eq!(server.get("/indexes/i").await.ok()["model"], "small");
-    let body = json!({"index_name": "i", "query": "q"});
-    let status = server.post("/retrieve", &body).await;
-    assert_ne!(status.status, 200, "{}", status.json().get("results").unwrap_or(&Value::Null));
+    // It is made anew with the server's model, and nobody asks its vectors with that one before.
+    let question = json!({"index_name": "i", "query": FACTS[0].1});
+    let found = async {
+        loop {
+            let reply = server.post("/retrieve", &question).await;
+            if reply.status == 200 {
+                return reply.ok()["results"][0]["doc_id"].clone();
+            }
+            let message = reply.error(503);
+            assert!(message.contains("small") && message.contains("next generation"), "{message}");
+        }
+    };
+    assert_eq!(tokio::time::timeout(Duration::from_secs(60), found).await.unwrap(), FACTS[0].0);
+    assert_eq!(server.get("/indexes/i").await.ok()["model"], "all-MiniLM-L6-v2");
 }

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::support::embedder::{RemoteEmbedder, reply, words};
 use crate::support::upstream::text_reply;
-use crate::support::{FACTS, Server, settings};
+use crate::support::{FACTS, Server, copy_folder, settings};
 
 #[tokio::test]
 async fn an_index_of_3072_dimensions_works() {
@@ -35,43 +35,6 @@ async fn every_kind_of_vector_index_finds_the_same() {
         server.post("/indexes/kinds/documents/delete", &json!({"doc_ids": ["d59"]})).await.ok();
         assert!(!server.found("kinds", &texts[59].1, 300).await.contains(&"d59".to_owned()), "{kind}");
     }
-}
-
-#[tokio::test]
-async fn vectors_of_two_models_never_meet() {
-    let embedder = RemoteEmbedder::with_width(32).await;
-    let data = tempfile::tempdir().unwrap();
-    {
-        let server = Server::start_in(settings(&data, &embedder.settings("first", ""))).await;
-        server.add("old", &FACTS).await;
-        drop(server);
-    }
-    // The first server's tasks end with its runtime only: copy the folder, as another process would see it.
-    let copy = tempfile::tempdir().unwrap();
-    copy_folder(data.path(), copy.path());
-    let server = Server::start_in(settings(&copy, &embedder.settings("second", ""))).await;
-    for message in [
-        server.post("/retrieve", &json!({"index_name": "old", "query": "x"})).await.error(409),
-        server.post("/index", &json!({"index_name": "old", "documents": [{"text": "x"}]})).await.error(409),
-        server.post("/v1/chat/completions", &crate::support::ask("old", "x")).await.error(409),
-    ] {
-        assert!(message.contains("first") && message.contains("second"), "{message}");
-    }
-    assert_eq!(server.get("/indexes/old/documents").await.ok()["total_items"], 5);
-    assert_eq!(server.delete("/indexes/old").await.status, 200);
-}
-
-#[tokio::test]
-async fn the_same_name_with_another_width_is_another_model() {
-    let data = tempfile::tempdir().unwrap();
-    let narrow = RemoteEmbedder::with_width(16).await;
-    Server::start_in(settings(&data, &narrow.settings("m", ""))).await.add("old", &FACTS).await;
-    let copy = tempfile::tempdir().unwrap();
-    copy_folder(data.path(), copy.path());
-    let wide = RemoteEmbedder::with_width(32).await;
-    let server = Server::start_in(settings(&copy, &wide.settings("m", ""))).await;
-    let message = server.post("/index", &json!({"index_name": "old", "documents": [{"text": "x"}]})).await.error(409);
-    assert!(message.contains("16 dimensions") && message.contains("32 dimensions"), "{message}");
 }
 
 #[tokio::test]
@@ -137,17 +100,4 @@ async fn wait_until_built(server: &Server, chunks: u64) {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     panic!("not built: {}", server.get("/indexes/kinds").await.text);
-}
-
-fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_folder(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }

@@ -373,6 +373,4 @@ async fn an_index_that_is_not_there_has_no_sources_and_gets_none() {
     assert_eq!(words_of(client.put_source_sync("nowhere", "s", &running("a")).await, 404), expected);
     assert_eq!(words_of(client.delete_source("nowhere", "s").await, 404), expected);
     assert_eq!(words_of(client.index("nowhere").await, 404), expected);
-    let other = IndexSettings { vector_index: Some("SQ8".into()), ..IndexSettings::default() };
-    assert!(client.put_index("i", &other).await.is_err_and(|error| error.is_conflict()));
 }

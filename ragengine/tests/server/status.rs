@@ -56,7 +56,8 @@ async fn a_server_says_what_it_loads_and_then_what_it_holds() {
     let loaded = status(&server).await;
     let data_id = described["data_id"].as_str().map(str::to_owned);
     assert!(data_id.is_some());
-    let expected = EngineStatus { ready: true, data_id, indexes: 2, documents: 7, chunks: 7, problems: Vec::new() };
+    let expected =
+        EngineStatus { ready: true, data_id, indexes: 2, documents: 7, chunks: 7, ..EngineStatus::default() };
     assert_eq!(loaded, expected);
     agrees_with_readiness(&server, &loaded).await;
 }

@@ -177,6 +177,20 @@ impl Server {
     }
 }
 
+/// Copies a data folder: the tasks of a server end with its runtime only, and its copy is what another process would see.
+pub fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
 /// A chat with one question.
 pub fn ask(index: &str, question: &str) -> Value {
     json!({"model": "m", "index_name": index, "messages": [{"role": "user", "content": question}]})

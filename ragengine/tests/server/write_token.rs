@@ -113,7 +113,7 @@ async fn every_write_wants_the_token_and_nothing_else_does() {
         let right = Server::reply(request().bearer_auth("right")).await;
         assert_ne!(right.status, 401, "{method} {path}");
     }
-    assert_eq!(writes, 11);
+    assert_eq!(writes, 13);
 }
 
 #[tokio::test]

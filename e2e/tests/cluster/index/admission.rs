@@ -26,10 +26,7 @@ async fn an_index_that_cannot_be_is_refused_in_words() {
             ("engineRef", json!({"name": "other"}), "engineRef.name cannot be changed"),
             ("indexName", json!("other"), "indexName cannot be changed"),
             ("indexName", Value::Null, "indexName cannot be changed"),
-            ("vectorIndex", json!("Flat"), "vectorIndex cannot be changed"),
             ("vectorIndex", json!("HNSW3"), "vectorIndex must be auto, Flat, SQ8"),
-            ("chunking", json!({"maxTokens": 128}), "chunking cannot be changed"),
-            ("chunking", Value::Null, "chunking cannot be changed"),
             ("chunking", json!({"maxTokens": 25, "overlapTokens": 25}), "chunking.overlapTokens must be less than"),
             ("schedule", json!("hourly"), "schedule must have five fields"),
         ] {

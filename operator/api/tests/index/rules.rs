@@ -99,33 +99,15 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ),
     ("indexName cannot be changed", "{}", "indexName: handbook", "indexName: other"),
     ("indexName cannot be changed", "indexName: a", "{indexName: a, suspend: true}", "{}"),
-    ("chunking cannot be changed", "{}", "chunking: {}", "chunking: {maxTokens: 256}"),
-    (
-        "chunking cannot be changed",
-        "chunking: {maxTokens: 256, overlapTokens: 25}",
-        "chunking: {overlapTokens: 25, maxTokens: 256}",
-        "chunking: {maxTokens: 256}",
-    ),
-    (
-        "chunking cannot be changed",
-        "chunking: {maxTokens: 256}",
-        "chunking: {maxTokens: 256}",
-        "chunking: {maxTokens: 512}",
-    ),
-    ("chunking cannot be changed", "chunking: {maxTokens: 256}", "chunking: {maxTokens: 256}", "{}"),
-    (
-        "chunking cannot be changed",
-        "chunking: {maxTokens: 256}",
-        "chunking: {maxTokens: 256}",
-        "chunking: {maxTokens: 256, overlapTokens: 0}",
-    ),
-    ("vectorIndex cannot be changed", "{}", "suspend: true", "vectorIndex: Flat"),
-    ("vectorIndex cannot be changed", "vectorIndex: Flat", "{vectorIndex: Flat, suspend: true}", "{}"),
-    ("vectorIndex cannot be changed", "vectorIndex: Flat", "vectorIndex: Flat", "vectorIndex: SQ8"),
 ];
 
-/// Changes that every sync is there for.
+/// Changes that a synchronisation is there for.
 const CHANGES_THAT_ARE_FREE: &[(&str, &str)] = &[
+    ("{}", "chunking: {maxTokens: 256}"),
+    ("chunking: {maxTokens: 256, overlapTokens: 25}", "chunking: {maxTokens: 512}"),
+    ("chunking: {maxTokens: 256}", "{}"),
+    ("vectorIndex: Flat", "vectorIndex: SQ8"),
+    ("vectorIndex: Flat", "{}"),
     ("{}", "sources: [{name: faq, git: {url: 'https://g/a.git'}}]"),
     ("{}", "sources: [{name: b, configMap: {name: b}}, {name: a, configMap: {name: a}}]"),
     ("{}", "{schedule: '0 * * * *', deletionPolicy: Retain, allowedRanges: [10.0.0.0/8, '::1']}"),

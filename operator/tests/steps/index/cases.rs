@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use ragengine_client::wire::{FileError, SourceDescription, SourceSync, SyncPhase};
+use ragengine_client::wire::{FileError, GrowingGeneration, SourceDescription, SourceSync, SyncPhase};
 use ragengine_operator::apply::Refused;
 use ragengine_operator::index::observe::{Observed, ObservedReference};
 use ragengine_operator::index::plan::{self, Plan, plan};
@@ -139,6 +139,14 @@ pub fn source(phase: SyncPhase, edit: impl FnOnce(&mut SourceSync)) -> SourceDes
     };
     edit(&mut sync);
     SourceDescription { name: "notes".to_owned(), documents: 9, chunks: 30, bytes: 4096, sync: Some(sync) }
+}
+
+/// The engine builds the index anew.
+fn growing(mut case: Case, error: Option<&str>) -> Case {
+    let error = error.map(str::to_owned);
+    case.observed.generation =
+        Some(GrowingGeneration { index: "handbook".to_owned(), documents: 30, total: 70, error });
+    case
 }
 
 fn waiting(reason: &str) -> serde_json::Value {
@@ -295,6 +303,20 @@ pub fn cases() -> Vec<(&'static str, Case)> {
                 .missing(Referred::Claim, "PersistentVolumeClaim a")
                 .missing(Referred::Claim, "PersistentVolumeClaim b"),
         ),
+        ("other settings than the last time", {
+            let mut case = synced();
+            case.index.spec.vector_index = Some("SQ8".to_owned());
+            case
+        }),
+        ("one that the engine builds anew", growing(synced(), None)),
+        ("the same when it does not get on", growing(synced(), Some("the embedding endpoint does not answer"))),
+        ("the same while a Job runs", growing(running(), None)),
+        ("the same when it is suspended", {
+            let mut case = growing(synced(), None);
+            case.index.spec.suspend = true;
+            case
+        }),
+        ("the same when it is deleted", growing(synced(), None).deleted()),
         ("an older Index with other settings", {
             let mut case = new();
             case.observed.rival = Some("older".to_owned());

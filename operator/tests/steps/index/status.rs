@@ -62,6 +62,7 @@ fn every_reason_of_an_index_has_its_case() {
         Reason::Synced,
         Reason::Syncing,
         Reason::Suspended,
+        Reason::Rebuilding,
         Reason::Refilling,
         Reason::Deleting,
         Reason::EngineNotFound,

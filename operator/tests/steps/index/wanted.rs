@@ -27,7 +27,17 @@ fn with_all() -> ApiServer {
 #[tokio::test(start_paused = true)]
 async fn what_is_looked_at_anew_and_what_is_not() {
     type Change = fn(&ApiServer);
-    let changes: [(&str, Change, usize); 10] = [
+    let changes: [(&str, Change, usize); 12] = [
+        (
+            "how it is cut",
+            |server| server.edit("indexes", "handbook", |index| index["spec"]["chunking"] = json!({"maxTokens": 100})),
+            1,
+        ),
+        (
+            "how vectors are kept",
+            |server| server.edit("indexes", "handbook", |index| index["spec"]["vectorIndex"] = json!("SQ8")),
+            1,
+        ),
         (
             "a source",
             |server| {

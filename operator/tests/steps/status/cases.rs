@@ -67,6 +67,7 @@ fn answer(problems: &[(ProblemKind, &str)]) -> EngineStatus {
         documents: 30,
         chunks: 400,
         problems: problems.iter().map(problem).collect(),
+        generations: Vec::new(),
     }
 }
 

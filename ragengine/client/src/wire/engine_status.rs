@@ -16,6 +16,23 @@ pub struct EngineStatus {
     pub chunks: u64,
     /// What it waits for, and what is wrong. What keeps it from being ready comes first.
     pub problems: Vec<Problem>,
+    /// The next generations of indexes that are being built.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generations: Vec<GrowingGeneration>,
+}
+
+/// A next generation of an index that is being built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GrowingGeneration {
+    /// The index, which serves meanwhile.
+    pub index: String,
+    /// How many documents it has so far.
+    pub documents: u64,
+    /// How many it is to have, as far as is known.
+    pub total: u64,
+    /// Why it does not get on. It is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// Something that the server waits for, or that is wrong.

@@ -47,6 +47,41 @@ pub struct IndexDescription {
     pub model: String,
     /// The id of the data folder. Another one means that the folder was emptied or replaced.
     pub data_id: String,
+    /// The generation with other settings, or another embedding model, that is to take its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_generation: Option<NextGeneration>,
+}
+
+/// What is to take the place of an index, which serves until then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NextGeneration {
+    /// What becomes of it.
+    pub phase: GenerationPhase,
+    /// What its vectors are made with.
+    pub fingerprint: String,
+    /// Its embedding model.
+    pub model: String,
+    /// How it is made.
+    pub settings: IndexSettings,
+    /// How many documents it has so far.
+    pub documents: u64,
+    /// How many it is to have, as far as is known.
+    pub total: u64,
+    /// When it was begun (RFC 3339).
+    pub started_at: String,
+    /// Why it does not get on. It is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What becomes of the next generation of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GenerationPhase {
+    /// It is being built.
+    Building,
+    /// Somebody has given it up: it is built when somebody asks for it, or for another.
+    Abandoned,
 }
 
 /// What a backup was restored to.

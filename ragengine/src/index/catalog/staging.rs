@@ -136,14 +136,17 @@ impl Catalog {
         let names: Vec<String> = made.iter().map(|(index, ..)| index.name().to_owned()).collect();
         let _changing = self.changing.lock();
         self.require_room_for(&names, existing)?;
-        let replaced = self.write(|folders, _| {
+        let replaced = self.write(|tables| {
             let mut replaced = Vec::new();
             for (index, number, _) in &made {
-                let before = folders.insert(index.name(), number).map_err(redb::Error::from)?;
+                tables.plans.remove(index.name()).map_err(redb::Error::from)?;
+                let before = tables.folders.insert(index.name(), number).map_err(redb::Error::from)?;
                 replaced.extend(before.map(|before| before.value()));
             }
             Ok(replaced)
         })?;
+        // What was planned was of the one that is replaced.
+        names.iter().for_each(|name| self.forget_plan(name));
         let made = made.into_iter().map(|(index, _, mut folder)| {
             folder.is_kept = true;
             self.show(index)

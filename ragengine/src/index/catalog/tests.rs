@@ -7,6 +7,7 @@ fn options(directory: &Path) -> CatalogOptions {
         directory: directory.to_owned(),
         search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
         max_indexes: 3,
+        embedding: ragengine_settings::Embedding::default().source(),
     }
 }
 
@@ -101,4 +102,78 @@ fn many_threads_make_one_index() {
         makers.into_iter().map(|maker| maker.join().unwrap()).sum()
     });
     assert_eq!((made, catalog.names().len()), (1, 1));
+}
+
+fn begin(catalog: &Catalog, max_tokens: u32) -> u64 {
+    let target = IndexRecord { max_tokens, ..record() };
+    catalog.change_plan("a", |_, _| Ok(Change::Begin(target))).unwrap();
+    catalog.planned("a").unwrap().plan.folder().unwrap()
+}
+
+fn folders(directory: &Path) -> usize {
+    fs::read_dir(directory.join("indexes")).unwrap().count()
+}
+
+#[test]
+fn a_half_built_generation_outlives_the_process_and_takes_over_in_one_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    let (first, _) = catalog.get_or_create("a", record).unwrap();
+    let number = begin(&catalog, 50);
+    let started_at = catalog.next_generation("a").unwrap().started_at;
+    let next = catalog.open_next("a", number).unwrap().unwrap();
+    assert!(Arc::ptr_eq(&next, &catalog.open_next("a", number).unwrap().unwrap()));
+    drop((next, first, catalog));
+
+    let catalog = open(folder.path());
+    let planned = catalog.next_generation("a").unwrap();
+    assert_eq!((planned.settings.chunking.max_tokens, planned.started_at), (Some(50), started_at));
+    let first = catalog.get("a").unwrap();
+    let next = catalog.open_next("a", number).unwrap().unwrap();
+    let take_over = |is_last| catalog.take_over(&first, &next, number, || Ok(is_last)).unwrap();
+    assert_eq!(take_over(false), TookOver::NotYet);
+    assert!(Arc::ptr_eq(&catalog.get("a").unwrap(), &first));
+    assert_eq!(take_over(true), TookOver::Yes);
+    assert!(Arc::ptr_eq(&catalog.get("a").unwrap(), &next) && catalog.planned("a").is_none());
+    assert!(matches!(first.require_present(), Err(IndexError::Superseded(_))));
+    assert_eq!((folders(folder.path()), take_over(true)), (1, TookOver::Stale));
+    drop((next, first, catalog));
+    assert_eq!(open(folder.path()).get("a").unwrap().record().max_tokens, 50);
+}
+
+#[test]
+fn what_is_not_planned_any_more_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    let (first, _) = catalog.get_or_create("a", record).unwrap();
+    let changes: [fn(&Catalog); 4] = [
+        |catalog| drop(catalog.change_plan("a", |_, _| Ok(Change::Drop)).unwrap()),
+        |catalog| drop(catalog.change_plan("a", |_, _| Ok(Change::Abandon(record()))).unwrap()),
+        |catalog| assert_ne!(begin(catalog, 60), 0),
+        |catalog| catalog.delete("a").unwrap(),
+    ];
+    for change in changes {
+        let number = begin(&catalog, 50);
+        let next = catalog.open_next("a", number).unwrap().unwrap();
+        change(&catalog);
+        assert!(catalog.open_next("a", number).unwrap().is_none());
+        assert_eq!(catalog.take_over(&first, &next, number, || Ok(true)).unwrap(), TookOver::Stale);
+        assert!(next.require_present().is_err() && !next.directory.exists());
+    }
+    assert_eq!(folders(folder.path()), 0);
+}
+
+#[test]
+fn a_half_built_generation_that_cannot_be_read_is_begun_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    catalog.get_or_create("a", record).unwrap();
+    let number = begin(&catalog, 50);
+    let path = catalog.path(number);
+    drop(catalog.open_next("a", number).unwrap());
+    drop(catalog);
+    fs::write(path.join("store.redb"), "nonsense").unwrap();
+    let catalog = open(folder.path());
+    let next = catalog.open_next("a", number).unwrap().unwrap();
+    assert_eq!((next.record().max_tokens, next.size().documents), (50, 0));
 }

@@ -48,7 +48,7 @@ pub struct Held {
 }
 
 /// The synchronisations of an index's sources, the latest of each.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Syncs {
     sources: BTreeMap<String, State>,
 }
@@ -118,6 +118,11 @@ impl Syncs {
     /// The latest synchronisation of a source.
     pub fn latest(&self, source: &str) -> Option<&SourceSync> {
         self.sources.get(source).map(|state| &state.latest)
+    }
+
+    /// What the disk has of them.
+    pub fn on_disk(&self) -> impl Iterator<Item = (&str, &SourceSync)> {
+        self.sources.iter().filter_map(|(source, state)| Some((source.as_str(), state.saved.as_ref()?)))
     }
 
     /// Whether the disk has a record of this source.

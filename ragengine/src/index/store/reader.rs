@@ -1,8 +1,9 @@
 use ragengine_client::wire::SourceSync;
+use ragengine_settings::EmbeddingSource;
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinition, TableError, Value};
 
 use super::tables::{CHUNKS, DOCUMENTS, HASHES, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, VECTORS};
-use super::{StoreError, meta};
+use super::{EMBEDDING, StoreError, meta};
 use crate::index::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
 /// The store at one moment.
@@ -25,6 +26,12 @@ impl Reader {
         Ok(postcard::from_bytes(&record)?)
     }
 
+    /// The settings of the embedding model. None: the index was made before they were kept, or by a version that has others.
+    pub fn embedding_source(&self) -> Result<Option<EmbeddingSource>, StoreError> {
+        let json = meta(&self.transaction, EMBEDDING)?;
+        Ok(json.and_then(|json| serde_json::from_slice(&json).ok()))
+    }
+
     /// The number of the document with this id.
     pub fn number(&self, doc_id: &str) -> Result<Option<u64>, StoreError> {
         Ok(self.table(NUMBERS)?.get(doc_id).map_err(redb::Error::from)?.map(|number| number.value()))
@@ -36,6 +43,18 @@ impl Reader {
             Some(bytes) => Ok(Some(postcard::from_bytes(bytes.value())?)),
             None => Ok(None),
         }
+    }
+
+    /// The number of the document that was added last, of those that are there.
+    pub fn last_document(&self) -> Result<Option<u64>, StoreError> {
+        Ok(self.table(DOCUMENTS)?.last().map_err(redb::Error::from)?.map(|(number, _)| number.value()))
+    }
+
+    /// The numbers of all documents, in the order in which they were added.
+    pub fn document_numbers(&self) -> Result<Vec<u64>, StoreError> {
+        let table = self.table(DOCUMENTS)?;
+        let numbers = table.iter().map_err(redb::Error::from)?;
+        numbers.map(|entry| Ok(entry.map_err(redb::Error::from)?.0.value())).collect()
     }
 
     /// The document with this id.

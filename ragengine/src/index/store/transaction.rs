@@ -1,26 +1,33 @@
+use std::cell::RefCell;
+
 use ragengine_client::wire::SourceSync;
+use ragengine_settings::EmbeddingSource;
 use redb::{ReadableTable as _, WriteTransaction};
 
-use super::StoreError;
+use super::changes::Changes;
 use super::tables::{CHUNKS, DOCUMENTS, HASHES, META, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, TOKEN_COUNTS, VECTORS};
+use super::{EMBEDDING, StoreError};
 use crate::index::record::{ChunkRecord, DocumentRecord};
 
 /// A change under way. Dropped without a commit, nothing has happened.
 pub struct Transaction {
     inner: WriteTransaction,
+    changes: RefCell<Changes>,
 }
 
 impl Transaction {
     pub(super) fn new(inner: WriteTransaction) -> Self {
-        Self { inner }
+        Self { inner, changes: RefCell::default() }
     }
 
     pub(super) fn inner(&self) -> &WriteTransaction {
         &self.inner
     }
 
-    pub(super) fn commit(self) -> Result<(), StoreError> {
-        Ok(self.inner.commit().map_err(redb::Error::from)?)
+    /// Makes it last. Returns what it has changed.
+    pub(super) fn commit(self) -> Result<Changes, StoreError> {
+        self.inner.commit().map_err(redb::Error::from)?;
+        Ok(self.changes.into_inner())
     }
 
     pub(super) fn put_meta(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
@@ -61,6 +68,7 @@ impl Transaction {
 
     /// Puts a document's record and text.
     pub fn put_document(&self, number: u64, record: &DocumentRecord, text: &str) -> Result<(), StoreError> {
+        self.changes.borrow_mut().add_document(&record.doc_id);
         let bytes = postcard::to_stdvec(record)?;
         self.inner
             .open_table(DOCUMENTS)
@@ -78,6 +86,7 @@ impl Transaction {
 
     /// Puts a document's revision in the place of the one that it has. None: it has none any more.
     pub fn put_revision(&self, number: u64, revision: Option<&str>) -> Result<(), StoreError> {
+        self.changes.borrow_mut().add_number(number);
         let mut table = self.inner.open_table(REVISIONS).map_err(redb::Error::from)?;
         match revision {
             Some(revision) => table.insert(number, revision).map_err(redb::Error::from)?,
@@ -150,6 +159,7 @@ impl Transaction {
 
     /// Removes a document with its chunks.
     pub fn remove_document(&self, number: u64, record: &DocumentRecord) -> Result<(), StoreError> {
+        self.changes.borrow_mut().add_document(&record.doc_id);
         self.remove_chunks(record)?;
         self.put_revision(number, None)?;
         self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
@@ -160,6 +170,12 @@ impl Transaction {
             .remove(record.doc_id.as_str())
             .map_err(redb::Error::from)?;
         Ok(())
+    }
+
+    /// Puts the settings of the embedding model, which name secrets and hold none.
+    pub fn put_embedding_source(&self, source: &EmbeddingSource) -> Result<(), StoreError> {
+        let json = serde_json::to_vec(source).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.put_meta(EMBEDDING, &json)
     }
 
     fn take(&self, counter: &str, count: u64) -> Result<u64, StoreError> {

@@ -15,6 +15,7 @@ fn catalog(folder: &Path) -> Catalog {
         directory: folder.to_owned(),
         search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
         max_indexes: 3,
+        embedding: ragengine_settings::Embedding::default().source(),
     };
     let catalog = Catalog::open(options).unwrap();
     catalog.load(|_, _| {}).unwrap();

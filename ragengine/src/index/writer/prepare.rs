@@ -9,7 +9,7 @@ use super::{Fate, Mode};
 use crate::index::IndexError;
 use crate::index::chunking::{Chunk, Sizes, SplitType, chunk};
 use crate::index::record::{ChunkRecord, DocumentRecord};
-use crate::index::store::Reader;
+use crate::index::store::{Reader, StoreError};
 
 const MAX_ID_BYTES: usize = 512;
 
@@ -193,14 +193,33 @@ pub struct Unembedded {
     missing: Vec<([u8; 32], String)>,
 }
 
+/// Where vectors of chunks may be that need no embedding.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The index.
+    pub reader: &'a Reader,
+    /// Another generation of it, made with the same model.
+    pub donor: Option<&'a Reader>,
+}
+
+impl Known<'_> {
+    fn vector(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, StoreError> {
+        match (self.reader.vector_by_hash(hash)?, self.donor) {
+            (None, Some(donor)) => donor.vector_by_hash(hash),
+            (found, _) => Ok(found),
+        }
+    }
+}
+
 /// Finds out what has to be written, cuts it, and takes over the vectors of chunks that are in the index already.
 pub fn prepare(
-    reader: &Reader,
+    known: Known<'_>,
     incoming: Vec<Incoming>,
     mode: Mode,
     sizes: Sizes,
     count_tokens: impl Fn(&str) -> usize,
 ) -> Result<Unembedded, IndexError> {
+    let reader = known.reader;
     let mut documents = Vec::with_capacity(incoming.len());
     let mut missing = Vec::new();
     let mut asked = HashSet::new();
@@ -213,7 +232,7 @@ pub fn prepare(
         };
         let mut prepared = Prepared { incoming, fate, change };
         for chunk in prepared.chunks_mut() {
-            match reader.vector_by_hash(&chunk.hash)? {
+            match known.vector(&chunk.hash)? {
                 Some(vector) => chunk.vector = vector,
                 None if asked.insert(chunk.hash) => missing.push((chunk.hash, chunk.chunk.embedded_text())),
                 None => {}

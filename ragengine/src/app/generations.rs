@@ -1,0 +1,240 @@
+//! Which generations are built, and who builds them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ragengine_settings::EmbeddingSource;
+use tokio::sync::Semaphore;
+use tracing::{info, warn};
+
+use crate::blocking;
+use crate::embedding::{Embedding, Embeddings, ModelKey, Needed};
+use crate::index::catalog::{Catalog, Change};
+use crate::index::generation::{Asked, Builder, Decision, Ended, Model, Plan, asked, decide, given_up};
+use crate::index::record::IndexRecord;
+use crate::index::{Index, IndexError};
+use crate::metrics::Metrics;
+
+/// How long a start waits for the models of generations that still serve.
+const OLDER_MODELS: Duration = Duration::from_secs(20);
+
+/// How often a write is done again because another generation took over meanwhile.
+const ATTEMPTS: u32 = 3;
+
+/// The generations of all indexes, and the models of their vectors.
+pub struct Generations {
+    catalog: Arc<Catalog>,
+    embeddings: Arc<Embeddings>,
+    metrics: Arc<Metrics>,
+    turns: Arc<Semaphore>,
+    /// The settings of the server's model.
+    source: EmbeddingSource,
+}
+
+impl Generations {
+    /// Those of a catalog. Nothing is begun yet.
+    pub fn new(
+        catalog: Arc<Catalog>,
+        embeddings: Arc<Embeddings>,
+        source: EmbeddingSource,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
+        Arc::new(Self { catalog, embeddings, metrics, turns: Arc::new(Semaphore::new(1)), source })
+    }
+
+    /// Begins and goes on with what the server's model makes necessary, and loads the models of what serves meanwhile.
+    pub async fn start(self: &Arc<Self>) {
+        self.take_in(self.catalog.all()).await;
+        self.embeddings.tried(OLDER_MODELS).await;
+    }
+
+    /// The same for indexes that have just come.
+    pub async fn take_in(self: &Arc<Self>, indexes: Vec<Arc<Index>>) {
+        let (this, names) = (Arc::clone(self), indexes.iter().map(|index| index.name().to_owned()).collect::<Vec<_>>());
+        let decided = blocking::run(move || {
+            for index in indexes {
+                if let Err(error) = this.decide(&index) {
+                    warn!(index = index.name(), %error, "its next generation cannot be begun; the next start tries again");
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = decided.await {
+            warn!(%error, "generations not begun");
+        }
+        names.into_iter().for_each(|name| self.build(name));
+        self.keep_models();
+    }
+
+    fn decide(&self, index: &Index) -> Result<(), IndexError> {
+        let model = self.model();
+        if model.has_made(index.record()) {
+            index.keep_embedding_source(&self.source)?;
+        }
+        self.catalog.change_plan(index.name(), |serving, plan| Ok(change(decide(serving, plan, &model)))).map(drop)
+    }
+
+    /// Begins the generation that a user asks for, when it differs from what is there or being built.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoSuchIndex`], or what the disk says.
+    pub async fn ask(self: &Arc<Self>, name: &str, wanted: Asked) -> Result<(), IndexError> {
+        let model = self.model();
+        let change = self.change(name, move |serving, plan| Ok(change(asked(serving, plan, &model, wanted)))).await?;
+        if change == Change::Drop {
+            self.abandoned(name);
+        }
+        Ok(())
+    }
+
+    /// Begins what was given up.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ask`].
+    pub async fn begin(self: &Arc<Self>, name: &str) -> Result<(), IndexError> {
+        let model = self.model();
+        let again = move |serving: &IndexRecord, plan: Option<&Plan>| match plan.is_some_and(is_being_built) {
+            true => Ok(Change::Nothing),
+            false => Ok(change(decide(serving, None, &model))),
+        };
+        self.change(name, again).await.map(drop)
+    }
+
+    /// Gives the next generation up. What serves stays, and a start does not begin it again.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoGeneration`] when none is being built, and as [`Self::ask`].
+    pub async fn abandon(self: &Arc<Self>, name: &str) -> Result<(), IndexError> {
+        let (model, index) = (self.model(), name.to_owned());
+        let give_up = move |serving: &IndexRecord, plan: Option<&Plan>| match plan.is_some_and(is_being_built) {
+            true => Ok(given_up(serving, &model).map_or(Change::Drop, Change::Abandon)),
+            false => Err(IndexError::NoGeneration(index)),
+        };
+        self.change(name, give_up).await?;
+        self.abandoned(name);
+        Ok(())
+    }
+
+    fn abandoned(&self, name: &str) {
+        self.metrics.generation_ended("abandoned");
+        info!(index = name, "next generation abandoned");
+    }
+
+    async fn change(
+        self: &Arc<Self>,
+        name: &str,
+        decide: impl FnOnce(&IndexRecord, Option<&Plan>) -> Result<Change, IndexError> + Send + 'static,
+    ) -> Result<Change, IndexError> {
+        let (catalog, index) = (Arc::clone(&self.catalog), name.to_owned());
+        let change = blocking::run(move || catalog.change_plan(&index, decide)).await?;
+        if matches!(change, Change::Begin(_)) {
+            self.build(name.to_owned());
+        }
+        Ok(change)
+    }
+
+    /// Builds what is planned for an index, in the background.
+    fn build(self: &Arc<Self>, name: String) {
+        let Some(planned) = self.catalog.planned(&name) else { return };
+        let Some(folder) = planned.plan.folder() else { return };
+        let builder = Builder {
+            name,
+            folder,
+            building: planned.building,
+            catalog: Arc::clone(&self.catalog),
+            embedding: self.embeddings.current().clone(),
+            metrics: Arc::clone(&self.metrics),
+            turns: Arc::clone(&self.turns),
+        };
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            if builder.run().await == Ended::TookOver {
+                this.keep_models();
+            }
+        });
+    }
+
+    /// The models of the generations that serve.
+    fn keep_models(&self) {
+        let needed = |index: Arc<Index>| Needed {
+            key: key(index.record()),
+            name: index.record().model.clone(),
+            source: index.embedding_source().unwrap_or_else(|error| {
+                warn!(index = index.name(), %error, "the settings of its model cannot be read");
+                None
+            }),
+        };
+        self.embeddings.keep(self.catalog.all().into_iter().map(needed).collect());
+    }
+
+    /// The model of an index's vectors.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::ModelMissing`], with how far the next generation is.
+    pub fn embedding_of(&self, index: &Index) -> Result<Embedding, IndexError> {
+        let record = index.record();
+        self.embeddings.of(&key(record)).map_err(|reason| IndexError::ModelMissing {
+            index: index.name().to_owned(),
+            model: record.model.clone(),
+            reason,
+            progress: self.progress(index.name()),
+        })
+    }
+
+    fn progress(&self, name: &str) -> String {
+        let Some(planned) = self.catalog.planned(name).filter(|planned| is_being_built(&planned.plan)) else {
+            return format!("Nothing takes its place: begin its next generation with PUT /indexes/{name}/generation");
+        };
+        let (model, progress) = (&planned.plan.target.model, planned.building.progress());
+        let waits = progress.error.map(|error| format!(", and waits: {error}")).unwrap_or_default();
+        format!("Its next generation, with {model}, has {} of {} documents{waits}", progress.documents, progress.total)
+    }
+
+    /// Does something with the index of this name, and again when another generation has taken over meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NoSuchIndex`], or what the work says.
+    pub async fn with<T, F>(&self, name: &str, work: impl Fn(Arc<Index>) -> F) -> Result<T, IndexError>
+    where
+        F: Future<Output = Result<T, IndexError>>,
+    {
+        for _ in 1..ATTEMPTS {
+            match work(self.catalog.get(name)?).await {
+                Err(IndexError::Superseded(_)) => {}
+                done => return done,
+            }
+        }
+        work(self.catalog.get(name)?).await
+    }
+
+    fn model(&self) -> Model {
+        let embedding = self.embeddings.current();
+        Model {
+            name: embedding.model_id().to_owned(),
+            fingerprint: embedding.fingerprint().to_owned(),
+            dimensions: embedding.dimensions(),
+            max_passage_tokens: embedding.max_passage_tokens(),
+        }
+    }
+}
+
+fn is_being_built(plan: &Plan) -> bool {
+    plan.folder().is_some()
+}
+
+fn key(record: &IndexRecord) -> ModelKey {
+    ModelKey { fingerprint: record.embedding_fingerprint.clone(), dimensions: record.dimensions }
+}
+
+fn change(decision: Decision) -> Change {
+    match decision {
+        Decision::Rest | Decision::Resume => Change::Nothing,
+        Decision::Drop => Change::Drop,
+        Decision::Begin(target) => Change::Begin(target),
+    }
+}
