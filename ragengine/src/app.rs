@@ -2,6 +2,7 @@
 
 mod condition;
 mod generations;
+mod heal;
 mod stage;
 mod start;
 mod volume;

@@ -143,7 +143,13 @@ impl ApiError {
         let retry_after = |seconds: &str| Some((header::RETRY_AFTER, HeaderValue::from_str(seconds).ok()?));
         let header = match self {
             Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => retry_after(value),
-            Self::NotReady(_) | Self::Busy(_) | Self::Index(IndexError::ModelMissing { .. }) => retry_after("5"),
+            Self::NotReady(_)
+            | Self::Busy(_)
+            | Self::Index(
+                IndexError::Unavailable { .. }
+                | IndexError::ModelMissing { .. }
+                | IndexError::Store(StoreError::Latched),
+            ) => retry_after("5"),
             Self::Refused(Refused::Late { .. }) => None,
             Self::Refused(_)
             | Self::Index(IndexError::Superseded(_))
@@ -193,10 +199,11 @@ fn index_status(error: &IndexError) -> StatusCode {
         IndexError::ShuttingDown
         | IndexError::ModelMissing { .. }
         | IndexError::Superseded(_)
+        | IndexError::Unavailable { .. }
         | IndexError::StillChanging => StatusCode::SERVICE_UNAVAILABLE,
         IndexError::Store(error) => store_status(error),
         IndexError::OtherVectors(_) => StatusCode::BAD_GATEWAY,
-        IndexError::Vectors(_) | IndexError::Load { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        IndexError::Vectors(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

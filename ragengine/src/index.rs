@@ -152,7 +152,7 @@ impl Index {
         &self.record
     }
 
-    /// Whether the disk refused a write, so that only a new start makes it writable again.
+    /// Whether the disk refused a write, so that it has to be opened anew.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)
     }

@@ -15,7 +15,7 @@ struct Need {
     name: &'static str,
     /// What it is doing, or what is wrong.
     words: String,
-    /// What keeps the server from being ready.
+    /// What is wrong.
     problem: Option<ProblemKind>,
 }
 
@@ -45,7 +45,8 @@ impl App {
     }
 
     fn is_ready(&self, needs: &[Need]) -> bool {
-        self.loaded.get().is_some() && needs.iter().all(|need| need.problem.is_none())
+        let is_in_the_way = |problem| problem != ProblemKind::IndexUnavailable;
+        self.loaded.get().is_some() && !needs.iter().filter_map(|need| need.problem).any(is_in_the_way)
     }
 
     async fn needs(&self) -> [Need; 3] {
@@ -63,19 +64,12 @@ impl App {
         Need { name: "volume", words, problem }
     }
 
-    /// An index that cannot be written any more makes the server not ready: only a new start heals it.
+    /// An index that cannot be used is told, and keeps the others from nothing: a server that is not ready gets no questions at all.
     fn indexes_need(&self, stage: &Stage) -> Need {
-        let all = self.loaded.get().map(|loaded| loaded.catalog.all()).unwrap_or_default();
-        match all.iter().find(|index| index.has_failed()) {
-            Some(failed) => Need {
-                name: "indexes",
-                words: format!(
-                    "the disk refused a write to index '{}': start the server again once it is well",
-                    failed.name()
-                ),
-                problem: Some(ProblemKind::IndexesFailed),
-            },
-            None => need("indexes", stage, ProblemKind::LoadingIndexes, ProblemKind::IndexesFailed),
+        let problems = self.loaded.get().map(|loaded| loaded.catalog.problems()).unwrap_or_default();
+        match problems.is_empty() {
+            true => need("indexes", stage, ProblemKind::LoadingIndexes, ProblemKind::IndexesFailed),
+            false => Need { name: "indexes", words: problems.join("; "), problem: Some(ProblemKind::IndexUnavailable) },
         }
     }
 

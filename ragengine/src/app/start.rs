@@ -5,6 +5,7 @@ use ragengine_settings::{InferenceService, Settings};
 use tokio::sync::Semaphore;
 use tracing::{error, info};
 
+use super::heal;
 use super::stage::Stage;
 use super::volume::Volume;
 use super::{App, Generations, Loaded};
@@ -100,6 +101,7 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     // The last to be done, so that there is a reason for as long as it is not ready.
     app.progress.write().model = Stage::Done(model_id);
     info!("ready");
+    tokio::spawn(heal::watch(Arc::clone(app)));
     Ok(())
 }
 

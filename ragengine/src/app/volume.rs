@@ -62,7 +62,7 @@ impl Volume {
 
 fn write(path: &PathBuf) -> Result<(), VolumeError> {
     let told = |error: std::io::Error| match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => VolumeError::Full,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => VolumeError::Full,
         _ => VolumeError::Refused(error.to_string()),
     };
     fs::write(path, b"ragengine writes this to see whether it can\n").map_err(told)?;

@@ -42,6 +42,7 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
         format!("cannot listen on {address}: stop what listens there, or set listen (or LISTEN) to another address")
     })?;
     info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), "listening");
+    outlive_full_files()?;
     let stop = stop_signal()?;
     let metrics = Arc::clone(&app.metrics);
     let loading = tokio::spawn({
@@ -59,6 +60,13 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
         () = server::serve(listener, router::router(app), stop, bounds, metrics) => Ok(()),
         Some(error) = failed => Err(error.into()),
     }
+}
+
+/// A write that would make a file larger than the system lets it be (RLIMIT_FSIZE) is to be an error, as on a full disk, and not the end
+/// of the process, which is what SIGXFSZ means to one that does not listen to it.
+fn outlive_full_files() -> anyhow::Result<()> {
+    drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
+    Ok(())
 }
 
 /// Done when the process gets SIGTERM or SIGINT. A second one ends it at once: whoever sends it does not want to wait.

@@ -5,11 +5,13 @@
 
 mod plans;
 mod staging;
+mod unavailable;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 pub use plans::{Change, Planned, TookOver};
@@ -17,12 +19,13 @@ use ragengine_settings::EmbeddingSource;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 pub use staging::{Existing, Staged};
 use tracing::{info, warn};
+use unavailable::Unavailable;
 use uuid::Uuid;
 
 use super::name::check_name;
 use super::persisted::remove_partials;
 use super::record::IndexRecord;
-use super::store::{StoreError, open_database, sync_directory};
+use super::store::{DatabaseFile, StoreError, open_database, sync_directory};
 use super::{Index, IndexError, SearchSettings};
 
 const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
@@ -30,6 +33,8 @@ const FOLDERS: TableDefinition<'_, &str, u64> = TableDefinition::new("indexes");
 /// The next generations, as JSON.
 const PLANS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("generations");
 const FORMAT: &str = "1";
+
+const CATALOG_FILE: &str = "catalog.redb";
 
 /// What the catalog needs to know.
 #[derive(Debug, Clone)]
@@ -47,10 +52,13 @@ pub struct CatalogOptions {
 /// The indexes of a data folder. It holds the folder: a second process cannot open it.
 pub struct Catalog {
     options: CatalogOptions,
-    database: Database,
+    database: DatabaseFile,
     data_id: String,
     indexes: RwLock<BTreeMap<String, Arc<Index>>>,
     plans: RwLock<BTreeMap<String, Planned>>,
+    unavailable: RwLock<BTreeMap<String, Unavailable>>,
+    /// The disk refused a change to the catalog itself.
+    has_failed: AtomicBool,
     /// Held while an index is made or deleted.
     changing: Mutex<()>,
 }
@@ -63,15 +71,17 @@ impl Catalog {
     /// [`StoreError::InUse`] when another process has it, or what the disk says.
     pub fn open(options: CatalogOptions) -> Result<Self, IndexError> {
         fs::create_dir_all(options.directory.join("indexes")).map_err(StoreError::from)?;
-        let database = open_database(&options.directory.join("catalog.redb"))?;
+        let database = open_database(&options.directory.join(CATALOG_FILE))?;
         let data_id = initialise(&database)?;
         sync_directory(&options.directory)?;
         let catalog = Self {
             options,
-            database,
+            database: DatabaseFile::new(database),
             data_id,
             indexes: RwLock::default(),
             plans: RwLock::default(),
+            unavailable: RwLock::default(),
+            has_failed: AtomicBool::new(false),
             changing: Mutex::new(()),
         };
         *catalog.plans.write() = catalog.saved_plans()?;
@@ -80,26 +90,18 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Loads every index, and tells `progress` before each how many are done and how many there are.
+    /// Loads every index, and tells `progress` before each how many are done and how many there are. One that cannot be opened keeps the
+    /// others from nothing: [`Self::problems`] has it.
     ///
     /// # Errors
     ///
-    /// When one cannot be read. Serving the others as if it had never been would be worse than not starting.
+    /// When the catalog cannot be read.
     pub fn load(&self, mut progress: impl FnMut(usize, usize)) -> Result<(), IndexError> {
         let folders = self.folders()?;
         for (done, (name, folder)) in folders.iter().enumerate() {
             progress(done, folders.len());
-            let path = self.path(*folder);
-            let index = Index::open(name, &path, self.options.search).map_err(|error| IndexError::Load {
-                index: name.clone(),
-                path: path.display().to_string(),
-                reason: Box::new(error),
-            })?;
-            let size = index.size();
-            info!(index = name, documents = size.documents, chunks = size.chunks, "index loaded");
-            self.indexes.write().insert(name.clone(), index);
+            self.open_or_set_apart(name, self.path(*folder));
         }
-        self.all().iter().for_each(Index::rebuild_if_due);
         Ok(())
     }
 
@@ -108,12 +110,16 @@ impl Catalog {
         &self.data_id
     }
 
-    /// The names of all indexes, in order.
+    /// The names of all indexes, in order: those that cannot be used, too.
     pub fn names(&self) -> Vec<String> {
-        self.indexes.read().keys().cloned().collect()
+        let mut names: Vec<String> = self.indexes.read().keys().cloned().collect();
+        names.extend(self.unavailable.read().keys().cloned());
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
-    /// All indexes, in the order of their names.
+    /// All indexes that can be used, in the order of their names.
     pub fn all(&self) -> Vec<Arc<Index>> {
         self.indexes.read().values().cloned().collect()
     }
@@ -122,9 +128,12 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`].
+    /// [`IndexError::NoSuchIndex`], or [`IndexError::Unavailable`].
     pub fn get(&self, name: &str) -> Result<Arc<Index>, IndexError> {
-        self.indexes.read().get(name).cloned().ok_or_else(|| IndexError::NoSuchIndex(name.to_owned()))
+        // Held, so that one that is opened again meanwhile is seen in one of the two places.
+        let unavailable = self.unavailable.read();
+        let index = self.indexes.read().get(name).cloned();
+        index.ok_or_else(|| unavailable::why_not(&unavailable, name))
     }
 
     /// The index of this name, made when it is not there. The flag says whether it was.
@@ -142,14 +151,18 @@ impl Catalog {
         }
         check_name(name)?;
         let _changing = self.changing.lock();
-        if let Ok(index) = self.get(name) {
-            return Ok((index, false));
+        match self.get(name) {
+            Ok(index) => return Ok((index, false)),
+            Err(IndexError::NoSuchIndex(_)) => {}
+            Err(error) => return Err(error),
         }
-        if self.indexes.read().len() >= self.options.max_indexes as usize {
+        if self.names().len() >= self.options.max_indexes as usize {
             return Err(IndexError::TooMany(self.options.max_indexes));
         }
         let folder = self.take_folder()?;
-        let index = Index::create(name, &self.path(folder), record(), self.options.search)?;
+        let path = self.path(folder);
+        let index =
+            Index::create(name, &path, record(), self.options.search).inspect_err(|_| remove_files(name, &path))?;
         index.keep_embedding_source(&self.options.embedding)?;
         self.write(|tables| tables.folders.insert(name, folder).map(|_| ()).map_err(redb::Error::from))?;
         self.indexes.write().insert(name.to_owned(), Arc::clone(&index));
@@ -164,14 +177,16 @@ impl Catalog {
     /// [`IndexError::NoSuchIndex`], or what the disk says.
     pub fn delete(&self, name: &str) -> Result<(), IndexError> {
         let _changing = self.changing.lock();
-        let index = self.get(name)?;
+        let directory = self.directory_of(name)?;
         self.write(|tables| {
             tables.plans.remove(name).map_err(redb::Error::from)?;
             tables.folders.remove(name).map(|_| ()).map_err(redb::Error::from)
         })?;
-        self.indexes.write().remove(name);
-        index.mark_deleted();
-        remove_files(name, &index.directory);
+        if let Some(index) = self.indexes.write().remove(name) {
+            index.mark_deleted();
+        }
+        self.unavailable.write().remove(name);
+        remove_files(name, &directory);
         self.forget_plan(name);
         info!(index = name, "index deleted");
         Ok(())
@@ -194,12 +209,18 @@ impl Catalog {
         &self.options.directory
     }
 
+    /// The folder of an index, of one that cannot be used too.
+    fn directory_of(&self, name: &str) -> Result<PathBuf, IndexError> {
+        let unavailable = self.unavailable.read().get(name).map(|index| index.directory.clone());
+        unavailable.map_or_else(|| Ok(self.get(name)?.directory.clone()), Ok)
+    }
+
     fn path(&self, folder: u64) -> PathBuf {
         self.options.directory.join("indexes").join(format!("{folder:08}"))
     }
 
     fn folders(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let read = self.database.begin_read().map_err(redb::Error::from)?;
+        let read = self.database.get()?.begin_read().map_err(redb::Error::from)?;
         let table = read.open_table(FOLDERS).map_err(redb::Error::from)?;
         let entries = table.iter().map_err(redb::Error::from)?;
         entries
@@ -224,8 +245,17 @@ impl Catalog {
         })
     }
 
+    /// Makes a change, and remembers when the disk refused it.
     fn write<T>(&self, change: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error>) -> Result<T, StoreError> {
-        let mut transaction = self.database.begin_write().map_err(redb::Error::from)?;
+        let result = self.write_tables(change);
+        if matches!(result, Err(StoreError::Full | StoreError::Latched | StoreError::Disk(_))) {
+            self.has_failed.store(true, Ordering::Release);
+        }
+        result
+    }
+
+    fn write_tables<T>(&self, change: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+        let mut transaction = self.database.get()?.begin_write().map_err(redb::Error::from)?;
         transaction.set_quick_repair(true);
         let result = {
             change(&mut Tables {

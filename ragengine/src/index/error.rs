@@ -97,15 +97,13 @@ pub enum IndexError {
     /// The disk refused.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An index cannot be opened.
-    #[error("index '{index}' in {path} cannot be opened: {reason}")]
-    Load {
+    /// The index is there and cannot be used.
+    #[error("index '{index}' cannot be used now: {reason}")]
+    Unavailable {
         /// The index.
         index: String,
-        /// Its folder.
-        path: String,
-        /// What is wrong.
-        reason: Box<IndexError>,
+        /// What is wrong, and what can be done.
+        reason: String,
     },
     /// The embedder's vectors are not what the index holds.
     #[error("the embedding model gave {0}")]
@@ -138,7 +136,7 @@ impl IndexError {
             Self::Embedding(error) => error.kind(),
             Self::Vectors(_) => "vectors",
             Self::Store(error) => error.kind(),
-            Self::Load { reason, .. } => reason.kind(),
+            Self::Unavailable { .. } => "index_unavailable",
             Self::OtherVectors(_) => "other_vectors",
             Self::ShuttingDown => "shutting_down",
         }

@@ -4,6 +4,7 @@
 //! documents and rows only ever grow: one is never given twice, not even after a delete.
 
 mod changes;
+mod file;
 mod reader;
 mod rows;
 mod tables;
@@ -16,6 +17,7 @@ use std::path::Path;
 
 pub use changes::Changes;
 use changes::Followed;
+pub use file::DatabaseFile;
 pub use reader::Reader;
 use redb::{Builder, Database, DatabaseError};
 pub use transaction::Transaction;
@@ -49,11 +51,11 @@ pub enum StoreError {
     #[error("the index's files are damaged: {0}")]
     Damaged(String),
     /// The disk is full.
-    #[error("the disk is full: free some space, or give the volume more, then start the server again")]
+    #[error("the disk is full: free some space, or give the volume more; the index is opened again by itself then")]
     Full,
     /// The disk refused earlier, and nothing is written to this index until it is opened anew.
     #[error(
-        "the disk refused an earlier write to this index: start the server again once the disk is well; nothing acknowledged is lost"
+        "the disk refused a write to this index: it is opened again by itself once the disk is well; nothing acknowledged is lost"
     )]
     Latched,
     /// The disk refused.
@@ -82,7 +84,7 @@ impl From<redb::Error> for StoreError {
             redb::Error::Corrupted(_) | redb::Error::TableTypeMismatch { .. } | redb::Error::TableDoesNotExist(_) => {
                 Self::Damaged(error.to_string())
             }
-            redb::Error::PreviousIo => Self::Latched,
+            redb::Error::PreviousIo | redb::Error::DatabaseClosed => Self::Latched,
             redb::Error::Io(error) => error.into(),
             error => Self::Disk(error.to_string()),
         }
@@ -98,7 +100,9 @@ impl From<DatabaseError> for StoreError {
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full,
+            // A file that may not grow is as full as the disk.
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::Full,
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof => Self::Damaged(error.to_string()),
             _ => Self::Disk(error.to_string()),
         }
     }
@@ -112,7 +116,7 @@ impl From<postcard::Error> for StoreError {
 
 /// One index's file.
 pub struct Store {
-    database: Database,
+    database: DatabaseFile,
     followed: Followed,
 }
 
@@ -144,7 +148,7 @@ impl Store {
     }
 
     fn create_in(database: Database, record: &IndexRecord) -> Result<Self, StoreError> {
-        let store = Self { database, followed: Followed::default() };
+        let store = Self { database: DatabaseFile::new(database), followed: Followed::default() };
         store.write(|transaction| {
             create_all(transaction.inner())?;
             transaction.put_meta("format", FORMAT.as_bytes())?;
@@ -154,7 +158,7 @@ impl Store {
     }
 
     fn open_in(database: Database) -> Result<(Self, IndexRecord), StoreError> {
-        let store = Self { database, followed: Followed::default() };
+        let store = Self { database: DatabaseFile::new(database), followed: Followed::default() };
         let record = store.reader()?.index_record(FORMAT)?;
         Ok((store, record))
     }
@@ -166,7 +170,12 @@ impl Store {
     /// When the disk refuses.
     pub fn reader(&self) -> Result<Reader, StoreError> {
         use redb::ReadableDatabase as _;
-        Ok(Reader::new(self.database.begin_read().map_err(redb::Error::from)?))
+        Ok(Reader::new(self.database.get()?.begin_read().map_err(redb::Error::from)?))
+    }
+
+    /// Closes the file, so that it can be opened anew. Whoever still reads or writes gets [`StoreError::Latched`].
+    pub fn close(&self) {
+        self.database.close();
     }
 
     /// From now on it is noted which documents change.
@@ -195,7 +204,7 @@ impl Store {
     ///
     /// When the disk refuses, or when `change` does; nothing is changed then.
     pub fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let mut inner = self.database.begin_write().map_err(redb::Error::from)?;
+        let mut inner = self.database.get()?.begin_write().map_err(redb::Error::from)?;
         inner.set_quick_repair(true);
         let transaction = Transaction::new(inner);
         let result = change(&transaction)?;

@@ -14,6 +14,7 @@ mod crash;
 mod documents;
 mod durability;
 mod embeddings;
+mod faults;
 mod forwarding;
 mod generations;
 mod language_model_health;

@@ -36,6 +36,9 @@ fn finding(problem: &Problem) -> Option<Finding> {
     let (reason, message) = match problem.kind {
         ProblemKind::LoadingIndexes | ProblemKind::LoadingModel | ProblemKind::Other => return None,
         ProblemKind::IndexesFailed => (Reason::IndexesFailed, format!("the indexes cannot be used: {detail}")),
+        ProblemKind::IndexUnavailable => {
+            (Reason::IndexesFailed, format!("an index cannot be used, the others are served: {detail}"))
+        }
         ProblemKind::VolumeFull => (
             Reason::VolumeFull,
             format!("the volume is full: raise storage.persistentVolume.size, or delete documents ({detail})"),

@@ -244,6 +244,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.pods.push(Arc::new(old));
         })),
         ("the indexes cannot be loaded", with_problem(ProblemKind::IndexesFailed, "of a newer version")),
+        ("an index is damaged", with_problem(ProblemKind::IndexUnavailable, "index 'docs': it cannot be opened")),
         ("the volume is full", with_problem(ProblemKind::VolumeFull, "0 bytes are left")),
         ("the volume cannot be written", with_problem(ProblemKind::VolumeFailed, "read-only file system")),
         ("the model cannot be fetched", with_problem(ProblemKind::EmbeddingModelFailed, "404 from the hub")),

@@ -52,8 +52,10 @@ pub enum ProblemKind {
     LoadingIndexes,
     /// The embedding model is being fetched or loaded, or its endpoint asked.
     LoadingModel,
-    /// The indexes cannot be loaded, which is tried again; or one cannot be written any more until the server is started again.
+    /// The indexes cannot be loaded, which is tried again.
     IndexesFailed,
+    /// An index is damaged, or the disk refused a write to it. The others are served.
+    IndexUnavailable,
     /// The volume is full.
     VolumeFull,
     /// The data folder cannot be written.

@@ -32,7 +32,7 @@ pub struct Check {
 /// Whether the server can answer, and what it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Readiness {
-    /// Whether everything below is ready.
+    /// Whether everything below is ready, but for single indexes: one that cannot be used does not keep the others from being served.
     pub ready: bool,
     /// `volume`, `model` and `indexes`.
     pub checks: BTreeMap<String, Check>,

@@ -164,7 +164,7 @@ impl Catalog {
 
     /// What is planned, as the disk has it. What another version has planned in other words is left out.
     pub(super) fn saved_plans(&self) -> Result<BTreeMap<String, Planned>, StoreError> {
-        let read = self.database.begin_read().map_err(redb::Error::from)?;
+        let read = self.database.get()?.begin_read().map_err(redb::Error::from)?;
         let table = read.open_table(PLANS).map_err(redb::Error::from)?;
         let mut plans = BTreeMap::new();
         for entry in table.iter().map_err(redb::Error::from)? {

@@ -158,10 +158,11 @@ impl Catalog {
 
     fn show(&self, index: Arc<Index>) -> Arc<Index> {
         let before = self.indexes.write().insert(index.name().to_owned(), Arc::clone(&index));
+        let damaged = self.unavailable.write().remove(index.name());
         if let Some(before) = &before {
             before.mark_deleted();
         }
-        let (size, has_replaced) = (index.size(), before.is_some());
+        let (size, has_replaced) = (index.size(), before.is_some() || damaged.is_some());
         info!(
             index = index.name(),
             documents = size.documents,

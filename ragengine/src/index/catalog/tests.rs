@@ -177,3 +177,74 @@ fn a_half_built_generation_that_cannot_be_read_is_begun_anew() {
     let next = catalog.open_next("a", number).unwrap().unwrap();
     assert_eq!((next.record().max_tokens, next.size().documents), (50, 0));
 }
+
+/// The ways in which a file may be damaged.
+fn damages() -> [fn(&Path); 4] {
+    [
+        |file| fs::write(file, vec![0; fs::metadata(file).unwrap().len() as usize]).unwrap(),
+        |file| fs::File::options().write(true).open(file).unwrap().set_len(5000).unwrap(),
+        |file| {
+            let flipped: Vec<u8> = fs::read(file).unwrap().iter().map(|byte| !byte).collect();
+            fs::write(file, flipped).unwrap();
+        },
+        |file| fs::remove_file(file).unwrap(),
+    ]
+}
+
+#[test]
+fn a_damaged_index_is_kept_apart_and_the_others_serve() {
+    for damage in damages() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = open(folder.path());
+        catalog.get_or_create("good", record).unwrap();
+        let directory = catalog.get_or_create("bad", record).unwrap().0.directory.clone();
+        drop(catalog);
+        damage(&directory.join("store.redb"));
+        let catalog = open(folder.path());
+        assert_eq!(catalog.names(), ["bad", "good"]);
+        assert!(catalog.get("good").is_ok());
+        assert!(catalog.problems()[0].contains("index 'bad'"), "{:?}", catalog.problems());
+        assert!(matches!(catalog.get("bad"), Err(IndexError::Unavailable { .. })));
+        assert!(matches!(catalog.get_or_create("bad", record), Err(IndexError::Unavailable { .. })));
+        assert!(matches!(catalog.all_or_none(), Err(IndexError::Unavailable { .. })));
+        // It is not deleted, and neither opened again nor replaced: a person has to look at it.
+        assert!(directory.exists() && !catalog.may_heal(), "{:?}", catalog.problems());
+        catalog.delete("bad").unwrap();
+        assert!(!directory.exists() && catalog.problems().is_empty());
+        assert!(catalog.get_or_create("bad", record).unwrap().1);
+    }
+}
+
+#[test]
+fn what_the_disk_refused_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    let (sick, _) = catalog.get_or_create("sick", record).unwrap();
+    let (well, _) = catalog.get_or_create("well", record).unwrap();
+    assert!(!catalog.may_heal());
+    sick.has_failed.store(true, Ordering::Release);
+    catalog.has_failed.store(true, Ordering::Release);
+    assert_eq!(catalog.problems().len(), 2);
+    assert!(catalog.heal() && catalog.problems().is_empty());
+    let again = catalog.get("sick").unwrap();
+    assert!(!Arc::ptr_eq(&again, &sick) && !again.has_failed());
+    // Whoever still has the one before is told so; the others have noticed nothing.
+    assert!(matches!(sick.store.reader(), Err(StoreError::Latched)));
+    assert!(Arc::ptr_eq(&catalog.get("well").unwrap(), &well));
+    assert!(catalog.get_or_create("new", record).unwrap().1);
+}
+
+#[test]
+fn an_index_whose_disk_does_not_answer_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    let (index, _) = catalog.get_or_create("a", record).unwrap();
+    let file = index.directory.join("store.redb");
+    drop((catalog, index));
+    // Whoever holds the file is no damage.
+    let holder = open_database(&file).unwrap();
+    let catalog = open(folder.path());
+    assert!(catalog.may_heal() && !catalog.heal());
+    drop(holder);
+    assert!(catalog.heal() && catalog.get("a").is_ok());
+}

@@ -260,7 +260,7 @@ fn opening_after_a_kill_repairs_nothing() {
     let mut builder = Builder::new();
     builder.set_repair_callback(|_| panic!("it walks the file"));
     let database = builder.open(&copy).unwrap();
-    assert_eq!(everything(&Store { database, followed: Followed::default() }).len(), 50);
+    assert_eq!(everything(&Store { database: DatabaseFile::new(database), followed: Followed::default() }).len(), 50);
 }
 
 #[test]

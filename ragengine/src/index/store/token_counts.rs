@@ -13,7 +13,7 @@ impl Store {
     /// When the disk refuses.
     pub fn token_counts(&self, tokenizer: u64, rows: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
         use redb::ReadableDatabase as _;
-        let reader = self.database.begin_read().map_err(redb::Error::from)?;
+        let reader = self.database.get()?.begin_read().map_err(redb::Error::from)?;
         let table = match reader.open_table(TOKEN_COUNTS) {
             Ok(table) => table,
             // An index that was made before there were counts.
@@ -34,7 +34,7 @@ impl Store {
     ///
     /// When the disk refuses.
     pub fn put_token_counts(&self, tokenizer: u64, counts: &[(u64, u32)]) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin_write().map_err(redb::Error::from)?;
+        let mut transaction = self.database.get()?.begin_write().map_err(redb::Error::from)?;
         transaction.set_durability(Durability::None).map_err(|error| StoreError::Disk(error.to_string()))?;
         {
             let chunks = transaction.open_table(CHUNKS).map_err(redb::Error::from)?;

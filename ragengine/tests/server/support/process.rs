@@ -131,6 +131,13 @@ impl Process {
         self.child.wait().unwrap().code()
     }
 
+    /// The longest that its files may be from now on, as on a full disk. None: as long as they like.
+    pub fn limit_files_to(&self, bytes: Option<u64>) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let limit = rustix::process::Rlimit { current: bytes, maximum: None };
+        rustix::process::prlimit(Some(pid), rustix::process::Resource::Fsize, limit).unwrap();
+    }
+
     /// The most memory that it ever took.
     pub fn peak_memory_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
@@ -168,6 +175,7 @@ pub fn refusal(data: &Path) -> String {
 }
 
 fn is_ready(url: &str) -> bool {
+    drop(rustls::crypto::ring::default_provider().install_default());
     let (url, http) = (format!("{url}/readyz"), reqwest::Client::new());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { http.get(url).send().await.is_ok_and(|response| response.status().is_success()) })

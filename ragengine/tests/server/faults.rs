@@ -1,0 +1,17 @@
+//! What breaks, and what the server does then: it stays up, the answer names the cause, `/readyz` tells, and nothing acknowledged is
+//! lost. Where each fault is tried:
+//!
+//! | fault | test |
+//! |---|---|
+//! | killed at any instant | `crash`, `durability` |
+//! | a disk that fails at any operation, or loses what was not synced | `index::store::tests::faults` |
+//! | full disk, and room again | `disk::a_full_disk_that_is_given_room_heals_without_a_restart` |
+//! | disk that cannot be written | `durability::a_read_only_data_folder_is_not_ready_and_says_why` |
+//! | damaged index, damaged catalog | `disk` |
+//! | language model that hangs | `chat_upstream::the_time_for_an_answer_is_the_whole_of_it`, `streams::a_stream_that_falls_silent_ends_with_an_error` |
+//! | half a stream | `streams::a_stream_that_breaks_ends_with_an_error_and_no_done` |
+//! | language model or embedder that resets, that sends 100 MB, whose name is unknown | `endpoints` |
+//! | embedder that refuses, or sends nonsense | `remote_embedding::an_embedder_that_fails_says_so_and_nothing_is_stored` |
+
+mod disk;
+mod endpoints;

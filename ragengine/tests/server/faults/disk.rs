@@ -1,0 +1,137 @@
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::process::Process;
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn replied(request: impl FnOnce(reqwest::Client) -> reqwest::RequestBuilder) -> (u16, Value) {
+    run(async {
+        let response = request(reqwest::Client::new()).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap_or_default())
+    })
+}
+
+fn get(server: &Process, path: &str) -> (u16, Value) {
+    replied(|http| http.get(format!("{}{path}", server.url)))
+}
+
+fn post(server: &Process, path: &str, body: &Value) -> (u16, Value) {
+    replied(|http| http.post(format!("{}{path}", server.url)).body(body.to_string()))
+}
+
+fn add(server: &Process, index: &str, doc_id: &str) -> (u16, Value) {
+    let document = json!({"doc_id": doc_id, "text": format!("The document {doc_id}.")});
+    post(server, "/index", &json!({"index_name": index, "documents": [document]}))
+}
+
+fn retrieve(server: &Process, index: &str) -> (u16, Value) {
+    post(server, "/retrieve", &json!({"index_name": index, "query": "document"}))
+}
+
+#[test]
+fn a_full_disk_that_is_given_room_heals_without_a_restart() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Process::start(data.path());
+    for doc_id in ["first", "second"] {
+        assert_eq!(add(&server, "docs", doc_id).0, 200);
+    }
+    // No file may have more: not those of the indexes, which have more already. What finds out whether the volume is full fits.
+    server.limit_files_to(Some(16 << 10));
+    let (status, body) = add(&server, "docs", "refused");
+    assert_eq!(status, 507, "{body}");
+    assert!(body["detail"].as_str().unwrap().contains("the disk is full"), "{body}");
+    let (status, body) = add(&server, "another", "refused");
+    assert_eq!(status, 507, "{body}");
+    server.limit_files_to(None);
+    for (index, doc_id) in [("docs", "third"), ("another", "only")] {
+        server.wait_until("is writable again", |server| (add(server, index, doc_id).0 == 200).then_some(()));
+    }
+    server.wait_until("has no problem any more", |server| {
+        let (status, ready) = get(server, "/readyz");
+        (status == 200 && ready["checks"]["indexes"]["ready"] == true).then_some(())
+    });
+    assert_eq!(get(&server, "/indexes/docs").1["documents"], 3);
+    assert_eq!(retrieve(&server, "docs").1["count"], 3);
+    server.kill();
+    let server = Process::start(data.path());
+    assert_eq!(get(&server, "/indexes/docs").1["documents"], 3);
+    assert_eq!(get(&server, "/indexes/another").1["documents"], 1);
+}
+
+fn zero(file: &Path) {
+    fs::write(file, vec![0; fs::metadata(file).unwrap().len() as usize]).unwrap();
+}
+
+fn cut(file: &Path) {
+    let half = fs::metadata(file).unwrap().len() / 2;
+    fs::File::options().write(true).open(file).unwrap().set_len(half).unwrap();
+}
+
+/// Every byte of the tables: the head still looks as it should.
+fn flip(file: &Path) {
+    let bytes = fs::read(file).unwrap();
+    let flipped: Vec<u8> =
+        bytes.iter().enumerate().map(|(place, byte)| if place < 4096 { *byte } else { !byte }).collect();
+    fs::write(file, flipped).unwrap();
+}
+
+#[test]
+fn a_damaged_index_does_not_keep_the_others_from_being_served() {
+    for damage in [zero, cut, flip] {
+        let data = tempfile::tempdir().unwrap();
+        let server = Process::start(data.path());
+        for index in ["damaged", "whole"] {
+            assert_eq!(add(&server, index, "first").0, 200);
+        }
+        server.kill();
+        let file = data.path().join("indexes/00000001/store.redb");
+        damage(&file);
+        let server = Process::start(data.path());
+        let (status, ready) = get(&server, "/readyz");
+        let check = &ready["checks"]["indexes"];
+        assert_eq!((status, &ready["ready"], &check["ready"]), (200, &json!(true), &json!(false)), "{ready}");
+        assert!(check["detail"].as_str().unwrap().contains("index 'damaged'"), "{ready}");
+        assert_eq!(get(&server, "/status").1["problems"][0]["kind"], "index_unavailable");
+        assert_eq!(get(&server, "/indexes").1, json!(["damaged", "whole"]));
+        assert_eq!((retrieve(&server, "whole").0, add(&server, "whole", "second").0), (200, 200));
+        for (status, body) in [retrieve(&server, "damaged"), add(&server, "damaged", "second")] {
+            assert_eq!(status, 503, "{body}");
+            assert!(body["detail"].as_str().unwrap().contains("backup"), "{body}");
+        }
+        assert!(file.exists(), "it is kept for whoever can mend it");
+        assert_eq!(replied(|http| http.delete(format!("{}/indexes/damaged", server.url))).0, 200);
+        assert_eq!(get(&server, "/readyz").1["checks"]["indexes"]["ready"], true);
+        assert_eq!(add(&server, "damaged", "anew").0, 200);
+    }
+}
+
+#[test]
+fn a_damaged_catalog_is_told_and_left_as_it_is() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(data.path());
+    assert_eq!(add(&server, "docs", "first").0, 200);
+    server.kill();
+    let file = data.path().join("catalog.redb");
+    let good = fs::read(&file).unwrap();
+    zero(&file);
+    let zeroed = fs::read(&file).unwrap();
+    let mut server = Process::start_unready(data.path());
+    server.wait_until("says what is wrong", |server| {
+        let (status, ready) = get(server, "/readyz");
+        let detail = ready["checks"]["indexes"]["detail"].as_str().unwrap().to_owned();
+        (status == 503 && detail.contains("damaged")).then_some(())
+    });
+    assert_eq!(get(&server, "/livez").0, 200);
+    assert_eq!(retrieve(&server, "docs").0, 503);
+    assert_eq!(fs::read(&file).unwrap(), zeroed);
+    // Once it is mended, the server goes on by itself.
+    fs::write(&file, good).unwrap();
+    server.wait_until("is ready", |server| (get(server, "/readyz").0 == 200).then_some(()));
+    assert_eq!(get(&server, "/indexes/docs").1["documents"], 1);
+}
