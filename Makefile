@@ -54,7 +54,7 @@ bench-operator: ## Print the table of the operator's benchmark, on a cluster as 
 	@$(local)/setup.sh cluster
 	@$(local)/bench-operator.sh $(ARGS)
 
-fuzz: ## Feed the code that reads requests and streams with any bytes, FUZZ_SECONDS=60 for each target
+fuzz: ## Feed the code that reads requests, streams, settings and archives with any bytes, FUZZ_SECONDS=60 for each target
 	@$(local)/setup.sh fuzz
 	@$(local)/fuzz.sh
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Feeds the code that reads requests and streams with any bytes, FUZZ_SECONDS=60 for each target. Inputs and findings stay in the cache.
+# Feeds the code that reads requests, streams, settings and archives with any bytes, FUZZ_SECONDS=60 for each target. Inputs and findings stay in the cache.
 # With --install: only installs cargo-fuzz.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
@@ -7,10 +7,10 @@ source "$here/step.sh"
 
 cargo_fuzz_version=0.13.2
 cargo_fuzz_dir="$RAGENGINE_CACHE/tools/cargo-fuzz-$cargo_fuzz_version"
-fuzz_dir="$root/ragengine/pipeline/fuzz"
+fuzz_dir="$root/ragengine/fuzz"
 build_dir="$target_dir/fuzz"
 work_dir="$RAGENGINE_CACHE/fuzz"
-targets=(chat_request event_stream)
+targets=(chat_request event_stream api_request settings archive)
 seconds="${FUZZ_SECONDS:-60}"
 
 install() {
@@ -35,11 +35,12 @@ build() {
 
 # fuzz TARGET: an input that makes it panic, or takes too long or too much memory, becomes a file below findings/.
 fuzz() {
-    local target=$1 corpus="$work_dir/corpus/$1" findings="$work_dir/findings/$1" log="$work_dir/$1.log" program
+    local target=$1 corpus="$work_dir/corpus/$1" findings="$work_dir/findings/$1" log="$work_dir/$1.log" max_bytes=4096 program
     mkdir -p "$corpus" "$findings"
     program=$(find "$build_dir" -path "*/release/$target" -type f -print -quit)
-    # 4 KiB hold a conversation, and short inputs are tried faster.
-    if ! "$program" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+    # 4 KiB hold a conversation, and short inputs are tried faster. Of an archive, names and padding alone take more.
+    [[ $target != archive ]] || max_bytes=16384
+    if ! "$program" -max_total_time="$seconds" -max_len="$max_bytes" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
         -dict="$fuzz_dir/dictionaries/$target" -artifact_prefix="$findings/" "$corpus" "$fuzz_dir/seeds/$target" >"$log" 2>&1; then
         tail -n 40 "$log"
         echo "Once more, with the same input: $program FILE"

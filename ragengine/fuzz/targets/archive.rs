@@ -1,0 +1,41 @@
+//! Any bytes as an archive of indexes: it is refused, or whole; its rows come after the header of their index, and no name in it is a path.
+#![no_main]
+
+/// The server's own files: the fuzzer need not compile the server.
+#[expect(dead_code, unused_imports, reason = "the server uses the rest")]
+#[path = "../../src/index"]
+mod index {
+    pub mod archive;
+    pub mod name;
+    pub mod record;
+}
+
+use index::archive::{ArchiveError, Piece, read};
+use index::name::check_name;
+use libfuzzer_sys::fuzz_target;
+
+const MAX_BLOCK_BYTES: u64 = 1 << 20;
+
+fuzz_target!(|bytes: &[u8]| {
+    let (mut named, mut begun, mut rows) = (None, Vec::new(), 0_u64);
+    let mut due = 0;
+    let outcome = read(bytes, MAX_BLOCK_BYTES, |piece| {
+        match piece {
+            Piece::Manifest(manifest) => assert!(named.replace(manifest.indexes).is_none()),
+            Piece::Index(name, header) => {
+                assert!(check_name(&name).is_ok());
+                begun.push(name);
+                due += header.documents + header.chunks;
+            }
+            Piece::Rows(more) => {
+                assert!(!begun.is_empty());
+                rows += more.len() as u64;
+            }
+        }
+        Ok::<(), ArchiveError>(())
+    });
+    match outcome {
+        Ok(()) => assert_eq!((named, rows), (Some(begun), due)),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+});
