@@ -211,7 +211,7 @@ fn store_status(error: &StoreError) -> StatusCode {
     match error {
         StoreError::Full => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Latched => StatusCode::SERVICE_UNAVAILABLE,
-        StoreError::InUse | StoreError::Format(_) | StoreError::Damaged(_) | StoreError::Disk(_) => {
+        StoreError::InUse(_) | StoreError::Format(_) | StoreError::Damaged(_) | StoreError::Disk(_) => {
             StatusCode::INTERNAL_SERVER_ERROR
         }
     }

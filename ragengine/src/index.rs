@@ -1,11 +1,12 @@
 //! An index: documents, their chunks and vectors, sources, filters, search. It is the seam to another engine.
 //!
-//! The store on disk is the source of truth. Everything in memory (`view`) is derived from it and is rebuilt when the index
-//! is opened, without embedding again.
+//! The store on disk is the source of truth. Everything in memory (`view`) is derived from it when the index is opened, without
+//! embedding again; what takes long to derive is kept beside it (`snapshot`).
 
 pub mod archive;
 pub mod catalog;
 pub mod chunking;
+mod commit;
 mod error;
 pub mod filter;
 pub mod generation;
@@ -14,8 +15,10 @@ pub mod name;
 pub mod persisted;
 mod rebuild;
 pub mod record;
+mod recovery;
 pub mod room;
 pub mod search;
+pub mod snapshot;
 pub mod sources;
 pub mod store;
 mod token_counts;
@@ -25,21 +28,28 @@ mod view;
 pub mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 pub use error::IndexError;
 use parking_lot::{Mutex, RwLock};
 use ragengine_client::wire::IndexDescription;
 use ragengine_settings::{EmbeddingSource, VectorIndexKind};
-use tokio::sync::watch;
+pub use recovery::Step;
+use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
 use self::record::IndexRecord;
+use self::recovery::Opening;
 use self::sources::Syncs;
 use self::store::{Reader, Store};
+use self::vectors::Segment;
 use self::view::View;
 use crate::embedding::Embedding;
+use crate::metrics::Metrics;
+
+/// Writers of one index that wait for the disk at once: more wait for these, without a thread.
+const MAX_WAITING_WRITERS: usize = 64;
 
 /// How indexes are searched and when their graphs are built: the same for all of them.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +76,12 @@ pub struct Index {
     search: SearchSettings,
     /// Held from the start of a transaction until the view shows it, so that the two never differ in order.
     writing: Mutex<()>,
+    waiting: commit::Queue,
+    /// Writers that may wait at once, each of which has a thread.
+    write_turns: Semaphore,
+    /// The segment that the snapshot on disk is of.
+    kept: Mutex<Weak<Segment>>,
+    metrics: Arc<Metrics>,
     is_deleted: AtomicBool,
     /// A later generation has its name.
     is_superseded: AtomicBool,
@@ -99,19 +115,26 @@ impl Index {
         directory: &Path,
         record: IndexRecord,
         search: SearchSettings,
+        metrics: &Arc<Metrics>,
     ) -> Result<Arc<Self>, IndexError> {
         let store = Store::create(directory, &record)?;
-        Self::with_store(name, directory, record, store, search)
+        Self::with_store(name, directory, record, store, search, metrics, &mut |_| {})
     }
 
-    /// Opens the index in `directory` and loads its vectors.
+    /// Opens the index in `directory` and loads its vectors, and tells `progress` what it does.
     ///
     /// # Errors
     ///
     /// When its files cannot be read, or another process has it open.
-    pub fn open(name: &str, directory: &Path, search: SearchSettings) -> Result<Arc<Self>, IndexError> {
+    pub fn open(
+        name: &str,
+        directory: &Path,
+        search: SearchSettings,
+        metrics: &Arc<Metrics>,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Arc<Self>, IndexError> {
         let (store, record) = Store::open(directory)?;
-        Self::with_store(name, directory, record, store, search)
+        Self::with_store(name, directory, record, store, search, metrics, progress)
     }
 
     fn with_store(
@@ -120,10 +143,13 @@ impl Index {
         record: IndexRecord,
         store: Store,
         search: SearchSettings,
+        metrics: &Arc<Metrics>,
+        progress: &mut dyn FnMut(Step),
     ) -> Result<Arc<Self>, IndexError> {
         let reader = Arc::new(store.reader()?);
         let syncs = Syncs::saved(reader.syncs()?);
-        let view = View::load(reader, &record)?;
+        let opening = Opening { name, directory, record: &record, search, metrics, store: store.id() };
+        let (view, kept) = opening.recover(&reader, progress)?;
         Ok(Arc::new(Self {
             name: name.to_owned(),
             record,
@@ -133,6 +159,10 @@ impl Index {
             syncs: RwLock::new(syncs),
             search,
             writing: Mutex::new(()),
+            waiting: commit::Queue::default(),
+            write_turns: Semaphore::new(MAX_WAITING_WRITERS),
+            kept: Mutex::new(kept),
+            metrics: Arc::clone(metrics),
             is_deleted: AtomicBool::new(false),
             is_superseded: AtomicBool::new(false),
             is_catching_up: watch::Sender::new(false),
@@ -225,7 +255,7 @@ impl Index {
         }
         self.write_store(|transaction| transaction.put_embedding_source(source))?;
         let reader = Arc::new(self.store.reader()?);
-        self.view.write().apply_deletes(&[], reader);
+        self.view.write().show_reader(reader);
         Ok(())
     }
 

@@ -41,6 +41,8 @@ pub struct Metrics {
     language_model_up: IntGaugeVec,
     source_syncs_running: IntGauge,
     copies_total: IntCounterVec,
+    index_snapshot_reads_total: IntCounterVec,
+    index_snapshot_writes_total: IntCounterVec,
     index_documents: IntGaugeVec,
     index_chunks: IntGaugeVec,
     index_text_bytes: IntGaugeVec,
@@ -113,6 +115,18 @@ impl Metrics {
                 "Copies of indexes that were made or read. `operation` is `persist`, `load`, `backup` or `restore`; `outcome` is `ok` or what was wrong.",
                 &["operation", "outcome"],
             )?,
+            index_snapshot_reads_total: builder.counters(
+                "index_snapshot_reads_total",
+                "Snapshots of vectors that were looked for when an index was opened. `result` is `loaded`, `missing` (there should have been \
+                 one), or why it was of no use: `damaged`, `foreign` (of another store), `newer` (of a newer format) or `disk`. Without one, \
+                 searches are exact until the graph is built again from the stored vectors.",
+                &["result"],
+            )?,
+            index_snapshot_writes_total: builder.counters(
+                "index_snapshot_writes_total",
+                "Snapshots of vectors that were to be written. `result` is `written`, or why not: `no_room` or `disk`.",
+                &["result"],
+            )?,
             index_documents: builder.gauges("index_documents", "Documents of an index.", &["index"])?,
             index_chunks: builder.gauges("index_chunks", "Chunks of an index.", &["index"])?,
             index_text_bytes: builder.gauges(
@@ -181,6 +195,16 @@ impl Metrics {
     /// A search is done.
     pub fn searched(&self, elapsed: Duration) {
         self.search_duration_seconds.with_label_values::<&str>(&[]).observe(elapsed.as_secs_f64());
+    }
+
+    /// A snapshot of vectors was looked for.
+    pub fn snapshot_read(&self, result: &str) {
+        self.index_snapshot_reads_total.with_label_values(&[result]).inc();
+    }
+
+    /// A snapshot of vectors was written, or was not.
+    pub fn snapshot_written(&self, result: &str) {
+        self.index_snapshot_writes_total.with_label_values(&[result]).inc();
     }
 
     /// Whether the language model answers, when that is known.

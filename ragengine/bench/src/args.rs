@@ -33,6 +33,8 @@ pub struct Arguments {
 pub enum Subject {
     /// Chats from an index.
     Chat,
+    /// Retrieval while documents are added.
+    BesideIngest,
     /// Chats without an index, against nginx.
     PassThrough,
     /// Streamed chats.

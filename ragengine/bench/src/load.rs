@@ -56,6 +56,11 @@ impl Outcome {
         self.in_time as f64 / self.elapsed.as_secs_f64()
     }
 
+    /// Seconds that each request took.
+    pub fn seconds(&self) -> &[f64] {
+        &self.seconds
+    }
+
     /// Processor time of the watched processes.
     pub fn cpu(&self) -> Duration {
         self.cpu

@@ -1,5 +1,6 @@
 //! The measurements: each adds its rows to the table.
 
+mod beside_ingest;
 mod chats;
 mod ingest;
 mod pass_through;
@@ -66,6 +67,10 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
             ingest::fill(bench).await?;
             streams::streams(bench, table).await?;
         }
+        Some(Subject::BesideIngest) => {
+            ingest::fill(bench).await?;
+            beside_ingest::beside_ingest(bench, table).await?;
+        }
         Some(Subject::Sync) => sync::sync(bench, table).await?,
         None => everything(bench, table).await?,
     }
@@ -83,7 +88,8 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     chats::chat(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
     streams::streams(bench, table).await?;
-    throughput::throughput(bench, table).await
+    throughput::throughput(bench, table).await?;
+    beside_ingest::beside_ingest(bench, table).await
 }
 
 /// Seconds of processor time that others than this program and its children have had of the machine, or have kept from it. Much of it

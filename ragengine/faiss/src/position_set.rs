@@ -1,5 +1,7 @@
 //! A set of row positions as a bitmap.
 
+use std::ops::Range;
+
 const BITS: usize = u64::BITS as usize;
 
 /// A set of positions below a fixed length: which rows a search may return, or which rows are alive.
@@ -61,6 +63,24 @@ impl PositionSet {
         is_new
     }
 
+    /// Adds the positions of a range. Those at or beyond `len` are not added.
+    pub fn insert_range(&mut self, positions: Range<usize>) {
+        let (start, end) = (positions.start, positions.end.min(self.len));
+        if start >= end {
+            return;
+        }
+        let (first, last) = (start / BITS, (end - 1) / BITS);
+        let from_start = u64::MAX << (start % BITS);
+        let to_end = u64::MAX >> (BITS - 1 - (end - 1) % BITS);
+        if first == last {
+            self.words[first] |= from_start & to_end;
+            return;
+        }
+        self.words[first] |= from_start;
+        self.words[first + 1..last].fill(u64::MAX);
+        self.words[last] |= to_end;
+    }
+
     /// Takes a position out and says whether it was in.
     pub fn remove(&mut self, position: usize) -> bool {
         let was_in = self.contains(position);
@@ -86,12 +106,14 @@ impl PositionSet {
 
     /// The positions in the set, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
-            // Each step clears the lowest bit that is set.
-            std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)))
-                .take_while(|&rest| rest != 0)
-                .map(move |rest| index * BITS + rest.trailing_zeros() as usize)
-        })
+        self.words.iter().enumerate().flat_map(|(index, &word)| positions_of(index, word))
+    }
+
+    /// The positions that are in the set and not in `other`, in ascending order.
+    pub fn iter_without<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = usize> + 'a {
+        let theirs = other.words.iter().copied().chain(std::iter::repeat(0));
+        let words = self.words.iter().zip(theirs).enumerate();
+        words.flat_map(|(index, (&word, other))| positions_of(index, word & !other))
     }
 
     /// How many of the positions `0..end` are in the set.
@@ -117,6 +139,14 @@ impl PositionSet {
             *last &= (1 << used) - 1;
         }
     }
+}
+
+/// The positions of a word's bits.
+fn positions_of(index: usize, word: u64) -> impl Iterator<Item = usize> {
+    // Each step clears the lowest bit that is set.
+    std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)))
+        .take_while(|&rest| rest != 0)
+        .map(move |rest| index * BITS + rest.trailing_zeros() as usize)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 /// 8 bytes of magic, the length of FAISS' data (u64, little-endian), its SHA-256.
-const SEAL_BYTES: usize = 48;
+pub(crate) const SEAL_BYTES: usize = 48;
 const MAGIC: &[u8; 8] = b"ragfaiss";
 const BUFFER_BYTES: usize = 1 << 20;
 

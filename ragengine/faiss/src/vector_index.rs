@@ -4,7 +4,7 @@ use std::path::Path;
 
 use faiss::MetricType;
 use faiss::index::io::{read_index, write_index};
-use faiss::index::{Index, IndexImpl, index_factory};
+use faiss::index::{Index, IndexImpl, TryClone, index_factory};
 
 use crate::error::Error;
 use crate::ffi;
@@ -121,6 +121,16 @@ impl VectorIndex {
             self.change(|index| index.add(batch))?;
         }
         Ok(())
+    }
+
+    /// A copy, which can be changed without the other. It takes as much memory again, and the time to copy that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Faiss`].
+    pub fn copy(&self) -> Result<Self, Error> {
+        self.check_not_half_changed()?;
+        Ok(Self { index: self.index.try_clone()?, ..*self })
     }
 
     /// How many rows were added.
@@ -259,6 +269,15 @@ impl VectorIndex {
                 nearest.offer(Neighbor { position: position as usize, distance });
             }
         }
+    }
+
+    /// How many bytes [`write`](Self::write) writes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Faiss`].
+    pub fn file_bytes(&self) -> Result<u64, Error> {
+        Ok(ffi::serialized_bytes(&self.index)? + seal::SEAL_BYTES as u64)
     }
 
     /// Writes the index to a file and brings it to the disk: FAISS' own format, which FAISS can read, and a checksum after it.

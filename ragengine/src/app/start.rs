@@ -34,9 +34,14 @@ pub enum StartError {
     Settings(String),
     /// Another process has the data folder.
     #[error(
-        "the data folder {0} is in use by another process: stop that one, or set dataDir (or DATA_DIR) to another folder"
+        "the data folder {folder} is in use by another process ({holder}): stop that one, or set dataDir (or DATA_DIR) to another folder"
     )]
-    DataInUse(String),
+    DataInUse {
+        /// The folder.
+        folder: String,
+        /// Who has it.
+        holder: String,
+    },
 }
 
 impl App {
@@ -121,8 +126,9 @@ async fn load_indexes(app: &Arc<App>) -> Result<Arc<Catalog>, StartError> {
         let app_for_load = Arc::clone(app);
         let reason = match tokio::task::spawn_blocking(move || open_catalog(&app_for_load)).await {
             Ok(Ok(catalog)) => return Ok(catalog),
-            Ok(Err(IndexError::Store(StoreError::InUse))) => {
-                return Err(StartError::DataInUse(app.settings.data_dir.display().to_string()));
+            Ok(Err(IndexError::Store(StoreError::InUse(holder)))) => {
+                let folder = app.settings.data_dir.display().to_string();
+                return Err(StartError::DataInUse { folder, holder });
             }
             Ok(Err(error)) => error.to_string(),
             Err(panic) => panic.to_string(),
@@ -145,8 +151,9 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
         },
         max_indexes: app.settings.limits.max_indexes,
         embedding: app.settings.embedding.source(),
+        metrics: Arc::clone(&app.metrics),
     })?;
-    catalog.load(|done, of| tries(format!("{done} of {of} loaded")))?;
+    catalog.load(|loading| tries(loading.to_string()))?;
     let count = catalog.names().len();
     app.progress.write().indexes = Stage::Done(format!("{count} loaded"));
     info!(indexes = count, elapsed_ms = milliseconds(started), data_id = catalog.data_id(), "indexes loaded");

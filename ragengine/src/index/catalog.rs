@@ -3,6 +3,7 @@
 //! `catalog.redb` says which indexes there are; each has a folder of its own, named by a number that is never given twice. A
 //! folder that the catalog does not name is the rest of an index that was deleted, or never finished, and is removed at start.
 
+mod lock;
 mod plans;
 mod staging;
 mod unavailable;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lock::FolderLock;
 use parking_lot::{Mutex, RwLock};
 pub use plans::{Change, Planned, TookOver};
 use ragengine_settings::EmbeddingSource;
@@ -26,7 +28,8 @@ use super::name::check_name;
 use super::persisted::remove_partials;
 use super::record::IndexRecord;
 use super::store::{DatabaseFile, StoreError, open_database, sync_directory};
-use super::{Index, IndexError, SearchSettings};
+use super::{Index, IndexError, SearchSettings, Step};
+use crate::metrics::Metrics;
 
 const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
 const FOLDERS: TableDefinition<'_, &str, u64> = TableDefinition::new("indexes");
@@ -37,7 +40,7 @@ const FORMAT: &str = "1";
 const CATALOG_FILE: &str = "catalog.redb";
 
 /// What the catalog needs to know.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CatalogOptions {
     /// The data folder.
     pub directory: PathBuf,
@@ -47,10 +50,32 @@ pub struct CatalogOptions {
     pub max_indexes: u32,
     /// The settings of the embedding model that new indexes are made with.
     pub embedding: EmbeddingSource,
+    /// Where they are measured.
+    pub metrics: Arc<Metrics>,
+}
+
+/// How far the loading of indexes is.
+#[derive(Debug, Clone, Copy)]
+pub struct Loading<'a> {
+    /// Indexes that are loaded.
+    pub done: usize,
+    /// Indexes that there are.
+    pub of: usize,
+    /// The one that is being loaded.
+    pub index: &'a str,
+    /// What it does.
+    pub step: Step,
+}
+
+impl std::fmt::Display for Loading<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} of {} loaded; '{}': {}", self.done, self.of, self.index, self.step)
+    }
 }
 
 /// The indexes of a data folder. It holds the folder: a second process cannot open it.
 pub struct Catalog {
+    _lock: FolderLock,
     options: CatalogOptions,
     database: DatabaseFile,
     data_id: String,
@@ -71,10 +96,12 @@ impl Catalog {
     /// [`StoreError::InUse`] when another process has it, or what the disk says.
     pub fn open(options: CatalogOptions) -> Result<Self, IndexError> {
         fs::create_dir_all(options.directory.join("indexes")).map_err(StoreError::from)?;
+        let lock = FolderLock::take(&options.directory)?;
         let database = open_database(&options.directory.join(CATALOG_FILE))?;
         let data_id = initialise(&database)?;
         sync_directory(&options.directory)?;
         let catalog = Self {
+            _lock: lock,
             options,
             database: DatabaseFile::new(database),
             data_id,
@@ -90,17 +117,17 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Loads every index, and tells `progress` before each how many are done and how many there are. One that cannot be opened keeps the
+    /// Loads every index, and tells `progress` how many are done and how many there are, and what the next one does. One that cannot be opened keeps the
     /// others from nothing: [`Self::problems`] has it.
     ///
     /// # Errors
     ///
     /// When the catalog cannot be read.
-    pub fn load(&self, mut progress: impl FnMut(usize, usize)) -> Result<(), IndexError> {
+    pub fn load(&self, mut progress: impl FnMut(Loading<'_>)) -> Result<(), IndexError> {
         let folders = self.folders()?;
         for (done, (name, folder)) in folders.iter().enumerate() {
-            progress(done, folders.len());
-            self.open_or_set_apart(name, self.path(*folder));
+            let mut progress = |step| progress(Loading { done, of: folders.len(), index: name, step });
+            self.open_or_set_apart(name, self.path(*folder), &mut progress);
         }
         Ok(())
     }
@@ -161,8 +188,8 @@ impl Catalog {
         }
         let folder = self.take_folder()?;
         let path = self.path(folder);
-        let index =
-            Index::create(name, &path, record(), self.options.search).inspect_err(|_| remove_files(name, &path))?;
+        let index = Index::create(name, &path, record(), self.options.search, &self.options.metrics)
+            .inspect_err(|_| remove_files(name, &path))?;
         index.keep_embedding_source(&self.options.embedding)?;
         self.write(|tables| tables.folders.insert(name, folder).map(|_| ()).map_err(redb::Error::from))?;
         self.indexes.write().insert(name.to_owned(), Arc::clone(&index));

@@ -1,6 +1,7 @@
 //! Metadata filters: a JSON object whose every key must match.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use ragengine_client::wire::Metadata;
 use roaring::RoaringTreemap;
@@ -63,17 +64,36 @@ impl Filter {
     }
 }
 
-/// Which documents have which metadata: what filters are answered from.
+/// Which documents have which metadata: what filters are answered from. A set is copied when it changes under a reader.
 #[derive(Debug, Default)]
 pub struct MetadataIndex {
-    documents: HashMap<String, HashMap<String, RoaringTreemap>>,
+    documents: HashMap<String, HashMap<String, Arc<RoaringTreemap>>>,
+}
+
+/// What a filter is answered from, at one moment: for each of its keys the documents that have one of the values.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    clauses: Vec<Vec<Arc<RoaringTreemap>>>,
+}
+
+impl Candidates {
+    /// The documents that pass a filter that is not empty.
+    pub fn matching(&self) -> RoaringTreemap {
+        let any_of = |values: &Vec<Arc<RoaringTreemap>>| {
+            values.iter().fold(RoaringTreemap::new(), |all, numbers| all | &**numbers)
+        };
+        let mut clauses = self.clauses.iter().map(any_of);
+        let first = clauses.next().unwrap_or_default();
+        clauses.fold(first, |left, right| left & right)
+    }
 }
 
 impl MetadataIndex {
     /// Adds a document.
     pub fn insert(&mut self, number: u64, metadata: &Metadata) {
         for (key, value) in pairs(metadata) {
-            self.documents.entry(key.to_owned()).or_default().entry(value).or_default().insert(number);
+            let numbers = self.documents.entry(key.to_owned()).or_default().entry(value).or_default();
+            Arc::make_mut(numbers).insert(number);
         }
     }
 
@@ -82,7 +102,7 @@ impl MetadataIndex {
         for (key, value) in pairs(metadata) {
             let Some(values) = self.documents.get_mut(key) else { continue };
             if let Some(numbers) = values.get_mut(&value) {
-                numbers.remove(number);
+                Arc::make_mut(numbers).remove(number);
                 if numbers.is_empty() {
                     values.remove(&value);
                 }
@@ -93,16 +113,13 @@ impl MetadataIndex {
         }
     }
 
-    /// The documents that pass a filter that is not empty.
-    pub fn matching(&self, filter: &Filter) -> RoaringTreemap {
-        let mut clauses = filter.clauses.iter().map(|(key, values)| self.any_of(key, values));
-        let first = clauses.next().unwrap_or_default();
-        clauses.fold(first, |left, right| left & right)
-    }
-
-    fn any_of(&self, key: &str, values: &[String]) -> RoaringTreemap {
-        let Some(known) = self.documents.get(key) else { return RoaringTreemap::new() };
-        values.iter().filter_map(|value| known.get(value)).fold(RoaringTreemap::new(), |all, numbers| all | numbers)
+    /// What a filter is answered from.
+    pub fn candidates(&self, filter: &Filter) -> Candidates {
+        let any_of = |(key, values): &(String, Vec<String>)| {
+            let known = self.documents.get(key);
+            values.iter().filter_map(|value| known?.get(value).cloned()).collect()
+        };
+        Candidates { clauses: filter.clauses.iter().map(any_of).collect() }
     }
 }
 
@@ -157,7 +174,7 @@ mod tests {
     }
 
     fn matching(index: &MetadataIndex, filter: Value) -> Vec<u64> {
-        index.matching(&Filter::new(&object(filter)).unwrap()).iter().collect()
+        index.candidates(&Filter::new(&object(filter)).unwrap()).matching().iter().collect()
     }
 
     #[test]
@@ -194,6 +211,16 @@ mod tests {
         index.remove(4, &object(json!({"id": 1_234_567_890_123_456_789_u64})));
         index.remove(5, &object(json!({"id": 1_234_567_890_123_456_788_u64})));
         assert!(index.documents.is_empty());
+    }
+
+    #[test]
+    fn what_a_reader_took_stays_as_it_was() {
+        let mut index = index();
+        let before = index.candidates(&Filter::new(&object(json!({"team": "a"}))).unwrap());
+        index.insert(9, &object(json!({"team": "a"})));
+        index.remove(1, &object(json!({"team": "a", "year": 2024, "tags": ["x", "y"]})));
+        assert_eq!(before.matching().iter().collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(matching(&index, json!({"team": "a"})), [3, 9]);
     }
 
     #[test]

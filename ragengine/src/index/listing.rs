@@ -21,11 +21,13 @@ impl Index {
     ///
     /// When the disk refuses.
     pub fn list(&self, filter: &Filter, page: &Page, max_text_length: usize) -> Result<DocumentList, IndexError> {
-        let (numbers, total_items, reader) = {
+        let (matching, all, reader) = {
             let view = self.view.read();
-            let (numbers, total) = view.page(filter, page.offset, page.limit);
-            (numbers, total, view.reader().clone())
+            let matching = view.matching(filter);
+            let all = matching.is_none().then(|| view.page(page.offset, page.limit));
+            (matching, all.unwrap_or_default(), view.reader().clone())
         };
+        let (numbers, total_items) = matching.map_or(all, |matching| matching.page(page.offset, page.limit));
         let mut documents = Vec::with_capacity(numbers.len());
         for number in numbers {
             let Some(record) = reader.document(number)? else { continue };

@@ -68,10 +68,11 @@ impl Index {
     ///
     /// When FAISS refuses the vector, or the disk refuses.
     pub fn nearest(&self, query: &Query) -> Result<Nearest, IndexError> {
-        let (allowed, vectors, reader) = {
+        let (matching, vectors, reader) = {
             let view = self.view.read();
-            (view.rows_matching(&query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
+            (view.matching(&query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
         };
+        let allowed = matching.map(|matching| matching.rows());
         let options = SearchOptions { ef_search: self.search.ef_search, probes: self.search.n_probe };
         let mut hits = vectors.search(&query.vector, query.top_k, allowed.as_deref(), options)?;
         if !vectors.has_exact_distances() {

@@ -13,6 +13,7 @@ pub use syncs::{Held, LEASE, Moment};
 use syncs::{News, Step};
 use tracing::info;
 
+use super::view::Changed;
 use super::{Index, IndexError, IndexSize};
 
 /// Documents deleted in one transaction: writers wait for each.
@@ -77,22 +78,18 @@ impl Index {
 
     /// Those that are of another source by now stay.
     fn delete_of_source(&self, source: &str, numbers: &[u64]) -> Result<u64, IndexError> {
-        let _writing = self.writing.lock();
-        self.require_present()?;
-        let deleted = self.write_store(|transaction| {
+        let (source, numbers) = (source.to_owned(), numbers.to_vec());
+        self.commit(0, move |transaction| {
             let mut deleted = Vec::new();
-            for &number in numbers {
+            for &number in &numbers {
                 let Some(document) = transaction.document(number)? else { continue };
-                if document.source.as_deref() == Some(source) {
+                if document.source.as_deref() == Some(&source) {
                     transaction.remove_document(number, &document)?;
-                    deleted.push((number, document));
+                    deleted.push(Changed { number, before: Some(document), after: None });
                 }
             }
-            Ok(deleted)
-        })?;
-        let reader = Arc::new(self.store.reader()?);
-        self.view.write().apply_deletes(&deleted, reader);
-        Ok(deleted.len() as u64)
+            Ok((deleted.len() as u64, deleted))
+        })
     }
 
     fn forget_sync(&self, source: &str) -> Result<(), IndexError> {

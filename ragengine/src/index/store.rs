@@ -21,9 +21,13 @@ pub use file::DatabaseFile;
 pub use reader::Reader;
 use redb::{Builder, Database, DatabaseError};
 pub use transaction::Transaction;
+use uuid::Uuid;
 
 use self::tables::{META, create_all};
 use super::record::IndexRecord;
+
+/// redb does not know who has a file open.
+const UNKNOWN_HOLDER: &str = "it has not said which";
 
 const FILE: &str = "store.redb";
 
@@ -37,11 +41,11 @@ const FORMAT: &str = "1";
 const EMBEDDING: &str = "embedding";
 
 /// Why the store cannot be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Another process has it open.
-    #[error("the index's files are in use by another process")]
-    InUse,
+    #[error("its files are in use by another process: {0}")]
+    InUse(String),
     /// It was written by a newer version.
     #[error(
         "the index was written in format {0}, which this version does not know: use the version that wrote it, or a newer one"
@@ -67,7 +71,7 @@ impl StoreError {
     /// A short name for labels.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::InUse => "store_in_use",
+            Self::InUse(_) => "store_in_use",
             Self::Format(_) => "store_format",
             Self::Damaged(_) => "store_damaged",
             Self::Full => "store_full",
@@ -80,7 +84,7 @@ impl StoreError {
 impl From<redb::Error> for StoreError {
     fn from(error: redb::Error) -> Self {
         match error {
-            redb::Error::DatabaseAlreadyOpen => Self::InUse,
+            redb::Error::DatabaseAlreadyOpen => Self::InUse(UNKNOWN_HOLDER.to_owned()),
             redb::Error::Corrupted(_) | redb::Error::TableTypeMismatch { .. } | redb::Error::TableDoesNotExist(_) => {
                 Self::Damaged(error.to_string())
             }
@@ -118,6 +122,7 @@ impl From<postcard::Error> for StoreError {
 pub struct Store {
     database: DatabaseFile,
     followed: Followed,
+    id: Uuid,
 }
 
 impl Store {
@@ -148,19 +153,32 @@ impl Store {
     }
 
     fn create_in(database: Database, record: &IndexRecord) -> Result<Self, StoreError> {
-        let store = Self { database: DatabaseFile::new(database), followed: Followed::default() };
+        let store = Self { database: DatabaseFile::new(database), followed: Followed::default(), id: Uuid::new_v4() };
         store.write(|transaction| {
             create_all(transaction.inner())?;
             transaction.put_meta("format", FORMAT.as_bytes())?;
+            transaction.put_meta("id", store.id.as_bytes())?;
             transaction.put_meta("index", &postcard::to_stdvec(record)?)
         })?;
         Ok(store)
     }
 
     fn open_in(database: Database) -> Result<(Self, IndexRecord), StoreError> {
-        let store = Self { database: DatabaseFile::new(database), followed: Followed::default() };
-        let record = store.reader()?.index_record(FORMAT)?;
+        let mut store =
+            Self { database: DatabaseFile::new(database), followed: Followed::default(), id: Uuid::new_v4() };
+        let reader = store.reader()?;
+        let record = reader.index_record(FORMAT)?;
+        match reader.id()? {
+            Some(id) => store.id = id,
+            // It was made before stores had ids.
+            None => store.write(|transaction| transaction.put_meta("id", store.id.as_bytes()))?,
+        }
         Ok((store, record))
+    }
+
+    /// Its own id, made with it: what is derived from it is of no other store.
+    pub fn id(&self) -> Uuid {
+        self.id
     }
 
     /// The store as it is now. It does not change under the reader.
@@ -222,6 +240,11 @@ pub(super) fn open_database(path: &Path) -> Result<Database, StoreError> {
 /// Makes the entries of a folder last: a file's own fsync does not.
 pub(super) fn sync_directory(directory: &Path) -> Result<(), StoreError> {
     Ok(File::open(directory)?.sync_all()?)
+}
+
+fn number_of(counter: &str, bytes: &[u8]) -> Result<u64, StoreError> {
+    let number = bytes.try_into().map(u64::from_le_bytes);
+    number.map_err(|_| StoreError::Damaged(format!("{counter} is not a number")))
 }
 
 fn meta(reader: &redb::ReadTransaction, key: &str) -> Result<Option<Vec<u8>>, StoreError> {

@@ -143,6 +143,10 @@ struct Subject {
     opened: usize,
 }
 
+fn new_metrics() -> Arc<Metrics> {
+    Arc::new(Metrics::new(std::time::Duration::from_secs(1)).unwrap())
+}
+
 impl Subject {
     fn new(kind: VectorIndexKind) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -154,7 +158,7 @@ impl Subject {
             overlap_tokens: 10,
             vector_index: kind,
         };
-        let index = Index::create("any", &folder.path().join("0"), record, SEARCH).unwrap();
+        let index = Index::create("any", &folder.path().join("0"), record, SEARCH, &new_metrics()).unwrap();
         Self { index, folder, opened: 0 }
     }
 
@@ -189,7 +193,7 @@ impl Subject {
         self.opened += 1;
         let copy = self.folder.path().join(self.opened.to_string());
         copy_files(&self.folder.path().join((self.opened - 1).to_string()), &copy);
-        self.index = Index::open("any", &copy, SEARCH).unwrap();
+        self.index = Index::open("any", &copy, SEARCH, &new_metrics(), &mut |_| {}).unwrap();
         self.index.rebuild_if_due();
     }
 
@@ -262,8 +266,12 @@ impl Subject {
 /// What is removed meanwhile, such as a file that is written aside, is not there.
 fn copy_files(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().flatten() {
-        drop(std::fs::copy(entry.path(), to.join(entry.file_name())));
+    for entry in std::fs::read_dir(from).into_iter().flatten().flatten() {
+        match entry.path().is_dir() {
+            // A snapshot, which may be just being written.
+            true => copy_files(&entry.path(), &to.join(entry.file_name())),
+            false => drop(std::fs::copy(entry.path(), to.join(entry.file_name()))),
+        }
     }
 }
 

@@ -1,17 +1,31 @@
-//! The vectors of an index in memory: sealed segments that are never changed, and a tail that rows are added to.
+//! The vectors of an index in memory, in segments that never change.
 //!
 //! A segment of FAISS knows positions, the index knows rows. Rows only grow, so a segment's rows are in order and a row's
 //! position is found by bisection. A deleted row stays in its segment as a dead position until a rebuild leaves it out.
+//!
+//! What is added becomes a small segment of its own, or a longer copy of the last small one, made before anybody is made to wait.
+//! So a search holds no more than the segments that it began with, and neither waits for a writer nor makes one wait.
 
 mod kind;
+mod segment;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use kind::{is_built, kind_for};
-use parking_lot::RwLock;
-use ragengine_faiss::{Error, Kind, PositionSet, SearchOptions, VectorIndex};
+pub use kind::{is_built, kind_for};
+use ragengine_faiss::{Error, Kind, SearchOptions};
 use ragengine_settings::VectorIndexKind;
+use segment::Part;
+pub use segment::Segment;
+
+/// Rows up to which a segment is copied to add to it, which takes a tenth of a millisecond. Beyond, a new one is begun.
+const OPEN_ROWS: usize = 1024;
+
+/// Segments that are searched one after the other before they are worth becoming one.
+const MAX_PARTS: usize = 32;
+
+/// Rows outside the graph that are worth adding to it whatever their share: comparing with each of them takes as long as the graph.
+const MAX_LOOSE_ROWS: usize = 20_000;
 
 /// A row and its squared L2 distance from what was looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,114 +36,8 @@ pub struct Hit {
     pub distance: f32,
 }
 
-/// Vectors and the rows that they belong to, position by position.
-pub struct Segment {
-    index: VectorIndex,
-    rows: Vec<u64>,
-}
-
-impl Segment {
-    /// A segment without rows.
-    pub fn new(kind: Kind, dimensions: usize) -> Result<Self, Error> {
-        Ok(Self { index: VectorIndex::new(kind, dimensions)?, rows: Vec::new() })
-    }
-
-    /// Trains it where its kind needs that.
-    pub fn train(&mut self, vectors: &[f32]) -> Result<(), Error> {
-        match self.index.kind().needs_training() {
-            true => self.index.train(vectors),
-            false => Ok(()),
-        }
-    }
-
-    /// Adds rows, which must be greater than all before.
-    pub fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        debug_assert!(rows.is_sorted() && self.rows.last() < rows.first(), "rows only grow");
-        debug_assert_eq!(vectors.len(), rows.len() * self.index.dimensions(), "one vector for each row");
-        self.index.add(vectors)?;
-        self.rows.extend_from_slice(rows);
-        Ok(())
-    }
-
-    /// The positions of rows that follow each other: none when they are not here.
-    pub fn positions(&self, rows: &Range<u64>) -> Range<usize> {
-        let start = self.rows.partition_point(|row| *row < rows.start);
-        let end = start + self.rows[start..].partition_point(|row| *row < rows.end);
-        start..end
-    }
-}
-
-/// A segment and which of its rows are still there. The set is copied when it changes under a reader.
-///
-/// Only the tail's segment is ever written; the lock of a sealed one is never waited for.
-#[derive(Clone)]
-struct Part {
-    segment: Arc<RwLock<Segment>>,
-    alive: Arc<PositionSet>,
-    dead: usize,
-}
-
-impl Part {
-    fn new(segment: Segment) -> Self {
-        let alive = PositionSet::full(segment.rows.len());
-        Self { segment: Arc::new(RwLock::new(segment)), alive: Arc::new(alive), dead: 0 }
-    }
-
-    fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
-        let mut segment = self.segment.write();
-        segment.add(rows, vectors)?;
-        let alive = Arc::make_mut(&mut self.alive);
-        let before = alive.len();
-        alive.grow(segment.rows.len());
-        (before..segment.rows.len()).for_each(|position| {
-            alive.insert(position);
-        });
-        Ok(())
-    }
-
-    fn remove(&mut self, rows: &Range<u64>) {
-        let positions = self.segment.read().positions(rows);
-        if !positions.is_empty() {
-            let alive = Arc::make_mut(&mut self.alive);
-            self.dead += positions.filter(|&position| alive.remove(position)).count();
-        }
-    }
-
-    fn search(
-        &self,
-        query: &[f32],
-        k: usize,
-        allowed: Option<&[Range<u64>]>,
-        options: SearchOptions,
-    ) -> Result<Vec<Hit>, Error> {
-        let segment = self.segment.read();
-        let allowed = allowed.map(|rows| allowed_positions(&segment, &self.alive, rows));
-        // A tail may have grown since this part was copied: what is not in `alive` is not to be found.
-        let is_all_alive = self.dead == 0 && self.alive.len() == segment.rows.len();
-        let filter = allowed.as_ref().or((!is_all_alive).then_some(&*self.alive));
-        let found = segment.index.search(query, k, filter, options)?;
-        Ok(found.iter().map(|near| Hit { row: segment.rows[near.position], distance: near.distance }).collect())
-    }
-
-    /// Rows that are there, in order.
-    fn rows(&self) -> Vec<u64> {
-        let segment = self.segment.read();
-        self.alive.iter().map(|position| segment.rows[position]).collect()
-    }
-
-    fn alive(&self) -> usize {
-        self.alive.len() - self.dead
-    }
-
-    fn kind(&self) -> Kind {
-        self.segment.read().index.kind()
-    }
-}
-
 /// The vectors at one moment: what is added later is not found, what is removed later still is.
+#[derive(Clone)]
 pub struct VectorSnapshot {
     parts: Vec<Part>,
 }
@@ -158,62 +66,128 @@ impl VectorSnapshot {
     }
 
     /// Rows that are there, in order.
-    pub fn rows(&self) -> Vec<u64> {
-        self.parts.iter().flat_map(Part::rows).collect()
+    pub fn rows(&self) -> impl Iterator<Item = u64> + '_ {
+        self.parts.iter().flat_map(Part::rows)
+    }
+
+    /// The segment that a rebuild may go on from by adding to a copy, instead of beginning anew: one of the right kind, with few dead
+    /// rows, and before all others. One that was trained is not: what it learned is of the rows of that time.
+    pub fn base(&self, kind: Kind) -> Option<Arc<Segment>> {
+        let base = self.parts.first()?;
+        let is_good = base.kind() == kind && kind != Kind::Flat && !kind.needs_training();
+        let is_dense = base.dead * 10 <= base.segment.rows().len();
+        let first_other = self.parts[1..].iter().flat_map(Part::rows).next();
+        let is_before = first_other.is_none_or(|row| base.segment.rows().last() < Some(&row));
+        (is_good && is_dense && is_before).then(|| Arc::clone(&base.segment))
+    }
+}
+
+/// Rows that are ready to be shown.
+pub struct Addition {
+    /// The segment that is to be replaced by this one, which begins with all of its rows.
+    grows: Option<Arc<Segment>>,
+    segment: Arc<Segment>,
+}
+
+/// A segment that is ready to take the place of others.
+pub struct Replacement {
+    part: Part,
+    replaces: VectorSnapshot,
+}
+
+impl Replacement {
+    /// Of the segment's rows those are there that were in what it replaces.
+    pub fn new(segment: Segment, replaces: VectorSnapshot) -> Self {
+        Self { part: Part::with_alive(Arc::new(segment), replaces.rows()), replaces }
     }
 }
 
 /// All vectors of an index.
+#[derive(Clone)]
 pub struct VectorSet {
     kind: VectorIndexKind,
     dimensions: usize,
-    sealed: Vec<Part>,
-    tail: Part,
+    /// Their rows ascend from one to the next.
+    parts: Vec<Part>,
+    /// So many of them are being rebuilt, or have been: they are not added to.
+    closed: usize,
 }
 
 impl VectorSet {
     /// No vectors.
-    pub fn new(kind: VectorIndexKind, dimensions: usize) -> Result<Self, Error> {
-        let tail = Part::new(Segment::new(Kind::Flat, dimensions)?);
-        Ok(Self { kind, dimensions, sealed: Vec::new(), tail })
+    pub fn new(kind: VectorIndexKind, dimensions: usize) -> Self {
+        Self { kind, dimensions, parts: Vec::new(), closed: 0 }
     }
 
-    /// Adds rows to the tail. It waits for searches of the tail that are under way, which take a millisecond or so.
-    pub fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
-        self.tail.add(rows, vectors)
+    /// Takes a segment of which the given rows are there, after all others.
+    pub fn take(&mut self, segment: Segment, alive: impl IntoIterator<Item = u64>) {
+        self.parts.push(Part::with_alive(Arc::new(segment), alive));
+        self.closed = self.parts.len();
+    }
+
+    /// Makes rows ready to be added, which must be greater than all before. One addition at a time.
+    pub fn prepare(&self, rows: &[u64], vectors: &[f32]) -> Result<Addition, Error> {
+        let grows = self.open().filter(|segment| segment.rows().len() + rows.len() <= OPEN_ROWS);
+        let mut segment = match grows {
+            Some(open) => open.copy()?,
+            None => Segment::new(Kind::Flat, self.dimensions)?,
+        };
+        segment.add(rows, vectors)?;
+        Ok(Addition { grows: grows.cloned(), segment: Arc::new(segment) })
+    }
+
+    /// Adds what was made ready.
+    pub fn add(&mut self, addition: Addition) {
+        let Addition { grows, segment } = addition;
+        let is_open = |open: &Arc<Segment>| self.open().is_some_and(|last| Arc::ptr_eq(last, open));
+        match (grows.as_ref().is_some_and(is_open), self.parts.last_mut()) {
+            (true, Some(last)) => last.grow(segment),
+            // The segment has been closed meanwhile: its rows are where they were, and dead here.
+            _ => self.parts.push(Part::new(segment, grows.map_or(0, |closed| closed.rows().len()))),
+        }
     }
 
     /// Removes rows that follow each other.
     pub fn remove(&mut self, rows: &Range<u64>) {
-        self.parts_mut().for_each(|part| part.remove(rows));
+        self.parts.iter_mut().for_each(|part| part.remove(rows));
     }
 
     /// Rows that are there.
     pub fn alive(&self) -> usize {
-        self.parts().map(Part::alive).sum()
+        self.parts.iter().map(Part::alive).sum()
     }
 
     /// Rows that are in a segment of the kind that was asked for, the others being searched one by one.
     pub fn built(&self) -> usize {
-        self.parts().filter(|part| is_built(self.kind, part.kind())).map(Part::alive).sum()
+        self.parts.iter().filter(|part| is_built(self.kind, part.kind())).map(Part::alive).sum()
+    }
+
+    /// The segment that takes long to build, when there is one.
+    pub fn built_segment(&self) -> Option<&Arc<Segment>> {
+        self.parts.iter().map(|part| &part.segment).find(|segment| segment.kind() != Kind::Flat)
     }
 
     /// The vectors as they are now, to be searched without holding up anybody.
     pub fn snapshot(&self) -> VectorSnapshot {
-        VectorSnapshot { parts: self.parts().cloned().collect() }
+        VectorSnapshot { parts: self.parts.clone() }
     }
 
     /// Whether enough has changed that the segments should become one, of the kind that was asked for.
     ///
     /// Below `exact_below_rows`, or with too few rows to train the kind, everything stays flat. Above, a rebuild is due when the rows that
-    /// are not in a graph have become a quarter of all; and at any size when more than a quarter of the positions are dead.
+    /// are not in a graph have become a quarter of all, or many where they can be added to it; and at any size when more than a quarter of
+    /// the positions are dead, or when there are many segments beside the largest with a quarter of all rows.
     pub fn is_rebuild_due(&self, exact_below_rows: usize) -> bool {
         let alive = self.alive();
-        let dead: usize = self.parts().map(|part| part.dead).sum();
+        let dead: usize = self.parts.iter().map(|part| part.dead).sum();
         let loose = alive - self.built();
-        let has_outgrown = self.rebuilt_kind(exact_below_rows) != Kind::Flat && loose * 4 > alive;
+        let kind = self.rebuilt_kind(exact_below_rows);
+        let is_many = loose * 4 > alive || (loose > MAX_LOOSE_ROWS && !kind.needs_training());
+        let has_outgrown = kind != Kind::Flat && is_many;
         let is_wasteful = dead > 1000 && dead * 4 > alive + dead;
-        has_outgrown || is_wasteful
+        let scattered = alive - self.parts.iter().map(Part::alive).max().unwrap_or(0);
+        let is_scattered = self.parts.len() > MAX_PARTS && scattered * 4 > alive;
+        has_outgrown || is_wasteful || is_scattered
     }
 
     /// The kind that a rebuild makes now.
@@ -221,45 +195,34 @@ impl VectorSet {
         kind_for(self.kind, self.alive(), exact_below_rows)
     }
 
-    /// Closes the tail, so that every row so far is in a sealed part, and gives them out for a rebuild.
-    pub fn seal(&mut self) -> Result<VectorSnapshot, Error> {
-        let empty = Part::new(Segment::new(Kind::Flat, self.dimensions)?);
-        let tail = std::mem::replace(&mut self.tail, empty);
-        self.sealed.push(tail);
-        Ok(VectorSnapshot { parts: self.sealed.clone() })
+    /// Closes all segments, and gives them out for a rebuild.
+    pub fn close(&mut self) -> VectorSnapshot {
+        self.closed = self.parts.len();
+        self.snapshot()
     }
 
-    /// Puts a rebuilt segment in the place of all sealed ones. Rows that were removed while it was built are dead in it.
-    pub fn replace_sealed(&mut self, segment: Segment) {
-        let still_there: Vec<u64> = self.sealed.iter().flat_map(Part::rows).collect();
-        let gone: Vec<u64> =
-            segment.rows.iter().copied().filter(|row| still_there.binary_search(row).is_err()).collect();
-        let mut rebuilt = Part::new(segment);
-        gone.into_iter().for_each(|row| rebuilt.remove(&(row..row + 1)));
-        self.sealed = vec![rebuilt];
+    /// Puts a rebuilt segment in the place of those that it was made of, and returns these, whose memory takes a while to give back.
+    /// Rows that were removed while it was built are dead in it.
+    pub fn replace(&mut self, replacement: Replacement) -> VectorSnapshot {
+        let Replacement { mut part, replaces } = replacement;
+        let count = replaces.parts.len();
+        let pairs = self.parts.iter().zip(&replaces.parts);
+        pairs.flat_map(|(now, then)| now.rows_gone_since(then)).for_each(|row| part.remove(&(row..row + 1)));
+        let replaced = self.parts.splice(..count, [part]).collect();
+        self.closed = 1;
+        VectorSnapshot { parts: replaced }
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.sealed.iter().chain([&self.tail])
-    }
-
-    fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
-        self.sealed.iter_mut().chain([&mut self.tail])
+    /// The segment that is added to.
+    fn open(&self) -> Option<&Arc<Segment>> {
+        let last = self.parts.last().filter(|_| self.parts.len() > self.closed)?;
+        (last.kind() == Kind::Flat).then_some(&last.segment)
     }
 }
 
 /// Orders hits by their distance, equal ones by their row.
 pub fn nearest_first(hits: &mut [Hit]) {
     hits.sort_by(|left, right| left.distance.total_cmp(&right.distance).then(left.row.cmp(&right.row)));
-}
-
-fn allowed_positions(segment: &Segment, alive: &PositionSet, allowed: &[Range<u64>]) -> PositionSet {
-    let mut positions = PositionSet::with_len(segment.rows.len());
-    for position in allowed.iter().flat_map(|rows| segment.positions(rows)) {
-        positions.insert(position);
-    }
-    positions.intersect_with(alive);
-    positions
 }
 
 #[cfg(test)]

@@ -1,31 +1,63 @@
 //! What readers see of an index: the store's latest snapshot, and everything in memory that was derived from it.
+//!
+//! Readers hold its lock only to take what they need, which is shared and not copied; writers only to put in what they have made ready.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod document_rows;
+
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
+use document_rows::DocumentRows;
 use ragengine_client::wire::Metadata;
 use roaring::RoaringTreemap;
 
-use super::filter::{Filter, MetadataIndex};
+use super::filter::{Candidates, Filter, MetadataIndex};
 use super::record::{DocumentRecord, IndexRecord};
 use super::store::Reader;
-use super::vectors::VectorSet;
+use super::vectors::{Addition, VectorSet};
 use super::{IndexError, IndexSize};
 
-/// Vectors handed to FAISS at once when an index is loaded.
-const LOAD_BATCH: usize = 4096;
-
-/// One document that was written: what it replaces, what it is now, and its vectors.
-pub struct Written {
+/// One document that was written or deleted.
+pub struct Changed {
     /// Its number.
     pub number: u64,
     /// What it was.
     pub before: Option<DocumentRecord>,
-    /// What it is.
-    pub after: DocumentRecord,
-    /// The vectors of its chunks, one after the other.
-    pub vectors: Vec<f32>,
+    /// What it is, and the vectors of its chunks, one after the other. None: it is deleted.
+    pub after: Option<(DocumentRecord, Vec<f32>)>,
+}
+
+/// Changes that are ready to be shown.
+pub struct Change {
+    documents: Vec<PreparedChange>,
+    vectors: Option<Addition>,
+    reader: Arc<Reader>,
+}
+
+struct PreparedChange {
+    number: u64,
+    before: Option<Shown>,
+    after: Option<Shown>,
+}
+
+/// What is shown of a document.
+struct Shown {
+    rows: Range<u64>,
+    source: Option<String>,
+    text_bytes: u64,
+    metadata: Metadata,
+}
+
+impl From<&DocumentRecord> for Shown {
+    fn from(document: &DocumentRecord) -> Self {
+        Self {
+            rows: document.rows(),
+            source: document.source.clone(),
+            text_bytes: document.text_bytes,
+            metadata: document.metadata(),
+        }
+    }
 }
 
 /// What an index has of a source.
@@ -36,11 +68,28 @@ struct SourceView {
     text_bytes: u64,
 }
 
+/// The documents that pass a filter, at one moment.
+pub struct Matching {
+    candidates: Candidates,
+    rows: Arc<DocumentRows>,
+}
+
+impl Matching {
+    /// Their rows, in order.
+    pub fn rows(&self) -> Vec<Range<u64>> {
+        self.rows.of(&self.candidates.matching())
+    }
+
+    /// A page of their numbers, in the order in which they were added, and how many there are.
+    pub fn page(&self, offset: usize, limit: usize) -> (Vec<u64>, usize) {
+        page_of(&self.candidates.matching(), offset, limit)
+    }
+}
+
 /// The state behind an index's lock.
 pub struct View {
     reader: Arc<Reader>,
-    /// The rows of each document, by its number, which is the order in which documents were added.
-    rows: BTreeMap<u64, Range<u64>>,
+    rows: Arc<DocumentRows>,
     metadata: MetadataIndex,
     sources: HashMap<String, SourceView>,
     vectors: VectorSet,
@@ -48,35 +97,27 @@ pub struct View {
 }
 
 impl View {
-    /// Derives everything from a store.
+    /// Derives all but the vectors from a store.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn load(reader: Arc<Reader>, record: &IndexRecord) -> Result<Self, IndexError> {
+    pub fn of_documents(reader: Arc<Reader>, record: &IndexRecord) -> Result<Self, IndexError> {
         let mut view = Self {
             reader: Arc::clone(&reader),
-            rows: BTreeMap::new(),
+            rows: Arc::default(),
             metadata: MetadataIndex::default(),
             sources: HashMap::new(),
-            vectors: VectorSet::new(record.vector_index, record.dimensions)?,
+            vectors: VectorSet::new(record.vector_index, record.dimensions),
             text_bytes: 0,
         };
-        reader.each_document(|number, document| view.insert(number, &document, &document.metadata()))?;
-        let mut rows = Vec::with_capacity(LOAD_BATCH);
-        let mut vectors = Vec::with_capacity(LOAD_BATCH * record.dimensions);
-        reader.each_vector(|row, vector| {
-            rows.push(row);
-            vectors.extend_from_slice(vector);
-            if rows.len() == LOAD_BATCH {
-                view.vectors.add(&rows, &vectors)?;
-                rows.clear();
-                vectors.clear();
-            }
-            Ok::<(), IndexError>(())
-        })?;
-        view.vectors.add(&rows, &vectors)?;
+        reader.each_document(|number, document| view.insert(number, Shown::from(&document)))?;
         Ok(view)
+    }
+
+    /// The rows of all documents, in order.
+    pub fn rows(&self) -> Vec<Range<u64>> {
+        self.rows.all()
     }
 
     /// The store's snapshot that this view was derived from.
@@ -103,46 +144,51 @@ impl View {
         }
     }
 
-    /// Shows documents that have been written, and the snapshot that has them.
+    /// Makes changes ready to be shown, with the snapshot of the store that has them. One writer at a time.
     ///
     /// # Errors
     ///
     /// When FAISS refuses a vector. All vectors are checked before they are stored, so this does not happen to good ones.
-    pub fn apply_writes(&mut self, written: &[Written], reader: Arc<Reader>) -> Result<(), IndexError> {
-        self.reader = reader;
-        for document in written {
-            if let Some(before) = &document.before {
-                self.remove(document.number, before);
+    pub fn prepare(vectors: &VectorSet, changed: &[Changed], reader: Arc<Reader>) -> Result<Change, IndexError> {
+        let (mut added, mut rows) = (Vec::new(), Vec::new());
+        let mut documents = Vec::with_capacity(changed.len());
+        for Changed { number, before, after } in changed {
+            if let Some((document, vectors)) = after {
+                rows.extend(document.rows());
+                added.extend_from_slice(vectors);
             }
-            self.insert(document.number, &document.after, &document.after.metadata());
-            self.vectors.add(&document.after.rows().collect::<Vec<_>>(), &document.vectors)?;
+            let after = after.as_ref().map(|(document, _)| Shown::from(document));
+            documents.push(PreparedChange { number: *number, before: before.as_ref().map(Shown::from), after });
         }
-        Ok(())
+        let vectors = (!rows.is_empty()).then(|| vectors.prepare(&rows, &added)).transpose()?;
+        Ok(Change { documents, vectors, reader })
     }
 
-    /// Hides documents that have been deleted.
-    pub fn apply_deletes(&mut self, deleted: &[(u64, DocumentRecord)], reader: Arc<Reader>) {
+    /// Shows changes.
+    pub fn show(&mut self, change: Change) {
+        self.reader = change.reader;
+        // First: what was written and deleted again in one go is removed by what follows.
+        change.vectors.into_iter().for_each(|addition| self.vectors.add(addition));
+        for PreparedChange { number, before, after } in change.documents {
+            before.into_iter().for_each(|before| self.remove(number, &before));
+            after.into_iter().for_each(|after| self.insert(number, after));
+        }
+    }
+
+    /// Shows a snapshot of the store that has other things than documents.
+    pub fn show_reader(&mut self, reader: Arc<Reader>) {
         self.reader = reader;
-        for (number, document) in deleted {
-            self.remove(*number, document);
-        }
     }
 
-    /// The rows of the documents that pass a filter, in order. None when every document does.
-    pub fn rows_matching(&self, filter: &Filter) -> Option<Vec<Range<u64>>> {
-        if filter.is_empty() {
-            return None;
-        }
-        let numbers = self.metadata.matching(filter);
-        Some(numbers.iter().filter_map(|number| self.rows.get(&number).cloned()).collect())
+    /// The documents that pass a filter. None when every document does.
+    pub fn matching(&self, filter: &Filter) -> Option<Matching> {
+        (!filter.is_empty())
+            .then(|| Matching { candidates: self.metadata.candidates(filter), rows: Arc::clone(&self.rows) })
     }
 
-    /// A page of the numbers of the documents that pass a filter, in the order in which they were added, and how many there are.
-    pub fn page(&self, filter: &Filter, offset: usize, limit: usize) -> (Vec<u64>, usize) {
-        if filter.is_empty() {
-            return (self.rows.keys().skip(offset).take(limit).copied().collect(), self.rows.len());
-        }
-        page_of(&self.metadata.matching(filter), offset, limit)
+    /// A page of the numbers of all documents, in the order in which they were added, and how many there are.
+    pub fn page(&self, offset: usize, limit: usize) -> (Vec<u64>, usize) {
+        (self.rows.page(offset, limit), self.rows.len())
     }
 
     /// The same for the documents of a source.
@@ -169,32 +215,33 @@ impl View {
         })
     }
 
-    fn insert(&mut self, number: u64, document: &DocumentRecord, metadata: &Metadata) {
-        self.rows.insert(number, document.rows());
-        self.metadata.insert(number, metadata);
-        if let Some(source) = &document.source {
-            let source = self.sources.entry(source.clone()).or_default();
+    fn insert(&mut self, number: u64, document: Shown) {
+        let chunks = document.rows.end - document.rows.start;
+        self.metadata.insert(number, &document.metadata);
+        if let Some(source) = document.source {
+            let source = self.sources.entry(source).or_default();
             source.numbers.insert(number);
-            source.chunks += u64::from(document.chunks);
+            source.chunks += chunks;
             source.text_bytes += document.text_bytes;
         }
         self.text_bytes += document.text_bytes;
+        Arc::make_mut(&mut self.rows).insert(number, document.rows);
     }
 
-    fn remove(&mut self, number: u64, document: &DocumentRecord) {
-        self.rows.remove(&number);
-        self.metadata.remove(number, &document.metadata());
+    fn remove(&mut self, number: u64, document: &Shown) {
+        Arc::make_mut(&mut self.rows).remove(number);
+        self.metadata.remove(number, &document.metadata);
         if let Some(name) = &document.source
             && let Some(source) = self.sources.get_mut(name)
         {
             source.numbers.remove(number);
-            source.chunks -= u64::from(document.chunks);
+            source.chunks -= document.rows.end - document.rows.start;
             source.text_bytes -= document.text_bytes;
             if source.numbers.is_empty() {
                 self.sources.remove(name);
             }
         }
-        self.vectors.remove(&document.rows());
+        self.vectors.remove(&document.rows);
         self.text_bytes -= document.text_bytes;
     }
 }

@@ -3,7 +3,6 @@
 mod prepare;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use prepare::{Change, Known, Prepared, PreparedChunk};
 pub use prepare::{Embedded, Incoming, Limits, check_documents};
@@ -11,7 +10,7 @@ pub use prepare::{Embedded, Incoming, Limits, check_documents};
 use super::chunking::Sizes;
 use super::record::{ChunkRecord, DocumentRecord};
 use super::store::{Reader, StoreError, Transaction};
-use super::view::Written;
+use super::view::Changed;
 use super::{Index, IndexError};
 use crate::blocking;
 use crate::embedding::Embedding;
@@ -79,7 +78,9 @@ impl Index {
         let prepared = prepared.with_vectors(vectors, self.record.dimensions)?;
         self.wait_while_catching_up().await;
         let index = Arc::clone(self);
-        let fates = blocking::run(move || index.commit(&prepared, mode)).await?;
+        let turn = self.write_turns.acquire().await.map_err(|_| IndexError::ShuttingDown)?;
+        let fates = blocking::run(move || index.put(prepared, mode)).await?;
+        drop(turn);
         self.rebuild_if_due();
         Ok(fates)
     }
@@ -93,7 +94,7 @@ impl Index {
     pub fn put_vectors(self: &Arc<Self>, documents: Vec<Embedded>) -> Result<(), IndexError> {
         let prepare = |document: Embedded| document.prepare(self.record.dimensions);
         let prepared = documents.into_iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
-        self.commit(&prepared, Mode::Upsert)?;
+        self.put(prepared, Mode::Upsert)?;
         self.rebuild_if_due();
         Ok(())
     }
@@ -105,46 +106,32 @@ impl Index {
     /// When the disk refuses. Nothing is deleted then.
     pub async fn delete(self: &Arc<Self>, doc_ids: Vec<String>) -> Result<Vec<bool>, IndexError> {
         let index = Arc::clone(self);
-        let were_there = blocking::run(move || index.commit_deletes(&doc_ids)).await?;
+        let turn = self.write_turns.acquire().await.map_err(|_| IndexError::ShuttingDown)?;
+        let were_there = blocking::run(move || index.remove(doc_ids)).await?;
+        drop(turn);
         self.rebuild_if_due();
         Ok(were_there)
     }
 
-    fn commit(&self, prepared: &[Prepared], mode: Mode) -> Result<Vec<Fate>, IndexError> {
-        let _writing = self.writing.lock();
+    pub(super) fn put(&self, prepared: Vec<Prepared>, mode: Mode) -> Result<Vec<Fate>, IndexError> {
         self.require_present()?;
         if prepared.iter().all(Prepared::is_unchanged) {
             return Ok(prepared.iter().map(|document| document.fate).collect());
         }
-        let (fates, written) = self.write_store(|transaction| {
+        let chunks = prepared.iter().map(Prepared::chunks).sum();
+        self.commit(chunks, move |transaction| {
             let mut fates = Vec::with_capacity(prepared.len());
-            let mut written = Vec::new();
-            for document in prepared {
+            let mut changed = Vec::new();
+            for document in &prepared {
                 let (fate, change) = put(transaction, document, mode)?;
                 fates.push(fate);
-                written.extend(change);
+                changed.extend(change);
             }
-            Ok((fates, written))
-        })?;
-        let reader = Arc::new(self.store.reader()?);
-        self.view.write().apply_writes(&written, reader)?;
-        Ok(fates)
+            Ok((fates, changed))
+        })
     }
 
-    /// Makes a change, and remembers when the disk refused it.
-    pub(super) fn write_store<T>(
-        &self,
-        change: impl FnOnce(&Transaction) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let result = self.store.write(change);
-        if matches!(result, Err(StoreError::Full | StoreError::Latched | StoreError::Disk(_))) {
-            self.has_failed.store(true, Ordering::Release);
-        }
-        result
-    }
-
-    pub(super) fn commit_deletes(&self, doc_ids: &[String]) -> Result<Vec<bool>, IndexError> {
-        let _writing = self.writing.lock();
+    pub(super) fn remove(&self, doc_ids: Vec<String>) -> Result<Vec<bool>, IndexError> {
         self.require_present()?;
         let reader = self.reader();
         let are_there = doc_ids
@@ -154,24 +141,21 @@ impl Index {
         if !are_there.contains(&true) {
             return Ok(are_there);
         }
-        let deleted = self.write_store(|transaction| {
+        self.commit(0, move |transaction| {
             let mut deleted = Vec::new();
-            for doc_id in doc_ids {
+            for doc_id in &doc_ids {
                 // An id may be there twice: the second time it is gone.
                 let Some((number, document)) = transaction.document_by_id(doc_id)? else { continue };
                 transaction.remove_document(number, &document)?;
-                deleted.push((number, document));
+                deleted.push(Changed { number, before: Some(document), after: None });
             }
-            Ok(deleted)
-        })?;
-        let reader = Arc::new(self.store.reader()?);
-        self.view.write().apply_deletes(&deleted, reader);
-        Ok(are_there)
+            Ok((are_there.clone(), deleted))
+        })
     }
 }
 
 /// Puts one prepared document, unless the store has changed since in a way that makes it needless.
-fn put(transaction: &Transaction, document: &Prepared, mode: Mode) -> Result<(Fate, Option<Written>), StoreError> {
+fn put(transaction: &Transaction, document: &Prepared, mode: Mode) -> Result<(Fate, Option<Changed>), StoreError> {
     match &document.change {
         Change::Nothing => Ok((document.fate, None)),
         Change::Revision => put_revision(transaction, document).map(|()| (document.fate, None)),
@@ -194,7 +178,7 @@ fn put_everything(
     document: &Prepared,
     chunks: &[PreparedChunk],
     mode: Mode,
-) -> Result<(Fate, Option<Written>), StoreError> {
+) -> Result<(Fate, Option<Changed>), StoreError> {
     let before = transaction.document_by_id(&document.incoming.doc_id)?;
     if before.is_none() && mode == Mode::UpdateOnly {
         return Ok((Fate::NotFound, None));
@@ -215,7 +199,8 @@ fn put_everything(
     transaction.put_document(number, &after, &document.incoming.text)?;
     transaction.put_revision(number, document.incoming.revision.as_deref())?;
     let vectors = chunks.iter().flat_map(|chunk| chunk.vector.iter().copied()).collect();
-    Ok((Fate::Written, Some(Written { number, before: before.map(|(_, before)| before), after, vectors })))
+    let before = before.map(|(_, before)| before);
+    Ok((Fate::Written, Some(Changed { number, before, after: Some((after, vectors)) })))
 }
 
 impl Prepared {

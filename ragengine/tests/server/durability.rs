@@ -151,6 +151,7 @@ fn a_folder_has_one_server_and_the_second_says_so() {
     let server = Process::start(data.path());
     let said = refusal(data.path());
     assert!(said.contains("in use by another process") && said.contains("DATA_DIR"), "{said}");
+    assert!(said.contains(&format!("(process {} on host ", server.id())), "{said}");
     assert_eq!(server.terminate(), Some(0));
 }
 

@@ -12,7 +12,7 @@ use crate::table::{Comparison, Limit, Row, Table};
 use crate::{cpu, memory};
 
 /// Documents in one request, which is a turn: some seconds of both cores.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 
 /// An index for the first documents of all, which are not counted.
 const WARM_UP: &str = "warm-up";
@@ -64,7 +64,7 @@ async fn warm_up(bench: &Bench, connection: &mut Connection) -> anyhow::Result<(
     Ok(())
 }
 
-async fn add(connection: &mut Connection, index_name: &str, documents: &[Document]) -> anyhow::Result<()> {
+pub(super) async fn add(connection: &mut Connection, index_name: &str, documents: &[Document]) -> anyhow::Result<()> {
     let body = AddDocuments { index_name: index_name.to_owned(), documents: documents.to_vec() };
     connection.post("/index", serde_json::to_vec(&body)?.into()).await?;
     Ok(())
@@ -83,7 +83,7 @@ async fn require_one_chunk_each(connection: &mut Connection, documents: u64) -> 
 }
 
 /// Documents whose ids are their positions.
-fn numbered(texts: &[String]) -> Vec<Document> {
+pub(super) fn numbered(texts: &[String]) -> Vec<Document> {
     let document = |(position, text): (usize, &String)| Document {
         doc_id: Some(position.to_string()),
         text: text.clone(),

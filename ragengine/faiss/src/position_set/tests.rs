@@ -7,6 +7,7 @@ use super::*;
 #[derive(Debug, Clone)]
 enum Step {
     Insert(usize),
+    InsertRange(usize, usize),
     Remove(usize),
     Grow(usize),
     IntersectWith(usize, Vec<usize>),
@@ -15,6 +16,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (0_usize..300).prop_map(Step::Insert),
+        2 => (0_usize..300, 0_usize..310).prop_map(|(start, end)| Step::InsertRange(start, end)),
         3 => (0_usize..300).prop_map(Step::Remove),
         1 => (0_usize..300).prop_map(Step::Grow),
         1 => (0_usize..300, prop::collection::vec(0_usize..300, 0..200)).prop_map(|(len, positions)| Step::IntersectWith(len, positions)),
@@ -44,6 +46,10 @@ proptest! {
                 Step::Insert(position) => {
                     prop_assert_eq!(set.insert(position), position < model_len && model.insert(position));
                 }
+                Step::InsertRange(start, end) => {
+                    set.insert_range(start..end);
+                    model.extend(start..end.min(model_len));
+                }
                 Step::Remove(position) => prop_assert_eq!(set.remove(position), model.remove(&position)),
                 Step::Grow(len) => {
                     set.grow(len);
@@ -64,6 +70,18 @@ proptest! {
             }
         }
         prop_assert_eq!(&set, &set_of(model_len, &model.into_iter().collect::<Vec<_>>()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_one_set_has_and_the_other_lacks(
+        (len, ours) in (0_usize..200, prop::collection::vec(0_usize..200, 0..100)),
+        (other_len, theirs) in (0_usize..200, prop::collection::vec(0_usize..200, 0..100)),
+    ) {
+        let (set, other) = (set_of(len, &ours), set_of(other_len, &theirs));
+        let expected: Vec<usize> = set.iter().filter(|&position| !other.contains(position)).collect();
+        prop_assert_eq!(set.iter_without(&other).collect::<Vec<_>>(), expected);
     }
 }
 

@@ -231,6 +231,27 @@ fn rows_of_many_adds_and_of_one_are_found_alike() {
 }
 
 #[test]
+fn a_copy_can_be_added_to_and_the_original_stays() {
+    let rows = clustered(600, DIMENSIONS, 13);
+    let (first, more) = rows.split_at(300 * DIMENSIONS);
+    for kind in KINDS {
+        let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
+        index.train(first).unwrap();
+        index.add(first).unwrap();
+        let mut copy = index.copy().unwrap();
+        copy.add(more).unwrap();
+        assert_eq!((index.len(), copy.len(), copy.kind()), (300, 600, kind));
+        for row in [0, 299, 300, 599] {
+            let query = &rows[row * DIMENSIONS..][..DIMENSIONS];
+            assert_eq!(search(&copy, query, 1, None)[0].position, row, "{kind}");
+            assert!(positions(&search(&index, query, 5, None)).iter().all(|position| *position < 300), "{kind}");
+        }
+        drop(index);
+        assert_eq!(search(&copy, &rows[..DIMENSIONS], 1, None)[0].position, 0, "{kind}");
+    }
+}
+
+#[test]
 fn after_a_change_that_failed_inside_faiss_nothing_is_answered() {
     let mut index = index_of(GRAPH, 100);
     let failed = index.change(|_| Err(faiss::error::Error::BadDimension));

@@ -109,7 +109,7 @@ impl Catalog {
         building.set_next(None);
         let path = self.path(folder);
         let begun = match path.exists() {
-            true => Index::open(name, &path, self.options.search).map(Some).unwrap_or_else(|error| {
+            true => Index::open(name, &path, self.options.search, &self.options.metrics, &mut |_| {}).map(Some).unwrap_or_else(|error| {
                 warn!(index = name, %error, "what was built of the next generation cannot be read; it is begun anew");
                 None
             }),
@@ -119,7 +119,7 @@ impl Catalog {
             Some(begun) => begun,
             None => {
                 remove_files(name, &path);
-                Index::create(name, &path, plan.target, self.options.search)?
+                Index::create(name, &path, plan.target, self.options.search, &self.options.metrics)?
             }
         };
         next.keep_embedding_source(&self.options.embedding)?;

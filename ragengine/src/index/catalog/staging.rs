@@ -130,7 +130,7 @@ impl Catalog {
             let Staged { number, folder, store, .. } = staged;
             drop(store);
             // What cannot be opened now could not be at the next start either, and nothing would be served then.
-            let index = Index::open(&name, &folder.path, self.options.search)?;
+            let index = Index::open(&name, &folder.path, self.options.search, &self.options.metrics, &mut |_| {})?;
             made.push((index, number, folder));
         }
         let names: Vec<String> = made.iter().map(|(index, ..)| index.name().to_owned()).collect();

@@ -8,12 +8,13 @@ fn options(directory: &Path) -> CatalogOptions {
         search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
         max_indexes: 3,
         embedding: ragengine_settings::Embedding::default().source(),
+        metrics: Arc::new(Metrics::new(std::time::Duration::from_secs(1)).unwrap()),
     }
 }
 
 fn open(directory: &Path) -> Catalog {
     let catalog = Catalog::open(options(directory)).unwrap();
-    catalog.load(|_, _| {}).unwrap();
+    catalog.load(|_| {}).unwrap();
     catalog
 }
 
@@ -76,7 +77,10 @@ fn what_an_interrupted_creation_left_behind_is_removed() {
 fn a_data_folder_has_one_owner() {
     let folder = tempfile::tempdir().unwrap();
     let _catalog = open(folder.path());
-    assert!(matches!(Catalog::open(options(folder.path())), Err(IndexError::Store(StoreError::InUse))));
+    let Err(IndexError::Store(StoreError::InUse(holder))) = Catalog::open(options(folder.path())) else {
+        panic!("two processes would write to one folder")
+    };
+    assert!(holder.contains(&format!("process {} on host", std::process::id())), "{holder}");
 }
 
 #[test]
@@ -247,4 +251,40 @@ fn an_index_whose_disk_does_not_answer_is_tried_again() {
     assert!(catalog.may_heal() && !catalog.heal());
     drop(holder);
     assert!(catalog.heal() && catalog.get("a").is_ok());
+}
+
+#[test]
+fn a_newer_format_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    let (index, _) = catalog.get_or_create("a", record).unwrap();
+    let store = index.directory.join("store.redb");
+    drop((catalog, index));
+    for path in [store, folder.path().join("catalog.redb")] {
+        set_format(&path, "9");
+        let catalog = Catalog::open(options(folder.path()));
+        // The catalog's is refused as a whole, an index's for itself.
+        let words = match catalog {
+            Ok(catalog) => {
+                catalog.load(|_| {}).unwrap();
+                catalog.problems().concat()
+            }
+            Err(refused) => refused.to_string(),
+        };
+        assert!(words.contains("format 9") && words.contains("use the version that wrote it"), "{words}");
+    }
+}
+
+/// Both kinds of file have a table `meta` with a `format`.
+fn set_format(path: &Path, format: &str) {
+    let database = open_database(path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let of_a_store = TableDefinition::<&str, &[u8]>::new("meta");
+    let is_store = path.ends_with("store.redb");
+    if is_store {
+        transaction.open_table(of_a_store).unwrap().insert("format", format.as_bytes()).unwrap();
+    } else {
+        transaction.open_table(META).unwrap().insert("format", format).unwrap();
+    }
+    transaction.commit().unwrap();
 }

@@ -11,7 +11,7 @@ use tracing::{error, info};
 
 use super::{CATALOG_FILE, Catalog};
 use crate::index::store::StoreError;
-use crate::index::{Index, IndexError};
+use crate::index::{Index, IndexError, Step};
 
 /// An index that cannot be used.
 pub(super) struct Unavailable {
@@ -64,14 +64,14 @@ impl Catalog {
             may_pass.map(|(name, index)| (name.clone(), index.directory.clone())).collect()
         };
         for (name, directory) in waiting {
-            self.open_or_set_apart(&name, directory);
+            self.open_or_set_apart(&name, directory, &mut |_| {});
         }
         !self.may_heal()
     }
 
     /// Opens an index. One that cannot be opened is kept apart, and the log says why.
-    pub(super) fn open_or_set_apart(&self, name: &str, directory: PathBuf) {
-        match self.open_index(name, &directory) {
+    pub(super) fn open_or_set_apart(&self, name: &str, directory: PathBuf, progress: &mut dyn FnMut(Step)) {
+        match self.open_index(name, &directory, progress) {
             Ok(index) => {
                 let size = index.size();
                 info!(index = name, documents = size.documents, chunks = size.chunks, "index loaded");
@@ -89,8 +89,13 @@ impl Catalog {
     }
 
     /// Damaged files may be read as anything, which redb does not always take without a panic.
-    fn open_index(&self, name: &str, directory: &Path) -> Result<Arc<Index>, IndexError> {
-        let opening = || Index::open(name, directory, self.options.search);
+    fn open_index(
+        &self,
+        name: &str,
+        directory: &Path,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<Arc<Index>, IndexError> {
+        let opening = || Index::open(name, directory, self.options.search, &self.options.metrics, progress);
         catch_unwind(AssertUnwindSafe(opening))
             .unwrap_or_else(|_| Err(StoreError::Damaged("reading them failed; the log has more".to_owned()).into()))
     }
@@ -113,7 +118,7 @@ pub(super) fn why_not(unavailable: &BTreeMap<String, Unavailable>, name: &str) -
 fn may_pass(reason: &IndexError) -> bool {
     matches!(
         reason,
-        IndexError::Store(StoreError::Full | StoreError::Latched | StoreError::Disk(_) | StoreError::InUse)
+        IndexError::Store(StoreError::Full | StoreError::Latched | StoreError::Disk(_) | StoreError::InUse(_))
     )
 }
 

@@ -261,7 +261,7 @@ impl Builder {
         let Difference { to_remove, to_write, revisions } = difference;
         let next = Arc::clone(&work.next);
         blocking::run(move || {
-            to_remove.chunks(DELETED_AT_ONCE).try_for_each(|batch| next.commit_deletes(batch).map(drop))?;
+            to_remove.chunks(DELETED_AT_ONCE).try_for_each(|batch| next.remove(batch.to_vec()).map(drop))?;
             next.put_revisions(&revisions)
         })
         .await?;
@@ -305,7 +305,7 @@ fn is_last(serving: &Index, next: &Index, changes: &Changes, reached: u64) -> Re
     if !difference.to_write.is_empty() {
         return Ok(false);
     }
-    next.commit_deletes(&difference.to_remove)?;
+    next.remove(difference.to_remove.clone())?;
     next.put_revisions(&difference.revisions)?;
     Ok(true)
 }
@@ -362,7 +362,7 @@ impl Index {
             revisions.iter().try_for_each(|(number, revision)| transaction.put_revision(*number, revision.as_deref()))
         })?;
         let reader = Arc::new(self.store.reader()?);
-        self.view.write().apply_deletes(&[], reader);
+        self.view.write().show_reader(reader);
         Ok(())
     }
 
@@ -394,7 +394,7 @@ impl Index {
                 syncs.on_disk().try_for_each(|(source, sync)| transaction.put_sync(source, Some(sync)))
             })?;
             let reader = Arc::new(self.store.reader()?);
-            self.view.write().apply_deletes(&[], reader);
+            self.view.write().show_reader(reader);
         }
         *self.syncs.write() = syncs.clone();
         Ok(())

@@ -4,6 +4,7 @@ use ragengine_settings::VectorIndexKind;
 
 use crate::index::record::{DocumentRecord, IndexRecord};
 use crate::index::{Index, SearchSettings};
+use crate::metrics::Metrics;
 
 fn record() -> IndexRecord {
     IndexRecord {
@@ -31,13 +32,14 @@ fn document(doc_id: &str, source: &str) -> DocumentRecord {
 /// An index with these documents, numbered from 0.
 fn index(path: &std::path::Path, documents: &[DocumentRecord]) -> Arc<Index> {
     let search = SearchSettings { exact_below_rows: 10, ef_search: 10, n_probe: None };
-    let index = Index::create("i", path, record(), search).unwrap();
+    let metrics = Arc::new(Metrics::new(std::time::Duration::from_secs(1)).unwrap());
+    let index = Index::create("i", path, record(), search, &metrics).unwrap();
     let put = |(number, document): (u64, &DocumentRecord)| {
         index.store.write(|transaction| transaction.put_document(number, document, "text")).unwrap();
     };
     (0..).zip(documents).for_each(put);
     drop(index);
-    Index::open("i", path, search).unwrap()
+    Index::open("i", path, search, &metrics, &mut |_| {}).unwrap()
 }
 
 #[test]

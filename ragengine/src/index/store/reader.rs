@@ -1,9 +1,12 @@
+use std::ops::Range;
+
 use ragengine_client::wire::SourceSync;
 use ragengine_settings::EmbeddingSource;
 use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinition, TableError, Value};
+use uuid::Uuid;
 
-use super::tables::{CHUNKS, DOCUMENTS, HASHES, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, VECTORS};
-use super::{EMBEDDING, StoreError, meta};
+use super::tables::{CHUNKS, DOCUMENTS, HASHES, NEXT_ROW, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, VECTORS};
+use super::{EMBEDDING, StoreError, meta, number_of};
 use crate::index::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
 /// The store at one moment.
@@ -145,17 +148,31 @@ impl Reader {
         Ok(())
     }
 
-    /// Calls `visit` with every row and its vector, in the order of the rows.
+    /// Calls `visit` with the rows of these ranges and their vectors, in the order of the ranges.
     pub fn each_vector<E: From<StoreError>>(
         &self,
-        mut visit: impl FnMut(u64, &[f32]) -> Result<(), E>,
+        ranges: &[Range<u64>],
+        mut visit: impl FnMut(u64, Vec<f32>) -> Result<(), E>,
     ) -> Result<(), E> {
         let table = self.table(VECTORS)?;
-        for entry in table.iter().map_err(|error| StoreError::from(redb::Error::from(error)))? {
-            let (row, bytes) = entry.map_err(|error| StoreError::from(redb::Error::from(error)))?;
-            visit(row.value(), &decode(bytes.value()))?;
+        for rows in ranges {
+            let entries = table.range(rows.clone()).map_err(|error| StoreError::from(redb::Error::from(error)))?;
+            for entry in entries {
+                let (row, bytes) = entry.map_err(|error| StoreError::from(redb::Error::from(error)))?;
+                visit(row.value(), decode(bytes.value()))?;
+            }
         }
         Ok(())
+    }
+
+    /// The row that is given next: no row from it on has ever been given.
+    pub fn next_row(&self) -> Result<u64, StoreError> {
+        let bytes = meta(&self.transaction, NEXT_ROW)?;
+        bytes.map_or(Ok(0), |bytes| number_of(NEXT_ROW, &bytes))
+    }
+
+    pub(super) fn id(&self) -> Result<Option<Uuid>, StoreError> {
+        Ok(meta(&self.transaction, "id")?.and_then(|bytes| Uuid::from_slice(&bytes).ok()))
     }
 
     pub(super) fn table<K: Key + 'static, V: Value + 'static>(

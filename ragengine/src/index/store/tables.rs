@@ -4,6 +4,8 @@ use super::StoreError;
 
 /// The format, the index's record, the next numbers.
 pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
+/// The key in [`META`] of the row that is given next.
+pub(super) const NEXT_ROW: &str = "next_row";
 /// A document's number → its record.
 pub(super) const DOCUMENTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("documents");
 /// A document's number → its text. Apart, because most readers of a document want all but the text.

@@ -23,6 +23,8 @@ fn record() -> IndexRecord {
     }
 }
 
+const ALL_ROWS: &[std::ops::Range<u64>] = std::slice::from_ref(&(0..u64::MAX));
+
 fn new_store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(&folder.path().join("index"), &record()).unwrap();
@@ -147,7 +149,7 @@ fn a_store_has_one_owner() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let _store = Store::create(&path, &record()).unwrap();
-    assert!(matches!(Store::open(&path), Err(StoreError::InUse)));
+    assert!(matches!(Store::open(&path), Err(StoreError::InUse(_))));
 }
 
 #[test]
@@ -206,11 +208,11 @@ fn check(store: &Store, model: &Model) -> Result<(), TestCaseError> {
         prop_assert_eq!(&reader.revisions([*number]).unwrap()[0], revision);
     }
     let mut rows = 0;
-    let count = |_, _: &[f32]| {
+    let count = |_, _: Vec<f32>| {
         rows += 1;
         Ok::<_, StoreError>(())
     };
-    reader.each_vector(count).unwrap();
+    reader.each_vector(ALL_ROWS, count).unwrap();
     prop_assert_eq!(rows, model.values().map(|(_, chunks, _)| *chunks).sum::<u32>());
     Ok(())
 }
@@ -260,7 +262,11 @@ fn opening_after_a_kill_repairs_nothing() {
     let mut builder = Builder::new();
     builder.set_repair_callback(|_| panic!("it walks the file"));
     let database = builder.open(&copy).unwrap();
-    assert_eq!(everything(&Store { database: DatabaseFile::new(database), followed: Followed::default() }).len(), 50);
+    assert_eq!(
+        everything(&Store { database: DatabaseFile::new(database), followed: Followed::default(), id: Uuid::nil() })
+            .len(),
+        50
+    );
 }
 
 #[test]

@@ -5,8 +5,10 @@ use ragengine_settings::EmbeddingSource;
 use redb::{ReadableTable as _, WriteTransaction};
 
 use super::changes::Changes;
-use super::tables::{CHUNKS, DOCUMENTS, HASHES, META, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, TOKEN_COUNTS, VECTORS};
-use super::{EMBEDDING, StoreError};
+use super::tables::{
+    CHUNKS, DOCUMENTS, HASHES, META, NEXT_ROW, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, TOKEN_COUNTS, VECTORS,
+};
+use super::{EMBEDDING, StoreError, number_of};
 use crate::index::record::{ChunkRecord, DocumentRecord};
 
 /// A change under way. Dropped without a commit, nothing has happened.
@@ -63,7 +65,7 @@ impl Transaction {
 
     /// The first of `count` rows that have never been given before.
     pub fn next_rows(&self, count: u32) -> Result<u64, StoreError> {
-        self.take("next_row", u64::from(count))
+        self.take(NEXT_ROW, u64::from(count))
     }
 
     /// Puts a document's record and text.
@@ -180,13 +182,8 @@ impl Transaction {
 
     fn take(&self, counter: &str, count: u64) -> Result<u64, StoreError> {
         let mut table = self.inner.open_table(META).map_err(redb::Error::from)?;
-        let next = table.get(counter).map_err(redb::Error::from)?.map_or(Ok(0), |bytes| {
-            bytes
-                .value()
-                .try_into()
-                .map(u64::from_le_bytes)
-                .map_err(|_| StoreError::Damaged(format!("{counter} is not a number")))
-        })?;
+        let next =
+            table.get(counter).map_err(redb::Error::from)?.map_or(Ok(0), |bytes| number_of(counter, bytes.value()))?;
         table.insert(counter, (next + count).to_le_bytes().as_slice()).map_err(redb::Error::from)?;
         Ok(next)
     }

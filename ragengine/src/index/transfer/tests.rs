@@ -16,9 +16,10 @@ fn catalog(folder: &Path) -> Catalog {
         search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
         max_indexes: 3,
         embedding: ragengine_settings::Embedding::default().source(),
+        metrics: Arc::new(crate::metrics::Metrics::new(std::time::Duration::from_secs(1)).unwrap()),
     };
     let catalog = Catalog::open(options).unwrap();
-    catalog.load(|_, _| {}).unwrap();
+    catalog.load(|_| {}).unwrap();
     catalog
 }
 

@@ -9,14 +9,15 @@ fn point(number: u64) -> [f32; 2] {
 }
 
 fn set_with(rows: Range<u64>, kind: VectorIndexKind) -> VectorSet {
-    let mut set = VectorSet::new(kind, 2).unwrap();
+    let mut set = VectorSet::new(kind, 2);
     add(&mut set, rows);
     set
 }
 
 fn add(set: &mut VectorSet, rows: Range<u64>) {
     let vectors: Vec<f32> = rows.clone().flat_map(point).collect();
-    set.add(&rows.collect::<Vec<_>>(), &vectors).unwrap();
+    let addition = set.prepare(&rows.collect::<Vec<_>>(), &vectors).unwrap();
+    set.add(addition);
 }
 
 fn nearest(set: &VectorSet, number: u64, k: usize, allowed: Option<&[Range<u64>]>) -> Vec<u64> {
@@ -25,20 +26,35 @@ fn nearest(set: &VectorSet, number: u64, k: usize, allowed: Option<&[Range<u64>]
     hits.iter().map(|hit| hit.row).collect()
 }
 
-fn rebuild(set: &mut VectorSet) {
-    let parts = set.seal().unwrap();
-    let mut segment = Segment::new(set.rebuilt_kind(EXACT_BELOW), 2).unwrap();
-    let rows = parts.rows();
+/// As a rebuild goes: what happens meanwhile comes between.
+fn rebuild_with(set: &mut VectorSet, meanwhile: impl FnOnce(&mut VectorSet)) {
+    let parts = set.close();
+    let kind = set.rebuilt_kind(EXACT_BELOW);
+    let mut rows: Vec<u64> = parts.rows().collect();
+    let mut segment = match parts.base(kind) {
+        Some(base) => {
+            rows.retain(|row| row > base.rows().last().unwrap());
+            base.copy().unwrap()
+        }
+        None => Segment::new(kind, 2).unwrap(),
+    };
     let vectors: Vec<f32> = rows.iter().flat_map(|&row| point(row)).collect();
-    segment.train(&vectors).unwrap();
+    if segment.rows().is_empty() && !rows.is_empty() {
+        segment.train(&vectors).unwrap();
+    }
     segment.add(&rows, &vectors).unwrap();
-    set.replace_sealed(segment);
+    meanwhile(set);
+    set.replace(Replacement::new(segment, parts));
+}
+
+fn rebuild(set: &mut VectorSet) {
+    rebuild_with(set, |_| {});
 }
 
 #[test]
 fn the_nearest_rows_come_from_every_segment() {
     let mut set = set_with(0..100, VectorIndexKind::default());
-    set.seal().unwrap();
+    set.close();
     add(&mut set, 100..200);
     assert_eq!(nearest(&set, 99, 3, None), [99, 98, 100]);
     assert_eq!(set.alive(), 200);
@@ -47,7 +63,7 @@ fn the_nearest_rows_come_from_every_segment() {
 #[test]
 fn removed_rows_are_never_found_again() {
     let mut set = set_with(0..100, VectorIndexKind::default());
-    set.seal().unwrap();
+    set.close();
     add(&mut set, 100..200);
     set.remove(&(98..102));
     assert_eq!(nearest(&set, 101, 2, None), [102, 103]);
@@ -83,6 +99,14 @@ fn a_rebuild_is_due_when_rows_are_many_or_dead() {
     assert!(
         !set_with(0..155, lists).is_rebuild_due(EXACT_BELOW) && set_with(0..156, lists).is_rebuild_due(EXACT_BELOW)
     );
+    let mut scattered = VectorSet::new(VectorIndexKind::Flat, 2);
+    (0..=MAX_PARTS as u64).for_each(|number| {
+        scattered.close();
+        add(&mut scattered, number..number + 1);
+    });
+    assert!(scattered.is_rebuild_due(EXACT_BELOW), "each segment is searched by itself");
+    rebuild(&mut scattered);
+    assert_eq!((scattered.is_rebuild_due(EXACT_BELOW), scattered.alive()), (false, MAX_PARTS + 1));
     let mut wasteful = set_with(0..4000, VectorIndexKind::Flat);
     wasteful.remove(&(0..1500));
     assert!(wasteful.is_rebuild_due(EXACT_BELOW));
@@ -109,13 +133,10 @@ fn a_rebuild_keeps_what_is_there_and_nothing_else() {
 #[test]
 fn what_is_removed_during_a_rebuild_stays_removed() {
     let mut set = set_with(0..100, VectorIndexKind::default());
-    let parts = set.seal().unwrap();
-    let rows = parts.rows();
-    set.remove(&(50..60));
-    add(&mut set, 100..101);
-    let mut segment = Segment::new(Kind::Hnsw { m: 16 }, 2).unwrap();
-    segment.add(&rows, &rows.iter().flat_map(|&row| point(row)).collect::<Vec<_>>()).unwrap();
-    set.replace_sealed(segment);
+    rebuild_with(&mut set, |set| {
+        set.remove(&(50..60));
+        add(set, 100..101);
+    });
     assert_eq!(set.alive(), 91);
     assert_eq!(nearest(&set, 58, 2, None), [60, 61]);
     assert_eq!(nearest(&set, 100, 1, None), [100]);
@@ -142,7 +163,7 @@ fn a_snapshot_does_not_see_later_rows() {
         snapshot.search(&point(105), 2, None, SearchOptions::default()).unwrap().iter().map(|hit| hit.row).collect()
     };
     assert_eq!(found(&before), [99, 98]);
-    set.seal().unwrap();
+    set.close();
     rebuild(&mut set);
     assert_eq!(found(&before), [99, 98], "not even when the tail has been sealed and rebuilt");
     assert!(found(&set.snapshot()).contains(&105));
@@ -155,4 +176,46 @@ fn a_filter_over_a_graph_returns_as_many_as_match() {
     add(&mut set, 300..320);
     assert_eq!((set.built(), set.alive()), (300, 320));
     assert_eq!(nearest(&set, 304, 5, Some(&[10..12, 299..301, 310..311])), [300, 299, 310, 11, 10]);
+}
+
+#[test]
+fn what_is_added_is_shown_at_once_and_a_segment_grows_only_so_far() {
+    let mut set = set_with(0..1, VectorIndexKind::Flat);
+    (1..40).for_each(|row| add(&mut set, row..row + 1));
+    assert_eq!(set.parts.len(), 1);
+    assert_eq!(nearest(&set, 20, 1, None), [20]);
+    add(&mut set, 40..40 + OPEN_ROWS as u64);
+    assert_eq!(set.parts.len(), 2);
+    assert_eq!([39, 40].map(|row| nearest(&set, row, 1, None)), [[39], [40]]);
+}
+
+#[test]
+fn what_was_made_ready_before_a_rebuild_began_is_there_once() {
+    let mut set = set_with(0..60, VectorIndexKind::Hnsw { m: 16 });
+    let addition = set.prepare(&[60], &point(60)).unwrap();
+    rebuild_with(&mut set, |set| {
+        set.add(addition);
+        set.remove(&(3..4));
+    });
+    assert_eq!((set.alive(), set.built()), (60, 59));
+    assert_eq!(nearest(&set, 60, 2, None), [60, 59]);
+    set.remove(&(60..61));
+    assert_eq!(nearest(&set, 60, 2, None), [59, 58]);
+}
+
+#[test]
+fn a_graph_is_added_to_unless_much_of_it_is_dead() {
+    let hnsw = VectorIndexKind::Hnsw { m: 16 };
+    for (dead, is_base) in [(5, true), (6, true), (20, false)] {
+        let mut set = set_with(0..60, hnsw);
+        rebuild(&mut set);
+        set.remove(&(0..dead));
+        add(&mut set, 60..100);
+        let base = set.snapshot().base(set.rebuilt_kind(EXACT_BELOW));
+        assert_eq!(base.is_some(), is_base, "{dead}");
+        rebuild(&mut set);
+        assert_eq!((set.alive(), set.built()), (100 - dead as usize, 100 - dead as usize));
+        assert_eq!(nearest(&set, 0, 1, None), [dead]);
+        assert_eq!(nearest(&set, 99, 2, None), [99, 98]);
+    }
 }

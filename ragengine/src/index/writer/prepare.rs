@@ -157,7 +157,7 @@ pub struct Embedded {
 
 impl Embedded {
     /// Checks the vectors, as those of an embedding model are.
-    pub(super) fn prepare(self, dimensions: usize) -> Result<Prepared, IndexError> {
+    pub(in crate::index) fn prepare(self, dimensions: usize) -> Result<Prepared, IndexError> {
         self.chunks.iter().try_for_each(|(_, vector)| check_vector(vector, dimensions))?;
         let chunks = self.chunks.into_iter().map(|(chunk, vector)| PreparedChunk::new(chunk, vector)).collect();
         Ok(Prepared { incoming: self.document, fate: Fate::Written, change: Change::Everything(chunks) })
@@ -177,6 +177,14 @@ pub enum Change {
 impl Prepared {
     pub(super) fn is_unchanged(&self) -> bool {
         matches!(self.change, Change::Nothing)
+    }
+
+    /// How many chunks are written.
+    pub(super) fn chunks(&self) -> usize {
+        match &self.change {
+            Change::Everything(chunks) => chunks.len(),
+            Change::Nothing | Change::Revision => 0,
+        }
     }
 
     fn chunks_mut(&mut self) -> &mut [PreparedChunk] {

@@ -8,6 +8,7 @@ use crate::index::filter::Filter;
 use crate::index::record::IndexRecord;
 use crate::index::search::Query;
 use crate::index::store::Store;
+use crate::metrics::Metrics;
 
 const LIMITS: Limits = Limits { max_documents: 9, max_document_bytes: 99, max_metadata_bytes: 99 };
 
@@ -32,7 +33,8 @@ fn record() -> IndexRecord {
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
     let folder = tempfile::tempdir().unwrap();
     let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
-    let index = Index::create("i", &folder.path().join("index"), record(), search).unwrap();
+    let metrics = Arc::new(Metrics::new(std::time::Duration::from_secs(1)).unwrap());
+    let index = Index::create("i", &folder.path().join("index"), record(), search, &metrics).unwrap();
     (folder, index)
 }
 

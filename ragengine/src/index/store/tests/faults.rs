@@ -83,7 +83,7 @@ fn contents(store: &Store) -> Contents {
     let reader = store.reader().unwrap();
     let mut rows = Vec::new();
     reader
-        .each_vector(|row, vector| {
+        .each_vector(ALL_ROWS, |row, vector| {
             assert_eq!(vector.len(), 2);
             rows.push(row);
             Ok::<_, StoreError>(())

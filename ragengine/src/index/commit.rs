@@ -1,0 +1,150 @@
+//! Writing together: changes that wait for the disk at the same time share one transaction and one fsync.
+//!
+//! Whoever gets the lock makes everybody's changes that are waiting, and shows them in the order of the transaction. The others find
+//! theirs done when they get the lock. So a lone writer waits for nobody, and many wait for one fsync instead of one each.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::store::{StoreError, Transaction};
+use super::view::{Changed, View};
+use super::{Index, IndexError};
+
+/// Changes in one transaction.
+const MAX_CHANGES: usize = 64;
+
+/// Chunks in one transaction, unless a single change has more: until it is on disk, all of it is in memory.
+const MAX_CHUNKS: usize = 8192;
+
+type Make = Box<dyn FnMut(&Transaction) -> Result<Vec<Changed>, StoreError> + Send>;
+
+/// A change that waits for its turn.
+pub(super) struct Waiting {
+    make: Make,
+    chunks: usize,
+    made: oneshot::Sender<Result<(), Failure>>,
+}
+
+/// Why a change was not made: each that shared the transaction is told.
+#[derive(Debug, Clone)]
+enum Failure {
+    /// Deleted, or another generation has its place.
+    Gone,
+    Store(StoreError),
+    Vectors(String),
+}
+
+/// The changes that wait. It is as long as there are threads that wait, which their callers bound.
+#[derive(Default)]
+pub(super) struct Queue(Mutex<VecDeque<Waiting>>);
+
+impl Queue {
+    /// The next changes, in the order in which they came: as many as are worth one transaction.
+    fn next(&self) -> Vec<Waiting> {
+        let mut waiting = self.0.lock();
+        let mut chunks = 0;
+        let fits = |change: &&Waiting| {
+            chunks += change.chunks;
+            chunks <= MAX_CHUNKS
+        };
+        let count = waiting.iter().take(MAX_CHANGES).take_while(fits).count().max(1).min(waiting.len());
+        waiting.drain(..count).collect()
+    }
+}
+
+impl Index {
+    /// Makes a change of documents. When this returns, it is on disk and shown. It waits for the disk.
+    ///
+    /// `make` may be called again when a change that shares its transaction fails; `chunks` is how many it adds.
+    ///
+    /// # Errors
+    ///
+    /// When `make` fails, the index is being deleted, or the disk refuses. Nothing of this change is made then.
+    pub(super) fn commit<T: Send + 'static>(
+        &self,
+        chunks: usize,
+        make: impl Fn(&Transaction) -> Result<(T, Vec<Changed>), StoreError> + Send + 'static,
+    ) -> Result<T, IndexError> {
+        let result = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&result);
+        let make: Make = Box::new(move |transaction| {
+            let (value, changed) = make(transaction)?;
+            *kept.lock() = Some(value);
+            Ok(changed)
+        });
+        let (made, mut answer) = oneshot::channel();
+        self.waiting.0.lock().push_back(Waiting { make, chunks, made });
+        let _writing = self.writing.lock();
+        let mut answered = answer.try_recv();
+        while matches!(answered, Err(oneshot::error::TryRecvError::Empty)) {
+            self.make_all(self.waiting.next());
+            answered = answer.try_recv();
+        }
+        // The sender is dropped only when the thread that made the changes panicked.
+        let given_up = || Failure::Store(StoreError::Disk("a write that went along was given up".to_owned()));
+        answered.unwrap_or_else(|_| Err(given_up())).map_err(|failure| self.error_of(failure))?;
+        result.lock().take().ok_or_else(|| StoreError::Disk("a write was given up".to_owned()).into())
+    }
+
+    fn error_of(&self, failure: Failure) -> IndexError {
+        match failure {
+            Failure::Gone => self.require_present().err().unwrap_or_else(|| IndexError::NoSuchIndex(self.name.clone())),
+            Failure::Store(error) => error.into(),
+            Failure::Vectors(reason) => ragengine_faiss::Error::Faiss(reason).into(),
+        }
+    }
+
+    /// To be called by whoever holds `writing`.
+    fn make_all(&self, mut changes: Vec<Waiting>) {
+        match self.try_all(&mut changes) {
+            // One of them is at fault, and not the disk: each for itself.
+            Err(Failure::Store(StoreError::Damaged(_))) if changes.len() > 1 => {
+                changes.into_iter().for_each(|change| self.make_all(vec![change]));
+            }
+            result => changes.into_iter().for_each(|change| drop(change.made.send(result.clone()))),
+        }
+    }
+
+    fn try_all(&self, changes: &mut [Waiting]) -> Result<(), Failure> {
+        self.require_present().map_err(|_| Failure::Gone)?;
+        let changed = self.write_store(|transaction| {
+            let mut changed = Vec::new();
+            for change in changes {
+                changed.extend((change.make)(transaction)?);
+            }
+            Ok(changed)
+        })?;
+        let reader = Arc::new(self.store.reader()?);
+        // The lock is held only to put in what is ready.
+        let vectors = self.view.read().vectors().clone();
+        let change = View::prepare(&vectors, &changed, reader).map_err(|error| Failure::Vectors(error.to_string()))?;
+        drop(vectors);
+        self.view.write().show(change);
+        Ok(())
+    }
+
+    /// Makes a change, and remembers when the disk refused it.
+    pub(super) fn write_store<T>(
+        &self,
+        change: impl FnOnce(&Transaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let result = self.store.write(change);
+        if matches!(result, Err(StoreError::Full | StoreError::Latched | StoreError::Disk(_))) {
+            self.has_failed.store(true, Ordering::Release);
+        }
+        result
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

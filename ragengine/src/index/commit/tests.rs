@@ -1,0 +1,156 @@
+use ragengine_settings::VectorIndexKind;
+
+use super::*;
+use crate::index::SearchSettings;
+use crate::index::record::{DocumentRecord, IndexRecord};
+use crate::metrics::Metrics;
+
+fn new_index() -> (tempfile::TempDir, Arc<Index>) {
+    let folder = tempfile::tempdir().unwrap();
+    let record = IndexRecord {
+        model: "m".into(),
+        embedding_fingerprint: "f".into(),
+        dimensions: 2,
+        max_tokens: 100,
+        overlap_tokens: 10,
+        vector_index: VectorIndexKind::Flat,
+    };
+    let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
+    let metrics = Arc::new(Metrics::new(std::time::Duration::from_secs(1)).unwrap());
+    let index = Index::create("i", &folder.path().join("index"), record, search, &metrics).unwrap();
+    (folder, index)
+}
+
+/// Puts a document without chunks.
+fn put(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
+    let before = transaction.document_by_id(doc_id)?;
+    let number = before.as_ref().map_or_else(|| transaction.next_document(), |(number, _)| Ok(*number))?;
+    let document = DocumentRecord {
+        doc_id: doc_id.into(),
+        metadata: "{}".into(),
+        source: None,
+        content_hash: "h".into(),
+        first_row: transaction.next_rows(0)?,
+        chunks: 0,
+        text_bytes: 1,
+    };
+    transaction.put_document(number, &document, "t")?;
+    Ok(Changed { number, before: before.map(|(_, before)| before), after: Some((document, Vec::new())) })
+}
+
+/// A change that waits as those of other threads do while one writes, and where its result will be.
+fn waiting(
+    index: &Index,
+    make: impl FnMut(&Transaction) -> Result<Vec<Changed>, StoreError> + Send + 'static,
+) -> oneshot::Receiver<Result<(), Failure>> {
+    let (made, answer) = oneshot::channel();
+    index.waiting.0.lock().push_back(Waiting { make: Box::new(make), chunks: 1, made });
+    answer
+}
+
+#[test]
+fn who_writes_writes_for_all_that_wait_in_their_order() {
+    let (_folder, index) = new_index();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let others: Vec<_> = (0..5)
+        .map(|number| {
+            let order = Arc::clone(&order);
+            waiting(&index, move |transaction| {
+                order.lock().push(number);
+                put(transaction, &format!("d{number}")).map(|changed| vec![changed])
+            })
+        })
+        .collect();
+    let last = Arc::clone(&order);
+    let own = index.commit(1, move |transaction| {
+        last.lock().push(5);
+        Ok(("mine", vec![put(transaction, "d0")?]))
+    });
+    assert_eq!(own.unwrap(), "mine");
+    assert_eq!(*order.lock(), [0, 1, 2, 3, 4, 5], "each once: one transaction");
+    assert!(others.into_iter().all(|mut other| matches!(other.try_recv(), Ok(Ok(())))));
+    assert_eq!(index.size().documents, 5, "d0 was written twice");
+}
+
+#[test]
+fn a_change_that_fails_takes_no_other_with_it() {
+    let (_folder, index) = new_index();
+    let mut good = waiting(&index, |transaction| Ok(vec![put(transaction, "good")?]));
+    let mut bad = waiting(&index, |transaction| {
+        put(transaction, "bad")?;
+        Err(StoreError::Damaged("as planned".into()))
+    });
+    index.commit(1, |transaction| Ok(((), vec![put(transaction, "own")?]))).unwrap();
+    assert!(matches!(good.try_recv(), Ok(Ok(()))));
+    assert!(matches!(bad.try_recv(), Ok(Err(Failure::Store(StoreError::Damaged(_))))));
+    let reader = index.reader();
+    assert_eq!(["good", "bad", "own"].map(|doc_id| reader.number(doc_id).unwrap().is_some()), [true, false, true]);
+    assert_eq!(index.size().documents, 2);
+    assert!(!index.has_failed());
+}
+
+#[test]
+fn a_disk_that_refuses_refuses_all_that_shared_the_transaction() {
+    let (_folder, index) = new_index();
+    let mut other = waiting(&index, |transaction| Ok(vec![put(transaction, "other")?]));
+    let own = index.commit(1, |_| Err::<((), Vec<Changed>), _>(StoreError::Full));
+    assert!(matches!(own, Err(IndexError::Store(StoreError::Full))));
+    assert!(matches!(other.try_recv(), Ok(Err(Failure::Store(StoreError::Full)))));
+    assert_eq!(index.size().documents, 0);
+    assert!(index.has_failed());
+}
+
+#[test]
+fn an_index_that_is_deleted_takes_no_change() {
+    let (_folder, index) = new_index();
+    index.mark_deleted();
+    let made = index.commit(1, |transaction| Ok(((), vec![put(transaction, "late")?])));
+    assert!(matches!(made, Err(IndexError::NoSuchIndex(_))));
+}
+
+#[test]
+fn a_panic_leaves_the_others_an_answer() {
+    let (_folder, index) = new_index();
+    let mut other = waiting(&index, |_| Ok(Vec::new()));
+    let broken = Arc::clone(&index);
+    let own = std::thread::spawn(move || broken.commit(1, |_| -> Result<((), _), _> { panic!("as planned") }));
+    assert!(own.join().is_err());
+    assert!(matches!(other.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
+    index.commit(1, |transaction| Ok(((), vec![put(transaction, "after")?]))).unwrap();
+    assert_eq!(index.size().documents, 1);
+}
+
+#[test]
+fn one_transaction_takes_a_bounded_amount() {
+    let queue = Queue::default();
+    let push = |chunks: usize| {
+        let (made, _) = oneshot::channel();
+        queue.0.lock().push_back(Waiting { make: Box::new(|_| Ok(Vec::new())), chunks, made });
+    };
+    for chunks in [MAX_CHUNKS * 2, 1, MAX_CHUNKS - 1, 1] {
+        push(chunks);
+    }
+    (0..MAX_CHANGES).for_each(|_| push(0));
+    assert_eq!([1, 2, MAX_CHANGES, 1, 0].map(|_| queue.next().len()), [1, 2, MAX_CHANGES, 1, 0]);
+}
+
+#[test]
+fn many_threads_lose_nothing() {
+    let (_folder, index) = new_index();
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let index = &index;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let doc_id = format!("{writer}-{number}");
+                    let made = index.commit(1, move |transaction| Ok(((), vec![put(transaction, &doc_id)?])));
+                    made.unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(index.size().documents, 160);
+    let mut stored = 0;
+    index.reader().each_document(|_, _| stored += 1).unwrap();
+    assert_eq!(stored, 160);
+}

@@ -1,0 +1,224 @@
+//! Snapshots on disk of what takes long to build: the graph (or the trained codes) of an index.
+//!
+//! The store is the truth, and a snapshot saves only time: it is written aside, brought to the disk and renamed, and what is not whole
+//! or of another store is thrown away and built anew from the stored vectors. A row's vector never changes and a row is never given
+//! twice, so an old snapshot is still right: rows that are gone are dead in it, and rows that it lacks are read from the store.
+//!
+//! That is why none is written when the server stops: the segment that is searched has been written when it was built.
+
+mod manifest;
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+pub use manifest::{Manifest, ManifestError};
+use ragengine_faiss::Error as FaissError;
+use ragengine_settings::VectorIndexKind;
+use uuid::Uuid;
+
+use super::store::sync_directory;
+use super::vectors::Segment;
+
+const UNFINISHED: &str = "snapshot.tmp";
+const PREFIX: &str = "snapshot-";
+const MANIFEST: &str = "manifest";
+const VECTORS: &str = "vectors.faiss";
+
+/// What a snapshot leaves free on the disk at least: documents matter more.
+const SPARE_BYTES: u64 = 64 << 20;
+
+/// No manifest is larger: 100 bytes and at most 8 for each of the 2^31 rows that FAISS can number.
+const MAX_MANIFEST_BYTES: u64 = 1 << 34;
+
+/// What a snapshot has to be of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The store's own id.
+    pub store: Uuid,
+    /// The kind that was asked for.
+    pub kind: VectorIndexKind,
+    /// The width of the vectors.
+    pub dimensions: usize,
+}
+
+/// Why a snapshot cannot be used, or was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// It is not what was written.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    /// It is of something else.
+    #[error("it is of {0}")]
+    Foreign(String),
+    /// It was written by a newer version.
+    #[error("it was written in format {0}, which this version does not know")]
+    Newer(u32),
+    /// It would fill the disk.
+    #[error("there is no room for it: {needed_bytes} bytes are needed and {free_bytes} are free")]
+    NoRoom {
+        /// What it takes, with what has to stay free.
+        needed_bytes: u64,
+        /// What there is.
+        free_bytes: u64,
+    },
+    /// The disk refused.
+    #[error("the disk refused: {0}")]
+    Disk(String),
+}
+
+impl SnapshotError {
+    /// A short name for labels.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Damaged(_) => "damaged",
+            Self::Foreign(_) => "foreign",
+            Self::Newer(_) => "newer",
+            Self::NoRoom { .. } => "no_room",
+            Self::Disk(_) => "disk",
+        }
+    }
+}
+
+impl From<io::Error> for SnapshotError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound => Self::Damaged("a file of it is missing".to_owned()),
+            _ => Self::Disk(error.to_string()),
+        }
+    }
+}
+
+impl From<FaissError> for SnapshotError {
+    fn from(error: FaissError) -> Self {
+        match error {
+            FaissError::Io { source, .. } => source.into(),
+            FaissError::OtherIndex { .. } => Self::Foreign(error.to_string()),
+            error => Self::Damaged(error.to_string()),
+        }
+    }
+}
+
+impl From<ManifestError> for SnapshotError {
+    fn from(error: ManifestError) -> Self {
+        match error {
+            ManifestError::Damaged(reason) => Self::Damaged(reason.to_owned()),
+            ManifestError::Newer(format) => Self::Newer(format),
+        }
+    }
+}
+
+impl From<super::store::StoreError> for SnapshotError {
+    fn from(error: super::store::StoreError) -> Self {
+        Self::Disk(error.to_string())
+    }
+}
+
+/// Writes a segment aside, brings it to the disk and puts it in the place of older snapshots. What is written is not there
+/// before it is whole.
+///
+/// # Errors
+///
+/// When there is no room, or the disk refuses. The older snapshot is still there then.
+pub fn write(folder: &Path, store: Uuid, dimensions: usize, segment: &Segment) -> Result<(), SnapshotError> {
+    let aside = folder.join(UNFINISHED);
+    let written = write_aside(&aside, store, dimensions, segment).and_then(|()| put_in_place(folder, &aside));
+    written.map_err(|error| {
+        drop(fs::remove_dir_all(&aside));
+        match error {
+            // A file that is not whole right after it was written.
+            SnapshotError::Damaged(reason) => SnapshotError::Disk(reason),
+            error => error,
+        }
+    })
+}
+
+fn write_aside(aside: &Path, store: Uuid, dimensions: usize, segment: &Segment) -> Result<(), SnapshotError> {
+    if aside.exists() {
+        fs::remove_dir_all(aside)?;
+    }
+    fs::create_dir(aside)?;
+    let manifest = Manifest::new(store, segment.kind(), dimensions, segment.rows());
+    let bytes = manifest.encode();
+    require_room(aside, segment.file_bytes()? + bytes.len() as u64 + SPARE_BYTES)?;
+    segment.write(&aside.join(VECTORS))?;
+    let mut file = File::create(aside.join(MANIFEST))?;
+    file.write_all(&bytes)?;
+    file.sync_all()?;
+    Ok(sync_directory(aside)?)
+}
+
+fn require_room(folder: &Path, needed_bytes: u64) -> Result<(), SnapshotError> {
+    let disk = rustix::fs::statvfs(folder).map_err(io::Error::from)?;
+    let free_bytes = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if free_bytes < needed_bytes { Err(SnapshotError::NoRoom { needed_bytes, free_bytes }) } else { Ok(()) }
+}
+
+fn put_in_place(folder: &Path, aside: &Path) -> Result<(), SnapshotError> {
+    let older = numbered(folder)?;
+    let number = older.last().map_or(1, |(number, _)| number + 1);
+    fs::rename(aside, folder.join(format!("{PREFIX}{number:08}")))?;
+    sync_directory(folder)?;
+    for (_, path) in older {
+        fs::remove_dir_all(path)?;
+    }
+    Ok(())
+}
+
+/// The latest snapshot in an index's folder, and which of its rows the store may still have. None: there is none.
+///
+/// `next_row` is the row that the store gives next: a snapshot that has it, or a later one, is of a later state of the store than
+/// this one, which is then an old copy, and may give the same rows to other vectors.
+///
+/// # Errors
+///
+/// When it cannot be used. [`remove`] it then.
+pub fn read(folder: &Path, identity: Identity, next_row: u64) -> Result<Option<Segment>, SnapshotError> {
+    remove_unfinished(folder)?;
+    let Some((_, path)) = numbered(folder)?.pop() else { return Ok(None) };
+    let mut bytes = Vec::new();
+    File::open(path.join(MANIFEST))?.take(MAX_MANIFEST_BYTES).read_to_end(&mut bytes)?;
+    let manifest = Manifest::decode(&bytes)?;
+    if let Some(what) = manifest.is_foreign(identity, next_row) {
+        return Err(SnapshotError::Foreign(what));
+    }
+    let segment = Segment::read(&path.join(VECTORS), manifest.kind(), identity.dimensions, manifest.into_rows())?;
+    segment.map(Some).ok_or_else(|| SnapshotError::Damaged("it has not as many vectors as rows".to_owned()))
+}
+
+/// Removes all snapshots of an index.
+///
+/// # Errors
+///
+/// When the disk refuses.
+pub fn remove(folder: &Path) -> Result<(), SnapshotError> {
+    remove_unfinished(folder)?;
+    for (_, path) in numbered(folder)? {
+        fs::remove_dir_all(path)?;
+    }
+    Ok(())
+}
+
+fn remove_unfinished(folder: &Path) -> Result<(), SnapshotError> {
+    match fs::remove_dir_all(folder.join(UNFINISHED)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The snapshots in a folder, the latest last. There is more than one only after a stop between two steps.
+fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, SnapshotError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(number) = name.strip_prefix(PREFIX).and_then(|number| number.parse().ok()) {
+            found.push((number, path));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use ragengine_faiss::{Error, Kind, PositionSet, SearchOptions, VectorIndex};
+
+use super::Hit;
+
+/// Vectors and the rows that they belong to, position by position. Once it is in a [`Part`] it never changes.
+pub struct Segment {
+    index: VectorIndex,
+    rows: Vec<u64>,
+}
+
+impl Segment {
+    /// A segment without rows.
+    pub fn new(kind: Kind, dimensions: usize) -> Result<Self, Error> {
+        Ok(Self { index: VectorIndex::new(kind, dimensions)?, rows: Vec::new() })
+    }
+
+    /// The segment that [`Self::write`] wrote, with its rows. None: there are not as many vectors as rows.
+    pub fn read(path: &Path, kind: Kind, dimensions: usize, rows: Vec<u64>) -> Result<Option<Self>, Error> {
+        let index = VectorIndex::read(path, kind, dimensions)?;
+        Ok((index.len() == rows.len()).then_some(Self { index, rows }))
+    }
+
+    /// Writes the vectors, without the rows, to a file and brings it to the disk.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        self.index.write(path)
+    }
+
+    /// How many bytes that is.
+    pub fn file_bytes(&self) -> Result<u64, Error> {
+        self.index.file_bytes()
+    }
+
+    /// A copy that can be added to.
+    pub fn copy(&self) -> Result<Self, Error> {
+        Ok(Self { index: self.index.copy()?, rows: self.rows.clone() })
+    }
+
+    /// Trains it where its kind needs that.
+    pub fn train(&mut self, vectors: &[f32]) -> Result<(), Error> {
+        match self.index.kind().needs_training() {
+            true => self.index.train(vectors),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds rows, which must be greater than all before.
+    pub fn add(&mut self, rows: &[u64], vectors: &[f32]) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        debug_assert!(rows.is_sorted() && self.rows.last() < rows.first(), "rows only grow");
+        debug_assert_eq!(vectors.len(), rows.len() * self.index.dimensions(), "one vector for each row");
+        self.index.add(vectors)?;
+        self.rows.extend_from_slice(rows);
+        Ok(())
+    }
+
+    /// The rows, in order.
+    pub fn rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.index.kind()
+    }
+
+    /// The vector at a position, as the index has it.
+    pub fn vector(&self, position: usize) -> Result<Vec<f32>, Error> {
+        self.index.reconstruct(position)
+    }
+
+    /// The positions of rows that follow each other: none when they are not here.
+    pub fn positions(&self, rows: &Range<u64>) -> Range<usize> {
+        let start = self.first_at_or_after(rows.start, 0);
+        start..self.first_at_or_after(rows.end, start)
+    }
+
+    /// The position of the first row, of those from `from` on, that is not below `row`.
+    fn first_at_or_after(&self, row: u64, from: usize) -> usize {
+        let Some(&first) = self.rows.get(from) else { return from };
+        // Rows differ: the one that is looked for is at most as far off as its number is. Where none is missing it is there at once.
+        let distance = usize::try_from(row.saturating_sub(first)).unwrap_or(usize::MAX);
+        let farthest = from.saturating_add(distance).min(self.rows.len());
+        if self.rows.get(farthest) == Some(&row) {
+            return farthest;
+        }
+        from + self.rows[from..farthest].partition_point(|other| *other < row)
+    }
+}
+
+/// A segment and which of its rows are still there. The set is copied when it changes under a reader.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub(super) segment: Arc<Segment>,
+    pub(super) alive: Arc<PositionSet>,
+    pub(super) dead: usize,
+}
+
+impl Part {
+    /// A segment whose rows from `first` on are there.
+    pub(super) fn new(segment: Arc<Segment>, first: usize) -> Self {
+        let mut alive = PositionSet::with_len(segment.rows.len());
+        alive.insert_range(first..segment.rows.len());
+        Self { segment, alive: Arc::new(alive), dead: first }
+    }
+
+    /// A segment of whose rows only some are there, which are given in order.
+    pub(super) fn with_alive(segment: Arc<Segment>, rows: impl IntoIterator<Item = u64>) -> Self {
+        let mut alive = PositionSet::with_len(segment.rows.len());
+        let mut position = 0;
+        for row in rows {
+            position = segment.first_at_or_after(row, position);
+            if segment.rows.get(position) == Some(&row) {
+                alive.insert(position);
+            }
+        }
+        let dead = alive.len() - alive.count();
+        Self { segment, alive: Arc::new(alive), dead }
+    }
+
+    /// Puts a longer copy in the place of its segment.
+    pub(super) fn grow(&mut self, segment: Arc<Segment>) {
+        let alive = Arc::make_mut(&mut self.alive);
+        let before = alive.len();
+        alive.grow(segment.rows.len());
+        alive.insert_range(before..segment.rows.len());
+        self.segment = segment;
+    }
+
+    pub(super) fn remove(&mut self, rows: &Range<u64>) {
+        let positions = self.segment.positions(rows);
+        if !positions.is_empty() {
+            let alive = Arc::make_mut(&mut self.alive);
+            self.dead += positions.filter(|&position| alive.remove(position)).count();
+        }
+    }
+
+    /// Rows that were there in an earlier state of the same part and are not any more.
+    pub(super) fn rows_gone_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = u64> + 'a {
+        let is_same = Arc::ptr_eq(&self.alive, &earlier.alive);
+        let gone = (!is_same).then(|| earlier.alive.iter_without(&self.alive));
+        gone.into_iter().flatten().map(|position| earlier.segment.rows[position])
+    }
+
+    pub(super) fn search(
+        &self,
+        query: &[f32],
+        k: usize,
+        allowed: Option<&[Range<u64>]>,
+        options: SearchOptions,
+    ) -> Result<Vec<Hit>, Error> {
+        let allowed = allowed.map(|rows| self.allowed_positions(rows));
+        let filter = allowed.as_ref().or((self.dead > 0).then_some(&*self.alive));
+        let found = self.segment.index.search(query, k, filter, options)?;
+        let hit =
+            |near: &ragengine_faiss::Neighbor| Hit { row: self.segment.rows[near.position], distance: near.distance };
+        Ok(found.iter().map(hit).collect())
+    }
+
+    /// Which of its positions are in ranges of rows, which are in order, and alive.
+    fn allowed_positions(&self, allowed: &[Range<u64>]) -> PositionSet {
+        let mut positions = PositionSet::with_len(self.segment.rows.len());
+        let (Some(&first), Some(&last)) = (self.segment.rows.first(), self.segment.rows.last()) else {
+            return positions;
+        };
+        let begin = allowed.partition_point(|rows| rows.end <= first);
+        let mut from = 0;
+        for rows in allowed[begin..].iter().take_while(|rows| rows.start <= last) {
+            let start = self.segment.first_at_or_after(rows.start, from);
+            from = self.segment.first_at_or_after(rows.end, start);
+            positions.insert_range(start..from);
+        }
+        if self.dead > 0 {
+            positions.intersect_with(&self.alive);
+        }
+        positions
+    }
+
+    /// Rows that are there, in order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u64> + '_ {
+        self.alive.iter().map(|position| self.segment.rows[position])
+    }
+
+    pub(super) fn alive(&self) -> usize {
+        self.alive.len() - self.dead
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.segment.kind()
+    }
+}
