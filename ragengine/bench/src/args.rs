@@ -17,12 +17,18 @@ pub struct Arguments {
     /// Measure only this.
     #[arg(long, value_name = "SUBJECT")]
     pub only: Option<Subject>,
+    /// Chunks of the large index.
+    #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+    pub chunks: usize,
+    /// Only fill the large index in this folder; the program starts itself so.
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub fill: Option<PathBuf>,
     /// Print the table as Markdown.
     #[arg(long)]
     pub markdown: bool,
     /// The folder that has the embedding model below `models`.
     #[arg(long, value_name = "FOLDER", env = "RAGENGINE_CACHE")]
-    cache: PathBuf,
+    pub cache: PathBuf,
     /// Debian's nginx, which the passing on of chats is compared with.
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/sbin/nginx")]
     nginx: PathBuf,
@@ -41,6 +47,8 @@ pub enum Subject {
     Streams,
     /// Keeping an index in step with its sources.
     Sync,
+    /// A large index of vectors that are made, not embedded.
+    Vectors,
 }
 
 /// The programs and files that are measured.

@@ -47,6 +47,19 @@ impl ChildProcess {
         }
     }
 
+    /// Whether it has ended without an error.
+    ///
+    /// # Errors
+    ///
+    /// With its exit code when that says that it failed.
+    pub fn has_succeeded(&mut self) -> anyhow::Result<bool> {
+        match self.child.try_wait()? {
+            None => Ok(false),
+            Some(status) if status.success() => Ok(true),
+            Some(status) => bail!("{} ended with {status}", self.name),
+        }
+    }
+
     /// Asks it to end (nginx takes its workers along), insists after a while, and waits.
     pub fn stop(&mut self) {
         let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
@@ -86,6 +99,17 @@ mod tests {
         assert!(exists(pid));
         drop(child);
         assert!(!exists(pid));
+    }
+
+    #[test]
+    fn its_success_is_waited_for() {
+        for (program, expected) in [("true", Some(true)), ("false", None)] {
+            let mut child = ChildProcess::start("it", &mut Command::new(program)).unwrap();
+            drop(child.child.wait());
+            assert_eq!(child.has_succeeded().ok(), expected, "{program}");
+        }
+        let mut child = ChildProcess::start("sleep", Command::new("sleep").arg("1000")).unwrap();
+        assert!(!child.has_succeeded().unwrap());
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod random;
 mod sentences;
 mod vocabulary;
 
-use random::Random;
+pub use random::Random;
 use sentences::Story;
 
 /// Characters that a document has at least; its last sentence goes a little beyond.
@@ -37,7 +37,8 @@ impl Corpus {
     }
 }
 
-fn document(number: usize) -> String {
+/// The text of this number.
+pub fn document(number: usize) -> String {
     let mut random = Random::new(number as u64);
     let story = Story::new(&mut random);
     let mut text = story.opening(&mut random);

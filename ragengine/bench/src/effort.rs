@@ -9,6 +9,8 @@ use crate::args::Arguments;
 pub struct Effort {
     /// Documents in the index.
     pub documents: usize,
+    /// Chunks in the large index.
+    pub chunks: usize,
     /// Different questions.
     pub questions: usize,
     /// Turns of everything that is measured in turns.
@@ -29,6 +31,7 @@ impl Effort {
         match arguments.quick {
             false => Self {
                 documents: 2000,
+                chunks: arguments.chunks,
                 questions: 200,
                 rounds: 10,
                 turn: Duration::from_millis(1500),
@@ -38,6 +41,7 @@ impl Effort {
             },
             true => Self {
                 documents: 300,
+                chunks: arguments.chunks.min(20_000),
                 questions: 30,
                 rounds: 4,
                 turn: Duration::from_millis(500),

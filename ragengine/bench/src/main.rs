@@ -10,6 +10,7 @@
 //! event_stream, stream_load ── the same for streamed answers
 //! cpu, memory, log ── what the system and the server say about a process
 //! clock, open_files ── what all tasks share
+//! vectors ── a large index, without a server
 //! rows ── the measurements                statistics, table ── what is made of them, and the verdicts
 //! ```
 //!
@@ -37,12 +38,13 @@ mod statistics;
 mod stream_load;
 mod table;
 mod upstream;
+mod vectors;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use args::{Arguments, Parts};
+use args::{Arguments, Parts, Subject};
 use clap::Parser as _;
 use corpus::Corpus;
 use effort::Effort;
@@ -64,7 +66,11 @@ const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments).and_then(|table| print(&table, &arguments).map(|()| table.misses())) {
+    let misses = match &arguments.fill {
+        Some(folder) => vectors::fill(folder, arguments.chunks).map(|()| 0),
+        None => run(&arguments).and_then(|table| print(&table, &arguments).map(|()| table.misses())),
+    };
+    match misses {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(MISSED),
         Err(error) => {
@@ -90,8 +96,19 @@ fn run(arguments: &Arguments) -> anyhow::Result<Table> {
 }
 
 async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
-    let parts = Parts::find(arguments)?;
     let effort = Effort::of(arguments);
+    let mut table = Table::default();
+    if arguments.only != Some(Subject::Vectors) {
+        measure_server(arguments, effort, &mut table).await?;
+    }
+    if matches!(arguments.only, None | Some(Subject::Vectors)) {
+        vectors::measure(&arguments.cache, effort.chunks, effort.rounds, &mut table).await?;
+    }
+    Ok(table)
+}
+
+async fn measure_server(arguments: &Arguments, effort: Effort, table: &mut Table) -> anyhow::Result<()> {
+    let parts = Parts::find(arguments)?;
     let corpus = Corpus::new(effort.documents, effort.questions);
     // Two ends of each stream are in this program, and two in the server.
     open_files::allow(4 * effort.streams_at_once as u64)?;
@@ -101,10 +118,8 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
     let server = Server::start(&parts, folder.path(), upstream.address()).await?;
     let floor = Floor::load(&parts.model).await?;
     let mut bench = Bench { server, floor, upstream, parts, effort, corpus, folder };
-    let mut table = Table::default();
-    let measured = rows::measure(&mut bench, arguments.only, &mut table).await;
-    measured.with_context(|| bench.server.condition())?;
-    Ok(table)
+    let measured = rows::measure(&mut bench, arguments.only, table).await;
+    measured.with_context(|| bench.server.condition())
 }
 
 fn print(table: &Table, arguments: &Arguments) -> anyhow::Result<()> {

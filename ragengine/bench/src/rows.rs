@@ -72,6 +72,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
             beside_ingest::beside_ingest(bench, table).await?;
         }
         Some(Subject::Sync) => sync::sync(bench, table).await?,
+        Some(Subject::Vectors) => {}
         None => everything(bench, table).await?,
     }
     let others = cpu_of_others(bench)? - others;

@@ -48,6 +48,11 @@ impl Row {
         Self { limit: Some(limit), ..self }
     }
 
+    /// The same under another name.
+    pub fn renamed(self, rename: impl Fn(&str) -> String) -> Self {
+        Self { name: rename(&self.name), ..self }
+    }
+
     fn is_reached(&self) -> Option<bool> {
         let value = self.ratio.unwrap_or(self.measured);
         Some(match self.limit? {

@@ -30,6 +30,11 @@ impl Random {
         }
     }
 
+    /// A number that is about normally distributed, with variance 1: the sum of 12 uniform ones.
+    pub fn normal(&mut self) -> f32 {
+        (0..12).map(|_| (self.next() >> 40) as f32 / (1_u64 << 24) as f32).sum::<f32>() - 6.0
+    }
+
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -50,6 +55,15 @@ mod tests {
         assert_ne!(values, (0..50).collect::<Vec<_>>());
         values.sort_unstable();
         assert_eq!(values, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn normal_numbers_have_mean_0_and_variance_1() {
+        let mut random = Random::new(5);
+        let numbers: Vec<f32> = (0..20_000).map(|_| random.normal()).collect();
+        let mean = numbers.iter().sum::<f32>() / 20_000.0;
+        let variance = numbers.iter().map(|number| (number - mean).powi(2)).sum::<f32>() / 20_000.0;
+        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05, "{mean}, {variance}");
     }
 
     #[test]

@@ -1,0 +1,123 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use ragengine::index::Index;
+use ragengine::index::filter::Filter;
+use ragengine::index::search::Query;
+use ragengine_faiss::{SearchOptions, VectorIndex};
+use serde_json::json;
+
+use super::clusters::Clusters;
+use super::{DIMENSIONS, NEAREST, RECALL, exact};
+use crate::cpu;
+use crate::table::{Comparison, Limit, Row};
+
+/// Keys of the metadata, and of how many values each document has one.
+pub const FILTERS: [(&str, usize); 4] = [("half", 2), ("tenth", 10), ("hundredth", 100), ("thousandth", 1000)];
+
+const QUERIES: usize = 200;
+
+/// Far beyond the numbers of all chunks.
+const FIRST_QUERY: u64 = 1 << 40;
+
+/// Searches without and with filters.
+pub fn rows(index: &Index, folder: &Path, chunks: usize, rounds: usize) -> anyhow::Result<Vec<Row>> {
+    let clusters = Clusters::new();
+    let queries: Vec<Vec<f32>> = (0..QUERIES as u64).map(|number| clusters.vector(FIRST_QUERY + number)).collect();
+    let each: Vec<usize> = [1].into_iter().chain(FILTERS.map(|(_, of)| of)).collect();
+    let exact = exact::nearest(&queries, chunks, &each)?;
+    let plain = asked(&queries, &Filter::default());
+    let mut rows = vec![
+        against_faiss(index, folder, &plain, rounds)?,
+        Row::figure("recall@10", recall(index, &plain, &exact[0])?).with_limit(RECALL),
+        Row::figure("search and reading 10 chunks, CPU ms", milliseconds(|| searched(index, &plain))?),
+    ];
+    for ((key, of), exact) in FILTERS.iter().zip(&exact[1..]) {
+        let filter = Filter::new(&[((*key).to_owned(), json!(0))].into_iter().collect())?;
+        let filtered = asked(&queries, &filter);
+        let share = 100.0 / *of as f64;
+        let mut turns = Comparison::default();
+        for _ in 0..rounds {
+            turns.push(milliseconds(|| near(index, &filtered))?, milliseconds(|| near(index, &plain))?);
+        }
+        rows.push(turns.row(&format!("search of {share} % against search of all, CPU ms")));
+        let recall = recall(index, &filtered, exact)?;
+        rows.push(Row::figure(&format!("recall@10 in {share} %"), recall).with_limit(RECALL));
+    }
+    Ok(rows)
+}
+
+/// The index against FAISS with the same structure, in turns.
+fn against_faiss(index: &Index, folder: &Path, queries: &[Query], rounds: usize) -> anyhow::Result<Row> {
+    let faiss = faiss(folder)?;
+    let direct = || {
+        for query in queries {
+            let found = faiss.search(&query.vector, NEAREST, None, SearchOptions::default())?;
+            ensure!(found.len() == NEAREST, "FAISS found {}", found.len());
+        }
+        Ok(())
+    };
+    let mut turns = Comparison::default();
+    for _ in 0..rounds {
+        turns.push(milliseconds(|| near(index, queries))?, milliseconds(direct)?);
+    }
+    Ok(turns.row("search against FAISS called directly, CPU ms").with_limit(Limit::AtMost(1.3)))
+}
+
+/// FAISS' own part of the index's snapshot.
+fn faiss(folder: &Path) -> anyhow::Result<VectorIndex> {
+    let file = faiss_file(&folder.join("index"))?.context("the index has no snapshot")?;
+    let kinds = ["HNSW32", "HNSW32_SQ8"]
+        .map(|kind| VectorIndex::read(&file, kind.parse()?, DIMENSIONS).map_err(anyhow::Error::from));
+    kinds.into_iter().find_map(Result::ok).context("the snapshot is of no kind that `auto` chooses")
+}
+
+fn faiss_file(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let found = match path.is_dir() {
+            true => faiss_file(&path)?,
+            false => path.extension().is_some_and(|extension| extension == "faiss").then_some(path),
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+fn asked(vectors: &[Vec<f32>], filter: &Filter) -> Vec<Query> {
+    let query = |vector: &Vec<f32>| Query { vector: vector.clone(), top_k: NEAREST, filter: filter.clone() };
+    vectors.iter().map(query).collect()
+}
+
+fn near(index: &Index, queries: &[Query]) -> anyhow::Result<()> {
+    for query in queries {
+        let found = index.nearest(query)?.hits().len();
+        ensure!(found == NEAREST, "the index found {found}");
+    }
+    Ok(())
+}
+
+fn searched(index: &Index, queries: &[Query]) -> anyhow::Result<()> {
+    queries.iter().try_for_each(|query| Ok(index.search(query).map(drop)?))
+}
+
+/// The share of the nearest chunks that are found.
+fn recall(index: &Index, queries: &[Query], exact: &[Vec<usize>]) -> anyhow::Result<f64> {
+    let mut hits = 0;
+    for (query, exact) in queries.iter().zip(exact) {
+        let found = index.search(query)?;
+        hits += found.iter().filter(|found| exact.iter().any(|near| found.document.doc_id == near.to_string())).count();
+    }
+    Ok(hits as f64 / exact.iter().map(Vec::len).sum::<usize>() as f64)
+}
+
+/// Processor time of one query.
+fn milliseconds(turn: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
+    let before = cpu::of_this_thread();
+    turn()?;
+    let spent: Duration = cpu::of_this_thread().saturating_sub(before);
+    Ok(spent.as_secs_f64() * 1e3 / QUERIES as f64)
+}
