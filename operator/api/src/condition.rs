@@ -94,7 +94,7 @@ pub enum Reason {
     ContainerNotStarted,
     /// The server ends again and again.
     PodCrashing,
-    /// The server cannot load its indexes, or a disk that refused a write has stopped one.
+    /// The server cannot load its indexes, or one is damaged, or a disk that refused to read or write something of it has stopped it.
     IndexesFailed,
     /// The server cannot fetch, find or run its embedding model.
     EmbeddingModelFailed,

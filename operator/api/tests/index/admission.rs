@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ragengine_operator_api::index_definition;
 use serde_json::{Value, json};
 
-use crate::shared_admission::Schema;
+use crate::every_admission::Schema;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::of(&index_definition()));
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::admission::{index, index_of, refusals, schema};
-use crate::shared_bounds::assert_bounded_and_described;
+use crate::every_bound::assert_bounded_and_described;
 
 #[test]
 fn what_is_out_of_bounds_is_refused() {

@@ -1,7 +1,7 @@
 //! Bounds: what is outside of them is refused, and what is at them the server takes.
 
 use crate::admission::{engine, refusals, schema};
-use crate::shared_bounds::assert_bounded_and_described;
+use crate::every_bound::assert_bounded_and_described;
 
 #[test]
 fn what_is_out_of_bounds_is_refused() {

@@ -5,13 +5,13 @@
 mod admission;
 mod bounds;
 mod definition;
+#[path = "../every_definition/admission.rs"]
+mod every_admission;
+#[path = "../every_definition/bounds.rs"]
+mod every_bound;
+#[path = "../every_definition/rules.rs"]
+mod every_rule;
 mod manifests;
 mod rules;
-#[path = "../shared/admission.rs"]
-mod shared_admission;
-#[path = "../shared/bounds.rs"]
-mod shared_bounds;
-#[path = "../shared/rules.rs"]
-mod shared_rules;
-#[path = "../shared/structural.rs"]
+#[path = "../every_definition/structural.rs"]
 mod structural;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::admission::{engine, refusals, schema};
-use crate::shared_rules::{
+use crate::every_rule::{
     assert_every_rule_is_tested_and_says_what_to_write, assert_names_can_be_those_of_other_objects, assert_refused,
 };
 
