@@ -38,7 +38,8 @@ async fn main() -> anyhow::Result<()> {
 fn start_log(format: LogFormat) -> anyhow::Result<()> {
     let filter =
         EnvFilter::builder().with_default_directive(tracing::Level::INFO.into()).from_env().context("RUST_LOG")?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A line that cannot be written would be told on the same standard error, and that panics.
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     match format {
         LogFormat::Json => log.json().flatten_event(true).with_current_span(true).with_span_list(false).init(),
         LogFormat::Text => log.init(),

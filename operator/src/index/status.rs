@@ -119,13 +119,17 @@ fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
         let finding = problem(known).or_else(|| failure(known, status));
         return not(finding.unwrap_or_else(|| Finding::new(Reason::Deleting, "its documents are being deleted")));
     }
-    if let Some(finding) = problem(known).or_else(|| failure(known, status)) {
+    let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last));
+    // A Job that only looks at the sources once more, and whose pod does not begin, takes nothing away from what the index holds: Degraded says so.
+    let takes_nothing = matches!(known.plan.state, State::Stuck(_)) && known.refused.is_none() && last.is_some();
+    let in_the_way = problem(known).filter(|_| !takes_nothing);
+    if let Some(finding) = in_the_way.or_else(|| failure(known, status)) {
         return not(finding);
     }
     if let State::NotYet(finding) = &known.plan.state {
         return not(finding.clone());
     }
-    if let Some(last) = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last)) {
+    if let Some(last) = last {
         return (ConditionStatus::True, Finding::new(Reason::Synced, synced(known, status, last)));
     }
     let engine = known.observed.engine.as_deref().and_then(data_id);

@@ -17,7 +17,7 @@ use ragengine_operator::watches::Referred;
 use ragengine_operator_api::{Index, IndexStatus, LastSync, RagEngine, SyncResult};
 use serde_json::json;
 
-use super::fixture::{engine_status, index, job, nine, seen_engine};
+use super::fixture::{engine_status, index, job, job_after, nine, seen_engine};
 
 /// Everything that a status is made of.
 #[derive(Clone)]
@@ -203,6 +203,15 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             "the same when something else is wanted now",
             new().job("old", None).pod(waiting("CreateContainerConfigError")),
         ),
+        ("one that is cut otherwise, by a Job that no node has room for", {
+            let mut case = synced();
+            case.index.spec.chunking = serde_json::from_value(json!({"maxTokens": 32})).unwrap();
+            let wanted = case.wish().wanted;
+            case.observed.jobs = vec![job_after(Some("sync-0"), &wanted, None)];
+            case.pod(json!({"phase": "Pending", "conditions": [{
+                "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "1 Insufficient cpu",
+            }]}))
+        }),
         ("a Job that is complete, and the engine has not been asked", complete()),
         (
             "the same with an answer from before its end",

@@ -44,7 +44,8 @@ fn the_conditions_of_every_case_go_together() {
         let [ready, progressing, degraded] =
             [0, 1, 2].map(|place: usize| conditions[place].status == ConditionStatus::True);
         assert_eq!(ready, conditions[0].reason == Reason::Synced, "{name}");
-        assert!(!(ready && degraded) || conditions[2].reason == Reason::FilesFailed, "{name}");
+        let keeps_what_it_holds = [Reason::FilesFailed, Reason::PodUnschedulable].contains(&conditions[2].reason);
+        assert!(!(ready && degraded) || keeps_what_it_holds, "{name}");
         let is_resting = [Reason::Suspended, Reason::Deleting].contains(&conditions[0].reason);
         assert!(ready || progressing || degraded || is_resting, "{name}: {conditions:?}");
         for condition in conditions {
@@ -77,6 +78,7 @@ fn every_reason_of_an_index_has_its_case() {
         Reason::ConfigMapMissing,
         Reason::ClaimMissing,
         Reason::ImagePullFailed,
+        Reason::PodUnschedulable,
         Reason::ContainerNotStarted,
         Reason::AsExpected,
     ] {
