@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, Config};
@@ -103,7 +103,8 @@ impl Cluster {
         Ok(engines.items.iter().filter(is_stopped).count())
     }
 
-    /// Makes a RAGEngine, and gives the seconds until it is Ready; then it goes.
+    /// Makes a RAGEngine, and gives the seconds until it is Ready; then it goes, to the end of its pod: a small node has no room for the next one's
+    /// beside it.
     pub async fn seconds_to_ready(&self, name: &str) -> anyhow::Result<f64> {
         let engines = self.engines();
         let applied = Instant::now();
@@ -117,7 +118,18 @@ impl Cluster {
         }
         let seconds = applied.elapsed().as_secs_f64();
         engines.delete(name, &DeleteParams::default()).await?;
+        self.until_nothing_runs().await?;
         Ok(seconds)
+    }
+
+    async fn until_nothing_runs(&self) -> anyhow::Result<()> {
+        let pods = Api::<Pod>::namespaced(self.client.clone(), &self.namespace);
+        let deadline = Instant::now() + Duration::from_secs(180);
+        while !pods.list(&ListParams::default()).await?.items.is_empty() {
+            ensure!(Instant::now() < deadline, "the pods of {} do not end", self.namespace);
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        Ok(())
     }
 }
 
