@@ -23,7 +23,10 @@ fn list(invalid: &[Invalid]) -> String {
 pub fn from_yaml(yaml: &str) -> Result<Settings, SettingsError> {
     let settings = match is_blank(yaml) {
         true => Settings::default(),
-        false => serde_saphyr::from_str(yaml).map_err(|error| SettingsError::Syntax(error.to_string()))?,
+        false => serde_saphyr::from_str(yaml).map_err(|error| {
+            // Without the lines around the place: a secret may have been written there by mistake.
+            SettingsError::Syntax(error.without_snippet().to_string())
+        })?,
     };
     match validate(&settings) {
         invalid if invalid.is_empty() => Ok(settings),
@@ -68,6 +71,23 @@ mod tests {
     fn settings_survive_being_written_and_read() {
         let yaml = serde_saphyr::to_string(&Settings::default()).unwrap();
         assert_eq!(from_yaml(&yaml).unwrap(), Settings::default(), "{yaml}");
+    }
+
+    #[test]
+    fn a_secret_that_was_written_where_its_place_belongs_is_not_told() {
+        for yaml in [
+            "auth:\n  writeToken: hunter2\n",
+            "auth: {writeToken: [hunter2]}\n",
+            "auth: {writeToken: {value: hunter2}}\n",
+            "auth: {writeToken: {hunter2: x}}\n",
+            "inferenceService: {apiKey: hunter2, url: 1}\n",
+            "listen: x\nauth: {writeToken: {env: A, file: hunter2}}\n",
+        ] {
+            let message = from_yaml(yaml).unwrap_err().to_string();
+            assert!(!message.contains("hunter2") && message.contains("line"), "{message}");
+        }
+        let message = from_yaml("auth: {writeToken: hunter2}\n").unwrap_err().to_string();
+        assert!(message.contains("{env: NAME}") && message.contains("{file: PATH}"), "{message}");
     }
 
     #[test]
