@@ -19,6 +19,8 @@ make_cluster() {
     stage "Image of the operator" images/build.sh --profile dev --image ragengine-operator
     stage "Image of the tests" images/build.sh --profile dev --image ragengine-e2e
     export KUBECONFIG="$cluster_kubeconfig" RAGENGINE_IMAGE=ragengine:dev RAGENGINE_OPERATOR_IMAGE=ragengine-operator:dev RAGENGINE_E2E_IMAGE=ragengine-e2e:dev
+    # Nobody else tests here, because of the lock.
+    export RAGENGINE_E2E_SWEEP=1
     stage "Loading the images" "$cluster_scripts/load-image.sh" "$RAGENGINE_IMAGE" "$RAGENGINE_OPERATOR_IMAGE" "$RAGENGINE_E2E_IMAGE"
 }
 

@@ -4,10 +4,11 @@ use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, PersistentVolumeClaim, Pod, Service};
 use kube::api::{ListParams, LogParams};
 use kube::{Api, Client, Resource, ResourceExt as _};
-use ragengine_operator_api::RagEngine;
+use ragengine_operator_api::{Index, RagEngine};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,10 +19,12 @@ const LOG_LINES: i64 = 200;
 pub async fn print(client: &Client, namespace: &str) {
     say(&format!("==== namespace {namespace}"));
     print_objects::<RagEngine>(client, namespace).await;
+    print_objects::<Index>(client, namespace).await;
     print_objects::<Deployment>(client, namespace).await;
     print_objects::<Service>(client, namespace).await;
     print_objects::<ConfigMap>(client, namespace).await;
     print_objects::<PersistentVolumeClaim>(client, namespace).await;
+    print_objects::<Job>(client, namespace).await;
     print_objects::<Pod>(client, namespace).await;
     print_events(&Api::namespaced(client.clone(), namespace)).await;
     print_logs(&Api::namespaced(client.clone(), namespace)).await;

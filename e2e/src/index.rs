@@ -55,12 +55,16 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    /// From now on it is to be like this.
+    /// From now on it is to be like this. Tests share a small node: unless told, little of it is reserved for its Jobs.
     ///
     /// # Errors
     ///
     /// When the API server refuses.
     pub async fn set(&self, spec: &Value) -> Result<Object, Error> {
+        let mut spec = spec.clone();
+        if spec.get("resources").is_none() {
+            spec["resources"] = json!({"requests": {"cpu": "20m", "memory": "64Mi"}});
+        }
         let object = json!({
             "apiVersion": "ragengine.dev/v1alpha1", "kind": "Index", "metadata": {"name": self.name}, "spec": spec,
         });

@@ -15,7 +15,7 @@ use kube::{Api, Client, Resource};
 pub use objects::Object;
 use ragengine_operator_api::Index;
 use serde_json::json;
-use tokio::sync::RwLock;
+use tokio::sync::{OnceCell, RwLock};
 
 use crate::operator::OPERATOR;
 use crate::{Error, cluster, diagnosis, skip, wait};
@@ -28,6 +28,13 @@ const TEST_LABEL: &str = "ragengine.io/e2e-test";
 
 /// Set, it keeps the namespaces of tests that failed.
 const KEEP: &str = "RAGENGINE_E2E_KEEP";
+
+/// Set by who knows that nobody else tests on this cluster: what an interrupted run has left is removed before the first test. It would take room on the
+/// node, and its operators would look after objects that nobody waits for.
+const SWEEP: &str = "RAGENGINE_E2E_SWEEP";
+
+/// Whether that was done.
+static SWEPT: OnceCell<()> = OnceCell::const_new();
 
 /// Most tests run beside others. One that acts on the whole cluster runs alone.
 static CLUSTER: RwLock<()> = RwLock::const_new(());
@@ -128,6 +135,7 @@ pub async fn alone_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -
 async fn run_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Result<(), Error>) {
     let run = format!("ragengine-{test}-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
     let client = cluster::connect().await.unwrap_or_else(|error| panic!("{error}"));
+    SWEPT.get_or_init(|| sweep(&client)).await;
     let outcome = AssertUnwindSafe(tokio::time::timeout(TEST_TIMEOUT, async {
         let namespace = Namespace::create(client.clone(), &run, &run, PodSecurity::Restricted).await?;
         body(&namespace).await
@@ -146,12 +154,37 @@ async fn run_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Resu
     }
 }
 
+/// Removes what an interrupted run has left, and waits for its end. The tests begin in any case: it may be in nobody's way.
+async fn sweep(client: &Client) {
+    if std::env::var_os(SWEEP).is_none() {
+        return;
+    }
+    let sweeping = async {
+        for name in namespaces_with(client, TEST_LABEL).await? {
+            remove(client, &name).await?;
+        }
+        wait::until("the end of what an interrupted run has left", async || {
+            let left = namespaces_with(client, TEST_LABEL).await.map_err(|error| error.to_string())?;
+            if left.is_empty() { Ok(()) } else { Err(left.join(", ")) }
+        })
+        .await
+    };
+    if let Err(error) = sweeping.await {
+        diagnosis::say(&format!("what an interrupted run has left is still there: {error}"));
+    }
+}
+
+/// The names of the namespaces that a selector selects.
+async fn namespaces_with(client: &Client, selector: &str) -> Result<Vec<String>, Error> {
+    let namespaces = Api::<NamespaceObject>::all(client.clone());
+    let found = namespaces.list(&ListParams::default().labels(selector)).await;
+    let found = found.map_err(Error::kubernetes("listing the namespaces of tests"))?;
+    Ok(found.items.into_iter().filter_map(|object| object.metadata.name).collect())
+}
+
 /// Shows the namespaces of a test that failed, and deletes them without waiting for their end.
 async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
-    let namespaces = Api::<NamespaceObject>::all(client.clone());
-    let of_test = ListParams::default().labels(&format!("{TEST_LABEL}={run}"));
-    let found = namespaces.list(&of_test).await.map_err(Error::kubernetes("listing the namespaces of the test"))?;
-    for name in found.items.into_iter().filter_map(|object| object.metadata.name) {
+    for name in namespaces_with(client, &format!("{TEST_LABEL}={run}")).await? {
         if !passed {
             diagnosis::print(client, &name).await;
         }
@@ -159,13 +192,22 @@ async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
             diagnosis::say(&format!("{KEEP} is set: the namespace {name} is kept"));
             continue;
         }
-        remove_roles(client, &name).await?;
-        let released = let_go(client, &name).await;
-        let deleted = namespaces.delete(&name, &DeleteParams::background()).await;
-        deleted.map_err(Error::kubernetes(format!("deleting the namespace {name}")))?;
-        released?;
+        remove(client, &name).await?;
     }
     Ok(())
+}
+
+/// Deletes the namespace of a test with what belongs to it, and does not wait for its end.
+async fn remove(client: &Client, name: &str) -> Result<(), Error> {
+    remove_roles(client, name).await?;
+    let released = let_go(client, name).await;
+    let deleted = Api::<NamespaceObject>::all(client.clone()).delete(name, &DeleteParams::background()).await;
+    match deleted {
+        // It is being deleted already.
+        Err(kube::Error::Api(status)) if status.is_conflict() => {}
+        deleted => unless_gone(name, deleted.map(drop))?,
+    }
+    released
 }
 
 /// What the release of an operator in this namespace has for the whole cluster. Without an operator there is nothing of that name.

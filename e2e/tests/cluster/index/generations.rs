@@ -37,7 +37,8 @@ async fn an_index_that_is_cut_otherwise_answers_throughout() {
         let after = loop {
             let found = engine.post("/retrieve", &question).await?.ok()?;
             assert_eq!(found["results"][0]["doc_id"], "planets.here/moon.md");
-            assert!(is(&index.object().await?, ConditionType::Ready, ConditionStatus::True), "it is Ready throughout");
+            let object = index.object().await?;
+            assert!(is(&object, ConditionType::Ready, ConditionStatus::True), "it is Ready throughout: {object:?}");
             let now = described().await?;
             if now["fingerprint"] != before["fingerprint"] {
                 break now;
