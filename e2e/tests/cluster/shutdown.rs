@@ -1,6 +1,7 @@
 use futures_util::future::try_join_all;
 use hyper::Method;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use ragengine_e2e::forward::Reply;
 use ragengine_e2e::namespace::in_namespace;
@@ -38,25 +39,22 @@ async fn requests_that_run_get_their_answers_after_sigterm() {
         }
         let stop = async {
             wait_until_running(&server, &pod, requests.len()).await?;
-            let deleting = server.pods().delete(&name, &DeleteParams::default()).await;
-            deleting.map_err(Error::kubernetes("deleting the pod"))?;
+            let killed_at = delete(&server, &name).await?;
             wait_until_stopping(&server, &name).await?;
             // Dropped, they tell it too.
             drop(send_rest);
-            Ok::<_, Error>(())
+            Ok::<_, Error>(killed_at)
         };
-        let (replies, ()) = tokio::try_join!(try_join_all(running), stop)?;
+        let (replies, killed_at) = tokio::try_join!(try_join_all(running), stop)?;
         assert_answered(&replies)?;
 
         let ended = wait::until_object(server.pods(), &name, "the end of the pod's program", |pod| {
             let state = container_status(pod, SERVER).and_then(|status| status.state.clone());
-            let ended = state.and_then(|state| state.terminated).ok_or_else(|| describe(pod))?;
-            // The cluster's word for when the grace period is over.
-            Ok((ended, pod.metadata.deletion_timestamp.clone()))
+            state.and_then(|state| state.terminated).ok_or_else(|| describe(pod))
         });
-        let (ended, killed_at) = ended.await?;
+        let ended = ended.await?;
         assert_eq!(ended.exit_code, 0, "{ended:?}");
-        assert!(ended.finished_at.as_ref().unwrap() < killed_at.as_ref().unwrap(), "{ended:?}, {killed_at:?}");
+        assert!(ended.finished_at.as_ref().unwrap() < &killed_at, "{ended:?}, {killed_at:?}");
         set_finalizers(&server, &name, &[]).await?;
 
         let next = server.pod_that("another pod of the server is ready", |other| {
@@ -68,6 +66,15 @@ async fn requests_that_run_get_their_answers_after_sigterm() {
         Ok(())
     })
     .await;
+}
+
+/// Deletes the pod and returns the cluster's word for when its grace period is over. It is to be asked now: as soon as the program has
+/// ended, the kubelet deletes the pod with a grace period of nothing, and the same field says when the first deletion was.
+async fn delete(server: &Server<'_>, pod: &str) -> Result<Time, Error> {
+    let deleting = server.pods().delete(pod, &DeleteParams::default()).await;
+    let deleted = deleting.map_err(Error::kubernetes("deleting the pod"))?;
+    let pod = deleted.left().expect("the pod is still there: it has a finalizer");
+    Ok(pod.metadata.deletion_timestamp.expect("a pod that is being deleted says until when"))
 }
 
 fn assert_answered(replies: &[Reply]) -> Result<(), Error> {
