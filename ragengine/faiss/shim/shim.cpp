@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <typeinfo>
@@ -145,6 +146,42 @@ struct CountingWriter : faiss::IOWriter {
     }
 };
 
+void search_graph(
+        const faiss::Index& index,
+        const float* query,
+        int64_t k,
+        size_t ef_search,
+        faiss::IDSelector* filter,
+        float* distances,
+        int64_t* labels) {
+    faiss::SearchParametersHNSW parameters;
+    parameters.efSearch = int(std::min<size_t>(ef_search, std::numeric_limits<int>::max()));
+    parameters.sel = filter;
+    index.search(1, query, k, distances, labels, &parameters);
+}
+
+void search_lists(
+        const faiss::IndexIVFFlat& ivf,
+        const float* query,
+        int64_t k,
+        size_t probes,
+        faiss::IDSelector* filter,
+        float* distances,
+        int64_t* labels) {
+    faiss::SearchParametersIVF parameters;
+    parameters.sel = filter;
+    parameters.nprobe = std::min(probes, ivf.nlist);
+    if (probes < ivf.nlist) {
+        ivf.search(1, query, k, distances, labels, &parameters);
+        return;
+    }
+    // All of them: in which order is of no consequence.
+    std::vector<faiss::idx_t> lists(ivf.nlist);
+    std::iota(lists.begin(), lists.end(), 0);
+    const std::vector<float> to_centres(ivf.nlist);
+    ivf.search_preassigned(1, query, k, lists.data(), to_centres.data(), distances, labels, false, &parameters);
+}
+
 } // namespace
 
 extern "C" {
@@ -193,12 +230,13 @@ int ragengine_faiss_shape_of(const void* native, ragengine_faiss_shape* shape, c
     });
 }
 
-/// The `k` nearest rows of a graph; `bitmap` may be null (no filter). Labels are -1 where nothing was found.
-int ragengine_faiss_search_graph(
+/// The `k` nearest rows that a graph leads to while it keeps `effort` candidates, or those in the `effort` lists whose centres are nearest;
+/// `bitmap` may be null (no filter). Labels are -1 where nothing was found.
+int ragengine_faiss_search(
         const void* native,
         const float* query,
         int64_t k,
-        int32_t ef_search,
+        size_t effort,
         const uint8_t* bitmap,
         size_t bitmap_bytes,
         float* distances,
@@ -206,43 +244,14 @@ int ragengine_faiss_search_graph(
         char* message,
         size_t capacity) {
     return guarded(message, capacity, [&] {
-        faiss::IDSelectorBitmap selector(bitmap_bytes, bitmap);
-        faiss::SearchParametersHNSW parameters;
-        parameters.efSearch = ef_search;
-        parameters.sel = bitmap ? &selector : nullptr;
-        static_cast<const faiss::Index*>(native)->search(1, query, k, distances, labels, &parameters);
-    });
-}
-
-/// The `k` nearest rows in the `probes` lists whose centres are nearest; `bitmap` may be null (no filter). Labels are -1 where nothing
-/// was found.
-int ragengine_faiss_search_lists(
-        const void* native,
-        const float* query,
-        int64_t k,
-        size_t probes,
-        const uint8_t* bitmap,
-        size_t bitmap_bytes,
-        float* distances,
-        int64_t* labels,
-        char* message,
-        size_t capacity) {
-    return guarded(message, capacity, [&] {
-        const auto* ivf = dynamic_cast<const faiss::IndexIVFFlat*>(static_cast<const faiss::Index*>(native));
-        FAISS_THROW_IF_NOT_MSG(ivf, "it has no lists");
-        faiss::IDSelectorBitmap selector(bitmap_bytes, bitmap);
-        faiss::SearchParametersIVF parameters;
-        parameters.sel = bitmap ? &selector : nullptr;
-        parameters.nprobe = std::min(probes, ivf->nlist);
-        if (probes < ivf->nlist) {
-            ivf->search(1, query, k, distances, labels, &parameters);
-            return;
+        const auto* index = static_cast<const faiss::Index*>(native);
+        faiss::IDSelectorBitmap bits(bitmap_bytes, bitmap);
+        faiss::IDSelector* filter = bitmap ? &bits : nullptr;
+        if (const auto* ivf = dynamic_cast<const faiss::IndexIVFFlat*>(index)) {
+            search_lists(*ivf, query, k, effort, filter, distances, labels);
+        } else {
+            search_graph(*index, query, k, effort, filter, distances, labels);
         }
-        // All of them: in which order is of no consequence.
-        std::vector<faiss::idx_t> lists(ivf->nlist);
-        std::iota(lists.begin(), lists.end(), 0);
-        const std::vector<float> to_centres(ivf->nlist);
-        ivf->search_preassigned(1, query, k, lists.data(), to_centres.data(), distances, labels, false, &parameters);
     });
 }
 

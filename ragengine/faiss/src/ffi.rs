@@ -34,23 +34,11 @@ unsafe extern "C" {
         message: *mut c_char,
         capacity: usize,
     ) -> c_int;
-    fn ragengine_faiss_search_graph(
+    fn ragengine_faiss_search(
         native: *const c_void,
         query: *const f32,
         k: i64,
-        ef_search: i32,
-        bitmap: *const u8,
-        bitmap_bytes: usize,
-        distances: *mut f32,
-        labels: *mut i64,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
-    fn ragengine_faiss_search_lists(
-        native: *const c_void,
-        query: *const f32,
-        k: i64,
-        probes: usize,
+        effort: usize,
         bitmap: *const u8,
         bitmap_bytes: usize,
         distances: *mut f32,
@@ -118,64 +106,30 @@ pub(crate) fn kind_of(index: &IndexImpl) -> Result<Kind, String> {
     })
 }
 
-/// The nearest `k` rows that the graph leads to among those whose bit is set, in no order of ties; there may be fewer.
-/// The query has to be finite (see `rows`).
-pub(crate) fn search_graph(
+/// The nearest `k` rows among those whose bit is set, in no order of ties: those that a graph leads to while it keeps `effort` candidates, or those in
+/// the `effort` lists whose centres are nearest. There may be fewer. With as many lists as there are, or more, all rows are compared. The query has to be
+/// finite (see `rows`).
+pub(crate) fn search(
     index: &IndexImpl,
     query: &[f32],
     k: usize,
-    ef_search: usize,
+    effort: usize,
     filter: Option<&[u64]>,
 ) -> Result<Vec<Neighbor>, Error> {
     assert_eq!(query.len(), dimensions(index), "the caller checks the query");
     let mut distances = vec![0.0_f32; k];
     let mut labels = vec![-1_i64; k];
-    let ef_search = i32::try_from(ef_search).unwrap_or(i32::MAX);
     let (bitmap, bitmap_bytes) = bitmap_of(filter);
     with_message(|message, capacity| {
         // SAFETY: `index` owns a live faiss::Index, which nobody changes while it is borrowed (FAISS' searches are concurrent: they
-        // share but a counter of statistics that nobody reads). `query` holds the index's dimensions, as asserted; `bitmap` is null
-        // or `bitmap_bytes` readable bytes; `distances` and `labels` have room for `k`. The shim keeps none of the pointers.
+        // share but a counter of statistics that nobody reads). `query` holds the index's dimensions, as asserted; `bitmap` is null or
+        // `bitmap_bytes` readable bytes; `distances` and `labels` have room for `k`. The shim keeps none of the pointers.
         unsafe {
-            ragengine_faiss_search_graph(
+            ragengine_faiss_search(
                 native(index),
                 query.as_ptr(),
                 k as i64,
-                ef_search,
-                bitmap,
-                bitmap_bytes,
-                distances.as_mut_ptr(),
-                labels.as_mut_ptr(),
-                message,
-                capacity,
-            )
-        }
-    })
-    .map_err(Error::Faiss)?;
-    Ok(neighbors(labels, distances))
-}
-
-/// The nearest `k` rows in the `probes` lists whose centres are nearest, among those whose bit is set, in no order of ties; there may be
-/// fewer. With as many probes as there are lists, or more, all rows are compared.
-pub(crate) fn search_lists(
-    index: &IndexImpl,
-    query: &[f32],
-    k: usize,
-    probes: usize,
-    filter: Option<&[u64]>,
-) -> Result<Vec<Neighbor>, Error> {
-    assert_eq!(query.len(), dimensions(index), "the caller checks the query");
-    let mut distances = vec![0.0_f32; k];
-    let mut labels = vec![-1_i64; k];
-    let (bitmap, bitmap_bytes) = bitmap_of(filter);
-    with_message(|message, capacity| {
-        // SAFETY: as in `search_graph`. The shim looks whether the index has lists at all.
-        unsafe {
-            ragengine_faiss_search_lists(
-                native(index),
-                query.as_ptr(),
-                k as i64,
-                probes.max(1),
+                effort.max(1),
                 bitmap,
                 bitmap_bytes,
                 distances.as_mut_ptr(),
@@ -215,7 +169,7 @@ pub(crate) fn distances(
         "only rows that exist"
     );
     with_message(|message, capacity| {
-        // SAFETY: as in `search_graph`; besides, every position is that of a row, and both slices hold `positions.len()`, as asserted.
+        // SAFETY: as in `search`; besides, every position is that of a row, and both slices hold `positions.len()`, as asserted.
         unsafe {
             ragengine_faiss_distances(
                 native(index),

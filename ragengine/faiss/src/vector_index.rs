@@ -214,7 +214,7 @@ impl VectorIndex {
         filter: Option<&PositionSet>,
         ef_search: usize,
     ) -> Result<Vec<Neighbor>, Error> {
-        let mut found = ffi::search_graph(&self.index, query, k, ef_search, filter.map(PositionSet::words))?;
+        let mut found = ffi::search(&self.index, query, k, ef_search, filter.map(PositionSet::words))?;
         if found.len() < k {
             // The graph does not lead to enough allowed rows.
             return self.scan(query, k, filter);
@@ -231,10 +231,10 @@ impl VectorIndex {
         probes: usize,
     ) -> Result<Vec<Neighbor>, Error> {
         let filter = filter.map(PositionSet::words);
-        let mut found = ffi::search_lists(&self.index, query, k, probes, filter)?;
+        let mut found = ffi::search(&self.index, query, k, probes, filter)?;
         if found.len() < k {
             // These lists hold too few allowed rows.
-            found = ffi::search_lists(&self.index, query, k, usize::MAX, filter)?;
+            found = ffi::search(&self.index, query, k, usize::MAX, filter)?;
         }
         found.sort_by(Neighbor::order);
         Ok(found)

@@ -64,7 +64,7 @@ fn a_graph_that_leads_to_too_few_is_made_up_for() {
     let mut filter = PositionSet::with_len(COUNT);
     let by_distance = search(&index, query, COUNT, None);
     by_distance.iter().skip(COUNT - 500).for_each(|neighbor| assert!(filter.insert(neighbor.position)));
-    let walked = ffi::search_graph(&index.index, query, 20, 1, Some(filter.words())).unwrap();
+    let walked = ffi::search(&index.index, query, 20, 1, Some(filter.words())).unwrap();
     assert!(walked.len() < 20, "the walk found {} and the case is not what it should be", walked.len());
     let found = index.search_graph(query, 20, Some(&filter), 1).unwrap();
     assert_eq!(found, by_distance[COUNT - 500..][..20]);
@@ -77,7 +77,7 @@ fn lists_that_hold_too_few_are_made_up_for() {
     let mut filter = PositionSet::with_len(COUNT);
     let by_distance = search(&index, query, COUNT, None);
     by_distance.iter().skip(COUNT - 500).for_each(|neighbor| assert!(filter.insert(neighbor.position)));
-    let probed = ffi::search_lists(&index.index, query, 20, 1, Some(filter.words())).unwrap();
+    let probed = ffi::search(&index.index, query, 20, 1, Some(filter.words())).unwrap();
     assert!(probed.len() < 20, "the list has {} and the case is not what it should be", probed.len());
     let found = index.search_lists(query, 20, Some(&filter), 1).unwrap();
     assert_eq!(found, by_distance[COUNT - 500..][..20]);
