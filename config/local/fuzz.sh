@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Feeds the code that reads requests, streams, settings and archives with any bytes, FUZZ_SECONDS=60 for each target. Inputs and findings stay in the cache.
+# Feeds the code that reads requests, streams, settings, archives and snapshots with any bytes, FUZZ_SECONDS=60 for each target. Inputs and findings stay in the cache.
 # With --install: only installs cargo-fuzz.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
@@ -10,7 +10,7 @@ cargo_fuzz_dir="$RAGENGINE_CACHE/tools/cargo-fuzz-$cargo_fuzz_version"
 fuzz_dir="$root/ragengine/fuzz"
 build_dir="$target_dir/fuzz"
 work_dir="$RAGENGINE_CACHE/fuzz"
-targets=(chat_request event_stream api_request settings archive)
+targets=(chat_request event_stream api_request settings archive snapshot)
 seconds="${FUZZ_SECONDS:-60}"
 
 install() {
