@@ -3,13 +3,14 @@
 mod condition;
 mod generations;
 mod heal;
+mod rest;
 mod stage;
 mod start;
 mod volume;
 
 use std::sync::{Arc, OnceLock};
 
-pub use generations::Generations;
+pub use generations::{Generations, to_its_end};
 use parking_lot::RwLock;
 use ragengine_settings::Settings;
 use stage::Stage;

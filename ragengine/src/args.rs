@@ -105,6 +105,9 @@ pub struct Restore {
     /// case.
     #[arg(long)]
     pub overwrite: bool,
+    /// Restore only this index of the backup.
+    #[arg(long, value_name = "NAME")]
+    pub index: Option<String>,
     /// Give up when nothing has been taken for so many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout_seconds: u64,

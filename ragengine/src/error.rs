@@ -192,7 +192,7 @@ fn index_status(error: &IndexError) -> StatusCode {
         IndexError::TooMany(_) | IndexError::OtherModel { .. } | IndexError::Exists(_) | IndexError::SourceHeld(_) => {
             StatusCode::CONFLICT
         }
-        IndexError::ManyIndexes { .. } => StatusCode::BAD_REQUEST,
+        IndexError::ManyIndexes { .. } | IndexError::NotInCopy { .. } => StatusCode::BAD_REQUEST,
         IndexError::Archive(error) => archive_status(error),
         IndexError::Persisted(error) => persisted_status(error),
         IndexError::Embedding(error) => embedding_status(error),
@@ -211,9 +211,11 @@ fn store_status(error: &StoreError) -> StatusCode {
     match error {
         StoreError::Full => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Latched => StatusCode::SERVICE_UNAVAILABLE,
-        StoreError::InUse(_) | StoreError::Format(_) | StoreError::Damaged(_) | StoreError::Disk(_) => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        StoreError::InUse(_)
+        | StoreError::Format(_)
+        | StoreError::Damaged(_)
+        | StoreError::Catalog(_)
+        | StoreError::Disk(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -23,6 +23,7 @@ pub mod sources;
 pub mod store;
 mod token_counts;
 mod transfer;
+mod turns;
 mod vectors;
 mod view;
 pub mod writer;
@@ -47,9 +48,6 @@ use self::vectors::Segment;
 use self::view::View;
 use crate::embedding::Embedding;
 use crate::metrics::Metrics;
-
-/// Writers of one index that wait for the disk at once: more wait for these, without a thread.
-const MAX_WAITING_WRITERS: usize = 64;
 
 /// How indexes are searched and when their graphs are built: the same for all of them.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +76,7 @@ pub struct Index {
     writing: Mutex<()>,
     waiting: commit::Queue,
     /// Writers that may wait at once, each of which has a thread.
-    write_turns: Semaphore,
+    write_turns: Arc<Semaphore>,
     /// The segment that the snapshot on disk is of.
     kept: Mutex<Weak<Segment>>,
     metrics: Arc<Metrics>,
@@ -89,8 +87,8 @@ pub struct Index {
     is_catching_up: watch::Sender<bool>,
     is_rebuilding: AtomicBool,
     is_keeping_counts: AtomicBool,
-    /// The disk refused a write: the store takes none until it is opened anew.
-    has_failed: AtomicBool,
+    /// The server stops: no rebuild is begun, and none goes on.
+    is_at_rest: AtomicBool,
 }
 
 /// Sizes of an index, or of one of its sources.
@@ -160,7 +158,7 @@ impl Index {
             search,
             writing: Mutex::new(()),
             waiting: commit::Queue::default(),
-            write_turns: Semaphore::new(MAX_WAITING_WRITERS),
+            write_turns: turns::of_one_index(),
             kept: Mutex::new(kept),
             metrics: Arc::clone(metrics),
             is_deleted: AtomicBool::new(false),
@@ -168,7 +166,7 @@ impl Index {
             is_catching_up: watch::Sender::new(false),
             is_rebuilding: AtomicBool::new(false),
             is_keeping_counts: AtomicBool::new(false),
-            has_failed: AtomicBool::new(false),
+            is_at_rest: AtomicBool::new(false),
         }))
     }
 
@@ -182,9 +180,9 @@ impl Index {
         &self.record
     }
 
-    /// Whether the disk refused a write, so that it has to be opened anew.
+    /// Whether the disk refused to read or write something, so that it has to be opened anew.
     pub fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Acquire)
+        self.store.has_failed()
     }
 
     /// Its sizes at this moment.
@@ -195,12 +193,17 @@ impl Index {
     /// The index as the API describes it.
     pub fn describe(&self, data_id: &str) -> IndexDescription {
         let size = self.size();
+        let (graph_chunks, vector_index) = {
+            let view = self.view.read();
+            (view.vectors().built() as u64, view.vectors().largest_kind().to_string())
+        };
         IndexDescription {
             name: self.name.clone(),
             documents: size.documents,
             chunks: size.chunks,
             bytes: size.text_bytes,
-            graph_chunks: self.view.read().vectors().built() as u64,
+            graph_chunks,
+            vector_index,
             settings: self.record.settings(),
             fingerprint: self.record.fingerprint(),
             model: self.record.model.clone(),
@@ -253,7 +256,7 @@ impl Index {
         if self.store.reader()?.embedding_source()?.as_ref() == Some(source) {
             return Ok(());
         }
-        self.write_store(|transaction| transaction.put_embedding_source(source))?;
+        self.store.write(|transaction| transaction.put_embedding_source(source))?;
         let reader = Arc::new(self.store.reader()?);
         self.view.write().show_reader(reader);
         Ok(())
@@ -272,6 +275,25 @@ impl Index {
     fn mark_deleted(&self) {
         let _writing = self.writing.lock();
         self.is_deleted.store(true, Ordering::Release);
+    }
+
+    /// Marks it as gone when it has no document. Returns whether it has none.
+    fn close_if_empty(&self) -> bool {
+        let _writing = self.writing.lock();
+        let is_empty = self.size().documents == 0;
+        self.is_deleted.fetch_or(is_empty, Ordering::AcqRel);
+        is_empty
+    }
+
+    /// Takes back that it is gone: it could not be deleted.
+    fn reopen(&self) {
+        self.is_deleted.store(false, Ordering::Release);
+    }
+
+    /// Marks it as replaced: writers that are under way are sent to the index that has its name now.
+    fn mark_superseded(&self) {
+        let _writing = self.writing.lock();
+        self.is_superseded.store(true, Ordering::Release);
     }
 
     fn require_present(&self) -> Result<(), IndexError> {

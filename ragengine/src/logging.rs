@@ -21,7 +21,8 @@ pub fn start(log: &Log) -> Result<(), String> {
         LogFormat::Json => false,
         LogFormat::Text => true,
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    // A line that cannot be written (a full disk, a closed pipe) would be told on the same standard error, and that panics.
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
     let started = match is_readable {
         true => builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
         false => builder.event_format(JsonLines).try_init(),

@@ -11,6 +11,15 @@ use crate::wire::RestoredIndexes;
 /// Whoever moves a backup watches that it moves: only this bounds the whole of it.
 const TIMEOUT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// What of a backup is restored, and over what.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Over<'a> {
+    /// Whether its indexes take the place of those that have their names.
+    pub overwrite: bool,
+    /// The only index that is restored. None: all of them.
+    pub index: Option<&'a str>,
+}
+
 /// A backup on its way.
 #[derive(Debug)]
 pub struct Download {
@@ -46,14 +55,15 @@ impl Client {
         Ok(Download { client: self.clone(), response })
     }
 
-    /// Sends a backup of `bytes` bytes, whose indexes are made when the last one has arrived.
+    /// Sends a backup of `bytes` bytes, whose indexes, or the one of them that is named, are made when the last one has arrived.
     ///
     /// # Errors
     ///
     /// When the server refuses or nobody answers. Nothing was restored when it refused.
-    pub async fn restore(&self, backup: Body, bytes: u64, overwrite: bool) -> Result<RestoredIndexes, ClientError> {
+    pub async fn restore(&self, backup: Body, bytes: u64, over: Over<'_>) -> Result<RestoredIndexes, ClientError> {
         let mut url = self.url(&["restore"]);
-        url.query_pairs_mut().append_pair("overwrite", if overwrite { "true" } else { "false" });
+        url.query_pairs_mut().append_pair("overwrite", if over.overwrite { "true" } else { "false" });
+        url.query_pairs_mut().extend_pairs(over.index.map(|index| ("index", index)));
         let request = self.http.request(Method::POST, url).timeout(TIMEOUT).header(CONTENT_LENGTH, bytes).body(backup);
         self.read(self.authorized(request)).await
     }

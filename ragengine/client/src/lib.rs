@@ -12,4 +12,6 @@ pub mod wire;
 
 #[cfg(feature = "http")]
 pub use client::{Client, ClientError};
+#[cfg(feature = "http")]
+pub use copies::Over;
 pub use hash::{content_hash, default_doc_id};

@@ -66,9 +66,12 @@ impl App {
 
     /// An index that cannot be used is told, and keeps the others from nothing: a server that is not ready gets no questions at all.
     fn indexes_need(&self, stage: &Stage) -> Need {
-        let problems = self.loaded.get().map(|loaded| loaded.catalog.problems()).unwrap_or_default();
+        let Some(loaded) = self.loaded.get() else {
+            return need("indexes", stage, ProblemKind::LoadingIndexes, ProblemKind::IndexesFailed);
+        };
+        let problems = loaded.catalog.problems();
         match problems.is_empty() {
-            true => need("indexes", stage, ProblemKind::LoadingIndexes, ProblemKind::IndexesFailed),
+            true => Need { name: "indexes", words: format!("{} loaded", loaded.catalog.all().len()), problem: None },
             false => Need { name: "indexes", words: problems.join("; "), problem: Some(ProblemKind::IndexUnavailable) },
         }
     }

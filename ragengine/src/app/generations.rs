@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use crate::blocking;
 use crate::embedding::{Embedding, Embeddings, ModelKey, Needed};
 use crate::index::catalog::{Catalog, Change};
-use crate::index::generation::{Asked, Builder, Decision, Ended, Model, Plan, asked, decide, given_up};
+use crate::index::generation::{Asked, Builder, Decision, Ended, Model, Plan, again, asked, decide};
 use crate::index::record::IndexRecord;
 use crate::index::{Index, IndexError};
 use crate::metrics::Metrics;
@@ -48,7 +48,12 @@ impl Generations {
         self.embeddings.tried(OLDER_MODELS).await;
     }
 
-    /// The same for indexes that have just come.
+    /// Builds no more, because the server stops.
+    pub fn rest(&self) {
+        self.turns.close();
+    }
+
+    /// As [`Self::start`], for indexes that have just come.
     pub async fn take_in(self: &Arc<Self>, indexes: Vec<Arc<Index>>) {
         let (this, names) = (Arc::clone(self), indexes.iter().map(|index| index.name().to_owned()).collect::<Vec<_>>());
         let decided = blocking::run(move || {
@@ -95,10 +100,7 @@ impl Generations {
     /// As [`Self::ask`].
     pub async fn begin(self: &Arc<Self>, name: &str) -> Result<(), IndexError> {
         let model = self.model();
-        let again = move |serving: &IndexRecord, plan: Option<&Plan>| match plan.is_some_and(is_being_built) {
-            true => Ok(Change::Nothing),
-            false => Ok(change(decide(serving, None, &model))),
-        };
+        let again = move |serving: &IndexRecord, plan: Option<&Plan>| Ok(change(again(serving, plan, &model)));
         self.change(name, again).await.map(drop)
     }
 
@@ -108,10 +110,10 @@ impl Generations {
     ///
     /// [`IndexError::NoGeneration`] when none is being built, and as [`Self::ask`].
     pub async fn abandon(self: &Arc<Self>, name: &str) -> Result<(), IndexError> {
-        let (model, index) = (self.model(), name.to_owned());
-        let give_up = move |serving: &IndexRecord, plan: Option<&Plan>| match plan.is_some_and(is_being_built) {
-            true => Ok(given_up(serving, &model).map_or(Change::Drop, Change::Abandon)),
-            false => Err(IndexError::NoGeneration(index)),
+        let index = name.to_owned();
+        let give_up = move |_: &IndexRecord, plan: Option<&Plan>| match plan.filter(|plan| is_being_built(plan)) {
+            Some(plan) => Ok(Change::Abandon(plan.target.clone())),
+            None => Err(IndexError::NoGeneration(index)),
         };
         self.change(name, give_up).await?;
         self.abandoned(name);
@@ -128,18 +130,25 @@ impl Generations {
         name: &str,
         decide: impl FnOnce(&IndexRecord, Option<&Plan>) -> Result<Change, IndexError> + Send + 'static,
     ) -> Result<Change, IndexError> {
-        let (catalog, index) = (Arc::clone(&self.catalog), name.to_owned());
-        let change = blocking::run(move || catalog.change_plan(&index, decide)).await?;
-        if matches!(change, Change::Begin(_)) {
-            self.build(name.to_owned());
-        }
-        Ok(change)
+        let (this, name) = (Arc::clone(self), name.to_owned());
+        to_its_end(async move {
+            let (catalog, index) = (Arc::clone(&this.catalog), name.clone());
+            let change = blocking::run(move || catalog.change_plan(&index, decide)).await?;
+            if matches!(change, Change::Begin(_)) {
+                this.build(name);
+            }
+            Ok(change)
+        })
+        .await
     }
 
     /// Builds what is planned for an index, in the background.
     fn build(self: &Arc<Self>, name: String) {
         let Some(planned) = self.catalog.planned(&name) else { return };
         let Some(folder) = planned.plan.folder() else { return };
+        if !planned.building.begin() {
+            return;
+        }
         let builder = Builder {
             name,
             folder,
@@ -223,6 +232,20 @@ impl Generations {
     }
 }
 
+/// Does work that is not to end half-way, even if whoever waits for it leaves.
+///
+/// # Errors
+///
+/// What the work says.
+pub async fn to_its_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, IndexError>> + Send + 'static,
+) -> Result<T, IndexError> {
+    tokio::spawn(work).await.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => Err(IndexError::ShuttingDown),
+    })
+}
+
 fn is_being_built(plan: &Plan) -> bool {
     plan.folder().is_some()
 }
@@ -236,5 +259,36 @@ fn change(decision: Decision) -> Change {
         Decision::Rest | Decision::Resume => Change::Nothing,
         Decision::Drop => Change::Drop,
         Decision::Begin(target) => Change::Begin(target),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_is_done_to_its_end_when_its_caller_has_left() {
+        let (goes_on, is_done) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+        let (waits, done) = (Arc::clone(&goes_on), Arc::clone(&is_done));
+        let work = async move {
+            waits.notified().await;
+            done.store(true, Ordering::SeqCst);
+            Ok(7)
+        };
+        let caller = tokio::spawn(to_its_end(work));
+        tokio::task::yield_now().await;
+        caller.abort();
+        assert!(caller.await.unwrap_err().is_cancelled());
+        goes_on.notify_one();
+        while !is_done.load(Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(to_its_end(async { Ok(7) }).await.unwrap(), 7);
+        let panics = tokio::spawn(to_its_end::<()>(async { panic!("as planned") }));
+        assert!(panics.await.unwrap_err().is_panic());
     }
 }

@@ -6,7 +6,7 @@ use tracing::info;
 use super::App;
 use crate::blocking;
 
-/// The pause between two looks, and the longest after a vain try.
+/// The pause between two looks: the shortest, and the longest, to which tries lead that are vain or do not help for long.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
 /// Opens again what the disk has refused, once the volume can be written, for as long as the server runs.
@@ -14,14 +14,22 @@ pub(super) async fn watch(app: Arc<App>) {
     let mut pause = PAUSE.0;
     loop {
         tokio::time::sleep(pause).await;
-        let Some(catalog) = app.loaded.get().map(|loaded| Arc::clone(&loaded.catalog)) else { continue };
-        if !catalog.may_heal() || app.volume.check(&app.settings.data_dir).await.is_err() {
+        let Some(loaded) = app.loaded.get() else { continue };
+        let catalog = Arc::clone(&loaded.catalog);
+        if !catalog.may_heal() {
+            pause = (pause / 2).max(PAUSE.0);
             continue;
         }
-        let is_well = blocking::run(move || Ok(catalog.heal())).await.unwrap_or_default();
-        if is_well {
+        if app.volume.check(&app.settings.data_dir).await.is_err() {
+            continue;
+        }
+        let healing = Arc::clone(&catalog);
+        let opened = blocking::run(move || Ok(healing.heal())).await.unwrap_or_default();
+        // Their generations may not have been begun yet, and the models of their vectors not loaded.
+        loaded.generations.take_in(opened).await;
+        if !catalog.may_heal() {
             info!("what the disk had refused is open again");
         }
-        pause = if is_well { PAUSE.0 } else { (pause * 2).min(PAUSE.1) };
+        pause = (pause * 2).min(PAUSE.1);
     }
 }

@@ -7,12 +7,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 pub use file::verify;
 use file::{Partial, remove_leftovers};
 use indicatif::{ProgressBar, ProgressStyle};
 use keep::{name_at, newest, superseded};
 use ragengine_client::Client;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::connect::{client, with_advice};
@@ -32,7 +33,14 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     let client = client(&arguments.server)?;
     let mut partial = Partial::begin(&target.file)?;
     let patience = Duration::from_secs(arguments.timeout_seconds);
-    let bytes = runtime.block_on(download(&client, &mut partial, patience)).map_err(with_advice)?;
+    let downloading = async {
+        tokio::select! {
+            bytes = download(&client, &mut partial, patience) => bytes,
+            // The part goes with the error.
+            told = told_to_stop() => Err(told.err().map_or_else(|| anyhow!("stopped by a signal"), Into::into)),
+        }
+    };
+    let bytes = runtime.block_on(downloading).map_err(with_advice)?;
     let contents = partial.finish()?;
     let mut out = io::stdout();
     let (documents, indexes) = (contents.documents, contents.indexes.len());
@@ -41,6 +49,18 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
         (Some(folder), Some(keep)) => prune(folder, keep as usize),
         _ => Ok(()),
     }
+}
+
+/// Done when the process is told to stop.
+async fn told_to_stop() -> io::Result<()> {
+    let [mut terminate, mut hangup, mut interrupt] =
+        [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?, signal(SignalKind::interrupt())?];
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
 }
 
 struct Target {

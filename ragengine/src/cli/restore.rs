@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, Stream};
 use ragengine_client::wire::RestoredIndexes;
-use ragengine_client::{Client, ClientError};
+use ragengine_client::{Client, ClientError, Over};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
@@ -35,8 +35,12 @@ pub fn run(arguments: &Restore) -> anyhow::Result<()> {
     let client = client(&arguments.server)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let restored = runtime.block_on(upload(&client, &file, arguments)).map_err(with_overwrite).map_err(with_advice)?;
-    let (indexes, documents) = (restored.indexes.join(", "), contents.documents);
-    writeln!(io::stdout(), "{}: {documents} documents restored: {indexes}", file.display())?;
+    let indexes = restored.indexes.join(", ");
+    let what = match &arguments.index {
+        Some(_) => "restored of it".to_owned(),
+        None => format!("{} documents restored", contents.documents),
+    };
+    writeln!(io::stdout(), "{}: {what}: {indexes}", file.display())?;
     Ok(())
 }
 
@@ -46,7 +50,8 @@ async fn upload(client: &Client, path: &Path, arguments: &Restore) -> anyhow::Re
     let bytes = file.metadata().await.with_context(told)?.len();
     let (progress, mut seen) = watch::channel(0);
     let body = reqwest::Body::wrap_stream(chunks(file, progress));
-    let mut sending = std::pin::pin!(client.restore(body, bytes, arguments.overwrite));
+    let over = Over { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
+    let mut sending = std::pin::pin!(client.restore(body, bytes, over));
     let patience = Duration::from_secs(arguments.timeout_seconds);
     loop {
         tokio::select! {

@@ -43,7 +43,11 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
     })?;
     info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), "listening");
     outlive_full_files()?;
-    let stop = stop_signal()?;
+    let signalled = stop_signal()?;
+    let stop = async {
+        signalled.await;
+        app.rest();
+    };
     let metrics = Arc::clone(&app.metrics);
     let loading = tokio::spawn({
         let app = Arc::clone(&app);
@@ -57,9 +61,11 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
         }
     };
     tokio::select! {
-        () = server::serve(listener, router::router(app), stop, bounds, metrics) => Ok(()),
-        Some(error) = failed => Err(error.into()),
+        () = server::serve(listener, router::router(Arc::clone(&app)), stop, bounds, metrics) => {}
+        Some(error) = failed => return Err(error.into()),
     }
+    app.at_rest().await;
+    Ok(())
 }
 
 /// A write that would make a file larger than the system lets it be (RLIMIT_FSIZE) is to be an error, as on a full disk, and not the end

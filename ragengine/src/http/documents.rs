@@ -10,18 +10,25 @@ use ragengine_client::wire::{
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
 use serde::Deserialize;
+use tokio::runtime::Handle;
+use tracing::warn;
 use utoipa::IntoParams;
 
 use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use super::indexes::record;
-use crate::app::App;
+use crate::app::{App, Loaded};
 use crate::blocking;
 use crate::error::{ApiError, PlainError};
+use crate::index::catalog::Catalog;
 use crate::index::filter::Filter;
 use crate::index::listing::Page;
 use crate::index::name::check_name;
+use crate::index::record::IndexRecord;
 use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
 use crate::index::{Index, IndexError};
+
+/// How often an index is made anew that was deleted under those who write to it.
+const ATTEMPTS: u32 = 3;
 
 /// Adds documents to an index, which is made when it is not there. A document whose id is there is replaced.
 #[utoipa::path(post, path = "/index", tag = "documents", request_body = AddDocuments, responses(
@@ -46,22 +53,55 @@ pub async fn add(
     let newest = newest_of_each(&incoming);
     let stored = incoming.iter().map(|document| stored(newest[&document.doc_id])).collect();
     let writes = newest_in_order(&incoming, &newest);
-    let (catalog, embedding, name) = (Arc::clone(&loaded.catalog), loaded.embedding.clone(), request.index_name);
-    let record = record(&app.settings, &embedding);
-    let creating = Arc::clone(&catalog);
-    let (index, is_new) = blocking::run(move || creating.get_or_create(&name, || record)).await?;
+    let record = record(&app.settings, &loaded.embedding);
+    for _ in 1..ATTEMPTS {
+        match add_to(loaded, &request.index_name, &record, &writes).await {
+            // It was made for documents of another request that could not be added, and deleted again: it is made anew.
+            Err(IndexError::NoSuchIndex(_)) => {}
+            done => return Ok(done.map(|()| Json(stored))?),
+        }
+    }
+    add_to(loaded, &request.index_name, &record, &writes).await?;
+    Ok(Json(stored))
+}
+
+/// Writes documents to an index, which is made when it is not there. One that was made and got nothing is deleted again.
+async fn add_to(loaded: &Loaded, name: &str, record: &IndexRecord, writes: &[Incoming]) -> Result<(), IndexError> {
     let generations = &loaded.generations;
+    let (catalog, made, record) = (Arc::clone(&loaded.catalog), name.to_owned(), record.clone());
+    let (index, is_new) = blocking::run(move || catalog.get_or_create(&made, || record)).await?;
+    let mut new = NewIndex { catalog: &loaded.catalog, index: is_new.then_some(index) };
     let write = |index: Arc<Index>| {
-        let writes = writes.clone();
+        let writes = writes.to_vec();
         async move { index.write(writes, Mode::Upsert, &generations.embedding_of(&index)?).await }
     };
-    if let Err(error) = generations.with(index.name(), write).await {
-        if is_new {
-            blocking::run(move || catalog.delete_if_empty(index.name())).await?;
+    let written = generations.with(name, write).await;
+    match (&written, new.index.take()) {
+        (Err(_), Some(index)) => {
+            let catalog = Arc::clone(&loaded.catalog);
+            blocking::run(move || catalog.delete_if_empty(&index)).await?;
         }
-        return Err(error.into());
+        (Ok(_), _) | (Err(_), None) => {}
     }
-    Ok(Json(stored))
+    written.map(drop)
+}
+
+/// An index that was made for documents, until they are in it. Where their sender leaves meanwhile, it goes again.
+struct NewIndex<'a> {
+    catalog: &'a Arc<Catalog>,
+    index: Option<Arc<Index>>,
+}
+
+impl Drop for NewIndex<'_> {
+    fn drop(&mut self) {
+        let (Some(index), Ok(runtime)) = (self.index.take(), Handle::try_current()) else { return };
+        let catalog = Arc::clone(self.catalog);
+        runtime.spawn_blocking(move || {
+            if let Err(error) = catalog.delete_if_empty(&index) {
+                warn!(index = index.name(), %error, "an empty index is left of documents whose sender has left");
+            }
+        });
+    }
 }
 
 /// Replaces documents that are there. Others are not added.

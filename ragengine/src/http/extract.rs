@@ -42,6 +42,11 @@ pub async fn discard(body: Body, limits: Limits) {
 ///
 /// [`ApiError::Schema`] with the place of what is wrong.
 pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // Which would be taken as the fields in their order.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        let (loc, msg) = (vec![Value::from("body")], "must be an object".to_owned());
+        return Err(ApiError::Schema(vec![FieldError { loc, msg, kind: "type".to_owned() }]));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let mut loc = vec![Value::from("body")];

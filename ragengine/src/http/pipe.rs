@@ -7,21 +7,21 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http_body_util::BodyExt as _;
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// What goes out at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Chunks that wait for the network.
+/// Chunks that wait for the network, or for who reads them.
 const WAITING_CHUNKS: usize = 4;
+
+/// How long a body goes on being read that nobody wants any more: who is still sending would find the connection broken, and not read why.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A body of a reply that is written to. Dropped before it is finished, the connection breaks off: nobody takes a part for the whole.
 pub struct BodyWriter {
     chunks: mpsc::Sender<Part>,
     buffer: BytesMut,
-    timeout: Duration,
-    runtime: Handle,
     sent_bytes: u64,
 }
 
@@ -31,8 +31,8 @@ enum Part {
 }
 
 impl BodyWriter {
-    /// A writer, and the body. A client that takes nothing for as long as `timeout` is given up.
-    pub fn new(timeout: Duration) -> (Self, Body) {
+    /// A writer, and the body. A client that takes nothing is cut off by its connection, which ends the body.
+    pub fn new() -> (Self, Body) {
         let (chunks, parts) = mpsc::channel(WAITING_CHUNKS);
         let buffer = BytesMut::with_capacity(CHUNK_BYTES);
         let body = stream::unfold(Some(parts), |parts| async {
@@ -43,7 +43,7 @@ impl BodyWriter {
                 None => Some((Err(io::Error::other("what writes the body has ended before its end")), None)),
             }
         });
-        (Self { chunks, buffer, timeout, runtime: Handle::current(), sent_bytes: 0 }, Body::from_stream(body))
+        (Self { chunks, buffer, sent_bytes: 0 }, Body::from_stream(body))
     }
 
     /// Sends what has not been sent, and ends the body. Returns how many bytes it had.
@@ -58,12 +58,8 @@ impl BodyWriter {
     }
 
     fn send(&self, part: Part) -> io::Result<()> {
-        let seconds = self.timeout.as_secs();
-        match self.runtime.block_on(async { tokio::time::timeout(self.timeout, self.chunks.send(part)).await }) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(io::Error::new(ErrorKind::BrokenPipe, "the client left")),
-            Err(_) => Err(io::Error::new(ErrorKind::TimedOut, format!("the client took nothing for {seconds} s"))),
-        }
+        let left = || io::Error::new(ErrorKind::BrokenPipe, "the client left, or took nothing for too long");
+        self.chunks.blocking_send(part).map_err(|_| left())
     }
 }
 
@@ -87,48 +83,62 @@ impl Write for BodyWriter {
     }
 }
 
-/// A body of a request that is read from.
+/// A body of a request that is read from. Dropped before its end, the rest is read for a while and thrown away.
 pub struct BodyReader {
-    body: Body,
+    parts: mpsc::Receiver<io::Result<Option<Bytes>>>,
     rest: Bytes,
-    timeout: Duration,
-    runtime: Handle,
+    is_at_end: bool,
 }
 
 impl BodyReader {
     /// A reader. A client that sends nothing for as long as `timeout` is given up.
     pub fn new(body: Body, timeout: Duration) -> Self {
-        Self { body, rest: Bytes::new(), timeout, runtime: Handle::current() }
+        let (parts, received) = mpsc::channel(WAITING_CHUNKS);
+        tokio::spawn(receive(body, timeout, parts));
+        Self { parts: received, rest: Bytes::new(), is_at_end: false }
     }
+}
 
-    /// Reads what nobody wants, for a bounded time.
-    pub async fn discard(mut self, at_most: Duration) {
-        let reading = async { while let Some(Ok(_)) = self.body.frame().await {} };
-        // What is left after that time is cut off with the connection.
-        drop(tokio::time::timeout(at_most, reading).await);
-    }
-
-    fn next(&mut self) -> io::Result<Option<Bytes>> {
-        let seconds = self.timeout.as_secs();
-        let (body, timeout) = (&mut self.body, self.timeout);
-        match self.runtime.block_on(async { tokio::time::timeout(timeout, body.frame()).await }) {
-            Ok(None) => Ok(None),
-            // Trailers have no data.
-            Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),
-            Ok(Some(Err(_))) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the request body broke off")),
-            Err(_) => {
-                Err(io::Error::new(ErrorKind::TimedOut, format!("nothing of the request body arrived for {seconds} s")))
-            }
+/// Hands on what arrives, up to the end or an error, or until nobody wants it.
+async fn receive(mut body: Body, timeout: Duration, parts: mpsc::Sender<io::Result<Option<Bytes>>>) {
+    loop {
+        let part = tokio::select! {
+            biased;
+            () = parts.closed() => break,
+            frame = tokio::time::timeout(timeout, body.frame()) => match frame {
+                Ok(None) => Ok(None),
+                // Trailers have no data.
+                Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),
+                Ok(Some(Err(_))) => Err(broke_off()),
+                Err(_) => Err(silent(timeout)),
+            },
+        };
+        let is_last = !matches!(part, Ok(Some(_)));
+        if parts.send(part).await.is_err() || is_last {
+            break;
         }
     }
+    let discard = async { while let Some(Ok(_)) = body.frame().await {} };
+    // What is left after that time is cut off with the connection.
+    drop(tokio::time::timeout(DISCARD_TIMEOUT, discard).await);
+}
+
+fn broke_off() -> io::Error {
+    io::Error::new(ErrorKind::ConnectionAborted, "the request body broke off")
+}
+
+fn silent(timeout: Duration) -> io::Error {
+    let seconds = timeout.as_secs();
+    io::Error::new(ErrorKind::TimedOut, format!("nothing of the request body arrived for {seconds} s"))
 }
 
 impl Read for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.rest.is_empty() {
-            match self.next()? {
+        while self.rest.is_empty() && !self.is_at_end {
+            // Nobody sends any more, and it was not the end: the server stops.
+            match self.parts.blocking_recv().unwrap_or_else(|| Err(broke_off()))? {
                 Some(chunk) => self.rest = chunk,
-                None => return Ok(0),
+                None => self.is_at_end = true,
             }
         }
         let taken = buffer.len().min(self.rest.len());
@@ -136,3 +146,6 @@ impl Read for BodyReader {
         Ok(taken)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,6 @@ use tracing::info;
 
 use super::extract::{JsonBody, PathParameters};
 use crate::app::App;
-use crate::blocking;
 use crate::error::PlainError;
 use crate::index::Index;
 use crate::index::sources::{Moment, check_sync};
@@ -61,7 +60,7 @@ pub async fn put(
     check_sync(&source, &put)?;
     let put = |index: Arc<Index>| {
         let (source, put) = (source.clone(), put.clone());
-        blocking::run(move || index.put_sync(&source, put, &Moment::now()))
+        async move { index.in_turn(move |index| index.put_sync(&source, put, &Moment::now())).await }
     };
     Ok(Json(generations.with(&index_name, put).await?))
 }
@@ -80,11 +79,12 @@ pub async fn delete(
 ) -> Result<Json<DeletedSource>, PlainError> {
     let delete = |index: Arc<Index>| {
         let source = source.clone();
-        blocking::run(move || {
+        let delete = move |index: &Arc<Index>| {
             let documents = index.delete_source(&source)?;
             info!(index = index.name(), source, documents, "source deleted");
             Ok(documents)
-        })
+        };
+        async move { index.in_turn(delete).await }
     };
     let documents = app.loaded()?.generations.with(&index_name, delete).await?;
     Ok(Json(DeletedSource { documents }))

@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 
 use super::extract::{PathParameters, QueryString};
 use super::pipe::{BodyReader, BodyWriter};
-use crate::app::App;
+use crate::app::{App, Generations, to_its_end};
 use crate::blocking;
 use crate::error::{ApiError, PlainError};
 use crate::index::archive::MAX_BLOCK_BYTES;
@@ -26,9 +26,6 @@ use crate::index::{Index, IndexError};
 
 /// What a block may be longer than the longest request that brought a document.
 const BLOCK_MARGIN_BYTES: u64 = 1 << 20;
-
-/// How long a body goes on being read whose reply has been sent: who is still sending would find the connection broken, and not read why.
-const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where a copy is persisted.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -56,6 +53,8 @@ pub struct RestoreOver {
     /// Whether its indexes take the place of those that have their names.
     #[serde(default, deserialize_with = "flag")]
     overwrite: bool,
+    /// The only index that is restored. All of them when it is not given.
+    index: Option<String>,
 }
 
 /// A flag in a query, as the clients of several languages write it.
@@ -115,15 +114,16 @@ pub async fn load(
 ) -> Result<Json<Message>, PlainError> {
     let loaded = app.loaded()?;
     let (catalog, turn, existing) = (Arc::clone(&loaded.catalog), turn(&app)?, existing(from.overwrite));
+    let generations = Arc::clone(&loaded.generations);
     check_name(&index_name).map_err(IndexError::from)?;
     let (index, copy) = (index_name.clone(), from.path.unwrap_or_else(|| index_name.clone()));
     let max_block_bytes = max_block_bytes(&app);
-    let loading = blocking::run(move || {
+    let loading = made(generations, move || {
         let _turn = turn;
-        catalog.load_persisted(&index, &copy, existing, max_block_bytes)
+        let (index, place) = catalog.load_persisted(&index, &copy, existing, max_block_bytes)?;
+        Ok((vec![index], place))
     });
-    let (index, place) = counted(&app, "load", loading.await)?;
-    loaded.generations.take_in(vec![index]).await;
+    let (_, place) = counted(&app, "load", loading.await)?;
     Ok(Json(Message { message: format!("Successfully loaded index {index_name} from {place}.") }))
 }
 
@@ -137,8 +137,7 @@ pub async fn backup(State(app): State<Arc<App>>) -> Result<Response, PlainError>
     let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
     // One that cannot be used would be missing from every backup from now on: better none, in words, than that.
     let indexes = counted(&app, "backup", catalog.all_or_none())?;
-    let timeout = Duration::from_secs(app.settings.limits.send_timeout_seconds);
-    let (output, body) = BodyWriter::new(timeout);
+    let (output, body) = BodyWriter::new();
     tokio::task::spawn_blocking(move || {
         let _turn = turn;
         let sent = send_backup(&catalog, &indexes, output);
@@ -175,28 +174,30 @@ pub async fn restore(
     let bytes = request.body().size_hint().exact();
     let timeout = Duration::from_secs(app.settings.limits.body_timeout_seconds);
     let mut source = BodyReader::new(request.into_body(), timeout);
-    let (loaded, turn) = match app.loaded().and_then(|loaded| Ok((loaded, turn(&app)?))) {
-        Ok(both) => both,
-        Err(error) => {
-            tokio::spawn(source.discard(DISCARD_TIMEOUT));
-            return Err(error.into());
-        }
-    };
+    let (loaded, turn) = (app.loaded()?, turn(&app)?);
     let (catalog, max_block_bytes) = (Arc::clone(&loaded.catalog), max_block_bytes(&app));
-    let restoring = blocking::run(move || {
+    let restoring = made(Arc::clone(&loaded.generations), move || {
         let _turn = turn;
         // What does not fit is better refused before it has been sent.
-        let made = bytes.map_or(Ok(()), |bytes| catalog.require_free_bytes(bytes));
-        let made = made.and_then(|()| catalog.import(&mut source, existing(over.overwrite), max_block_bytes));
-        if made.is_err() {
-            tokio::spawn(source.discard(DISCARD_TIMEOUT));
-        }
-        made
+        bytes.map_or(Ok(()), |bytes| catalog.require_free_bytes(bytes))?;
+        Ok((catalog.import(&mut source, existing(over.overwrite), max_block_bytes, over.index.as_deref())?, ()))
     });
-    let made = counted(&app, "restore", restoring.await)?;
-    let indexes = made.iter().map(|index| index.name().to_owned()).collect();
-    loaded.generations.take_in(made).await;
+    let (indexes, ()) = counted(&app, "restore", restoring.await)?;
     Ok(Json(RestoredIndexes { indexes }))
+}
+
+/// Makes indexes and looks after their generations, and says their names. A client that leaves does not come between the two.
+async fn made<T: Send + 'static>(
+    generations: Arc<Generations>,
+    make: impl FnOnce() -> Result<(Vec<Arc<Index>>, T), IndexError> + Send + 'static,
+) -> Result<(Vec<String>, T), IndexError> {
+    to_its_end(async move {
+        let (indexes, more) = blocking::run(make).await?;
+        let names = indexes.iter().map(|index| index.name().to_owned()).collect();
+        generations.take_in(indexes).await;
+        Ok((names, more))
+    })
+    .await
 }
 
 /// Each of them reads or writes as fast as the disk can: two at a time, and the next one waits outside.

@@ -3,6 +3,8 @@
 //! `catalog.redb` says which indexes there are; each has a folder of its own, named by a number that is never given twice. A
 //! folder that the catalog does not name is the rest of an index that was deleted, or never finished, and is removed at start.
 
+mod doubt;
+mod listed;
 mod lock;
 mod plans;
 mod staging;
@@ -10,9 +12,9 @@ mod unavailable;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use lock::FolderLock;
 use parking_lot::{Mutex, RwLock};
@@ -27,7 +29,7 @@ use uuid::Uuid;
 use super::name::check_name;
 use super::persisted::remove_partials;
 use super::record::IndexRecord;
-use super::store::{DatabaseFile, StoreError, open_database, sync_directory};
+use super::store::{DatabaseFile, StoreError, sync_directory};
 use super::{Index, IndexError, SearchSettings, Step};
 use crate::metrics::Metrics;
 
@@ -82,8 +84,6 @@ pub struct Catalog {
     indexes: RwLock<BTreeMap<String, Arc<Index>>>,
     plans: RwLock<BTreeMap<String, Planned>>,
     unavailable: RwLock<BTreeMap<String, Unavailable>>,
-    /// The disk refused a change to the catalog itself.
-    has_failed: AtomicBool,
     /// Held while an index is made or deleted.
     changing: Mutex<()>,
 }
@@ -95,22 +95,33 @@ impl Catalog {
     ///
     /// [`StoreError::InUse`] when another process has it, or what the disk says.
     pub fn open(options: CatalogOptions) -> Result<Self, IndexError> {
+        listed::require_file(&options.directory)?;
+        // A damaged file may be read as anything, which redb does not always take without a panic.
+        let opening = || Self::open_with(options, DatabaseFile::open);
+        let failed = || Err(StoreError::Damaged("reading it failed; the log has more".to_owned()).into());
+        catch_unwind(AssertUnwindSafe(opening)).unwrap_or_else(|_| failed()).map_err(listed::of_catalog)
+    }
+
+    fn open_with(
+        options: CatalogOptions,
+        open: impl FnOnce(&Path) -> Result<DatabaseFile, StoreError>,
+    ) -> Result<Self, IndexError> {
         fs::create_dir_all(options.directory.join("indexes")).map_err(StoreError::from)?;
         let lock = FolderLock::take(&options.directory)?;
-        let database = open_database(&options.directory.join(CATALOG_FILE))?;
-        let data_id = initialise(&database)?;
+        let database = open(&options.directory.join(CATALOG_FILE))?;
+        let data_id = initialise(&*database.get()?)?;
         sync_directory(&options.directory)?;
         let catalog = Self {
             _lock: lock,
             options,
-            database: DatabaseFile::new(database),
+            database,
             data_id,
             indexes: RwLock::default(),
             plans: RwLock::default(),
             unavailable: RwLock::default(),
-            has_failed: AtomicBool::new(false),
             changing: Mutex::new(()),
         };
+        catalog.require_known_folders()?;
         *catalog.plans.write() = catalog.saved_plans()?;
         catalog.remove_orphans()?;
         remove_partials(&catalog.options.directory)?;
@@ -124,7 +135,7 @@ impl Catalog {
     ///
     /// When the catalog cannot be read.
     pub fn load(&self, mut progress: impl FnMut(Loading<'_>)) -> Result<(), IndexError> {
-        let folders = self.folders()?;
+        let folders = self.folders().map_err(IndexError::from).map_err(listed::of_catalog)?;
         for (done, (name, folder)) in folders.iter().enumerate() {
             let mut progress = |step| progress(Loading { done, of: folders.len(), index: name, step });
             self.open_or_set_apart(name, self.path(*folder), &mut progress);
@@ -139,8 +150,11 @@ impl Catalog {
 
     /// The names of all indexes, in order: those that cannot be used, too.
     pub fn names(&self) -> Vec<String> {
+        // Held, so that one that is opened again meanwhile is seen in one of the two places.
+        let unavailable = self.unavailable.read();
         let mut names: Vec<String> = self.indexes.read().keys().cloned().collect();
-        names.extend(self.unavailable.read().keys().cloned());
+        names.extend(unavailable.keys().cloned());
+        drop(unavailable);
         names.sort_unstable();
         names.dedup();
         names
@@ -173,7 +187,10 @@ impl Catalog {
         name: &str,
         record: impl FnOnce() -> IndexRecord,
     ) -> Result<(Arc<Index>, bool), IndexError> {
-        if let Ok(index) = self.get(name) {
+        // One that is being deleted is waited for.
+        if let Ok(index) = self.get(name)
+            && index.require_present().is_ok()
+        {
             return Ok((index, false));
         }
         check_name(name)?;
@@ -204,14 +221,19 @@ impl Catalog {
     /// [`IndexError::NoSuchIndex`], or what the disk says.
     pub fn delete(&self, name: &str) -> Result<(), IndexError> {
         let _changing = self.changing.lock();
+        self.delete_now(name)
+    }
+
+    /// To be called by whoever holds `changing`.
+    fn delete_now(&self, name: &str) -> Result<(), IndexError> {
         let directory = self.directory_of(name)?;
-        self.write(|tables| {
+        self.write_about(&[name], |tables| {
             tables.plans.remove(name).map_err(redb::Error::from)?;
             tables.folders.remove(name).map(|_| ()).map_err(redb::Error::from)
         })?;
-        if let Some(index) = self.indexes.write().remove(name) {
-            index.mark_deleted();
-        }
+        // Not under the lock that every request takes: it waits for a writer, which may wait for the disk.
+        let index = self.indexes.write().remove(name);
+        index.inspect(|index| index.mark_deleted());
         self.unavailable.write().remove(name);
         remove_files(name, &directory);
         self.forget_plan(name);
@@ -219,16 +241,36 @@ impl Catalog {
         Ok(())
     }
 
-    /// Deletes an index that was made for documents that could not be added, unless somebody else has added some meanwhile.
+    /// Deletes an index that was made for documents that could not be added, unless somebody else has added some meanwhile, or another has its
+    /// name by now.
     ///
     /// # Errors
     ///
     /// What the disk says.
-    pub fn delete_if_empty(&self, name: &str) -> Result<(), IndexError> {
-        match self.get(name) {
-            Ok(index) if index.size().documents == 0 => self.delete(name),
-            _ => Ok(()),
+    pub fn delete_if_empty(&self, index: &Arc<Index>) -> Result<(), IndexError> {
+        let _changing = self.changing.lock();
+        let is_there = self.get(index.name()).is_ok_and(|there| Arc::ptr_eq(&there, index));
+        // Whoever writes from here on is told that it is gone, and makes it again.
+        if !is_there || !index.close_if_empty() {
+            return Ok(());
         }
+        self.delete_now(index.name()).inspect_err(|_| index.reopen())
+    }
+
+    /// Gives up what goes on in the background, because the server stops. Generations that are being built stay as they are.
+    pub fn rest(&self) {
+        self.in_memory().iter().for_each(|index| index.rest());
+    }
+
+    /// Whether nothing goes on in the background.
+    pub fn is_at_rest(&self) -> bool {
+        !self.in_memory().iter().any(|index| index.is_rebuilding())
+    }
+
+    /// All indexes that can be used, and the next generations of them.
+    fn in_memory(&self) -> Vec<Arc<Index>> {
+        let next = self.plans.read().values().filter_map(|planned| planned.building.next()).collect::<Vec<_>>();
+        [self.all(), next].concat()
     }
 
     /// The data folder.
@@ -272,16 +314,8 @@ impl Catalog {
         })
     }
 
-    /// Makes a change, and remembers when the disk refused it.
+    /// Makes a change, all of it or nothing.
     fn write<T>(&self, change: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error>) -> Result<T, StoreError> {
-        let result = self.write_tables(change);
-        if matches!(result, Err(StoreError::Full | StoreError::Latched | StoreError::Disk(_))) {
-            self.has_failed.store(true, Ordering::Release);
-        }
-        result
-    }
-
-    fn write_tables<T>(&self, change: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut transaction = self.database.get()?.begin_write().map_err(redb::Error::from)?;
         transaction.set_quick_repair(true);
         let result = {
@@ -299,9 +333,8 @@ impl Catalog {
         let serving = self.folders()?.into_iter().map(|(_, folder)| folder);
         let next = self.plans.read().values().filter_map(|planned| planned.plan.folder()).collect::<Vec<_>>();
         let known: Vec<PathBuf> = serving.chain(next).map(|folder| self.path(folder)).collect();
-        for entry in fs::read_dir(self.options.directory.join("indexes"))? {
-            let path = entry?.path();
-            if !known.contains(&path) && is_index_folder(&path) {
+        for path in listed::index_folders(&self.options.directory)? {
+            if !known.contains(&path) {
                 info!(path = %path.display(), "removing what a deleted index left behind");
                 fs::remove_dir_all(&path)?;
             }
@@ -327,25 +360,19 @@ fn remove_files(name: &str, directory: &Path) {
     }
 }
 
-/// Whether it is a folder that only this program makes.
-fn is_index_folder(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    path.is_dir() && name.len() == 8 && name.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// Makes the tables of a new folder and reads the id of an old one.
 fn initialise(database: &Database) -> Result<String, StoreError> {
     let mut transaction = database.begin_write().map_err(redb::Error::from)?;
     transaction.set_quick_repair(true);
     let data_id = {
-        transaction.open_table(FOLDERS).map_err(redb::Error::from)?;
-        transaction.open_table(PLANS).map_err(redb::Error::from)?;
         let mut meta = transaction.open_table(META).map_err(redb::Error::from)?;
         let format = meta.get("format").map_err(redb::Error::from)?.map(|format| format.value().to_owned());
         match format {
             Some(format) if format != FORMAT => return Err(StoreError::Format(format)),
             _ => meta.insert("format", FORMAT).map_err(redb::Error::from)?,
         };
+        transaction.open_table(FOLDERS).map_err(redb::Error::from)?;
+        transaction.open_table(PLANS).map_err(redb::Error::from)?;
         let known = meta.get("data_id").map_err(redb::Error::from)?.map(|id| id.value().to_owned());
         let data_id = known.unwrap_or_else(|| Uuid::new_v4().to_string());
         meta.insert("data_id", data_id.as_str()).map_err(redb::Error::from)?;

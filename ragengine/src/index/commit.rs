@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -111,7 +110,7 @@ impl Index {
 
     fn try_all(&self, changes: &mut [Waiting]) -> Result<(), Failure> {
         self.require_present().map_err(|_| Failure::Gone)?;
-        let changed = self.write_store(|transaction| {
+        let changed = self.store.write(|transaction| {
             let mut changed = Vec::new();
             for change in changes {
                 changed.extend((change.make)(transaction)?);
@@ -125,18 +124,6 @@ impl Index {
         drop(vectors);
         self.view.write().show(change);
         Ok(())
-    }
-
-    /// Makes a change, and remembers when the disk refused it.
-    pub(super) fn write_store<T>(
-        &self,
-        change: impl FnOnce(&Transaction) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let result = self.store.write(change);
-        if matches!(result, Err(StoreError::Full | StoreError::Latched | StoreError::Disk(_))) {
-            self.has_failed.store(true, Ordering::Release);
-        }
-        result
     }
 }
 

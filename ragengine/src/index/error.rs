@@ -44,6 +44,14 @@ pub enum IndexError {
         /// How many it holds.
         indexes: usize,
     },
+    /// Only one index is to be restored.
+    #[error("there is no index '{index}' in the backup: it has '{}'", .indexes.join("', '"))]
+    NotInCopy {
+        /// The index.
+        index: String,
+        /// Those that are in it.
+        indexes: Vec<String>,
+    },
     /// The backup or the persisted copy cannot be used.
     #[error("the copy cannot be used: {0}")]
     Archive(#[from] ArchiveError),
@@ -62,8 +70,8 @@ pub enum IndexError {
         /// How far the next generation is.
         progress: String,
     },
-    /// A later generation has taken the index's place: whoever writes looks it up again.
-    #[error("index '{0}' was changed to other settings meanwhile: try again")]
+    /// Another has taken the index's place, a later generation or a copy: whoever writes looks it up again.
+    #[error("index '{0}' was replaced meanwhile, by its next generation or a copy: try again")]
     Superseded(String),
     /// Writers change an index faster than its next generation can follow.
     #[error("documents change faster than the next generation can follow: it goes on when they rest")]
@@ -123,6 +131,7 @@ impl IndexError {
             Self::OtherModel { .. } => "other_model",
             Self::Exists(_) => "index_exists",
             Self::ManyIndexes { .. } => "many_indexes",
+            Self::NotInCopy { .. } => "not_in_copy",
             Self::Archive(error) => error.kind(),
             Self::Persisted(error) => error.kind(),
             Self::ModelMissing { .. } => "model_missing",

@@ -80,7 +80,9 @@ impl Candidates {
     /// The documents that pass a filter that is not empty.
     pub fn matching(&self) -> RoaringTreemap {
         let any_of = |values: &Vec<Arc<RoaringTreemap>>| {
-            values.iter().fold(RoaringTreemap::new(), |all, numbers| all | &**numbers)
+            let mut values = values.iter();
+            let first = values.next().map(|numbers| (**numbers).clone()).unwrap_or_default();
+            values.fold(first, |all, numbers| all | &**numbers)
         };
         let mut clauses = self.clauses.iter().map(any_of);
         let first = clauses.next().unwrap_or_default();

@@ -3,12 +3,13 @@
 
 mod build;
 mod compare;
+mod hand_over;
 mod wanted;
 
 pub use build::{Builder, Building, Ended};
 use ragengine_client::wire::{GenerationPhase, NextGeneration};
 use serde::{Deserialize, Serialize};
-pub use wanted::{Asked, Decision, Model, asked, decide, given_up};
+pub use wanted::{Asked, Decision, Model, again, asked, decide};
 
 use super::record::IndexRecord;
 

@@ -25,7 +25,8 @@ impl Index {
     ///
     /// Until it is done, searches go on in the segments that are there.
     pub fn rebuild_if_due(self: &Arc<Self>) {
-        if !self.is_rebuild_due() || self.is_rebuilding.swap(true, Ordering::AcqRel) {
+        if !self.is_rebuild_due() || self.require_rebuild().is_err() || self.is_rebuilding.swap(true, Ordering::AcqRel)
+        {
             return;
         }
         let index = Arc::clone(self);
@@ -47,6 +48,26 @@ impl Index {
         }
     }
 
+    /// Begins no rebuild any more, and gives up the one that runs: what was built so far is built again after the next start. A snapshot of
+    /// what is built is written to its end.
+    pub fn rest(&self) {
+        self.is_at_rest.store(true, Ordering::Release);
+    }
+
+    /// Whether vectors are being rebuilt, or a snapshot of them is being written.
+    pub fn is_rebuilding(&self) -> bool {
+        self.is_rebuilding.load(Ordering::Acquire)
+    }
+
+    /// An index that is deleted needs no graph, and its store is about to be closed; a server that stops has other things to do.
+    pub(super) fn require_rebuild(&self) -> Result<(), IndexError> {
+        self.require_present()?;
+        match self.is_at_rest.load(Ordering::Acquire) {
+            true => Err(IndexError::ShuttingDown),
+            false => Ok(()),
+        }
+    }
+
     fn is_rebuild_due(&self) -> bool {
         self.view.read().vectors().is_rebuild_due(self.search.exact_below_rows)
     }
@@ -54,9 +75,13 @@ impl Index {
     /// Again when more was written meanwhile, then the snapshot. Returns whether all went well: an index that is deleted needs no more.
     pub(super) fn rebuild_while_due(&self) -> bool {
         while self.is_rebuild_due() {
-            match self.require_present().and_then(|()| self.rebuild()) {
+            match self.require_rebuild().and_then(|()| self.rebuild()) {
                 Ok(rows) => info!(index = self.name(), rows, kind = %self.kind(), "vector index rebuilt"),
                 Err(IndexError::NoSuchIndex(_) | IndexError::Superseded(_)) => return false,
+                Err(IndexError::ShuttingDown) => {
+                    info!(index = self.name(), "vector index not rebuilt: the server stops; the next start does it");
+                    break;
+                }
                 Err(error) => {
                     error!(index = self.name(), %error, "vector index not rebuilt; search goes on without");
                     return false;
@@ -64,7 +89,7 @@ impl Index {
             }
         }
         self.keep_snapshot();
-        true
+        !self.is_at_rest.load(Ordering::Acquire)
     }
 
     pub(super) fn rebuild(&self) -> Result<usize, IndexError> {
@@ -83,8 +108,7 @@ impl Index {
             None => self.trained(kind, &reader, &rows)?,
         };
         for batch in rows.chunks(BATCH) {
-            // An index that is deleted needs no graph, and its store is about to be closed.
-            self.require_present()?;
+            self.require_rebuild()?;
             let (rows, vectors) = vectors_of(&reader, batch)?;
             segment.add(&rows, &vectors)?;
         }

@@ -43,6 +43,21 @@ impl IndexRecord {
     }
 }
 
+#[cfg(test)]
+impl IndexRecord {
+    /// That of a small flat index, for tests.
+    pub fn of_two_dimensions() -> Self {
+        Self {
+            model: "m".into(),
+            embedding_fingerprint: "f".into(),
+            dimensions: 2,
+            max_tokens: 100,
+            overlap_tokens: 10,
+            vector_index: VectorIndexKind::Flat,
+        }
+    }
+}
+
 /// A document, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentRecord {

@@ -6,15 +6,16 @@
 //!
 //! That is why none is written when the server stops: the segment that is searched has been written when it was built.
 
+mod identity;
 mod manifest;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-pub use manifest::{Manifest, ManifestError};
+pub use identity::Identity;
+use manifest::{Manifest, ManifestError};
 use ragengine_faiss::Error as FaissError;
-use ragengine_settings::VectorIndexKind;
 use uuid::Uuid;
 
 use super::store::sync_directory;
@@ -30,17 +31,6 @@ const SPARE_BYTES: u64 = 64 << 20;
 
 /// No manifest is larger: 100 bytes and at most 8 for each of the 2^31 rows that FAISS can number.
 const MAX_MANIFEST_BYTES: u64 = 1 << 34;
-
-/// What a snapshot has to be of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
-    /// The store's own id.
-    pub store: Uuid,
-    /// The kind that was asked for.
-    pub kind: VectorIndexKind,
-    /// The width of the vectors.
-    pub dimensions: usize,
-}
 
 /// Why a snapshot cannot be used, or was not written.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +128,8 @@ fn write_aside(aside: &Path, store: Uuid, dimensions: usize, segment: &Segment) 
         fs::remove_dir_all(aside)?;
     }
     fs::create_dir(aside)?;
-    let manifest = Manifest::new(store, segment.kind(), dimensions, segment.rows());
+    let (kind, rows) = (segment.kind().to_string(), segment.rows().iter().copied().collect());
+    let manifest = Manifest { store, kind, dimensions: dimensions as u64, rows };
     let bytes = manifest.encode();
     require_room(aside, segment.file_bytes()? + bytes.len() as u64 + SPARE_BYTES)?;
     segment.write(&aside.join(VECTORS))?;
@@ -179,10 +170,9 @@ pub fn read(folder: &Path, identity: Identity, next_row: u64) -> Result<Option<S
     let mut bytes = Vec::new();
     File::open(path.join(MANIFEST))?.take(MAX_MANIFEST_BYTES).read_to_end(&mut bytes)?;
     let manifest = Manifest::decode(&bytes)?;
-    if let Some(what) = manifest.is_foreign(identity, next_row) {
-        return Err(SnapshotError::Foreign(what));
-    }
-    let segment = Segment::read(&path.join(VECTORS), manifest.kind(), identity.dimensions, manifest.into_rows())?;
+    let kind = identity.kind_of(&manifest, next_row)?;
+    let rows = manifest.rows.into_iter().collect();
+    let segment = Segment::read(&path.join(VECTORS), kind, identity.dimensions, rows)?;
     segment.map(Some).ok_or_else(|| SnapshotError::Damaged("it has not as many vectors as rows".to_owned()))
 }
 

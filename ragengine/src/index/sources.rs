@@ -52,7 +52,7 @@ impl Index {
         self.require_present()?;
         let step = self.syncs.read().step(source, put, now)?;
         if step.is_to_be_saved() {
-            self.write_store(|transaction| transaction.put_sync(source, Some(step.latest())))?;
+            self.store.write(|transaction| transaction.put_sync(source, Some(step.latest())))?;
         }
         self.tell(source, &step);
         self.syncs.write().take(source, step);
@@ -96,7 +96,7 @@ impl Index {
         let _writing = self.writing.lock();
         self.require_present()?;
         if self.syncs.read().is_saved(source) {
-            self.write_store(|transaction| transaction.put_sync(source, None))?;
+            self.store.write(|transaction| transaction.put_sync(source, None))?;
         }
         self.syncs.write().forget(source);
         Ok(())

@@ -10,16 +10,17 @@ mod rows;
 mod tables;
 mod token_counts;
 mod transaction;
+mod watched;
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
-pub use changes::Changes;
 use changes::Followed;
+pub use changes::{Changes, Follower};
 pub use file::DatabaseFile;
 pub use reader::Reader;
-use redb::{Builder, Database, DatabaseError};
+use redb::DatabaseError;
 pub use transaction::Transaction;
 use uuid::Uuid;
 
@@ -30,9 +31,6 @@ use super::record::IndexRecord;
 const UNKNOWN_HOLDER: &str = "it has not said which";
 
 const FILE: &str = "store.redb";
-
-/// Pages kept in memory. Vectors are in FAISS and hot texts in the page cache of the system, so this can be small.
-const CACHE_BYTES: usize = 16 << 20;
 
 /// The layout of the tables. A store of a newer one is refused.
 const FORMAT: &str = "1";
@@ -54,12 +52,18 @@ pub enum StoreError {
     /// What is in it is not what was written.
     #[error("the index's files are damaged: {0}")]
     Damaged(String),
+    /// The list of indexes is not what it was.
+    #[error(
+        "the list of indexes (catalog.redb) {0}. Nothing was deleted. Put the file back as it was when the server ended, or set this \
+         data folder aside, start with an empty one and restore the newest backup"
+    )]
+    Catalog(String),
     /// The disk is full.
     #[error("the disk is full: free some space, or give the volume more; the index is opened again by itself then")]
     Full,
-    /// The disk refused earlier, and nothing is written to this index until it is opened anew.
+    /// The disk refused earlier, and nothing is read or written until it is opened anew.
     #[error(
-        "the disk refused a write to this index: it is opened again by itself once the disk is well; nothing acknowledged is lost"
+        "the disk refused to read or write something of this index: it is opened again by itself once the disk is well; nothing acknowledged is lost"
     )]
     Latched,
     /// The disk refused.
@@ -74,6 +78,7 @@ impl StoreError {
             Self::InUse(_) => "store_in_use",
             Self::Format(_) => "store_format",
             Self::Damaged(_) => "store_damaged",
+            Self::Catalog(_) => "catalog_damaged",
             Self::Full => "store_full",
             Self::Latched => "store_latched",
             Self::Disk(_) => "store_disk",
@@ -133,7 +138,7 @@ impl Store {
     /// When the disk refuses.
     pub fn create(directory: &Path, record: &IndexRecord) -> Result<Self, StoreError> {
         fs::create_dir_all(directory)?;
-        let store = Self::create_in(open_database(&directory.join(FILE))?, record)?;
+        let store = Self::create_in(DatabaseFile::open(&directory.join(FILE))?, record)?;
         sync_directory(directory)?;
         directory.parent().map_or(Ok(()), sync_directory)?;
         Ok(store)
@@ -149,11 +154,11 @@ impl Store {
         if !path.is_file() {
             return Err(StoreError::Damaged(format!("{} is missing", path.display())));
         }
-        Self::open_in(open_database(&path)?)
+        Self::open_in(DatabaseFile::open(&path)?)
     }
 
-    fn create_in(database: Database, record: &IndexRecord) -> Result<Self, StoreError> {
-        let store = Self { database: DatabaseFile::new(database), followed: Followed::default(), id: Uuid::new_v4() };
+    fn create_in(database: DatabaseFile, record: &IndexRecord) -> Result<Self, StoreError> {
+        let store = Self { database, followed: Followed::default(), id: Uuid::new_v4() };
         store.write(|transaction| {
             create_all(transaction.inner())?;
             transaction.put_meta("format", FORMAT.as_bytes())?;
@@ -163,9 +168,8 @@ impl Store {
         Ok(store)
     }
 
-    fn open_in(database: Database) -> Result<(Self, IndexRecord), StoreError> {
-        let mut store =
-            Self { database: DatabaseFile::new(database), followed: Followed::default(), id: Uuid::new_v4() };
+    fn open_in(database: DatabaseFile) -> Result<(Self, IndexRecord), StoreError> {
+        let mut store = Self { database, followed: Followed::default(), id: Uuid::new_v4() };
         let reader = store.reader()?;
         let record = reader.index_record(FORMAT)?;
         match reader.id()? {
@@ -191,14 +195,25 @@ impl Store {
         Ok(Reader::new(self.database.get()?.begin_read().map_err(redb::Error::from)?))
     }
 
+    /// Whether the disk has refused to read or write something, so that it has to be opened anew.
+    pub fn has_failed(&self) -> bool {
+        self.database.has_failed()
+    }
+
+    /// As if it had.
+    #[cfg(test)]
+    pub fn fail(&self) {
+        self.database.fail();
+    }
+
     /// Closes the file, so that it can be opened anew. Whoever still reads or writes gets [`StoreError::Latched`].
     pub fn close(&self) {
         self.database.close();
     }
 
-    /// From now on it is noted which documents change.
-    pub fn follow_changes(&self) {
-        self.followed.begin();
+    /// From now on it is noted for this follower, and no longer for the one before, which documents change.
+    pub fn follow_changes(&self, follower: Follower) {
+        self.followed.begin(follower);
     }
 
     /// It is not noted any more.
@@ -206,14 +221,15 @@ impl Store {
         self.followed.end();
     }
 
-    /// What has changed since it was asked last, and begins anew. All of it is in every later reader.
-    pub fn take_changes(&self) -> Changes {
-        self.followed.take()
+    /// What has changed since it was asked last, and begins anew. All of it is in every later reader. None: it is noted for another
+    /// follower by now, or for nobody.
+    pub fn take_changes(&self, follower: Follower) -> Option<Changes> {
+        self.followed.take(follower)
     }
 
     /// Gives back what was taken and could not be used.
-    pub fn put_back_changes(&self, changes: Changes) {
-        self.followed.note(changes);
+    pub fn put_back_changes(&self, follower: Follower, changes: Changes) {
+        self.followed.put_back(follower, changes);
     }
 
     /// Makes one change, all of it or nothing. When this returns, it is on disk.
@@ -230,11 +246,6 @@ impl Store {
         self.followed.note(changes);
         Ok(result)
     }
-}
-
-/// Opens or makes a redb file with a small cache.
-pub(super) fn open_database(path: &Path) -> Result<Database, StoreError> {
-    Ok(Builder::new().set_cache_size(CACHE_BYTES).create(path)?)
 }
 
 /// Makes the entries of a folder last: a file's own fsync does not.
@@ -254,4 +265,4 @@ fn meta(reader: &redb::ReadTransaction, key: &str) -> Result<Option<Vec<u8>>, St
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::index) mod tests;

@@ -45,18 +45,28 @@ impl Catalog {
         indexes.filter(|index| !matches!(index, Err(IndexError::NoSuchIndex(_)))).collect()
     }
 
-    /// Makes the indexes of an archive: all of them, in the moment in which the last is whole, or none.
+    /// Makes the indexes of an archive: all of them, or the one that is wanted, in the moment in which the archive was read to its end, or none.
     ///
     /// # Errors
     ///
-    /// What is wrong with the archive, or [`IndexError::Exists`]. Nothing has changed then.
+    /// What is wrong with the archive, [`IndexError::NotInCopy`], or [`IndexError::Exists`]. Nothing has changed then.
     pub fn import(
         &self,
         source: impl Read,
         existing: Existing,
         max_block_bytes: u64,
+        only: Option<&str>,
     ) -> Result<Vec<Arc<Index>>, IndexError> {
-        self.import_as(source, existing, max_block_bytes, |manifest| Ok(manifest.indexes.clone()))
+        let named = |manifest: &Manifest| match only {
+            Some(only) if !manifest.indexes.iter().any(|name| name == only) => {
+                Err(IndexError::NotInCopy { index: only.to_owned(), indexes: manifest.indexes.clone() })
+            }
+            only => {
+                let is_wanted = |name: &String| only.is_none_or(|only| name == only);
+                Ok(manifest.indexes.iter().map(|name| is_wanted(name).then(|| name.clone())).collect())
+            }
+        };
+        self.import_as(source, existing, max_block_bytes, named)
     }
 
     /// Persists an index: a copy of it below the data folder. Returns its path.
@@ -94,7 +104,7 @@ impl Catalog {
         let persisted = Persisted::open(self.directory())?;
         let source = BufReader::with_capacity(BUFFER_BYTES, persisted.read(copy)?);
         let named = |manifest: &Manifest| match manifest.indexes.as_slice() {
-            [_] => Ok(vec![index.to_owned()]),
+            [_] => Ok(vec![Some(index.to_owned())]),
             several => Err(IndexError::ManyIndexes { copy: copy.to_owned(), indexes: several.len() }),
         };
         let made = self.import_as(source, existing, max_block_bytes, named).map_err(of_disk)?;
@@ -116,29 +126,40 @@ impl Catalog {
         source: impl Read,
         existing: Existing,
         max_block_bytes: u64,
-        named: impl Fn(&Manifest) -> Result<Vec<String>, IndexError>,
+        named: impl Fn(&Manifest) -> Result<Vec<Option<String>>, IndexError>,
     ) -> Result<Vec<Arc<Index>>, IndexError> {
-        let mut names = Vec::new();
-        let mut staged: Vec<Staged> = Vec::new();
+        let mut names = Vec::new().into_iter();
+        let mut made: Vec<(String, Staged)> = Vec::new();
+        let mut is_wanted = false;
         read(source, max_block_bytes, |piece| {
             match piece {
                 Piece::Manifest(manifest) => {
-                    names = named(&manifest)?;
-                    names.iter().try_for_each(|name| check_name(name))?;
+                    let all = named(&manifest)?;
+                    let wanted: Vec<String> = all.iter().flatten().cloned().collect();
+                    wanted.iter().try_for_each(|name| check_name(name))?;
                     // Before all of it has been sent; what counts is asked again in the end.
-                    self.require_room_for(&names, existing)?;
+                    self.require_room_for(&wanted, existing)?;
+                    names = all.into_iter();
                 }
                 Piece::Index(_, header) => {
-                    staged.last_mut().map_or(Ok(()), Staged::flush)?;
-                    staged.push(self.stage(&header)?);
+                    flush(&mut made)?;
+                    let name = names.next().flatten();
+                    is_wanted = name.is_some();
+                    name.map_or(Ok(()), |name| self.stage(&header).map(|staged| made.push((name, staged))))?;
                 }
-                Piece::Rows(rows) => staged.last_mut().map_or(Ok(()), |staged| staged.put(rows))?,
+                Piece::Rows(rows) if is_wanted => made.last_mut().map_or(Ok(()), |(_, staged)| staged.put(rows))?,
+                Piece::Rows(_) => {}
             }
             Ok::<(), IndexError>(())
         })?;
-        staged.last_mut().map_or(Ok(()), Staged::flush)?;
-        self.publish(names.into_iter().zip(staged).collect(), existing)
+        flush(&mut made)?;
+        self.publish(made, existing)
     }
+}
+
+/// Writes what the last of them has not written yet.
+fn flush(made: &mut [(String, Staged)]) -> Result<(), IndexError> {
+    made.last_mut().map_or(Ok(()), |(_, staged)| staged.flush())
 }
 
 /// A file that stops before its volume is full.

@@ -162,6 +162,11 @@ impl VectorSet {
         self.parts.iter().filter(|part| is_built(self.kind, part.kind())).map(Part::alive).sum()
     }
 
+    /// The kind of the segment that most rows are in.
+    pub fn largest_kind(&self) -> Kind {
+        self.parts.iter().max_by_key(|part| part.alive()).map_or(Kind::Flat, Part::kind)
+    }
+
     /// The segment that takes long to build, when there is one.
     pub fn built_segment(&self) -> Option<&Arc<Segment>> {
         self.parts.iter().map(|part| &part.segment).find(|segment| segment.kind() != Kind::Flat)

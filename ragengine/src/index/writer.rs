@@ -77,10 +77,7 @@ impl Index {
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
         let prepared = prepared.with_vectors(vectors, self.record.dimensions)?;
         self.wait_while_catching_up().await;
-        let index = Arc::clone(self);
-        let turn = self.write_turns.acquire().await.map_err(|_| IndexError::ShuttingDown)?;
-        let fates = blocking::run(move || index.put(prepared, mode)).await?;
-        drop(turn);
+        let fates = self.in_turn(move |index| index.put(prepared, mode)).await?;
         self.rebuild_if_due();
         Ok(fates)
     }
@@ -105,10 +102,7 @@ impl Index {
     ///
     /// When the disk refuses. Nothing is deleted then.
     pub async fn delete(self: &Arc<Self>, doc_ids: Vec<String>) -> Result<Vec<bool>, IndexError> {
-        let index = Arc::clone(self);
-        let turn = self.write_turns.acquire().await.map_err(|_| IndexError::ShuttingDown)?;
-        let were_there = blocking::run(move || index.remove(doc_ids)).await?;
-        drop(turn);
+        let were_there = self.in_turn(move |index| index.remove(doc_ids)).await?;
         self.rebuild_if_due();
         Ok(were_there)
     }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use ragengine::index::record::{DocumentRecord, IndexRecord};
 use ragengine_client::wire::Document;
 use ragengine_client::{Client, ClientError};
 use ragengine_settings::VectorIndexKind;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -100,6 +101,18 @@ async fn a_backup_makes_another_server_the_same() {
     assert!(succeeded, "{complained}");
     assert_eq!(other.get("/indexes").await.ok(), json!(["a", "b", "c"]));
     assert_eq!(listed(&other.url, "b").await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_index_of_a_backup_is_restored() {
+    let (server, _folder, file) = backed_up("{}").await;
+    server.add("a", &[("later", "Added after the backup.")]).await;
+    server.add("b", &[("later", "Added after the backup.")]).await;
+    let (succeeded, said, complained) = restore(&server.url, &file, &["--overwrite", "--index", "b"]).await;
+    assert!(succeeded && said.contains("restored of it: b"), "{said}{complained}");
+    assert_eq!([listed(&server.url, "a").await.len(), listed(&server.url, "b").await.len()], [FACTS.len() + 1, 2]);
+    let (succeeded, _, complained) = restore(&server.url, &file, &["--overwrite", "--index", "c"]).await;
+    assert!(!succeeded && complained.contains("there is no index 'c' in the backup"), "{complained}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -241,6 +254,30 @@ async fn what_is_not_a_whole_backup_is_never_taken_for_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_backup_that_is_told_to_stop_leaves_nothing() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let url = sender(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\npart".to_vec(), false).await;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let ended = tokio::task::spawn_blocking(move || {
+            let mut command = program();
+            command.args(["backup", "--server", &url, "--output"]).arg(path.join("backup.tar")).stderr(Stdio::piped());
+            let child = command.spawn().unwrap();
+            let begun = || std::fs::read_dir(&path).unwrap().any(|file| file.unwrap().metadata().unwrap().len() > 0);
+            while !begun() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+            child.wait_with_output().unwrap()
+        });
+        let ended = ended.await.unwrap();
+        let complained = String::from_utf8(ended.stderr).unwrap();
+        assert!(!ended.status.success() && complained.contains("stopped by a signal"), "{complained}");
+        assert_eq!(files(folder.path()), Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn in_a_folder_the_newest_are_kept() {
     let server = Server::start("{}").await;
     let folder = tempfile::tempdir().unwrap();
@@ -354,7 +391,7 @@ async fn an_upload_that_ends_early_or_stops_or_is_damaged_changes_nothing() {
 async fn a_client_that_takes_nothing_is_given_up_and_more_than_two_wait_outside() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(settings(&data, "{limits: {sendTimeoutSeconds: 1}}")).await;
-    server.post_bytes("/restore", large()).await.ok();
+    server.post_bytes("/restore", large_backup()).await.ok();
     let request = b"GET /backup HTTP/1.1\r\nhost: x\r\n\r\n";
     let mut clients = Vec::new();
     for _ in 0..2 {
@@ -378,8 +415,8 @@ async fn a_client_that_takes_nothing_is_given_up_and_more_than_two_wait_outside(
     assert!(!matches!(refused, Err(ClientError::Refused { status: 429, .. })));
 }
 
-/// A backup that is larger than the buffers between server and client.
-fn large() -> Vec<u8> {
+/// A backup of 40 MiB: larger than the buffers between server and client.
+pub fn large_backup() -> Vec<u8> {
     let text = "x".repeat(1 << 20);
     let record = IndexRecord {
         model: "m".to_owned(),

@@ -50,6 +50,7 @@ async fn a_bad_document_is_refused_in_words() {
         (json!({"documents": [{"text": "x"}]}), 422, "index_name"),
         (json!({"index_name": "bad", "documents": vec![json!({"text": "x"}); 501]}), 400, "500"),
         (json!([]), 422, "body"),
+        (json!(["bad", [["x", "text"]]]), 422, "must be an object"),
     ] {
         let message = server.post("/index", &body).await.error(status);
         assert!(message.contains(words), "{}: {message}", &body.to_string()[..body.to_string().len().min(80)]);

@@ -6,6 +6,8 @@
 //! | killed at any instant | `crash`, `durability` |
 //! | a disk that fails at any operation, or loses what was not synced | `index::store::tests::faults` |
 //! | full disk, and room again | `disk::a_full_disk_that_is_given_room_heals_without_a_restart` |
+//! | full disk under a backup, a restore, a persisted copy | `disk::a_disk_that_becomes_full_under_a_copy_changes_nothing`, `backup` |
+//! | disk that cannot be read | `index::store::tests::faults`, `index::catalog::tests::what_the_disk_refused_is_opened_again` |
 //! | disk that cannot be written | `durability::a_read_only_data_folder_is_not_ready_and_says_why` |
 //! | damaged index, damaged catalog | `disk` |
 //! | language model that hangs | `chat_upstream::the_time_for_an_answer_is_the_whole_of_it`, `streams::a_stream_that_falls_silent_ends_with_an_error` |

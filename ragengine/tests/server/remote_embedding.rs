@@ -1,4 +1,8 @@
+use std::convert::Infallible;
+
+use axum::body::Body;
 use axum::response::Response;
+use futures_util::stream;
 use serde_json::json;
 
 use crate::support::embedder::{RemoteEmbedder, reply, words};
@@ -29,6 +33,8 @@ async fn every_kind_of_vector_index_finds_the_same() {
         server.add("kinds", &documents[..60]).await;
         server.add("kinds", &documents[60..]).await;
         wait_until_built(&server, 160).await;
+        let built = if kind == "auto" { "HNSW32" } else { kind };
+        assert_eq!(server.get("/indexes/kinds").await.ok()["vector_index"], built);
         for number in [3, 59, 60, 119] {
             assert_eq!(server.found("kinds", &texts[number].1, 1).await, [format!("d{number}")], "{kind}");
         }
@@ -89,6 +95,32 @@ async fn an_embedder_that_fails_says_so_and_nothing_is_stored() {
         server.post("/index", &json!({"index_name": "fresh", "documents": [{"text": "bad"}]})).await.error(502);
         server.get("/indexes/fresh").await.error(404);
     }
+}
+
+/// It would be empty for ever, and count towards the limit.
+#[tokio::test]
+async fn an_index_that_was_made_for_a_sender_who_left_goes_again() {
+    let script = |inputs: Vec<String>| match inputs.iter().any(|text| text.contains("stuck")) {
+        true => Response::new(Body::from_stream(stream::pending::<Result<String, Infallible>>())),
+        false => reply(&inputs, |text| words(text, 32)),
+    };
+    let embedder = RemoteEmbedder::scripted(script).await;
+    let server = Server::start(&embedder.settings("m", "")).await;
+    let body = json!({"index_name": "new", "documents": [{"text": "stuck"}]}).to_string();
+    let sending = tokio::spawn(reqwest::Client::new().post(format!("{}/index", server.url)).body(body).send());
+    wait_for_status(&server, 200).await;
+    sending.abort();
+    wait_for_status(&server, 404).await;
+}
+
+async fn wait_for_status(server: &Server, status: u16) {
+    for _ in 0..1000 {
+        if server.get("/indexes/new").await.status == status {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("never {status}");
 }
 
 /// The structure is built in the background.

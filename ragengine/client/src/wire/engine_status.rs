@@ -54,7 +54,7 @@ pub enum ProblemKind {
     LoadingModel,
     /// The indexes cannot be loaded, which is tried again.
     IndexesFailed,
-    /// An index is damaged, or the disk refused a write to it. The others are served.
+    /// An index is damaged, or the disk refused to read or write something of it. The others are served.
     IndexUnavailable,
     /// The volume is full.
     VolumeFull,

@@ -39,6 +39,10 @@ pub struct IndexDescription {
     pub bytes: u64,
     /// How many chunks are in the structure that `vectorIndex` names. The others are searched one by one until it is built.
     pub graph_chunks: u64,
+    /// The kind of the structure that most chunks are in now: what `auto` has chosen, for example.
+    #[serde(default)]
+    #[schema(example = "HNSW32")]
+    pub vector_index: String,
     /// How it was made.
     pub settings: IndexSettings,
     /// What its vectors were made with: the embedding model and the chunking. Vectors of different ones never meet.

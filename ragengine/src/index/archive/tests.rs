@@ -1,5 +1,4 @@
 use proptest::prelude::*;
-use ragengine_settings::VectorIndexKind;
 
 use super::entry::Entry;
 use super::*;
@@ -34,14 +33,7 @@ pub fn rows(chunks: &[u32]) -> (IndexHeader, Vec<Row>) {
     let sync: ragengine_client::wire::SourceSync = serde_json::from_str(json).unwrap();
     rows.push(Row::Sync { source: "s".to_owned(), json: serde_json::to_string(&sync).unwrap() });
     let header = IndexHeader {
-        record: IndexRecord {
-            model: "m".into(),
-            embedding_fingerprint: "f".into(),
-            dimensions: 2,
-            max_tokens: 100,
-            overlap_tokens: 10,
-            vector_index: VectorIndexKind::Flat,
-        },
+        record: IndexRecord::of_two_dimensions(),
         documents: chunks.len() as u64,
         chunks: chunks.iter().map(|chunks| u64::from(*chunks)).sum(),
         next_document: 50,

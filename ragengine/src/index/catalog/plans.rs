@@ -1,6 +1,7 @@
 //! The next generations of indexes: what is planned is on disk before it is begun, and taking over is one transaction.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -8,6 +9,7 @@ use ragengine_client::wire::NextGeneration;
 use redb::{ReadableDatabase as _, ReadableTable as _};
 use tracing::{info, warn};
 
+use super::unavailable::may_pass;
 use super::{Catalog, PLANS, remove_files};
 use crate::index::generation::{Building, Phase, Plan};
 use crate::index::record::IndexRecord;
@@ -106,15 +108,11 @@ impl Catalog {
         if let Some(next) = building.next().filter(|next| !next.has_failed()) {
             return Ok(Some(next));
         }
+        // What the disk has refused is opened again: whoever still has it gets errors.
+        building.next().inspect(|refused| refused.store.close());
         building.set_next(None);
         let path = self.path(folder);
-        let begun = match path.exists() {
-            true => Index::open(name, &path, self.options.search, &self.options.metrics, &mut |_| {}).map(Some).unwrap_or_else(|error| {
-                warn!(index = name, %error, "what was built of the next generation cannot be read; it is begun anew");
-                None
-            }),
-            false => None,
-        };
+        let begun = if path.exists() { self.open_begun(name, &path)? } else { None };
         let next = match begun.filter(|begun| *begun.record() == plan.target) {
             Some(begun) => begun,
             None => {
@@ -125,6 +123,17 @@ impl Catalog {
         next.keep_embedding_source(&self.options.embedding)?;
         building.set_next(Some(Arc::clone(&next)));
         Ok(Some(next))
+    }
+
+    /// What was built of a generation. None: it cannot be read, and is begun anew. A disk that does not answer is no reason for that.
+    fn open_begun(&self, name: &str, path: &Path) -> Result<Option<Arc<Index>>, IndexError> {
+        match Index::open(name, path, self.options.search, &self.options.metrics, &mut |_| {}) {
+            Err(error) if !may_pass(&error) => {
+                warn!(index = name, %error, "what was built of the next generation cannot be read; it is begun anew");
+                Ok(None)
+            }
+            opened => opened.map(Some),
+        }
     }
 
     /// Puts the generation that was built in this folder in the place of the one that serves, when `last` says that nothing is
@@ -147,7 +156,7 @@ impl Catalog {
             return Ok(TookOver::Stale);
         }
         let moved = serving.hand_over(next, last, || {
-            self.write(|tables| {
+            self.write_about(&[name], |tables| {
                 tables.folders.insert(name, folder).map_err(redb::Error::from)?;
                 tables.plans.remove(name).map(|_| ()).map_err(redb::Error::from)
             })?;

@@ -136,7 +136,8 @@ impl Catalog {
         let names: Vec<String> = made.iter().map(|(index, ..)| index.name().to_owned()).collect();
         let _changing = self.changing.lock();
         self.require_room_for(&names, existing)?;
-        let replaced = self.write(|tables| {
+        let about: Vec<&str> = names.iter().map(String::as_str).collect();
+        let replaced = self.write_about(&about, |tables| {
             let mut replaced = Vec::new();
             for (index, number, _) in &made {
                 tables.plans.remove(index.name()).map_err(redb::Error::from)?;
@@ -144,7 +145,11 @@ impl Catalog {
                 replaced.extend(before.map(|before| before.value()));
             }
             Ok(replaced)
-        })?;
+        });
+        // Where it is not known whether they are indexes now, the next start removes those that are not.
+        let is_in_doubt = replaced.is_err() && self.database.has_failed();
+        made.iter_mut().for_each(|(_, _, folder)| folder.is_kept = is_in_doubt);
+        let replaced = replaced?;
         // What was planned was of the one that is replaced.
         names.iter().for_each(|name| self.forget_plan(name));
         let made = made.into_iter().map(|(index, _, mut folder)| {
@@ -160,7 +165,7 @@ impl Catalog {
         let before = self.indexes.write().insert(index.name().to_owned(), Arc::clone(&index));
         let damaged = self.unavailable.write().remove(index.name());
         if let Some(before) = &before {
-            before.mark_deleted();
+            before.mark_superseded();
         }
         let (size, has_replaced) = (index.size(), before.is_some() || damaged.is_some());
         info!(

@@ -1,6 +1,8 @@
-use ragengine_settings::VectorIndexKind;
+use ragengine_client::wire::Document;
 
 use super::*;
+use crate::index::chunking::Chunk;
+use crate::index::writer::{Embedded, Limits, check_documents};
 
 fn options(directory: &Path) -> CatalogOptions {
     CatalogOptions {
@@ -18,15 +20,13 @@ fn open(directory: &Path) -> Catalog {
     catalog
 }
 
-fn record() -> IndexRecord {
-    IndexRecord {
-        model: "m".into(),
-        embedding_fingerprint: "f".into(),
-        dimensions: 2,
-        max_tokens: 100,
-        overlap_tokens: 10,
-        vector_index: VectorIndexKind::Flat,
-    }
+/// Puts a document of one chunk.
+pub fn put(index: &Arc<Index>, doc_id: &str) -> Result<(), IndexError> {
+    let document = Document { doc_id: Some(doc_id.into()), text: doc_id.into(), ..Document::default() };
+    let limits = Limits { max_documents: 1, max_document_bytes: 100, max_metadata_bytes: 100 };
+    let chunk = Chunk { heading: None, page: None, text: doc_id.into() };
+    let document = check_documents(vec![document], limits).unwrap().remove(0);
+    index.put_vectors(vec![Embedded { document, chunks: vec![(chunk, vec![1.0, 0.0])] }])
 }
 
 #[test]
@@ -34,9 +34,9 @@ fn indexes_and_the_data_id_outlive_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let data_id = catalog.data_id().to_owned();
-    assert!(catalog.get_or_create("b", record).unwrap().1);
-    assert!(catalog.get_or_create("a", record).unwrap().1);
-    assert!(!catalog.get_or_create("a", record).unwrap().1);
+    assert!(catalog.get_or_create("b", IndexRecord::of_two_dimensions).unwrap().1);
+    assert!(catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap().1);
+    assert!(!catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap().1);
     drop(catalog);
     let catalog = open(folder.path());
     assert_eq!(catalog.names(), ["a", "b"]);
@@ -47,7 +47,7 @@ fn indexes_and_the_data_id_outlive_the_process() {
 fn a_deleted_index_stays_deleted_and_its_folder_is_never_used_again() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    let (first, _) = catalog.get_or_create("a", record).unwrap();
+    let (first, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let old = first.directory.clone();
     catalog.delete("a").unwrap();
     assert!(!old.exists());
@@ -56,15 +56,16 @@ fn a_deleted_index_stays_deleted_and_its_folder_is_never_used_again() {
     drop((catalog, first));
     let catalog = open(folder.path());
     assert_eq!(catalog.names(), Vec::<String>::new());
-    let (again, _) = catalog.get_or_create("a", record).unwrap();
+    let (again, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     assert_ne!(again.directory, old);
 }
 
 #[test]
 fn what_an_interrupted_creation_left_behind_is_removed() {
     let folder = tempfile::tempdir().unwrap();
-    drop(open(folder.path()));
-    let orphan = folder.path().join("indexes/00000042");
+    let catalog = open(folder.path());
+    let orphan = catalog.path(catalog.take_folder().unwrap());
+    drop(catalog);
     let foreign = folder.path().join("indexes/mine");
     fs::create_dir_all(&orphan).unwrap();
     fs::create_dir_all(&foreign).unwrap();
@@ -87,13 +88,13 @@ fn a_data_folder_has_one_owner() {
 fn there_are_only_so_many_indexes_and_only_good_names() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    assert!(matches!(catalog.get_or_create("../a", record), Err(IndexError::Name(_))));
+    assert!(matches!(catalog.get_or_create("../a", IndexRecord::of_two_dimensions), Err(IndexError::Name(_))));
     for name in ["a", "b", "c"] {
-        catalog.get_or_create(name, record).unwrap();
+        catalog.get_or_create(name, IndexRecord::of_two_dimensions).unwrap();
     }
-    assert!(matches!(catalog.get_or_create("d", record), Err(IndexError::TooMany(3))));
+    assert!(matches!(catalog.get_or_create("d", IndexRecord::of_two_dimensions), Err(IndexError::TooMany(3))));
     catalog.delete("a").unwrap();
-    assert!(catalog.get_or_create("d", record).is_ok());
+    assert!(catalog.get_or_create("d", IndexRecord::of_two_dimensions).is_ok());
 }
 
 #[test]
@@ -101,15 +102,16 @@ fn many_threads_make_one_index() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let made: usize = std::thread::scope(|scope| {
-        let makers: Vec<_> =
-            (0..8).map(|_| scope.spawn(|| usize::from(catalog.get_or_create("a", record).unwrap().1))).collect();
+        let makers: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| usize::from(catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap().1)))
+            .collect();
         makers.into_iter().map(|maker| maker.join().unwrap()).sum()
     });
     assert_eq!((made, catalog.names().len()), (1, 1));
 }
 
 fn begin(catalog: &Catalog, max_tokens: u32) -> u64 {
-    let target = IndexRecord { max_tokens, ..record() };
+    let target = IndexRecord { max_tokens, ..IndexRecord::of_two_dimensions() };
     catalog.change_plan("a", |_, _| Ok(Change::Begin(target))).unwrap();
     catalog.planned("a").unwrap().plan.folder().unwrap()
 }
@@ -122,7 +124,7 @@ fn folders(directory: &Path) -> usize {
 fn a_half_built_generation_outlives_the_process_and_takes_over_in_one_step() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    let (first, _) = catalog.get_or_create("a", record).unwrap();
+    let (first, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let number = begin(&catalog, 50);
     let started_at = catalog.next_generation("a").unwrap().started_at;
     let next = catalog.open_next("a", number).unwrap().unwrap();
@@ -149,10 +151,10 @@ fn a_half_built_generation_outlives_the_process_and_takes_over_in_one_step() {
 fn what_is_not_planned_any_more_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    let (first, _) = catalog.get_or_create("a", record).unwrap();
+    let (first, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let changes: [fn(&Catalog); 4] = [
         |catalog| drop(catalog.change_plan("a", |_, _| Ok(Change::Drop)).unwrap()),
-        |catalog| drop(catalog.change_plan("a", |_, _| Ok(Change::Abandon(record()))).unwrap()),
+        |catalog| drop(catalog.change_plan("a", |_, _| Ok(Change::Abandon(IndexRecord::of_two_dimensions()))).unwrap()),
         |catalog| assert_ne!(begin(catalog, 60), 0),
         |catalog| catalog.delete("a").unwrap(),
     ];
@@ -171,7 +173,7 @@ fn what_is_not_planned_any_more_leaves_nothing() {
 fn a_half_built_generation_that_cannot_be_read_is_begun_anew() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    catalog.get_or_create("a", record).unwrap();
+    catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let number = begin(&catalog, 50);
     let path = catalog.path(number);
     drop(catalog.open_next("a", number).unwrap());
@@ -180,6 +182,28 @@ fn a_half_built_generation_that_cannot_be_read_is_begun_anew() {
     let catalog = open(folder.path());
     let next = catalog.open_next("a", number).unwrap().unwrap();
     assert_eq!((next.record().max_tokens, next.size().documents), (50, 0));
+}
+
+#[test]
+fn a_half_built_generation_outlives_a_disk_that_does_not_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+    let number = begin(&catalog, 50);
+    let next = catalog.open_next("a", number).unwrap().unwrap();
+    let id = next.store.id();
+    // Somebody still has it when it is opened again.
+    next.store.fail();
+    let again = catalog.open_next("a", number).unwrap().unwrap();
+    assert!(!Arc::ptr_eq(&again, &next) && !again.has_failed());
+    assert!(matches!(next.store.reader(), Err(StoreError::Latched)));
+    assert_eq!(again.store.id(), id, "it was not begun anew");
+    again.store.fail();
+    again.store.close();
+    let holder = DatabaseFile::open(&again.directory.join("store.redb")).unwrap();
+    assert!(matches!(catalog.open_next("a", number), Err(IndexError::Store(StoreError::InUse(_)))));
+    drop(holder);
+    assert_eq!(catalog.open_next("a", number).unwrap().unwrap().store.id(), id);
 }
 
 /// The ways in which a file may be damaged.
@@ -200,8 +224,8 @@ fn a_damaged_index_is_kept_apart_and_the_others_serve() {
     for damage in damages() {
         let folder = tempfile::tempdir().unwrap();
         let catalog = open(folder.path());
-        catalog.get_or_create("good", record).unwrap();
-        let directory = catalog.get_or_create("bad", record).unwrap().0.directory.clone();
+        catalog.get_or_create("good", IndexRecord::of_two_dimensions).unwrap();
+        let directory = catalog.get_or_create("bad", IndexRecord::of_two_dimensions).unwrap().0.directory.clone();
         drop(catalog);
         damage(&directory.join("store.redb"));
         let catalog = open(folder.path());
@@ -209,13 +233,16 @@ fn a_damaged_index_is_kept_apart_and_the_others_serve() {
         assert!(catalog.get("good").is_ok());
         assert!(catalog.problems()[0].contains("index 'bad'"), "{:?}", catalog.problems());
         assert!(matches!(catalog.get("bad"), Err(IndexError::Unavailable { .. })));
-        assert!(matches!(catalog.get_or_create("bad", record), Err(IndexError::Unavailable { .. })));
+        assert!(matches!(
+            catalog.get_or_create("bad", IndexRecord::of_two_dimensions),
+            Err(IndexError::Unavailable { .. })
+        ));
         assert!(matches!(catalog.all_or_none(), Err(IndexError::Unavailable { .. })));
         // It is not deleted, and neither opened again nor replaced: a person has to look at it.
         assert!(directory.exists() && !catalog.may_heal(), "{:?}", catalog.problems());
         catalog.delete("bad").unwrap();
         assert!(!directory.exists() && catalog.problems().is_empty());
-        assert!(catalog.get_or_create("bad", record).unwrap().1);
+        assert!(catalog.get_or_create("bad", IndexRecord::of_two_dimensions).unwrap().1);
     }
 }
 
@@ -223,41 +250,42 @@ fn a_damaged_index_is_kept_apart_and_the_others_serve() {
 fn what_the_disk_refused_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    let (sick, _) = catalog.get_or_create("sick", record).unwrap();
-    let (well, _) = catalog.get_or_create("well", record).unwrap();
+    let (sick, _) = catalog.get_or_create("sick", IndexRecord::of_two_dimensions).unwrap();
+    let (well, _) = catalog.get_or_create("well", IndexRecord::of_two_dimensions).unwrap();
     assert!(!catalog.may_heal());
-    sick.has_failed.store(true, Ordering::Release);
-    catalog.has_failed.store(true, Ordering::Release);
+    sick.store.fail();
+    catalog.database.fail();
     assert_eq!(catalog.problems().len(), 2);
-    assert!(catalog.heal() && catalog.problems().is_empty());
+    let names: Vec<String> = catalog.heal().iter().map(|index| index.name().to_owned()).collect();
+    assert_eq!((names, catalog.problems().len()), (vec!["sick".to_owned()], 0));
     let again = catalog.get("sick").unwrap();
     assert!(!Arc::ptr_eq(&again, &sick) && !again.has_failed());
     // Whoever still has the one before is told so; the others have noticed nothing.
     assert!(matches!(sick.store.reader(), Err(StoreError::Latched)));
     assert!(Arc::ptr_eq(&catalog.get("well").unwrap(), &well));
-    assert!(catalog.get_or_create("new", record).unwrap().1);
+    assert!(catalog.get_or_create("new", IndexRecord::of_two_dimensions).unwrap().1);
 }
 
 #[test]
 fn an_index_whose_disk_does_not_answer_is_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    let (index, _) = catalog.get_or_create("a", record).unwrap();
+    let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let file = index.directory.join("store.redb");
     drop((catalog, index));
     // Whoever holds the file is no damage.
-    let holder = open_database(&file).unwrap();
+    let holder = DatabaseFile::open(&file).unwrap();
     let catalog = open(folder.path());
-    assert!(catalog.may_heal() && !catalog.heal());
+    assert!(catalog.may_heal() && catalog.heal().is_empty() && catalog.may_heal());
     drop(holder);
-    assert!(catalog.heal() && catalog.get("a").is_ok());
+    assert!(catalog.heal().len() == 1 && catalog.get("a").is_ok());
 }
 
 #[test]
 fn a_newer_format_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
-    let (index, _) = catalog.get_or_create("a", record).unwrap();
+    let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let store = index.directory.join("store.redb");
     drop((catalog, index));
     for path in [store, folder.path().join("catalog.redb")] {
@@ -277,8 +305,8 @@ fn a_newer_format_is_refused_with_what_to_do() {
 
 /// Both kinds of file have a table `meta` with a `format`.
 fn set_format(path: &Path, format: &str) {
-    let database = open_database(path).unwrap();
-    let transaction = database.begin_write().unwrap();
+    let database = DatabaseFile::open(path).unwrap();
+    let transaction = database.get().unwrap().begin_write().unwrap();
     let of_a_store = TableDefinition::<&str, &[u8]>::new("meta");
     let is_store = path.ends_with("store.redb");
     if is_store {
@@ -287,4 +315,72 @@ fn set_format(path: &Path, format: &str) {
         transaction.open_table(META).unwrap().insert("format", format).unwrap();
     }
     transaction.commit().unwrap();
+}
+
+/// It may have been made for documents that could not be added, and others have been meanwhile.
+#[test]
+fn an_index_that_somebody_writes_to_is_not_deleted_as_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    for round in 0..30 {
+        let (index, is_new) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+        assert!(is_new);
+        let is_written = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| put(&index, "x").is_ok());
+            // At the same time, or after it.
+            while round % 2 == 1 && index.size().documents == 0 {
+                std::thread::yield_now();
+            }
+            catalog.delete_if_empty(&index).unwrap();
+            writer.join().unwrap()
+        });
+        assert_eq!(catalog.get("a").is_ok(), is_written, "whoever comes first");
+        catalog.delete("a").ok();
+    }
+}
+
+/// An index that the catalog does not know would be taken for the rest of one that was deleted.
+#[test]
+fn a_catalog_that_was_lost_or_is_an_older_copy_deletes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(CATALOG_FILE);
+    let catalog = open(folder.path());
+    catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+    drop(catalog);
+    let older = fs::read(&file).unwrap();
+    let catalog = open(folder.path());
+    catalog.get_or_create("b", IndexRecord::of_two_dimensions).unwrap();
+    drop(catalog);
+    let latest = fs::read(&file).unwrap();
+    let changes: [(&str, &dyn Fn()); 4] = [
+        ("is missing or empty", &|| fs::remove_file(&file).unwrap()),
+        ("is missing or empty", &|| fs::write(&file, "").unwrap()),
+        ("is older than the indexes", &|| fs::write(&file, &older).unwrap()),
+        ("is damaged", &|| fs::write(&file, vec![7; latest.len()]).unwrap()),
+    ];
+    for (words, change) in changes {
+        change();
+        let refused = Catalog::open(options(folder.path())).err().unwrap();
+        assert_eq!(refused.kind(), "catalog_damaged");
+        assert!(refused.to_string().contains(words) && refused.to_string().contains(CATALOG_FILE), "{refused}");
+        assert_eq!(folders(folder.path()), 2, "{words}");
+    }
+    fs::write(&file, latest).unwrap();
+    assert_eq!(open(folder.path()).names(), ["a", "b"]);
+}
+
+/// What was empty has been deleted by somebody else meanwhile, or replaced.
+#[test]
+fn an_index_that_took_the_place_of_an_empty_one_is_not_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    let (empty, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+    catalog.delete("a").unwrap();
+    catalog.delete_if_empty(&empty).unwrap();
+    assert!(matches!(put(&empty, "x"), Err(IndexError::NoSuchIndex(_))), "it stays deleted");
+    let (other, is_new) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+    assert!(is_new);
+    catalog.delete_if_empty(&empty).unwrap();
+    assert!(Arc::ptr_eq(&catalog.get("a").unwrap(), &other));
+    put(&other, "x").unwrap();
 }

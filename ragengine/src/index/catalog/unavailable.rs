@@ -1,11 +1,10 @@
-//! Indexes that are there and cannot be used: those whose files cannot be read, and those that the disk has refused a write to. They
+//! Indexes that are there and cannot be used: those whose files cannot be read, and those of which the disk has refused to read or write something. They
 //! are kept apart, so that the others serve; nothing is deleted, and nothing empty takes their place.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tracing::{error, info};
 
@@ -31,27 +30,28 @@ impl Catalog {
         drop(unavailable);
         let refused = self.all().into_iter().filter(|index| index.has_failed());
         problems.extend(refused.map(|index| format!("index '{}': {}", index.name(), StoreError::Latched)));
-        if self.has_failed.load(Ordering::Acquire) {
-            problems.push("the disk refused a change to the list of indexes: it is tried again".to_owned());
+        if self.database.has_failed() {
+            problems.push("the disk refused to read or write the list of indexes: it is tried again".to_owned());
         }
         problems
     }
 
     /// Whether opening something again may help.
     pub fn may_heal(&self) -> bool {
-        self.has_failed.load(Ordering::Acquire)
+        self.database.has_failed()
             || self.all().iter().any(|index| index.has_failed())
             || self.unavailable.read().values().any(|index| index.may_pass)
     }
 
-    /// Opens again what the disk has refused. Indexes that are opened are away for that time: whoever asks is told so. Returns whether all
-    /// of them are well. It waits for the disk: run it apart.
-    pub fn heal(&self) -> bool {
+    /// Opens again what the disk has refused. Indexes that are opened are away for that time: whoever asks is told so. Returns
+    /// those that were opened. It waits for the disk: run it apart.
+    pub fn heal(&self) -> Vec<Arc<Index>> {
         let _changing = self.changing.lock();
-        if self.has_failed.load(Ordering::Acquire) {
-            match self.database.reopen(&self.options.directory.join(CATALOG_FILE)) {
-                Ok(()) => self.has_failed.store(false, Ordering::Release),
-                Err(error) => error!(%error, "the list of indexes cannot be opened again"),
+        if self.database.has_failed() {
+            let reopened = self.database.reopen(&self.options.directory.join(CATALOG_FILE));
+            if let Err(error) = reopened.and_then(|()| self.write_all()) {
+                error!(%error, "the list of indexes cannot be opened again");
+                return Vec::new();
             }
         }
         for index in self.all().into_iter().filter(|index| index.has_failed()) {
@@ -63,10 +63,10 @@ impl Catalog {
             let may_pass = unavailable.iter().filter(|(_, index)| index.may_pass);
             may_pass.map(|(name, index)| (name.clone(), index.directory.clone())).collect()
         };
-        for (name, directory) in waiting {
-            self.open_or_set_apart(&name, directory, &mut |_| {});
+        for (name, directory) in &waiting {
+            self.open_or_set_apart(name, directory.clone(), &mut |_| {});
         }
-        !self.may_heal()
+        waiting.iter().filter_map(|(name, _)| self.get(name).ok()).collect()
     }
 
     /// Opens an index. One that cannot be opened is kept apart, and the log says why.
@@ -101,7 +101,7 @@ impl Catalog {
     }
 
     /// It is never in neither place: whoever asks for it meanwhile is not told that there is none.
-    fn set_apart(&self, name: &str, directory: PathBuf, reason: String, may_pass: bool) {
+    pub(super) fn set_apart(&self, name: &str, directory: PathBuf, reason: String, may_pass: bool) {
         self.unavailable.write().insert(name.to_owned(), Unavailable { directory, reason, may_pass });
         self.indexes.write().remove(name);
     }
@@ -115,7 +115,8 @@ pub(super) fn why_not(unavailable: &BTreeMap<String, Unavailable>, name: &str) -
     }
 }
 
-fn may_pass(reason: &IndexError) -> bool {
+/// Whether opening it again may help: the disk is at fault, or somebody who has it still.
+pub(super) fn may_pass(reason: &IndexError) -> bool {
     matches!(
         reason,
         IndexError::Store(StoreError::Full | StoreError::Latched | StoreError::Disk(_) | StoreError::InUse(_))
@@ -125,7 +126,7 @@ fn may_pass(reason: &IndexError) -> bool {
 fn remedy(reason: &IndexError) -> &'static str {
     match reason {
         IndexError::Store(StoreError::Damaged(_)) => {
-            ". Nothing was changed in its folder: restore it from a backup and start the server again, or delete the index and add its \
+            ". Nothing was changed in its folder: delete the index, then restore it from a backup (ragengine restore --index) or add its \
              documents again"
         }
         reason if may_pass(reason) => ". It is tried again",

@@ -1,7 +1,7 @@
 //! Building a generation beside the one that serves: everything once, then what changes meanwhile, until little enough is left.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -10,6 +10,7 @@ use tracing::{info, warn};
 
 use super::Progress;
 use super::compare::{Difference, Pair, Place};
+use super::hand_over::HoldBack;
 use crate::blocking;
 use crate::embedding::Embedding;
 use crate::index::catalog::{Catalog, TookOver};
@@ -30,9 +31,6 @@ const LAST_CHANGES: usize = 200;
 /// After so many rounds of changes writers are held back, so that there is a last one.
 const FREE_ROUNDS: u32 = 3;
 
-/// How long writers are held back, at most.
-const HELD_BACK: Duration = Duration::from_secs(10);
-
 /// The first pause before a failed attempt is tried again, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
@@ -44,12 +42,19 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub struct Building {
     progress: Mutex<Progress>,
     next: Mutex<Option<Arc<Index>>>,
+    /// Somebody builds it: two would take each other's changes.
+    has_builder: AtomicBool,
 }
 
 impl Building {
     /// One that has nothing of so many documents.
     pub fn new(total: u64) -> Self {
         Self { progress: Mutex::new(Progress { total, ..Progress::default() }), ..Self::default() }
+    }
+
+    /// Whether nobody builds it yet: whoever asks does from now on, and whoever asks later does not.
+    pub fn begin(&self) -> bool {
+        !self.has_builder.swap(true, Ordering::AcqRel)
     }
 
     /// How far it is.
@@ -82,6 +87,8 @@ pub enum Ended {
     TookOver,
     /// It is not wanted any more.
     Dropped,
+    /// The server stops.
+    AtRest,
 }
 
 /// Builds one generation.
@@ -126,8 +133,13 @@ impl Builder {
                     self.metrics.generation_ended("finished");
                     return Ended::TookOver;
                 }
-                Ok(Ended::Dropped) => return Ended::Dropped,
+                Ok(ended) => return ended,
                 Err(_) if !self.is_wanted() => return Ended::Dropped,
+                Err(IndexError::ShuttingDown) => {
+                    let documents = self.building.progress().documents;
+                    info!(index, documents, "next generation rests: the server stops; the next start goes on");
+                    return Ended::AtRest;
+                }
                 Err(error) => {
                     let reason = error.to_string();
                     warn!(index, kind = error.kind(), reason, retry_in_s = pause.as_secs(), "next generation waits");
@@ -148,8 +160,7 @@ impl Builder {
         };
         let serving = self.catalog.get(&self.name)?;
         let mut work = Work { serving, next, reached: 0 };
-        work.serving.store.follow_changes();
-        work.serving.store.take_changes();
+        work.serving.store.follow_changes(self.folder);
         self.copy_everything(&mut work).await?;
         self.wait_for_vector_index(&work).await?;
         self.catch_up(work).await
@@ -212,10 +223,10 @@ impl Builder {
     /// A generation that is searched one by one until its vector index is there would answer late.
     async fn wait_for_vector_index(&self, work: &Work) -> Result<(), IndexError> {
         work.next.rebuild_if_due();
-        while work.next.is_rebuilding.load(Ordering::Acquire) && self.is_wanted() {
+        while work.next.is_rebuilding() && self.is_wanted() {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
-        work.next.require_present()
+        work.next.require_rebuild()
     }
 
     /// What has changed meanwhile, again and again. Each round is shorter than the one before, or writers are held back.
@@ -240,7 +251,9 @@ impl Builder {
 
     /// All changes so far.
     async fn apply_changes(&self, work: &mut Work) -> Result<(), IndexError> {
-        let changes = work.serving.store.take_changes();
+        // Another generation is being built by now, or none.
+        let superseded = || IndexError::Superseded(self.name.clone());
+        let changes = work.serving.store.take_changes(self.folder).ok_or_else(superseded)?;
         if changes.is_everything {
             return self.copy_everything(work).await;
         }
@@ -284,10 +297,11 @@ impl Builder {
         let (folder, reached) = (self.folder, work.reached);
         blocking::run(move || {
             catalog.take_over(&serving, &next, folder, || {
-                let changes = serving.store.take_changes();
+                let superseded = || IndexError::Superseded(serving.name().to_owned());
+                let changes = serving.store.take_changes(folder).ok_or_else(superseded)?;
                 let is_last = is_last(&serving, &next, &changes, reached)?;
                 if !is_last {
-                    serving.store.put_back_changes(changes);
+                    serving.store.put_back_changes(folder, changes);
                 }
                 Ok(is_last)
             })
@@ -318,85 +332,4 @@ fn pair<T>(
     // Not the view's reader: what is committed is noted before the view shows it.
     let (serving, next) = (serving.store.reader()?, next.store.reader()?);
     work(Pair { serving: &serving, next: &next })
-}
-
-/// Holds writers of an index back until it is dropped.
-struct HoldBack {
-    index: Arc<Index>,
-    began: Instant,
-}
-
-impl HoldBack {
-    fn begin(index: &Arc<Index>) -> Self {
-        index.is_catching_up.send_replace(true);
-        Self { index: Arc::clone(index), began: Instant::now() }
-    }
-
-    fn is_over(&self) -> bool {
-        self.began.elapsed() > HELD_BACK
-    }
-}
-
-impl Drop for HoldBack {
-    fn drop(&mut self) {
-        self.index.is_catching_up.send_replace(false);
-    }
-}
-
-impl Index {
-    /// While the next generation catches up, writers wait, a bounded time. They hold nothing meanwhile.
-    pub(in crate::index) async fn wait_while_catching_up(&self) {
-        let mut is_catching_up = self.is_catching_up.subscribe();
-        // In time or not: the write goes on, and is done again by the caller when another generation serves by then.
-        drop(tokio::time::timeout(HELD_BACK, is_catching_up.wait_for(|is_catching_up| !is_catching_up)).await);
-    }
-
-    /// Puts revisions of documents by their numbers.
-    pub(in crate::index) fn put_revisions(&self, revisions: &[(u64, Option<String>)]) -> Result<(), IndexError> {
-        if revisions.is_empty() {
-            return Ok(());
-        }
-        let _writing = self.writing.lock();
-        self.require_present()?;
-        self.write_store(|transaction| {
-            revisions.iter().try_for_each(|(number, revision)| transaction.put_revision(*number, revision.as_deref()))
-        })?;
-        let reader = Arc::new(self.store.reader()?);
-        self.view.write().show_reader(reader);
-        Ok(())
-    }
-
-    /// Gives its place to the next generation, when `last` says that nothing is missing: with what is known of its sources, by what
-    /// `publish` does. Writers that wait are told that there is another.
-    pub(in crate::index) fn hand_over(
-        &self,
-        next: &Self,
-        last: impl FnOnce() -> Result<bool, IndexError>,
-        publish: impl FnOnce() -> Result<(), IndexError>,
-    ) -> Result<bool, IndexError> {
-        let _writing = self.writing.lock();
-        self.require_present()?;
-        if !last()? {
-            return Ok(false);
-        }
-        next.take_syncs(&self.syncs.read())?;
-        publish()?;
-        self.is_superseded.store(true, Ordering::Release);
-        Ok(true)
-    }
-
-    fn take_syncs(&self, syncs: &crate::index::sources::Syncs) -> Result<(), IndexError> {
-        let _writing = self.writing.lock();
-        let known: Vec<String> = self.reader().syncs()?.into_iter().map(|(source, _)| source).collect();
-        if !known.is_empty() || syncs.on_disk().next().is_some() {
-            self.write_store(|transaction| {
-                known.iter().try_for_each(|source| transaction.put_sync(source, None))?;
-                syncs.on_disk().try_for_each(|(source, sync)| transaction.put_sync(source, Some(sync)))
-            })?;
-            let reader = Arc::new(self.store.reader()?);
-            self.view.write().show_reader(reader);
-        }
-        *self.syncs.write() = syncs.clone();
-        Ok(())
-    }
 }

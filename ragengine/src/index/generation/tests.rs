@@ -84,8 +84,26 @@ fn a_start_begins_what_the_model_makes_necessary_and_nothing_else() {
     ] {
         assert_eq!(decide(serving, plan.as_ref(), &model), expected, "{what}");
     }
-    assert_eq!(given_up(&serving, &model("old")), None);
-    assert_eq!(given_up(&serving, &model("new")), Some(record("new", 100)));
+}
+
+#[test]
+fn what_was_given_up_is_begun_again_when_it_is_asked_for() {
+    let serving = record("old", 100);
+    let given_up = |target| plan(target, Phase::Abandoned);
+    for (what, plan, model, expected) in [
+        ("nothing", None, model("old"), Decision::Rest),
+        ("it is being built", Some(plan(record("old", 50), BUILDING)), model("old"), Decision::Rest),
+        ("what a user wanted", Some(given_up(record("old", 50))), model("old"), Decision::Begin(record("old", 50))),
+        ("and another model", Some(given_up(record("new", 50))), model("new"), Decision::Begin(record("new", 50))),
+        ("of a model that is gone", Some(given_up(record("third", 50))), model("old"), Decision::Rest),
+        ("what the model needs", None, model("new"), Decision::Begin(record("new", 100))),
+    ] {
+        assert_eq!(again(&serving, plan.as_ref(), &model), expected, "{what}");
+    }
+    // A start leaves it given up.
+    for (target, with) in [(record("old", 50), "old"), (record("new", 50), "new")] {
+        assert_eq!(decide(&serving, Some(&given_up(target)), &model(with)), Decision::Rest);
+    }
 }
 
 #[test]
@@ -222,10 +240,9 @@ fn changes_are_all_that_is_looked_at_and_all_of_them() {
     let both = [("a", "1", None), ("b", "2", None), ("c", "3", None), ("d", "4", None)];
     let (serving, next) = (Documents::with(&both), Documents::with(&both));
     let changes_after = |change: &dyn Fn()| {
-        serving.store.follow_changes();
-        serving.store.take_changes();
+        serving.store.follow_changes(1);
         change();
-        serving.store.take_changes()
+        serving.store.take_changes(1).unwrap()
     };
     let changed = |changes: &Changes| {
         let readers = (serving.store.reader().unwrap(), next.store.reader().unwrap());
@@ -248,4 +265,10 @@ fn changes_are_all_that_is_looked_at_and_all_of_them() {
     let owned = |doc_id: &str, text: &str| (doc_id.to_owned(), text.to_owned(), None);
     let expected = vec![owned("a", "other"), owned("e", "5"), owned("d", "4")];
     assert_eq!(changed(&many), (vec!["b".to_owned(), "d".to_owned()], expected, vec![]));
+}
+
+#[test]
+fn a_generation_has_one_builder() {
+    let building = Building::new(0);
+    assert_eq!([building.begin(), building.begin()], [true, false]);
 }

@@ -47,16 +47,21 @@ pub fn decide(serving: &IndexRecord, plan: Option<&Plan>, model: &Model) -> Deci
     let is_the_same = plan.is_some_and(|plan| plan.target == target);
     match (plan.map(|plan| plan.phase), is_the_same) {
         (Some(Phase::Building { .. }), true) => Decision::Resume,
-        (Some(Phase::Abandoned), true) => Decision::Rest,
+        // It was given up with this model.
+        (Some(Phase::Abandoned), _) if plan.is_some_and(|plan| model.has_made(&plan.target)) => Decision::Rest,
         (None, _) if target == *serving => Decision::Rest,
         (Some(_), false) if target == *serving => Decision::Drop,
         _ => Decision::Begin(target),
     }
 }
 
-/// What is remembered when a user gives the next generation up: what a start would begin again. None: nothing.
-pub fn given_up(serving: &IndexRecord, model: &Model) -> Option<IndexRecord> {
-    (!model.has_made(serving)).then(|| with_model(serving, model))
+/// What has to happen when a user wants what was given up, or what the server's model makes necessary.
+pub fn again(serving: &IndexRecord, plan: Option<&Plan>, model: &Model) -> Decision {
+    match plan {
+        Some(plan) if plan.folder().is_some() => Decision::Rest,
+        Some(plan) if model.has_made(&plan.target) => Decision::Begin(plan.target.clone()),
+        _ => decide(serving, None, model),
+    }
 }
 
 /// What a user says of an index that is there. What is not said stays as it is.

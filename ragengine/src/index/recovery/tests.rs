@@ -363,3 +363,20 @@ proptest! {
         prop_assert_eq!(left.into_iter().flatten().collect::<Vec<_>>(), expected);
     }
 }
+
+#[test]
+fn a_server_that_stops_builds_no_more_and_keeps_what_is_built() {
+    let mut kept = Kept::new("HNSW8");
+    kept.add(200..300);
+    kept.index().rest();
+    kept.index().rebuild_if_due();
+    assert!(!kept.index().is_rebuilding(), "none is begun");
+    assert!(!kept.index().rebuild_while_due(), "and none goes on");
+    assert!(matches!(kept.index().rebuild(), Err(IndexError::ShuttingDown)));
+    assert_eq!(kept.built(), 100);
+    kept.check("searched as before");
+    kept.reopen();
+    assert_eq!((kept.reads("loaded"), kept.built()), (1, 100));
+    assert!(kept.index().rebuild_while_due());
+    assert_eq!(kept.built(), 200);
+}

@@ -1,13 +1,9 @@
 //! What a snapshot is of: its format, its store, its rows.
 
-use ragengine_faiss::Kind;
 use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-
-use super::Identity;
-use crate::index::vectors::is_built;
 
 const MAGIC: &[u8; 8] = b"ragsnap\n";
 const FORMAT: u32 = 1;
@@ -22,13 +18,17 @@ pub enum ManifestError {
     Newer(u32),
 }
 
-/// A snapshot's description.
+/// A snapshot's description. Nothing of it has been compared with what it should be of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
-    store: Uuid,
-    kind: Kind,
-    dimensions: u64,
-    rows: RoaringTreemap,
+    /// The store that its rows are of.
+    pub store: Uuid,
+    /// The kind of its vectors, as FAISS spells it.
+    pub kind: String,
+    /// Their width.
+    pub dimensions: u64,
+    /// Its rows.
+    pub rows: RoaringTreemap,
 }
 
 /// As it is written, between the format and the digest. Postcard writes the fields in their order: a change is a new format.
@@ -41,39 +41,13 @@ struct Fields<'a> {
 }
 
 impl Manifest {
-    /// The description of a segment with these rows, which are in order.
-    pub fn new(store: Uuid, kind: Kind, dimensions: usize, rows: &[u64]) -> Self {
-        Self { store, kind, dimensions: dimensions as u64, rows: rows.iter().copied().collect() }
-    }
-
-    /// The kind of the segment.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// What it has that the one looked for has not, in words.
-    pub fn is_foreign(&self, wanted: Identity, next_row: u64) -> Option<String> {
-        if self.store != wanted.store {
-            return Some("another store".to_owned());
-        }
-        if !is_built(wanted.kind, self.kind) || self.dimensions != wanted.dimensions as u64 {
-            return Some(format!("{} with {} dimensions", self.kind, self.dimensions));
-        }
-        self.rows.max().filter(|row| *row >= next_row).map(|_| "a later state of the store".to_owned())
-    }
-
-    /// The rows, in order.
-    pub fn into_rows(self) -> Vec<u64> {
-        self.rows.into_iter().collect()
-    }
-
     /// As bytes: a magic number, the format, the fields, and a digest of all before it.
     pub fn encode(&self) -> Vec<u8> {
         let mut rows = Vec::with_capacity(self.rows.serialized_size());
         let written = self.rows.serialize_into(&mut rows);
         debug_assert!(written.is_ok(), "a Vec takes what it is given");
-        let kind = self.kind.to_string();
-        let fields = Fields { store: self.store.into_bytes(), kind: &kind, dimensions: self.dimensions, rows: &rows };
+        let fields =
+            Fields { store: self.store.into_bytes(), kind: &self.kind, dimensions: self.dimensions, rows: &rows };
         let fields = postcard::to_stdvec(&fields).unwrap_or_default();
         let mut bytes = [MAGIC.as_slice(), &FORMAT.to_le_bytes(), &fields].concat();
         let digest = Sha256::digest(&bytes);
@@ -105,10 +79,9 @@ impl Manifest {
     /// From what is between the format and the digest.
     pub fn decode_fields(bytes: &[u8]) -> Option<Self> {
         let fields: Fields<'_> = postcard::from_bytes(bytes).ok()?;
-        let kind: Kind = fields.kind.parse().ok()?;
         let rows = RoaringTreemap::deserialize_from(fields.rows).ok()?;
-        let dimensions = fields.dimensions;
-        Some(Self { store: Uuid::from_bytes(fields.store), kind, dimensions, rows })
+        let (store, kind, dimensions) = (Uuid::from_bytes(fields.store), fields.kind.to_owned(), fields.dimensions);
+        Some(Self { store, kind, dimensions, rows })
     }
 }
 
@@ -117,26 +90,18 @@ const TOO_SHORT: ManifestError = ManifestError::Damaged("its manifest is cut sho
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ragengine_settings::VectorIndexKind;
 
     use super::*;
 
-    fn identity() -> Identity {
-        Identity { store: Uuid::from_u128(7), kind: VectorIndexKind::Hnsw { m: 16 }, dimensions: 384 }
-    }
-
     fn manifest(rows: &[u64]) -> Manifest {
-        Manifest::new(identity().store, Kind::Hnsw { m: 16 }, 384, rows)
+        let rows = rows.iter().copied().collect();
+        Manifest { store: Uuid::from_u128(7), kind: "HNSW16".into(), dimensions: 384, rows }
     }
 
     proptest! {
         #[test]
-        fn what_was_encoded_is_decoded(mut rows in prop::collection::vec(any::<u64>(), 0..50)) {
-            rows.sort_unstable();
-            rows.dedup();
-            let decoded = Manifest::decode(&manifest(&rows).encode()).unwrap();
-            prop_assert_eq!(decoded.is_foreign(identity(), u64::MAX).is_some(), rows.last() == Some(&u64::MAX));
-            prop_assert_eq!(decoded.into_rows(), rows);
+        fn what_was_encoded_is_decoded(rows in prop::collection::vec(any::<u64>(), 0..50)) {
+            prop_assert_eq!(Manifest::decode(&manifest(&rows).encode()).unwrap(), manifest(&rows));
         }
 
         #[test]
@@ -152,21 +117,6 @@ mod tests {
         fn anything_is_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(Manifest::decode(&bytes).is_err());
             drop(Manifest::decode_fields(&bytes));
-        }
-    }
-
-    #[test]
-    fn another_store_kind_width_or_later_state_is_foreign() {
-        let manifest = manifest(&[1, 5]);
-        let auto = Identity { kind: VectorIndexKind::Auto, ..identity() };
-        assert_eq!([identity(), auto].map(|wanted| manifest.is_foreign(wanted, 6)), [None, None]);
-        for (wanted, next_row, words) in [
-            (Identity { store: Uuid::from_u128(8), ..identity() }, 6, "another store"),
-            (Identity { kind: VectorIndexKind::Hnsw { m: 32 }, ..identity() }, 6, "HNSW16 with 384 dimensions"),
-            (Identity { dimensions: 2, ..identity() }, 6, "HNSW16 with 384 dimensions"),
-            (identity(), 5, "a later state of the store"),
-        ] {
-            assert_eq!(manifest.is_foreign(wanted, next_row).as_deref(), Some(words));
         }
     }
 

@@ -1,4 +1,5 @@
 use ragengine_faiss::Kind;
+use ragengine_settings::VectorIndexKind;
 
 use super::*;
 
@@ -134,6 +135,7 @@ fn flip(path: &Path) {
 
 /// The manifest of as many rows, with the vectors that are there.
 fn take_manifest_of(folder: &Path, count: u64) {
-    let rows: Vec<u64> = (0..count).collect();
-    fs::write(file(folder, MANIFEST), Manifest::new(identity().store, KIND, 2, &rows).encode()).unwrap();
+    let (kind, rows) = (KIND.to_string(), (0..count).collect());
+    let manifest = Manifest { store: identity().store, kind, dimensions: 2, rows };
+    fs::write(file(folder, MANIFEST), manifest.encode()).unwrap();
 }

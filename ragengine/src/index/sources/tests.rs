@@ -1,21 +1,8 @@
 use std::sync::Arc;
 
-use ragengine_settings::VectorIndexKind;
-
 use crate::index::record::{DocumentRecord, IndexRecord};
 use crate::index::{Index, SearchSettings};
 use crate::metrics::Metrics;
-
-fn record() -> IndexRecord {
-    IndexRecord {
-        model: "m".into(),
-        embedding_fingerprint: "f".into(),
-        dimensions: 2,
-        max_tokens: 100,
-        overlap_tokens: 10,
-        vector_index: VectorIndexKind::Flat,
-    }
-}
 
 fn document(doc_id: &str, source: &str) -> DocumentRecord {
     DocumentRecord {
@@ -33,7 +20,7 @@ fn document(doc_id: &str, source: &str) -> DocumentRecord {
 fn index(path: &std::path::Path, documents: &[DocumentRecord]) -> Arc<Index> {
     let search = SearchSettings { exact_below_rows: 10, ef_search: 10, n_probe: None };
     let metrics = Arc::new(Metrics::new(std::time::Duration::from_secs(1)).unwrap());
-    let index = Index::create("i", path, record(), search, &metrics).unwrap();
+    let index = Index::create("i", path, IndexRecord::of_two_dimensions(), search, &metrics).unwrap();
     let put = |(number, document): (u64, &DocumentRecord)| {
         index.store.write(|transaction| transaction.put_document(number, document, "text")).unwrap();
     };

@@ -51,13 +51,16 @@ impl Changes {
     }
 }
 
-/// The changes since they were taken last, while somebody follows them.
+/// Who follows the changes: the number of the folder in which the next generation is built.
+pub type Follower = u64;
+
+/// The changes since they were taken last, while somebody follows them. There is one follower at a time: the latest.
 #[derive(Default)]
-pub(super) struct Followed(Mutex<Option<Changes>>);
+pub(super) struct Followed(Mutex<Option<(Follower, Changes)>>);
 
 impl Followed {
-    pub(super) fn begin(&self) {
-        self.0.lock().get_or_insert_default();
+    pub(super) fn begin(&self, follower: Follower) {
+        *self.0.lock() = Some((follower, Changes::default()));
     }
 
     pub(super) fn end(&self) {
@@ -65,13 +68,23 @@ impl Followed {
     }
 
     pub(super) fn note(&self, changes: Changes) {
-        if let Some(known) = &mut *self.0.lock() {
+        if let Some((_, known)) = &mut *self.0.lock() {
             known.merge(changes);
         }
     }
 
-    pub(super) fn take(&self) -> Changes {
-        self.0.lock().as_mut().map(mem::take).unwrap_or_default()
+    /// Gives back what the follower took. Of one that is followed by another by now nobody wants them.
+    pub(super) fn put_back(&self, follower: Follower, changes: Changes) {
+        if let Some((_, known)) = self.0.lock().as_mut().filter(|(latest, _)| *latest == follower) {
+            known.merge(changes);
+        }
+    }
+
+    /// None: another follows them by now, or nobody.
+    pub(super) fn take(&self, follower: Follower) -> Option<Changes> {
+        let mut followed = self.0.lock();
+        let (_, changes) = followed.as_mut().filter(|(latest, _)| *latest == follower)?;
+        Some(mem::take(changes))
     }
 }
 
@@ -88,22 +101,38 @@ mod tests {
             changes
         };
         followed.note(change("before"));
-        followed.begin();
+        followed.begin(1);
         followed.note(change("a"));
         followed.note(change("b"));
         followed.note(change("a"));
-        assert_eq!(followed.take().doc_ids, ["a", "b"].map(str::to_owned).into());
-        assert!(followed.take().is_empty());
+        let taken = followed.take(1).unwrap();
+        assert_eq!(taken.doc_ids, ["a", "b"].map(str::to_owned).into());
+        assert!(followed.take(1).unwrap().is_empty());
+        followed.put_back(1, taken);
+        assert_eq!(followed.take(1).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn whoever_follows_no_more_takes_nothing_from_who_does() {
+        let followed = Followed::default();
+        followed.begin(1);
+        followed.begin(2);
+        followed.note(Changes { numbers: [7].into(), ..Changes::default() });
+        assert_eq!(followed.take(1), None);
+        followed.put_back(1, Changes { numbers: [8].into(), ..Changes::default() });
+        assert_eq!(followed.take(2).unwrap().numbers, [7].into());
+        followed.end();
+        assert_eq!(followed.take(2), None);
     }
 
     #[test]
     fn too_many_changes_are_everything() {
         let followed = Followed::default();
-        followed.begin();
+        followed.begin(1);
         followed.note(Changes { numbers: (0..MAX_CHANGES as u64).collect(), ..Changes::default() });
-        assert!(!followed.0.lock().as_ref().unwrap().is_everything);
+        assert!(!followed.0.lock().as_ref().unwrap().1.is_everything);
         followed.note(Changes { numbers: [u64::MAX].into(), ..Changes::default() });
-        let taken = followed.take();
+        let taken = followed.take(1).unwrap();
         assert!(taken.is_everything && taken.doc_ids.is_empty() && taken.numbers.is_empty() && !taken.is_empty());
     }
 }

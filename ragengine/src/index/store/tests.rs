@@ -1,33 +1,21 @@
-mod disk;
+pub(in crate::index) mod disk;
 mod faults;
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use ragengine_client::wire::SourceSync;
-use ragengine_settings::VectorIndexKind;
 use tempfile::TempDir;
 
 use super::tables::{PAGES, REVISIONS, SYNCS};
 use super::*;
 use crate::index::record::{ChunkRecord, DocumentRecord};
 
-fn record() -> IndexRecord {
-    IndexRecord {
-        model: "m".into(),
-        embedding_fingerprint: "f".into(),
-        dimensions: 2,
-        max_tokens: 100,
-        overlap_tokens: 10,
-        vector_index: VectorIndexKind::Flat,
-    }
-}
-
 const ALL_ROWS: &[std::ops::Range<u64>] = std::slice::from_ref(&(0..u64::MAX));
 
 fn new_store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::create(&folder.path().join("index"), &record()).unwrap();
+    let store = Store::create(&folder.path().join("index"), &IndexRecord::of_two_dimensions()).unwrap();
     (folder, store)
 }
 
@@ -134,12 +122,12 @@ fn a_change_that_fails_changes_nothing() {
 fn numbers_are_never_given_twice_even_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    let store = Store::create(&path, &record()).unwrap();
+    let store = Store::create(&path, &IndexRecord::of_two_dimensions()).unwrap();
     let first = put(&store, "a", "text", 3);
     assert!(delete(&store, "a"));
     drop(store);
     let (store, read) = Store::open(&path).unwrap();
-    assert_eq!(read, record());
+    assert_eq!(read, IndexRecord::of_two_dimensions());
     assert!(put(&store, "a", "text", 1) > first);
     assert_eq!(store.reader().unwrap().document_by_id("a").unwrap().unwrap().first_row, 3);
 }
@@ -148,7 +136,7 @@ fn numbers_are_never_given_twice_even_after_reopening() {
 fn a_store_has_one_owner() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    let _store = Store::create(&path, &record()).unwrap();
+    let _store = Store::create(&path, &IndexRecord::of_two_dimensions()).unwrap();
     assert!(matches!(Store::open(&path), Err(StoreError::InUse(_))));
 }
 
@@ -164,7 +152,7 @@ fn what_is_no_store_is_said() {
 fn a_newer_format_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    let store = Store::create(&path, &record()).unwrap();
+    let store = Store::create(&path, &IndexRecord::of_two_dimensions()).unwrap();
     store.write(|transaction| transaction.put_meta("format", b"2")).unwrap();
     drop(store);
     assert!(matches!(Store::open(&path), Err(StoreError::Format(format)) if format == "2"));
@@ -259,14 +247,11 @@ fn opening_after_a_kill_repairs_nothing() {
     }
     let copy = folder.path().join("copy.redb");
     std::fs::copy(folder.path().join("index").join(FILE), &copy).unwrap();
-    let mut builder = Builder::new();
+    let mut builder = redb::Builder::new();
     builder.set_repair_callback(|_| panic!("it walks the file"));
-    let database = builder.open(&copy).unwrap();
-    assert_eq!(
-        everything(&Store { database: DatabaseFile::new(database), followed: Followed::default(), id: Uuid::nil() })
-            .len(),
-        50
-    );
+    drop(builder.open(&copy).unwrap());
+    let (store, _) = Store::open_in(DatabaseFile::open(&copy).unwrap()).unwrap();
+    assert_eq!(everything(&store).len(), 50);
 }
 
 #[test]
@@ -320,7 +305,7 @@ fn revisions_and_pages_go_with_what_they_are_of() {
 fn records_of_synchronisations_are_kept_until_they_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    let store = Store::create(&path, &record()).unwrap();
+    let store = Store::create(&path, &IndexRecord::of_two_dimensions()).unwrap();
     for (source, record) in [("s", sync("1")), ("t", sync("2")), ("s", sync("3"))] {
         store.write(|transaction| transaction.put_sync(source, Some(&record))).unwrap();
     }

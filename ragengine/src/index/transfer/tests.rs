@@ -38,7 +38,7 @@ fn copy(indexes: &[(&str, usize)]) -> Vec<u8> {
 }
 
 fn import(catalog: &Catalog, bytes: &[u8], existing: Existing) -> Result<usize, IndexError> {
-    catalog.import(bytes, existing, MAX_BLOCK_BYTES).map(|made| made.len())
+    catalog.import(bytes, existing, MAX_BLOCK_BYTES, None).map(|made| made.len())
 }
 
 /// The rows of an archive, without its manifest.
@@ -101,10 +101,30 @@ fn what_is_there_stays_unless_it_is_to_be_replaced() {
     assert_eq!((documents(&catalog), folders(folder.path())), (named(&[("a", 1), ("b", 1)]), 2));
     import(&catalog, &copy(&[("c", 2), ("a", 2)]), Existing::IsReplaced).unwrap();
     assert_eq!((documents(&catalog), folders(folder.path())), (named(&[("a", 2), ("b", 1), ("c", 2)]), 3));
-    // Who still has the index that was replaced cannot write into it.
-    assert!(matches!(before.require_present(), Err(IndexError::NoSuchIndex(_))));
+    // Who still has the index that was replaced cannot write into it, and is sent to the other.
+    assert!(matches!(before.require_present(), Err(IndexError::Superseded(_))));
     let refused = import(&catalog, &copy(&[("a", 1), ("d", 1)]), Existing::IsReplaced);
     assert!(matches!(refused, Err(IndexError::TooMany(3))));
+}
+
+#[test]
+fn one_index_of_many_is_restored_and_the_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = catalog(folder.path());
+    import(&catalog, &copy(&[("a", 1), ("b", 1)]), Existing::Stays).unwrap();
+    let bytes = copy(&[("a", 5), ("b", 6), ("c", 7)]);
+    let only = |name, existing| catalog.import(&*bytes, existing, MAX_BLOCK_BYTES, Some(name)).map(|made| made.len());
+    assert!(matches!(only("b", Existing::Stays), Err(IndexError::Exists(names)) if names == ["b"]));
+    assert_eq!(only("b", Existing::IsReplaced).unwrap(), 1);
+    assert_eq!((documents(&catalog), folders(folder.path())), (named(&[("a", 1), ("b", 6)]), 2));
+    assert_eq!(only("c", Existing::Stays).unwrap(), 1);
+    let refused = only("d", Existing::IsReplaced).unwrap_err();
+    assert_eq!(refused.to_string(), "there is no index 'd' in the backup: it has 'a', 'b', 'c'");
+    assert_eq!(documents(&catalog), named(&[("a", 1), ("b", 6), ("c", 7)]));
+    // All of it is read, and has to be whole.
+    let cut = &bytes[..bytes.len() - 600];
+    assert!(catalog.import(cut, Existing::IsReplaced, MAX_BLOCK_BYTES, Some("a")).is_err());
+    assert_eq!(documents(&catalog), named(&[("a", 1), ("b", 6), ("c", 7)]));
 }
 
 #[test]

@@ -9,8 +9,45 @@ use roaring::RoaringTreemap;
 /// Documents whose rows are kept together, and copied together when they change under a reader.
 const BLOCK_DOCUMENTS: u64 = 256;
 
-/// Documents whose numbers follow each other, and their rows.
-type Block = BTreeMap<u64, Range<u64>>;
+/// Documents whose numbers follow each other, in order, and their rows.
+#[derive(Clone, Default)]
+struct Block(Vec<(u64, Range<u64>)>);
+
+impl Block {
+    /// The place of the first document, of those from `from` on, whose number is not below `number`.
+    fn first_at_or_after(&self, number: u64, from: usize) -> usize {
+        let Some(&(first, _)) = self.0.get(from) else { return from };
+        // Numbers differ: where none is missing, the document is as far off as its number is.
+        let distance = usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
+        let farthest = from.saturating_add(distance).min(self.0.len());
+        match self.0.get(farthest) {
+            Some((found, _)) if *found == number => farthest,
+            _ => from + self.0[from..farthest].partition_point(|(other, _)| *other < number),
+        }
+    }
+
+    /// Returns whether the document is new.
+    fn insert(&mut self, number: u64, rows: Range<u64>) -> bool {
+        let place = self.first_at_or_after(number, 0);
+        match self.0.get_mut(place) {
+            Some(known) if known.0 == number => {
+                known.1 = rows;
+                false
+            }
+            _ => {
+                self.0.insert(place, (number, rows));
+                true
+            }
+        }
+    }
+
+    /// Returns whether the document was there.
+    fn remove(&mut self, number: u64) -> bool {
+        let place = self.first_at_or_after(number, 0);
+        let is_there = self.0.get(place).is_some_and(|(found, _)| *found == number);
+        is_there.then(|| self.0.remove(place)).is_some()
+    }
+}
 
 /// The rows of each document, by its number, which is the order in which documents were added. A copy shares all that stays the same.
 #[derive(Clone, Default)]
@@ -28,16 +65,15 @@ impl DocumentRows {
     /// Puts a document's rows in the place of those that it had.
     pub fn insert(&mut self, number: u64, rows: Range<u64>) {
         let block = self.blocks.entry(number / BLOCK_DOCUMENTS).or_default();
-        let before = Arc::make_mut(block).insert(number, rows);
-        self.documents += usize::from(before.is_none());
+        self.documents += usize::from(Arc::make_mut(block).insert(number, rows));
     }
 
     /// Forgets a document.
     pub fn remove(&mut self, number: u64) {
         let Some(block) = self.blocks.get_mut(&(number / BLOCK_DOCUMENTS)) else { return };
         let block_left = Arc::make_mut(block);
-        self.documents -= usize::from(block_left.remove(&number).is_some());
-        if block_left.is_empty() {
+        self.documents -= usize::from(block_left.remove(number));
+        if block_left.0.is_empty() {
             self.blocks.remove(&(number / BLOCK_DOCUMENTS));
         }
     }
@@ -46,11 +82,11 @@ impl DocumentRows {
     pub fn page(&self, mut offset: usize, limit: usize) -> Vec<u64> {
         let mut page = Vec::new();
         for block in self.blocks.values() {
-            if offset >= block.len() {
-                offset -= block.len();
+            if offset >= block.0.len() {
+                offset -= block.0.len();
                 continue;
             }
-            page.extend(block.keys().skip(offset).take(limit - page.len()));
+            page.extend(block.0.iter().skip(offset).take(limit - page.len()).map(|(number, _)| number));
             offset = 0;
             if page.len() == limit {
                 break;
@@ -61,34 +97,61 @@ impl DocumentRows {
 
     /// The rows of these documents, in order, as few ranges as they are.
     pub fn of(&self, numbers: &RoaringTreemap) -> Vec<Range<u64>> {
-        let mut block: (u64, Option<&Block>) = (u64::MAX, None);
-        let mut rows = Vec::new();
+        let mut rows = Rows::with_capacity(usize::try_from(numbers.len()).unwrap_or(0));
+        let (mut place, mut block_number, mut block) = (0, u64::MAX, None);
         for number in numbers {
-            if block.0 != number / BLOCK_DOCUMENTS {
-                block = (number / BLOCK_DOCUMENTS, self.blocks.get(&(number / BLOCK_DOCUMENTS)).map(|block| &**block));
+            if block_number != number / BLOCK_DOCUMENTS {
+                block_number = number / BLOCK_DOCUMENTS;
+                (place, block) = (0, self.blocks.get(&block_number));
             }
-            rows.extend(block.1.and_then(|block| block.get(&number)).cloned());
+            let Some(block) = block else { continue };
+            place = block.first_at_or_after(number, place);
+            let found = block.0.get(place).filter(|(found, _)| *found == number);
+            found.into_iter().for_each(|(_, of_document)| rows.push(of_document));
         }
-        joined(rows)
+        rows.in_order()
     }
 
     /// All rows, in order, as few ranges as they are.
     pub fn all(&self) -> Vec<Range<u64>> {
-        joined(self.blocks.values().flat_map(|block| block.values().cloned()).collect())
+        let mut rows = Rows::with_capacity(self.documents);
+        self.blocks.values().flat_map(|block| &block.0).for_each(|(_, of_document)| rows.push(of_document));
+        rows.in_order()
     }
 }
 
-/// Sorts ranges and joins those that touch. A document that was changed has later rows than those that were added after it.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_unstable_by_key(|rows| rows.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for rows in ranges.into_iter().filter(|rows| !rows.is_empty()) {
-        match joined.last_mut() {
+/// Ranges of rows, those that touch joined. A document that was changed has later rows than those that were added after it; as long as there
+/// is none, they come in order, and need not be sorted.
+struct Rows {
+    ranges: Vec<Range<u64>>,
+    is_unordered: bool,
+}
+
+impl Rows {
+    fn with_capacity(ranges: usize) -> Self {
+        Self { ranges: Vec::with_capacity(ranges), is_unordered: false }
+    }
+
+    fn push(&mut self, rows: &Range<u64>) {
+        match self.ranges.last_mut() {
+            _ if rows.is_empty() => {}
             Some(last) if last.end == rows.start => last.end = rows.end,
-            _ => joined.push(rows),
+            last => {
+                self.is_unordered |= last.is_some_and(|last| last.end > rows.start);
+                self.ranges.push(rows.clone());
+            }
         }
     }
-    joined
+
+    fn in_order(mut self) -> Vec<Range<u64>> {
+        if !self.is_unordered {
+            return self.ranges;
+        }
+        self.ranges.sort_unstable_by_key(|rows| rows.start);
+        let mut joined = Self::with_capacity(self.ranges.len());
+        self.ranges.iter().for_each(|rows| joined.push(rows));
+        joined.ranges
+    }
 }
 
 #[cfg(test)]

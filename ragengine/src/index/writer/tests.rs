@@ -1,5 +1,4 @@
 use ragengine_client::wire::Document;
-use ragengine_settings::VectorIndexKind;
 
 use super::*;
 use crate::index::SearchSettings;
@@ -19,22 +18,12 @@ fn prepared(text: &str, change: Change) -> Prepared {
     Prepared { incoming, fate: Fate::Written, change }
 }
 
-fn record() -> IndexRecord {
-    IndexRecord {
-        model: "m".into(),
-        embedding_fingerprint: "f".into(),
-        dimensions: 2,
-        max_tokens: 100,
-        overlap_tokens: 10,
-        vector_index: VectorIndexKind::Flat,
-    }
-}
-
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
     let folder = tempfile::tempdir().unwrap();
     let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
     let metrics = Arc::new(Metrics::new(std::time::Duration::from_secs(1)).unwrap());
-    let index = Index::create("i", &folder.path().join("index"), record(), search, &metrics).unwrap();
+    let index =
+        Index::create("i", &folder.path().join("index"), IndexRecord::of_two_dimensions(), search, &metrics).unwrap();
     (folder, index)
 }
 
@@ -77,7 +66,7 @@ fn a_vector_that_cannot_be_searched_is_not_written() {
 fn a_revision_is_not_put_on_what_another_write_has_put_there_meanwhile() {
     for (stored, expected) in [(Some("same"), Some("new")), (Some("other"), Some("old")), (None, None)] {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(&folder.path().join("index"), &record()).unwrap();
+        let store = Store::create(&folder.path().join("index"), &IndexRecord::of_two_dimensions()).unwrap();
         let write = |document: &Prepared| store.write(|transaction| put(transaction, document, Mode::Upsert)).unwrap();
         if let Some(text) = stored {
             write(&prepared(text, Change::Everything(Vec::new())));

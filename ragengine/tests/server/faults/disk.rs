@@ -3,6 +3,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::backup::large_backup;
 use crate::support::process::Process;
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -62,6 +63,45 @@ fn a_full_disk_that_is_given_room_heals_without_a_restart() {
     let server = Process::start(data.path());
     assert_eq!(get(&server, "/indexes/docs").1["documents"], 3);
     assert_eq!(get(&server, "/indexes/another").1["documents"], 1);
+}
+
+/// Sends a body that is no JSON.
+fn send(server: &Process, path: &str, body: Vec<u8>) -> (u16, Value) {
+    replied(|http| http.post(format!("{}{path}", server.url)).body(body))
+}
+
+/// How many entries a folder has: none when there is no such folder.
+fn entries(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_disk_that_becomes_full_under_a_copy_changes_nothing() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(data.path());
+    for doc_id in ["first", "second"] {
+        assert_eq!(add(&server, "docs", doc_id).0, 200);
+    }
+    let backup = run(async {
+        let reply = reqwest::get(format!("{}/backup", server.url)).await.unwrap();
+        reply.bytes().await.unwrap().to_vec()
+    });
+    // Enough for all that is there, and for the beginning of what comes: the volume itself has room.
+    server.limit_files_to(Some(8 << 20));
+    let (status, body) = send(&server, "/restore?overwrite=true", large_backup());
+    assert_eq!((status, body["detail"].as_str().unwrap().contains("the disk is full")), (507, true), "{body}");
+    assert_eq!(entries(&data.path().join("indexes")), 1, "nothing is left of it");
+    assert_eq!(add(&server, "docs", "third").0, 200);
+    server.limit_files_to(Some(2 << 10));
+    let (status, body) = send(&server, "/persist/docs", Vec::new());
+    assert_eq!(status, 507, "{body}");
+    assert_eq!((entries(&data.path().join("persisted")), retrieve(&server, "docs").1["count"].as_u64()), (0, Some(3)));
+    server.limit_files_to(None);
+    assert_eq!(send(&server, "/persist/docs", Vec::new()).0, 200);
+    assert_eq!(send(&server, "/restore?overwrite=true", backup).0, 200);
+    assert_eq!(get(&server, "/indexes/docs").1["documents"], 2);
+    assert_eq!(send(&server, "/load/docs?overwrite=true", Vec::new()).0, 200);
+    assert_eq!(get(&server, "/indexes/docs").1["documents"], 3);
 }
 
 fn zero(file: &Path) {
@@ -125,7 +165,7 @@ fn a_damaged_catalog_is_told_and_left_as_it_is() {
     server.wait_until("says what is wrong", |server| {
         let (status, ready) = get(server, "/readyz");
         let detail = ready["checks"]["indexes"]["detail"].as_str().unwrap().to_owned();
-        (status == 503 && detail.contains("damaged")).then_some(())
+        (status == 503 && detail.contains("catalog.redb) is damaged")).then_some(())
     });
     assert_eq!(get(&server, "/livez").0, 200);
     assert_eq!(retrieve(&server, "docs").0, 503);

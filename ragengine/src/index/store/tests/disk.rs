@@ -19,6 +19,8 @@ pub enum Fault {
     Full,
     /// One operation is refused, those after it are not.
     Refusal,
+    /// One operation is done, and refused all the same.
+    LateRefusal,
     /// One write ends half-way, those after it do not.
     HalfWrite,
 }
@@ -117,7 +119,7 @@ impl State {
         let fails = match fault {
             Fault::Stop => operation >= at,
             Fault::Full => operation >= at && kind == Kind::Change,
-            Fault::Refusal | Fault::HalfWrite => operation == at,
+            Fault::Refusal | Fault::LateRefusal | Fault::HalfWrite => operation == at,
         };
         self.was_hit |= fails;
         if fails { Err(fault) } else { Ok(()) }
@@ -132,7 +134,7 @@ impl State {
 fn error(fault: Fault) -> Error {
     match fault {
         Fault::Full => Error::from(ErrorKind::StorageFull),
-        Fault::Stop | Fault::Refusal | Fault::HalfWrite => Error::other("input/output error"),
+        Fault::Stop | Fault::Refusal | Fault::LateRefusal | Fault::HalfWrite => Error::other("input/output error"),
     }
 }
 
@@ -161,7 +163,8 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> Result<(), Error> {
         let mut state = self.0.lock();
         let begun = state.begin(Kind::Sync);
-        let survivors = if begun.is_ok() { Survivors::All } else { Survivors::Some };
+        let is_done = matches!(begun, Ok(()) | Err(Fault::LateRefusal));
+        let survivors = if is_done { Survivors::All } else { Survivors::Some };
         if begun != Err(Fault::Stop) {
             let mut random = Rng::with_seed(state.operations as u64);
             for change in std::mem::take(&mut state.pending) {
@@ -175,7 +178,7 @@ impl StorageBackend for Disk {
         let mut state = self.0.lock();
         let begun = state.begin(Kind::Change);
         let written = match begun {
-            Ok(()) => data,
+            Ok(()) | Err(Fault::LateRefusal) => data,
             Err(Fault::HalfWrite) => &data[..data.len() / 2],
             Err(Fault::Stop | Fault::Full | Fault::Refusal) => &[],
         };

@@ -63,17 +63,13 @@ impl Step {
     }
 }
 
-fn database(disk: &Disk) -> Result<Database, StoreError> {
-    Ok(Builder::new().set_cache_size(CACHE_BYTES).create_with_backend(disk.clone())?)
-}
-
 fn open(disk: &Disk) -> Result<Store, StoreError> {
-    Store::open_in(database(disk)?).map(|(store, _)| store)
+    Store::open_in(DatabaseFile::on(disk.clone())?).map(|(store, _)| store)
 }
 
 fn new_disk() -> Disk {
     let disk = Disk::default();
-    drop(Store::create_in(database(&disk).unwrap(), &record()).unwrap());
+    drop(Store::create_in(DatabaseFile::on(disk.clone()).unwrap(), &IndexRecord::of_two_dimensions()).unwrap());
     disk
 }
 
@@ -117,6 +113,7 @@ fn live(store: &Store, fault: Fault) -> Possible {
             Ok(()) => acknowledged = with_the_next,
             Err(error) => {
                 assert_eq!(matches!(error, StoreError::Full), fault == Fault::Full, "{error}");
+                assert!(store.has_failed());
                 for later in &steps[position..] {
                     let refused = later.take(store);
                     assert!(matches!(refused, Err(StoreError::Latched)), "{fault:?}: {refused:?}");
@@ -157,7 +154,7 @@ fn fail_everywhere(fault: Fault) {
         // Where only the disk fails, the system still has what was written.
         let survivors: &[Survivors] = match fault {
             Fault::Stop => &[Survivors::None, Survivors::All, Survivors::Some, Survivors::Some],
-            Fault::Full | Fault::Refusal | Fault::HalfWrite => &[Survivors::All, Survivors::Some],
+            Fault::Full | Fault::Refusal | Fault::LateRefusal | Fault::HalfWrite => &[Survivors::All, Survivors::Some],
         };
         for (number, &survivors) in survivors.iter().enumerate() {
             let mut random = Rng::with_seed((operation * 4 + number) as u64);
@@ -188,6 +185,11 @@ fn what_was_acknowledged_outlives_an_operation_that_is_refused() {
 }
 
 #[test]
+fn what_was_acknowledged_outlives_an_operation_that_is_done_and_refused() {
+    fail_everywhere(Fault::LateRefusal);
+}
+
+#[test]
 fn what_was_acknowledged_outlives_a_write_that_ends_half_way() {
     fail_everywhere(Fault::HalfWrite);
 }
@@ -198,7 +200,8 @@ fn a_store_that_was_not_made_whole_is_not_opened() {
     for operation in 0.. {
         let disk = Disk::default();
         disk.fail_at(operation, Fault::Stop);
-        let made = database(&disk).and_then(|database| Store::create_in(database, &record()));
+        let made = DatabaseFile::on(disk.clone())
+            .and_then(|database| Store::create_in(database, &IndexRecord::of_two_dimensions()));
         let (was_made, was_hit) = (made.is_ok(), disk.was_hit());
         drop(made);
         for seed in 0..4 {
@@ -210,4 +213,20 @@ fn a_store_that_was_not_made_whole_is_not_opened() {
             return;
         }
     }
+}
+
+/// Whoever only reads learns of it, too: redb reads nothing more after it.
+#[test]
+fn a_disk_that_refuses_to_read_is_noticed() {
+    let disk = new_disk();
+    put(&open(&disk).unwrap(), "a", "one", 1);
+    let store = open(&disk.after_a_stop(Survivors::All, &mut Rng::with_seed(0))).unwrap();
+    assert_eq!((everything(&store).len(), store.has_failed()), (1, false));
+    let disk = disk.after_a_stop(Survivors::All, &mut Rng::with_seed(0));
+    let store = open(&disk).unwrap();
+    disk.fail_at(0, Fault::Refusal);
+    let reader = store.reader().unwrap();
+    let read = || reader.each_vector(ALL_ROWS, |_, _| Ok::<_, StoreError>(()));
+    assert!(matches!(read(), Err(StoreError::Disk(_))) && disk.was_hit() && store.has_failed());
+    assert!(matches!(read(), Err(StoreError::Latched)), "the disk would read it now");
 }

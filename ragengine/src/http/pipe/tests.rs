@@ -1,0 +1,100 @@
+use std::convert::Infallible;
+
+use futures_util::StreamExt;
+use tokio::runtime::Runtime;
+use tokio::task::spawn_blocking;
+
+use super::*;
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A body whose parts are sent by the test.
+fn sent() -> (mpsc::Sender<&'static str>, Body) {
+    let (sender, mut parts) = mpsc::channel(1);
+    let parts = stream::poll_fn(move |context| parts.poll_recv(context).map(|part| part.map(Ok::<_, Infallible>)));
+    (sender, Body::from_stream(parts))
+}
+
+async fn read_all(mut reader: BodyReader) -> io::Result<String> {
+    let read = move || {
+        let mut text = String::new();
+        reader.read_to_string(&mut text)?;
+        // The end stays the end.
+        assert_eq!(reader.read(&mut [0; 1])?, 0);
+        Ok(text)
+    };
+    spawn_blocking(read).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_body_is_read_to_its_end() {
+    let (sender, body) = sent();
+    let reader = BodyReader::new(body, TIMEOUT);
+    for part in ["one, ", "", "two"] {
+        sender.send(part).await.unwrap();
+    }
+    drop(sender);
+    assert_eq!(read_all(reader).await.unwrap(), "one, two");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_sends_nothing_is_given_up() {
+    let (_sender, body) = sent();
+    // Read here: while a thread of the pool waits, a paused clock does not go on.
+    let mut reader = BodyReader::new(body, TIMEOUT);
+    let part = reader.parts.recv().await.unwrap();
+    let error = part.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::TimedOut, "nothing of the request body arrived for 60 s")
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_no_whole_one() {
+    let parts = [Ok("one"), Err(io::Error::other("reset"))];
+    let reader = BodyReader::new(Body::from_stream(stream::iter(parts)), TIMEOUT);
+    assert_eq!(read_all(reader).await.unwrap_err().kind(), ErrorKind::ConnectionAborted);
+}
+
+#[tokio::test]
+async fn what_nobody_reads_any_more_is_still_taken() {
+    let (sender, body) = sent();
+    drop(BodyReader::new(body, TIMEOUT));
+    for _ in 0..100 {
+        sender.send("more").await.unwrap();
+    }
+}
+
+/// A runtime that ends under who reads or writes is a broken connection to them, and no panic.
+#[test]
+fn the_end_of_the_server_is_an_error() {
+    let runtime = Runtime::new().unwrap();
+    let (_sender, body) = sent();
+    let (mut reader, mut writer, receiver) = runtime.block_on(async {
+        let (writer, receiver) = BodyWriter::new();
+        (BodyReader::new(body, TIMEOUT), writer, receiver)
+    });
+    let reads = std::thread::spawn(move || reader.read(&mut [0; 1]));
+    let writes = std::thread::spawn(move || (0..1000).try_for_each(|_| writer.write_all(&[0; CHUNK_BYTES])));
+    runtime.shutdown_background();
+    drop(receiver);
+    assert_eq!(reads.join().unwrap().unwrap_err().kind(), ErrorKind::ConnectionAborted);
+    assert_eq!(writes.join().unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
+}
+
+#[tokio::test]
+async fn what_is_written_is_the_body_and_without_its_end_it_breaks_off() {
+    for is_finished in [true, false] {
+        let (mut writer, body) = BodyWriter::new();
+        let write = move || {
+            writer.write_all(&vec![7; CHUNK_BYTES + 1])?;
+            if is_finished { writer.finish().map(drop) } else { writer.flush() }
+        };
+        let written = spawn_blocking(write);
+        let parts: Vec<_> = StreamExt::collect(body.into_data_stream()).await;
+        written.await.unwrap().unwrap();
+        let bytes: usize = parts.iter().flatten().map(Bytes::len).sum();
+        assert_eq!((bytes, parts.iter().all(Result::is_ok)), (CHUNK_BYTES + 1, is_finished));
+    }
+}

@@ -1,0 +1,92 @@
+//! The last step of building: the index that serves gives its place to the next.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::index::sources::Syncs;
+use crate::index::{Index, IndexError};
+
+/// How long writers are held back, at most.
+const HELD_BACK: Duration = Duration::from_secs(10);
+
+/// Holds writers of an index back until it is dropped.
+pub(super) struct HoldBack {
+    index: Arc<Index>,
+    began: Instant,
+}
+
+impl HoldBack {
+    pub(super) fn begin(index: &Arc<Index>) -> Self {
+        index.is_catching_up.send_replace(true);
+        Self { index: Arc::clone(index), began: Instant::now() }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.began.elapsed() > HELD_BACK
+    }
+}
+
+impl Drop for HoldBack {
+    fn drop(&mut self) {
+        self.index.is_catching_up.send_replace(false);
+    }
+}
+
+impl Index {
+    /// While the next generation catches up, writers wait, a bounded time. They hold nothing meanwhile.
+    pub(in crate::index) async fn wait_while_catching_up(&self) {
+        let mut is_catching_up = self.is_catching_up.subscribe();
+        // In time or not: the write goes on, and is done again by the caller when another generation serves by then.
+        drop(tokio::time::timeout(HELD_BACK, is_catching_up.wait_for(|is_catching_up| !is_catching_up)).await);
+    }
+
+    /// Puts revisions of documents by their numbers.
+    pub(in crate::index) fn put_revisions(&self, revisions: &[(u64, Option<String>)]) -> Result<(), IndexError> {
+        if revisions.is_empty() {
+            return Ok(());
+        }
+        let _writing = self.writing.lock();
+        self.require_present()?;
+        self.store.write(|transaction| {
+            revisions.iter().try_for_each(|(number, revision)| transaction.put_revision(*number, revision.as_deref()))
+        })?;
+        let reader = Arc::new(self.store.reader()?);
+        self.view.write().show_reader(reader);
+        Ok(())
+    }
+
+    /// Gives its place to the next generation, when `last` says that nothing is missing: with what is known of its sources, by what
+    /// `publish` does. Writers that wait are told that there is another.
+    pub(in crate::index) fn hand_over(
+        &self,
+        next: &Self,
+        last: impl FnOnce() -> Result<bool, IndexError>,
+        publish: impl FnOnce() -> Result<(), IndexError>,
+    ) -> Result<bool, IndexError> {
+        let _writing = self.writing.lock();
+        self.require_present()?;
+        if !last()? {
+            return Ok(false);
+        }
+        next.take_syncs(&self.syncs.read())?;
+        publish()?;
+        self.is_superseded.store(true, Ordering::Release);
+        Ok(true)
+    }
+
+    fn take_syncs(&self, syncs: &Syncs) -> Result<(), IndexError> {
+        let _writing = self.writing.lock();
+        let known: Vec<String> = self.reader().syncs()?.into_iter().map(|(source, _)| source).collect();
+        if !known.is_empty() || syncs.on_disk().next().is_some() {
+            self.store.write(|transaction| {
+                known.iter().try_for_each(|source| transaction.put_sync(source, None))?;
+                syncs.on_disk().try_for_each(|(source, sync)| transaction.put_sync(source, Some(sync)))
+            })?;
+            let reader = Arc::new(self.store.reader()?);
+            self.view.write().show_reader(reader);
+        }
+        *self.syncs.write() = syncs.clone();
+        Ok(())
+    }
+}
