@@ -41,6 +41,10 @@ pub enum Subject {
     Chat,
     /// Retrieval while documents are added.
     BesideIngest,
+    /// Copies of an index: persisted, loaded, backed up, restored.
+    Copies,
+    /// Many clients at once, more than are let in.
+    Flood,
     /// Chats without an index, against nginx.
     PassThrough,
     /// Streamed chats.

@@ -23,6 +23,10 @@ pub struct Effort {
     pub streamed_tokens: usize,
     /// Streams that are open at the same time.
     pub streams_at_once: usize,
+    /// Clients that flood the server.
+    pub clients_of_a_flood: usize,
+    /// Chunks of the index that is copied.
+    pub copied_chunks: usize,
 }
 
 impl Effort {
@@ -38,6 +42,8 @@ impl Effort {
                 requests_before_memory: 500,
                 streamed_tokens: 2000,
                 streams_at_once: 500,
+                clients_of_a_flood: 500,
+                copied_chunks: 20_000,
             },
             true => Self {
                 documents: 300,
@@ -48,6 +54,8 @@ impl Effort {
                 requests_before_memory: 50,
                 streamed_tokens: 300,
                 streams_at_once: 100,
+                clients_of_a_flood: 100,
+                copied_chunks: 2000,
             },
         }
     }

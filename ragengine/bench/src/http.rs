@@ -1,5 +1,6 @@
 //! One connection that is kept alive, and nothing else: what a client costs must not disturb what it measures.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -66,12 +67,46 @@ impl Connection {
     /// When the connection breaks, the reply takes too long, or its status is not 2xx: then with its words.
     pub async fn send(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
         let name = format!("{method} http://{}{path}", self.address);
+        let (status, body) = self.reply(method, path, body).await?;
+        ensure!(status.is_success(), "{name}: {status}: {}", String::from_utf8_lossy(&body));
+        Ok(body)
+    }
+
+    /// Sends a request with a JSON body and waits for the whole reply, whatever its status.
+    ///
+    /// # Errors
+    ///
+    /// When the connection breaks, or the reply takes too long.
+    pub async fn reply(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<(StatusCode, Bytes)> {
+        let name = format!("{method} http://{}{path}", self.address);
         let request = self.request(method, path, body)?;
         let exchange = async { whole(self.exchange(request).await?).await };
         let reply = timeout(REPLY_TIMEOUT, exchange).await.context("no reply in time");
-        let (status, body) = reply.and_then(|reply| reply).with_context(|| name.clone())?;
-        ensure!(status.is_success(), "{name}: {status}: {}", String::from_utf8_lossy(&body));
-        Ok(body)
+        reply.and_then(|reply| reply).with_context(|| name)
+    }
+
+    /// Gets what may be large, and writes it as it comes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`], and when it cannot be written.
+    pub async fn download(&mut self, path: &str, output: &mut impl Write) -> anyhow::Result<()> {
+        let name = format!("GET http://{}{path}", self.address);
+        let request = self.request(Method::GET, path, Bytes::new())?;
+        let exchange = async {
+            let reply = self.exchange(request).await?;
+            if !reply.status().is_success() {
+                let (status, body) = whole(reply).await?;
+                bail!("{status}: {}", String::from_utf8_lossy(&body));
+            }
+            let mut body = reply.into_body();
+            while let Some(frame) = body.frame().await {
+                output.write_all(frame?.data_ref().map_or(&[], |data| data))?;
+            }
+            Ok(())
+        };
+        let reply = timeout(REPLY_TIMEOUT, exchange).await.context("no reply in time");
+        reply.and_then(|reply| reply).with_context(|| name)
     }
 
     /// Posts JSON and waits for the head of the reply, which is a stream of events.

@@ -110,7 +110,7 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
 async fn measure_server(arguments: &Arguments, effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let parts = Parts::find(arguments)?;
     let corpus = Corpus::new(effort.documents, effort.questions);
-    // Two ends of each stream are in this program, and two in the server.
+    // Two ends of each stream are in this program, and two in the server. A flood has no more clients.
     open_files::allow(4 * effort.streams_at_once as u64)?;
     let folder = tempfile::tempdir().context("no temporary folder")?;
     let upstream = Upstream::start().await?;

@@ -2,6 +2,8 @@
 
 mod beside_ingest;
 mod chats;
+mod copies;
+mod flood;
 mod ingest;
 mod pass_through;
 mod retrieve;
@@ -71,6 +73,8 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
             ingest::fill(bench).await?;
             beside_ingest::beside_ingest(bench, table).await?;
         }
+        Some(Subject::Copies) => copies::copies(bench, table).await?,
+        Some(Subject::Flood) => flood::flood(bench, table).await?,
         Some(Subject::Sync) => sync::sync(bench, table).await?,
         Some(Subject::Vectors) => {}
         None => everything(bench, table).await?,
@@ -90,7 +94,9 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     pass_through::pass_through(bench, table).await?;
     streams::streams(bench, table).await?;
     throughput::throughput(bench, table).await?;
-    beside_ingest::beside_ingest(bench, table).await
+    beside_ingest::beside_ingest(bench, table).await?;
+    flood::flood(bench, table).await?;
+    copies::copies(bench, table).await
 }
 
 /// Seconds of processor time that others than this program and its children have had of the machine, or have kept from it. Much of it

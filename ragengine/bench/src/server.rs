@@ -38,14 +38,34 @@ impl Server {
     ///
     /// When it ends or is not ready in time, with the end of its log.
     pub async fn start(parts: &Parts, folder: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
+        Self::start_limited(parts, folder, upstream, &json!({})).await
+    }
+
+    /// The same with these `limits` of the settings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub async fn start_limited(
+        parts: &Parts,
+        folder: &Path,
+        upstream: SocketAddr,
+        limits: &Value,
+    ) -> anyhow::Result<Self> {
         let address = free_address()?;
-        let settings = settings(parts, folder, address, upstream);
+        let mut settings = settings(parts, folder, address, upstream);
+        settings["limits"] = limits.clone();
         let settings_file = folder.join("settings.yaml");
         let log = folder.join("server.log");
         let process = spawn(&parts.server, &settings, &settings_file, &log)?;
         let mut server = Self { process, program: parts.server.clone(), settings, settings_file, log, address };
         server.wait_until_ready().await?;
         Ok(server)
+    }
+
+    /// Stops it. [`Self::restart`] starts it again.
+    pub fn stop(&mut self) {
+        self.process.stop();
     }
 
     /// Stops it and starts it again on the same data.

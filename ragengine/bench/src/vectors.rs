@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use fill::Filled;
-pub use fill::fill;
+pub use fill::{fill, fill_to};
 use ragengine::index::record::IndexRecord;
 use ragengine::index::{Index, SearchSettings};
 use ragengine::metrics::Metrics;
@@ -76,7 +76,7 @@ fn rows(folder: &Path, chunks: usize, rounds: usize, filled: &Filled) -> anyhow:
     ragengine_faiss::use_one_thread_per_call();
     let before = sizes::resident()?;
     let began = Instant::now();
-    let index = open(folder)?;
+    let index = open(&folder.join("index"))?;
     let start = began.elapsed().as_secs_f64();
     let memory = sizes::resident()?.saturating_sub(before);
     let built = index.describe("").graph_chunks;
@@ -98,8 +98,8 @@ fn rows(folder: &Path, chunks: usize, rounds: usize, filled: &Filled) -> anyhow:
     Ok(rows)
 }
 
-fn open(folder: &Path) -> anyhow::Result<Arc<Index>> {
-    Ok(Index::open("bench", &folder.join("index"), search_settings(), &metrics()?, &mut |_| {})?)
+fn open(directory: &Path) -> anyhow::Result<Arc<Index>> {
+    Ok(Index::open("bench", directory, search_settings(), &metrics()?, &mut |_| {})?)
 }
 
 fn create(directory: &Path, exact_below_rows: usize) -> anyhow::Result<Arc<Index>> {

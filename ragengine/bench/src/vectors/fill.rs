@@ -53,23 +53,14 @@ impl Filled {
 ///
 /// When the disk refuses.
 pub fn fill(folder: &Path, chunks: usize) -> anyhow::Result<()> {
-    let clusters = Clusters::new();
     // The graph comes when all is there, so that it is built once.
     let index = create(&folder.join("index"), usize::MAX)?;
-    let mut writing = Duration::ZERO;
-    for first in (0..chunks).step_by(REQUEST) {
-        let documents = (first..chunks.min(first + REQUEST))
-            .map(|number| document(number, clusters.vector(number as u64)))
-            .collect::<anyhow::Result<Vec<_>>>()?;
-        let began = Instant::now();
-        index.put_vectors(documents)?;
-        writing += began.elapsed();
-    }
+    let writing = put(&index, chunks)?;
     // Many small segments are made one meanwhile.
     wait_for(&index)?;
     drop(index);
     let began = Instant::now();
-    let index = open(folder)?;
+    let index = open(&folder.join("index"))?;
     let start = began.elapsed();
     let began = Instant::now();
     index.rebuild_if_due();
@@ -81,6 +72,32 @@ pub fn fill(folder: &Path, chunks: usize) -> anyhow::Result<()> {
     };
     fs::write(folder.join(RESULT), serde_json::to_string(&filled)?)?;
     Ok(())
+}
+
+/// Fills an index that is there, and that no server has open.
+///
+/// # Errors
+///
+/// When the disk refuses.
+pub fn fill_to(directory: &Path, chunks: usize) -> anyhow::Result<()> {
+    let index = open(directory)?;
+    put(&index, chunks)?;
+    wait_for(&index)
+}
+
+/// Puts documents of one chunk in. Returns how long the index took for it.
+fn put(index: &Arc<Index>, chunks: usize) -> anyhow::Result<Duration> {
+    let clusters = Clusters::new();
+    let mut writing = Duration::ZERO;
+    for first in (0..chunks).step_by(REQUEST) {
+        let documents = (first..chunks.min(first + REQUEST))
+            .map(|number| document(number, clusters.vector(number as u64)))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let began = Instant::now();
+        index.put_vectors(documents)?;
+        writing += began.elapsed();
+    }
+    Ok(writing)
 }
 
 /// Until nobody else has the index: the thread that builds has it until all is done.
