@@ -44,6 +44,7 @@ generate: ## Write the references in docs/ and the definitions in crds/ from the
 
 fmt: ## Format the code
 	@cargo fmt --all
+	@cargo fmt --manifest-path ragengine/fuzz/Cargo.toml
 
 bench: ## Print the tables of the benchmarks: the server's, then the operator's; with ARGS, which go to ragengine-bench, only the server's
 	@$(local)/setup.sh bench
@@ -58,7 +59,7 @@ bench-operator: ## Print the table of the operator's benchmark, on a cluster as 
 	@$(local)/setup.sh cluster
 	@$(local)/bench-operator.sh $(ARGS)
 
-fuzz: ## Feed the code that reads requests, streams, settings and archives with any bytes, FUZZ_SECONDS=60 for each target
+fuzz: ## Feed the code that reads requests, streams, settings, archives and snapshots with any bytes, FUZZ_SECONDS=60 for each target
 	@$(local)/setup.sh fuzz
 	@$(local)/fuzz.sh
 
