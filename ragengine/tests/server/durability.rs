@@ -170,8 +170,7 @@ fn a_port_in_use_is_told() {
 }
 
 #[test]
-fn a_read_only_data_folder_is_not_ready_and_says_why() {
-    // Root may write anywhere: only a file in the place of the folder stops it as it would stop others.
+fn a_data_folder_that_cannot_be_made_is_not_ready_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     std::fs::write(&data, "not a folder").unwrap();

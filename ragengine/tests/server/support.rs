@@ -3,6 +3,7 @@
 pub mod embedder;
 pub mod process;
 pub mod upstream;
+pub mod volume;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

@@ -1,39 +1,11 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::requests::{add, entries, get, replied, retrieve, run, send};
 use crate::backup::large_backup;
 use crate::support::process::Process;
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    drop(rustls::crypto::ring::default_provider().install_default());
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
-}
-
-fn replied(request: impl FnOnce(reqwest::Client) -> reqwest::RequestBuilder) -> (u16, Value) {
-    run(async {
-        let response = request(reqwest::Client::new()).send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap_or_default())
-    })
-}
-
-fn get(server: &Process, path: &str) -> (u16, Value) {
-    replied(|http| http.get(format!("{}{path}", server.url)))
-}
-
-fn post(server: &Process, path: &str, body: &Value) -> (u16, Value) {
-    replied(|http| http.post(format!("{}{path}", server.url)).body(body.to_string()))
-}
-
-fn add(server: &Process, index: &str, doc_id: &str) -> (u16, Value) {
-    let document = json!({"doc_id": doc_id, "text": format!("The document {doc_id}.")});
-    post(server, "/index", &json!({"index_name": index, "documents": [document]}))
-}
-
-fn retrieve(server: &Process, index: &str) -> (u16, Value) {
-    post(server, "/retrieve", &json!({"index_name": index, "query": "document"}))
-}
 
 #[test]
 fn a_full_disk_that_is_given_room_heals_without_a_restart() {
@@ -63,16 +35,6 @@ fn a_full_disk_that_is_given_room_heals_without_a_restart() {
     let server = Process::start(data.path());
     assert_eq!(get(&server, "/indexes/docs").1["documents"], 3);
     assert_eq!(get(&server, "/indexes/another").1["documents"], 1);
-}
-
-/// Sends a body that is no JSON.
-fn send(server: &Process, path: &str, body: Vec<u8>) -> (u16, Value) {
-    replied(|http| http.post(format!("{}{path}", server.url)).body(body))
-}
-
-/// How many entries a folder has: none when there is no such folder.
-fn entries(folder: &Path) -> usize {
-    fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
 #[test]

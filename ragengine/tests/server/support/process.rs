@@ -115,7 +115,7 @@ impl Process {
     }
 
     /// SIGTERM, and the exit code.
-    pub fn terminate(self) -> Option<i32> {
+    pub fn terminate(mut self) -> Option<i32> {
         self.signal("TERM");
         self.exit_code()
     }
@@ -126,8 +126,8 @@ impl Process {
         assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
     }
 
-    /// Its exit code, when it has ended.
-    pub fn exit_code(mut self) -> Option<i32> {
+    /// Waits until it has ended; its exit code.
+    pub fn exit_code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
