@@ -177,7 +177,7 @@ impl<'a> Engine<'a> {
 
     /// Its address in the cluster: that of its Service, on port 80.
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}.{}{path}", self.name, self.namespace.name)
+        format!("http://{}{path}", self.namespace.host(&self.name))
     }
 
     /// The name of the Secret with its write token.

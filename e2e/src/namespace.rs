@@ -110,6 +110,12 @@ impl Namespace {
     {
         Api::namespaced(self.client.clone(), &self.name)
     }
+
+    /// The whole name of a Service in it. With a shorter one, a pod that asks before the cluster's DNS has the Service asks the DNS outside,
+    /// and where that knows every name, somebody else answers.
+    pub fn host(&self, service: &str) -> String {
+        format!("{service}.{}.svc.cluster.local", self.name)
+    }
 }
 
 /// Runs a test in a namespace of its own, which takes `restricted` pods only, beside other tests. One that this machine lacks something for is skipped.

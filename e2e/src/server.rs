@@ -64,9 +64,9 @@ impl<'a> Server<'a> {
         &self.pods
     }
 
-    /// Its address within the namespace.
+    /// Its address in the cluster.
     pub fn url(&self, path: &str) -> String {
-        format!("http://{SERVER}.{}:{PORT}{path}", self.namespace.name)
+        format!("http://{}:{PORT}{path}", self.namespace.host(SERVER))
     }
 
     /// Waits for a pod that is ready.

@@ -91,7 +91,7 @@ impl Source {
 
     /// Its host and port, as the cluster knows it.
     fn authority(&self) -> String {
-        format!("{}:{PORT}", host(&self.namespace, &self.name))
+        format!("{}:{PORT}", self.namespace.host(&self.name))
     }
 
     async fn control(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
@@ -110,10 +110,6 @@ impl Source {
             status => Err(Error::Unexpected(format!("{}: {status}: {}", reply.request, reply.text))),
         }
     }
-}
-
-fn host(namespace: &Namespace, name: &str) -> String {
-    format!("{name}.{}", namespace.name)
 }
 
 fn volume(storage: &Storage) -> Volume {

@@ -46,7 +46,7 @@ impl<'a> Upstream<'a> {
 
     /// Its address in the cluster, up to `/v1`.
     pub fn url(&self) -> String {
-        format!("http://{UPSTREAM}.{}:{PORT}/v1", self.namespace.name)
+        format!("http://{}:{PORT}/v1", self.namespace.host(UPSTREAM))
     }
 
     /// What it was asked at a path, with the header `authorization` and the `body` of each request.

@@ -8,6 +8,7 @@ mod stage;
 mod start;
 mod volume;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 pub use generations::{Generations, to_its_end};
@@ -43,6 +44,7 @@ pub struct App {
     loaded: OnceLock<Loaded>,
     progress: RwLock<Progress>,
     volume: volume::Volume,
+    is_over: AtomicBool,
 }
 
 /// What has to be loaded before an index can be used.

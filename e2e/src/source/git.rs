@@ -1,7 +1,7 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::{REPOSITORY, Source, Storage, WORK_FOLDER, host};
+use super::{REPOSITORY, Source, Storage, WORK_FOLDER};
 use crate::Error;
 use crate::changes::Changes;
 use crate::namespace::Namespace;
@@ -21,7 +21,7 @@ impl Git {
     ///
     /// When the cluster refuses, or it does not run in time.
     pub async fn start(namespace: &Namespace, password: &str) -> Result<Self, Error> {
-        let host = host(namespace, NAME);
+        let host = namespace.host(NAME);
         let arguments = ["git", WORK_FOLDER, "--host", &host, "--username", Self::USERNAME, "--password", password];
         Source::start(namespace, NAME, &arguments, Storage::Ephemeral).await.map(Self)
     }

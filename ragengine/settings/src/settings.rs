@@ -197,7 +197,7 @@ pub struct Limits {
     pub max_body_bytes: u64,
     /// Bytes of request bodies that are held at a time, all requests together; a request whose body finds no room is a 429. The first 64 KiB of each are not counted, so that questions get in while documents fill it.
     pub max_bodies_bytes: u64,
-    /// How long a request's body may take to arrive, in seconds.
+    /// How long a request's body may take to arrive, in seconds; of a copy that is restored, each 64 KiB of it.
     pub body_timeout_seconds: u64,
     /// Documents in one request.
     pub max_documents: u32,

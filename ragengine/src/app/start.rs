@@ -1,3 +1,4 @@
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,7 @@ impl App {
             loaded: OnceLock::new(),
             progress: parking_lot::RwLock::default(),
             volume: Volume::default(),
+            is_over: AtomicBool::new(false),
             settings,
         }))
     }

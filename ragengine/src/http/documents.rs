@@ -76,12 +76,11 @@ async fn add_to(loaded: &Loaded, name: &str, record: &IndexRecord, writes: &[Inc
         async move { index.write(writes, Mode::Upsert, &generations.embedding_of(&index)?).await }
     };
     let written = generations.with(name, write).await;
-    match (&written, new.index.take()) {
-        (Err(_), Some(index)) => {
-            let catalog = Arc::clone(&loaded.catalog);
-            blocking::run(move || catalog.delete_if_empty(&index)).await?;
-        }
-        (Ok(_), _) | (Err(_), None) => {}
+    // Taken in either case: what has documents stays.
+    let new = new.index.take();
+    if let (Err(_), Some(index)) = (&written, new) {
+        let catalog = Arc::clone(&loaded.catalog);
+        blocking::run(move || catalog.delete_if_empty(&index)).await?;
     }
     written.map(drop)
 }

@@ -8,12 +8,16 @@ use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http_body_util::BodyExt as _;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// What goes out at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Chunks that wait for the network, or for who reads them.
 const WAITING_CHUNKS: usize = 4;
+
+/// What of a body has to arrive within its timeout: a byte now and then would keep one of the few turns for as long as its sender likes.
+const LEAST_BYTES: usize = 64 << 10;
 
 /// How long a body goes on being read that nobody wants any more: who is still sending would find the connection broken, and not read why.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -91,7 +95,7 @@ pub struct BodyReader {
 }
 
 impl BodyReader {
-    /// A reader. A client that sends nothing for as long as `timeout` is given up.
+    /// A reader. A client of which less than [`LEAST_BYTES`] arrive while `timeout` is waited for them is given up.
     pub fn new(body: Body, timeout: Duration) -> Self {
         let (parts, received) = mpsc::channel(WAITING_CHUNKS);
         tokio::spawn(receive(body, timeout, parts));
@@ -101,17 +105,12 @@ impl BodyReader {
 
 /// Hands on what arrives, up to the end or an error, or until nobody wants it.
 async fn receive(mut body: Body, timeout: Duration, parts: mpsc::Sender<io::Result<Option<Bytes>>>) {
+    let mut pace = Pace { timeout, waited: Duration::ZERO, arrived_bytes: 0 };
     loop {
         let part = tokio::select! {
             biased;
             () = parts.closed() => break,
-            frame = tokio::time::timeout(timeout, body.frame()) => match frame {
-                Ok(None) => Ok(None),
-                // Trailers have no data.
-                Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),
-                Ok(Some(Err(_))) => Err(broke_off()),
-                Err(_) => Err(silent(timeout)),
-            },
+            part = pace.next_part(&mut body) => part,
         };
         let is_last = !matches!(part, Ok(Some(_)));
         if parts.send(part).await.is_err() || is_last {
@@ -123,13 +122,38 @@ async fn receive(mut body: Body, timeout: Duration, parts: mpsc::Sender<io::Resu
     drop(tokio::time::timeout(DISCARD_TIMEOUT, discard).await);
 }
 
-fn broke_off() -> io::Error {
-    io::Error::new(ErrorKind::ConnectionAborted, "the request body broke off")
+/// How fast a body comes. Only the time counts in which the client is waited for, not that of a disk.
+struct Pace {
+    timeout: Duration,
+    waited: Duration,
+    arrived_bytes: usize,
 }
 
-fn silent(timeout: Duration) -> io::Error {
-    let seconds = timeout.as_secs();
-    io::Error::new(ErrorKind::TimedOut, format!("nothing of the request body arrived for {seconds} s"))
+impl Pace {
+    /// The next part, or None at the end.
+    async fn next_part(&mut self, body: &mut Body) -> io::Result<Option<Bytes>> {
+        let begun = Instant::now();
+        let frame = tokio::time::timeout(self.timeout.saturating_sub(self.waited), body.frame()).await;
+        let Some(frame) = frame.map_err(|_| self.too_slow())? else { return Ok(None) };
+        // Trailers have no data.
+        let part = frame.map_err(|_| broke_off())?.into_data().unwrap_or_default();
+        self.waited += begun.elapsed();
+        self.arrived_bytes += part.len();
+        if self.arrived_bytes >= LEAST_BYTES {
+            (self.waited, self.arrived_bytes) = (Duration::ZERO, 0);
+        }
+        Ok(Some(part))
+    }
+
+    fn too_slow(&self) -> io::Error {
+        let (least_kib, seconds) = (LEAST_BYTES >> 10, self.timeout.as_secs());
+        let words = format!("less than {least_kib} KiB of the request body arrived within {seconds} s");
+        io::Error::new(ErrorKind::TimedOut, format!("{words} (limits.bodyTimeoutSeconds)"))
+    }
+}
+
+fn broke_off() -> io::Error {
+    io::Error::new(ErrorKind::ConnectionAborted, "the request body broke off")
 }
 
 impl Read for BodyReader {

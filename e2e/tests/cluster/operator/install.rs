@@ -51,7 +51,7 @@ async fn use_it(namespace: &Namespace, operator: &Operator) -> Result<(), Error>
     let engine = Engine::named(namespace, "docs");
     let ready = engine.until_ready().await?;
     let endpoint = ready.status.unwrap().endpoint.unwrap();
-    assert_eq!(endpoint, format!("http://docs.{}.svc.cluster.local/v1", namespace.name));
+    assert_eq!(endpoint, engine.url("/v1"));
 
     let added = documents("house", &[("lunch", LUNCH), ("parking", PARKING)]);
     cluster_client::post_with(namespace, &engine.token_secret(), &engine.url("/index"), &added).await?.ok()?;
@@ -74,7 +74,7 @@ async fn scrape(namespace: &Namespace, engine: &Engine<'_>, operator: &Operator)
     let engine_s = cluster_client::get(namespace, &format!("http://{host}:{PORT}/metrics")).await?;
     assert_eq!(Metrics::parse(&engine_s.text).sum("ragengine_index_documents", &[("index", "house")]), 2.0);
 
-    let service = format!("http://{OPERATOR}-metrics.{}:{ADMIN_PORT}", operator.namespace.name);
+    let service = format!("http://{}:{ADMIN_PORT}", operator.namespace.host(&format!("{OPERATOR}-metrics")));
     let metrics = Metrics::parse(&cluster_client::get(namespace, &format!("{service}/metrics")).await?.text);
     assert!(metrics.sum("ragengine_operator_reconciles_total", &[("result", "ok")]) > 0.0, "{metrics:?}");
     assert_eq!(metrics.sum("ragengine_operator_is_leader", &[]), 1.0);

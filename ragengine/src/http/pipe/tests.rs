@@ -37,17 +37,58 @@ async fn a_body_is_read_to_its_end() {
     assert_eq!(read_all(reader).await.unwrap(), "one, two");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_client_that_sends_nothing_is_given_up() {
-    let (_sender, body) = sent();
+/// How a body ends whose parts come one after the other, each a while after the one before; and how many did.
+async fn end_of_paced(part: &'static str, apart: Duration) -> (usize, io::Result<()>) {
+    let parts = stream::unfold((), move |()| async move {
+        tokio::time::sleep(apart).await;
+        Some((Ok::<_, Infallible>(part), ()))
+    });
     // Read here: while a thread of the pool waits, a paused clock does not go on.
+    let mut reader = BodyReader::new(Body::from_stream(parts.take(100)), TIMEOUT);
+    let mut arrived = 0;
+    loop {
+        match reader.parts.recv().await.unwrap() {
+            Ok(Some(_)) => arrived += 1,
+            Ok(None) => return (arrived, Ok(())),
+            Err(error) => return (arrived, Err(error)),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_sends_nothing_or_next_to_nothing_is_given_up() {
+    let second = Duration::from_secs(1);
+    let large: &'static str = "x".repeat(LEAST_BYTES / 2).leak();
+    let slow = "less than 64 KiB of the request body arrived within 60 s (limits.bodyTimeoutSeconds)";
+    let cases = [
+        ("x", 61 * second, 0, Some(slow)),
+        ("x", second * 59 / 10, 10, Some(slow)),
+        // Fast enough, though each pause is long, and few bytes when they are all that there are.
+        (large, 29 * second, 100, None),
+        ("x", second / 2, 100, None),
+    ];
+    for (part, apart, arrived, words) in cases {
+        let (parts, end) = end_of_paced(part, apart).await;
+        let error = end.err();
+        assert_eq!((parts, error.as_ref().map(ToString::to_string).as_deref()), (arrived, words), "{apart:?}");
+        assert!(error.is_none_or(|error| error.kind() == ErrorKind::TimedOut));
+    }
+}
+
+/// The disk is slow, not the client.
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_nobody_reads_does_not_count() {
+    let (sender, body) = sent();
     let mut reader = BodyReader::new(body, TIMEOUT);
-    let part = reader.parts.recv().await.unwrap();
-    let error = part.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.to_string().as_str()),
-        (ErrorKind::TimedOut, "nothing of the request body arrived for 60 s")
-    );
+    for _ in 0..3 {
+        for _ in 0..WAITING_CHUNKS + 2 {
+            sender.send("x").await.unwrap();
+        }
+        tokio::time::sleep(2 * TIMEOUT).await;
+        for _ in 0..WAITING_CHUNKS + 2 {
+            assert!(reader.parts.recv().await.unwrap().unwrap().is_some());
+        }
+    }
 }
 
 #[tokio::test]

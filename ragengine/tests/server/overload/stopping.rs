@@ -19,7 +19,7 @@ struct Stopping {
 
 impl Stopping {
     /// A server that has been told to stop, and still has a chat to finish.
-    async fn begun() -> Self {
+    async fn begun(grace_s: u64) -> Self {
         drop(rustls::crypto::ring::default_provider().install_default());
         let (go_on, asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -34,8 +34,13 @@ impl Stopping {
         tokio::spawn(async move { axum::serve(listener, router).await });
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().to_owned();
-        let mut server =
-            tokio::task::spawn_blocking(move || Process::start_with(&folder, &[("LLM_URL", &url)])).await.unwrap();
+        let start = move || {
+            let settings = folder.join("settings.yaml");
+            let words = format!("{{inferenceService: {{url: '{url}'}}, limits: {{shutdownGraceSeconds: {grace_s}}}}}");
+            std::fs::write(&settings, words).unwrap();
+            Process::start_configured(&folder, &settings)
+        };
+        let mut server = tokio::task::spawn_blocking(start).await.unwrap();
         let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).to_string();
         let request = reqwest::Client::new().post(format!("{}/v1/chat/completions", server.url)).body(body);
         let chat = tokio::spawn(request.send());
@@ -54,18 +59,29 @@ impl Stopping {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_runs_is_finished_before_the_end() {
-    let Stopping { server, chat, go_on, _data } = Stopping::begun().await;
+    let Stopping { mut server, chat, go_on, _data } = Stopping::begun(60).await;
     // No new connection is taken.
     assert!(reqwest::get(format!("{}/livez", server.url)).await.is_err());
     go_on.notify_one();
     assert_eq!(chat.await.unwrap().unwrap().status(), 200);
-    assert_eq!(tokio::task::spawn_blocking(|| server.exit_code()).await.unwrap(), Some(0));
+    assert_eq!(tokio::task::spawn_blocking(move || server.exit_code()).await.unwrap(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_it_at_once() {
-    let Stopping { server, chat, go_on: _go_on, _data } = Stopping::begun().await;
+    let Stopping { mut server, chat, go_on: _go_on, _data } = Stopping::begun(60).await;
     server.signal("TERM");
-    assert_eq!(tokio::task::spawn_blocking(|| server.exit_code()).await.unwrap(), Some(143));
+    assert_eq!(tokio::task::spawn_blocking(move || server.exit_code()).await.unwrap(), Some(143));
     assert!(chat.await.unwrap().is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_finished_in_time_is_cut_off_and_told() {
+    let Stopping { mut server, chat, go_on: _go_on, _data } = Stopping::begun(1).await;
+    assert!(chat.await.unwrap().is_err());
+    let ended = move || (server.exit_code(), server.log_lines());
+    let (exit_code, lines) = tokio::task::spawn_blocking(ended).await.unwrap();
+    assert_eq!(exit_code, Some(0));
+    let is_said = |words: &str| lines.iter().any(|line| line["message"].as_str().unwrap().starts_with(words));
+    assert!(is_said("request cut off") && !is_said("client left"), "{lines:?}");
 }
