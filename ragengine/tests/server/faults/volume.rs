@@ -29,6 +29,7 @@ fn a_volume_that_becomes_read_only_is_told_and_loses_nothing() {
         assert_eq!(status, 500, "{body}");
         assert!(body["detail"].as_str().unwrap().contains("Read-only file system"), "{body}");
     }
+    assert_eq!(retrieve(&server, "docs").1["count"], 2, "what is in memory is still found");
     server.wait_until("is not ready", |server| {
         let (status, detail) = volume_check(server);
         (status == 503 && detail.contains("Read-only file system")).then_some(())
