@@ -68,8 +68,8 @@ async fn requests_that_run_get_their_answers_after_sigterm() {
     .await;
 }
 
-/// Deletes the pod and returns the cluster's word for when its grace period is over. It is to be asked now: as soon as the program has
-/// ended, the kubelet deletes the pod with a grace period of nothing, and the same field says when the first deletion was.
+/// Deletes the pod and returns the cluster's word for when its grace period is over. It is to be asked now: once the program has ended, the
+/// kubelet deletes the pod again, with a grace period of nothing, and the same field has the time of that.
 async fn delete(server: &Server<'_>, pod: &str) -> Result<Time, Error> {
     let deleting = server.pods().delete(pod, &DeleteParams::default()).await;
     let deleted = deleting.map_err(Error::kubernetes("deleting the pod"))?;

@@ -95,7 +95,7 @@ pub struct BodyReader {
 }
 
 impl BodyReader {
-    /// A reader. A client of which less than [`LEAST_BYTES`] arrive while `timeout` is waited for them is given up.
+    /// A reader. A client of which less than 64 KiB arrive while they are waited for as long as `timeout` is given up.
     pub fn new(body: Body, timeout: Duration) -> Self {
         let (parts, received) = mpsc::channel(WAITING_CHUNKS);
         tokio::spawn(receive(body, timeout, parts));
