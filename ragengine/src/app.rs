@@ -44,7 +44,7 @@ pub struct App {
     loaded: OnceLock<Loaded>,
     progress: RwLock<Progress>,
     volume: volume::Volume,
-    is_over: AtomicBool,
+    is_grace_over: AtomicBool,
 }
 
 /// What has to be loaded before an index can be used.

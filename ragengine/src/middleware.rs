@@ -163,7 +163,7 @@ impl Drop for Observation<'_> {
         if !self.has_ended {
             self.measure(&CLIENT_LEFT.to_string());
             let (method, route, elapsed_ms, request_id) = (self.method, self.route(), self.elapsed_ms(), self.id());
-            if self.app.is_over() {
+            if self.app.is_grace_over() {
                 warn!(method, route, elapsed_ms, request_id, "request cut off: the server stopped before its reply");
             } else {
                 info!(method, route, status = CLIENT_LEFT, elapsed_ms, request_id, "client left before the reply");

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ragengine_pipeline::stream::{Events, data, event, is_finish, with_fields};
+use ragengine_pipeline::stream::{Events, MAX_EVENT_BYTES, data, event, is_finish, with_fields};
 use serde_json::{Map, Value, json};
 
 const FIELD: &str = "source_nodes";
@@ -14,6 +14,10 @@ const MAX_SIZES: usize = 7;
 const MAX_SIZE: usize = 32;
 
 fuzz_target!(|input: &[u8]| {
+    // No event can be too long, however long the inputs are allowed to be.
+    if input.len() > MAX_EVENT_BYTES {
+        return;
+    }
     let Some((count, rest)) = input.split_first() else { return };
     let Some((sizes, stream)) = rest.split_at_checked(usize::from(*count) % (MAX_SIZES + 1)) else { return };
     let (events, rest) = cut(&[stream]);
@@ -45,7 +49,7 @@ fn cut(pieces: &[&[u8]]) -> (Vec<Vec<u8>>, Vec<u8>) {
     let mut events = Events::default();
     let mut whole = Vec::new();
     for piece in pieces {
-        events.push(piece, |event| whole.push(event.to_vec())).expect("the fuzzer's inputs are short");
+        events.push(piece, |event| whole.push(event.to_vec())).expect("the input is no longer than an event may be");
     }
     (whole, events.rest())
 }

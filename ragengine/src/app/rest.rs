@@ -21,14 +21,14 @@ impl App {
     }
 
     /// Whether the time is over in which requests may finish.
-    pub fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+    pub fn is_grace_over(&self) -> bool {
+        self.is_grace_over.load(Ordering::Relaxed)
     }
 
     /// Called when the time is over in which requests may finish. Done when nothing goes on in the background, or when that takes too long.
     /// What is cut off then is noticed by the next start.
     pub async fn at_rest(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.is_grace_over.store(true, Ordering::Relaxed);
         let Some(loaded) = self.loaded.get() else { return };
         let rest = async {
             while !loaded.catalog.is_at_rest() {

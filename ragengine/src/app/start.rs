@@ -66,7 +66,7 @@ impl App {
             loaded: OnceLock::new(),
             progress: parking_lot::RwLock::default(),
             volume: Volume::default(),
-            is_over: AtomicBool::new(false),
+            is_grace_over: AtomicBool::new(false),
             settings,
         }))
     }
