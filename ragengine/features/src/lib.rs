@@ -1,0 +1,1 @@
+//! Nothing but its list of dependencies: Cargo.toml says what it is for.
