@@ -148,6 +148,7 @@ impl ApiError {
             | Self::Index(
                 IndexError::Unavailable { .. }
                 | IndexError::ModelMissing { .. }
+                | IndexError::NotShown { .. }
                 | IndexError::Store(StoreError::Latched),
             ) => retry_after("5"),
             Self::Refused(Refused::Late { .. }) => None,
@@ -198,6 +199,7 @@ fn index_status(error: &IndexError) -> StatusCode {
         IndexError::Embedding(error) => embedding_status(error),
         IndexError::ShuttingDown
         | IndexError::ModelMissing { .. }
+        | IndexError::NotShown { .. }
         | IndexError::Superseded(_)
         | IndexError::Unavailable { .. }
         | IndexError::StillChanging => StatusCode::SERVICE_UNAVAILABLE,

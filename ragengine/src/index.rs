@@ -18,6 +18,7 @@ pub mod record;
 mod recovery;
 pub mod room;
 pub mod search;
+mod showing;
 pub mod snapshot;
 pub mod sources;
 pub mod store;
@@ -45,7 +46,7 @@ use self::recovery::Opening;
 use self::sources::Syncs;
 use self::store::{Reader, Store};
 use self::vectors::Segment;
-use self::view::View;
+use self::view::{Changed, View};
 use crate::embedding::Embedding;
 use crate::metrics::Metrics;
 
@@ -75,12 +76,16 @@ pub struct Index {
     /// Held from the start of a transaction until the view shows it, so that the two never differ in order.
     writing: Mutex<()>,
     waiting: commit::Queue,
+    /// Changes that are on disk and could not be shown. Taken after `writing`.
+    unshown: Mutex<Vec<Changed>>,
     /// Writers that may wait at once, each of which has a thread.
     write_turns: Arc<Semaphore>,
     /// The segment that the snapshot on disk is of.
     kept: Mutex<Weak<Segment>>,
     metrics: Arc<Metrics>,
     is_deleted: AtomicBool,
+    /// Somebody was told that it is there, or has something, since it was made or opened.
+    is_acknowledged: AtomicBool,
     /// A later generation has its name.
     is_superseded: AtomicBool,
     /// Writers that have prepared their documents wait, a bounded time: the next generation catches up.
@@ -158,10 +163,12 @@ impl Index {
             search,
             writing: Mutex::new(()),
             waiting: commit::Queue::default(),
+            unshown: Mutex::default(),
             write_turns: turns::of_one_index(),
             kept: Mutex::new(kept),
             metrics: Arc::clone(metrics),
             is_deleted: AtomicBool::new(false),
+            is_acknowledged: AtomicBool::new(false),
             is_superseded: AtomicBool::new(false),
             is_catching_up: watch::Sender::new(false),
             is_rebuilding: AtomicBool::new(false),
@@ -257,9 +264,7 @@ impl Index {
             return Ok(());
         }
         self.store.write(|transaction| transaction.put_embedding_source(source))?;
-        let reader = Arc::new(self.store.reader()?);
-        self.view.write().show_reader(reader);
-        Ok(())
+        self.show(Vec::new())
     }
 
     /// The store as it is now, for a reader that must not see later writes.
@@ -277,10 +282,10 @@ impl Index {
         self.is_deleted.store(true, Ordering::Release);
     }
 
-    /// Marks it as gone when it has no document. Returns whether it has none.
-    fn close_if_empty(&self) -> bool {
+    /// Marks it as gone when nobody was told of it and it has no document. Returns whether that is so.
+    fn close_if_unused(&self) -> bool {
         let _writing = self.writing.lock();
-        let is_empty = self.size().documents == 0;
+        let is_empty = self.size().documents == 0 && !self.is_acknowledged.load(Ordering::Acquire);
         self.is_deleted.fetch_or(is_empty, Ordering::AcqRel);
         is_empty
     }

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use ragengine::args::{Arguments, Command};
-use ragengine::cli;
+use ragengine::{cli, private};
 
 // Threads of several pools allocate at once, and memory has to be given back after an ingest.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    private::make_everything_private();
     let arguments = Arguments::parse();
     if let Err(error) = run(arguments.command) {
         eprintln!("ragengine: {error:#}");

@@ -1,5 +1,7 @@
 //! The index itself.
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use faiss::MetricType;
@@ -291,6 +293,9 @@ impl VectorIndex {
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         self.check_not_half_changed()?;
         let bytes = ffi::serialized_bytes(&self.index)?;
+        // FAISS would make it for everybody; what is there keeps its mode.
+        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
+        file.map_err(|source| Error::Io { path: path.to_owned(), source })?;
         write_index(&self.index, utf8(path)?)?;
         seal::seal(path, bytes).map_err(|error| seal_error(path, error))
     }

@@ -10,8 +10,10 @@ mod remote;
 mod transport;
 mod tree;
 
+use std::fs::Permissions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -77,7 +79,7 @@ impl Git {
         access.addresses.check_url(&url).map_err(|refused| failed(refused.into()))?;
         let credentials = WebCredentials::read(source.credentials.as_deref(), TokenScheme::Password)?;
         let remote = Arc::new(Remote::new(&url, credentials, access, MAX_FILE_BYTES.min(access.limits.max_file_bytes)));
-        let packs = tempfile::Builder::new().prefix("git-").tempdir_in(&access.work_folder);
+        let packs = private_folder("git-", &access.work_folder);
         let packs = Arc::new(packs.map_err(|error| work_folder(&error, &access.work_folder))?);
         let reference = Reference::new(source.reference.as_deref());
         let state = {
@@ -130,6 +132,11 @@ impl Git {
             Err(error) => Err(error.to_string()),
         }
     }
+}
+
+/// A folder that only its owner may read: a repository may hold what others are not to see.
+fn private_folder(prefix: &str, within: &Path) -> std::io::Result<TempDir> {
+    tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(within)
 }
 
 /// Runs something that blocks, until nobody waits for it any more.

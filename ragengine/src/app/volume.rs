@@ -1,10 +1,12 @@
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+
+use crate::private;
 
 /// How long an answer holds: a probe must not write at every turn.
 const VALIDITY: Duration = Duration::from_secs(5);
@@ -65,7 +67,8 @@ fn write(path: &PathBuf) -> Result<(), VolumeError> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => VolumeError::Full,
         _ => VolumeError::Refused(error.to_string()),
     };
-    fs::write(path, b"ragengine writes this to see whether it can\n").map_err(told)?;
+    let mut file = private::file().write(true).create(true).truncate(true).open(path).map_err(told)?;
+    file.write_all(b"ragengine writes this to see whether it can\n").map_err(told)?;
     fs::remove_file(path).map_err(told)
 }
 

@@ -80,7 +80,7 @@ async fn add_to(loaded: &Loaded, name: &str, record: &IndexRecord, writes: &[Inc
     let new = new.index.take();
     if let (Err(_), Some(index)) = (&written, new) {
         let catalog = Arc::clone(&loaded.catalog);
-        blocking::run(move || catalog.delete_if_empty(&index)).await?;
+        blocking::run(move || catalog.delete_if_unused(&index)).await?;
     }
     written.map(drop)
 }
@@ -96,7 +96,7 @@ impl Drop for NewIndex<'_> {
         let (Some(index), Ok(runtime)) = (self.index.take(), Handle::try_current()) else { return };
         let catalog = Arc::clone(self.catalog);
         runtime.spawn_blocking(move || {
-            if let Err(error) = catalog.delete_if_empty(&index) {
+            if let Err(error) = catalog.delete_if_unused(&index) {
                 warn!(index = index.name(), %error, "an empty index is left of documents whose sender has left");
             }
         });

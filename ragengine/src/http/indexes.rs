@@ -61,7 +61,7 @@ pub async fn put(
     let record = record_for(&app.settings, &loaded.embedding, &wanted)?;
     let asked = Asked::new(&wanted, wanted.vector_index.is_some().then_some(record.vector_index));
     let (catalog, name) = (Arc::clone(&loaded.catalog), index_name.clone());
-    let (_, is_new) = blocking::run(move || catalog.get_or_create(&name, || record)).await?;
+    let (_, is_new) = blocking::run(move || catalog.get_or_keep(&name, || record.clone())).await?;
     if !is_new {
         loaded.generations.ask(&index_name, asked).await?;
     }

@@ -4,6 +4,7 @@
 //! folder that the catalog does not name is the rest of an index that was deleted, or never finished, and is removed at start.
 
 mod doubt;
+mod kept;
 mod listed;
 mod lock;
 mod plans;
@@ -32,6 +33,7 @@ use super::record::IndexRecord;
 use super::store::{DatabaseFile, StoreError, sync_directory};
 use super::{Index, IndexError, SearchSettings, Step};
 use crate::metrics::Metrics;
+use crate::private;
 
 const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
 const FOLDERS: TableDefinition<'_, &str, u64> = TableDefinition::new("indexes");
@@ -106,7 +108,9 @@ impl Catalog {
         options: CatalogOptions,
         open: impl FnOnce(&Path) -> Result<DatabaseFile, StoreError>,
     ) -> Result<Self, IndexError> {
-        fs::create_dir_all(options.directory.join("indexes")).map_err(StoreError::from)?;
+        let indexes = options.directory.join("indexes");
+        private::create_folders(&indexes).map_err(StoreError::from)?;
+        private::close_folder(&indexes);
         let lock = FolderLock::take(&options.directory)?;
         let database = open(&options.directory.join(CATALOG_FILE))?;
         let data_id = initialise(&*database.get()?)?;
@@ -239,22 +243,6 @@ impl Catalog {
         self.forget_plan(name);
         info!(index = name, "index deleted");
         Ok(())
-    }
-
-    /// Deletes an index that was made for documents that could not be added, unless somebody else has added some meanwhile, or another has its
-    /// name by now.
-    ///
-    /// # Errors
-    ///
-    /// What the disk says.
-    pub fn delete_if_empty(&self, index: &Arc<Index>) -> Result<(), IndexError> {
-        let _changing = self.changing.lock();
-        let is_there = self.get(index.name()).is_ok_and(|there| Arc::ptr_eq(&there, index));
-        // Whoever writes from here on is told that it is gone, and makes it again.
-        if !is_there || !index.close_if_empty() {
-            return Ok(());
-        }
-        self.delete_now(index.name()).inspect_err(|_| index.reopen())
     }
 
     /// Gives up what goes on in the background, because the server stops. Generations that are being built stay as they are.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::store::{StoreError, Transaction};
-use super::view::{Changed, View};
+use super::view::Changed;
 use super::{Index, IndexError};
 
 /// Changes in one transaction.
@@ -34,7 +34,8 @@ enum Failure {
     /// Deleted, or another generation has its place.
     Gone,
     Store(StoreError),
-    Vectors(String),
+    /// It may be on disk. Why it cannot be shown.
+    NotShown(String),
 }
 
 /// The changes that wait. It is as long as there are threads that wait, which their callers bound.
@@ -62,7 +63,8 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// When `make` fails, the index is being deleted, or the disk refuses. Nothing of this change is made then.
+    /// When `make` fails, the index is being deleted, or the disk refuses: nothing of this change is made then. [`IndexError::NotShown`]
+    /// when it may be on disk: it is shown by itself then.
     pub(super) fn commit<T: Send + 'static>(
         &self,
         chunks: usize,
@@ -93,7 +95,7 @@ impl Index {
         match failure {
             Failure::Gone => self.require_present().err().unwrap_or_else(|| IndexError::NoSuchIndex(self.name.clone())),
             Failure::Store(error) => error.into(),
-            Failure::Vectors(reason) => ragengine_faiss::Error::Faiss(reason).into(),
+            Failure::NotShown(reason) => IndexError::NotShown { index: self.name.clone(), reason },
         }
     }
 
@@ -110,6 +112,7 @@ impl Index {
 
     fn try_all(&self, changes: &mut [Waiting]) -> Result<(), Failure> {
         self.require_present().map_err(|_| Failure::Gone)?;
+        self.require_shown().map_err(not_shown)?;
         let changed = self.store.write(|transaction| {
             let mut changed = Vec::new();
             for change in changes {
@@ -117,13 +120,15 @@ impl Index {
             }
             Ok(changed)
         })?;
-        let reader = Arc::new(self.store.reader()?);
-        // The lock is held only to put in what is ready.
-        let vectors = self.view.read().vectors().clone();
-        let change = View::prepare(&vectors, &changed, reader).map_err(|error| Failure::Vectors(error.to_string()))?;
-        drop(vectors);
-        self.view.write().show(change);
-        Ok(())
+        self.was_acknowledged();
+        self.show(changed).map_err(not_shown)
+    }
+}
+
+fn not_shown(error: IndexError) -> Failure {
+    match error {
+        IndexError::NotShown { reason, .. } => Failure::NotShown(reason),
+        error => Failure::NotShown(error.to_string()),
     }
 }
 

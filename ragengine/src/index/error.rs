@@ -105,6 +105,17 @@ pub enum IndexError {
     /// The disk refused.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What is on disk cannot be found yet.
+    #[error(
+        "index '{index}' cannot show yet what is on its disk: {reason}. That is tried again by itself; what was sent may be there already, \
+         and may be sent again"
+    )]
+    NotShown {
+        /// The index.
+        index: String,
+        /// Why.
+        reason: String,
+    },
     /// The index is there and cannot be used.
     #[error("index '{index}' cannot be used now: {reason}")]
     Unavailable {
@@ -145,6 +156,7 @@ impl IndexError {
             Self::Embedding(error) => error.kind(),
             Self::Vectors(_) => "vectors",
             Self::Store(error) => error.kind(),
+            Self::NotShown { .. } => "not_shown",
             Self::Unavailable { .. } => "index_unavailable",
             Self::OtherVectors(_) => "other_vectors",
             Self::ShuttingDown => "shutting_down",

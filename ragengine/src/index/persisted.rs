@@ -3,7 +3,7 @@
 //! It is opened once and its files by their names in it, links not followed: whatever else has been put there, nothing outside is
 //! reached. A copy under way is a file `.NAME.….partial`, which takes the place of the one before when it is whole.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::name::{InvalidName, check_name};
 use super::store::{StoreError, sync_directory};
+use crate::private;
 
 /// Why there is no copy to read or write.
 #[derive(Debug, thiserror::Error)]
@@ -68,9 +69,9 @@ impl Persisted {
     /// [`PersistedError::Odd`] when it is a link, or what the disk says.
     pub fn open(data_folder: &Path) -> Result<Self, PersistedError> {
         let path = data_folder.join("persisted");
-        match fs::create_dir(&path) {
+        match private::create_folder(&path) {
             Ok(()) => sync_directory(data_folder)?,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => private::close_folder(&path),
             Err(error) => return Err(StoreError::from(error).into()),
         }
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;

@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use super::store::sync_directory;
 use super::vectors::Segment;
+use crate::private;
 
 const UNFINISHED: &str = "snapshot.tmp";
 const PREFIX: &str = "snapshot-";
@@ -127,13 +128,13 @@ fn write_aside(aside: &Path, store: Uuid, dimensions: usize, segment: &Segment) 
     if aside.exists() {
         fs::remove_dir_all(aside)?;
     }
-    fs::create_dir(aside)?;
+    private::create_folder(aside)?;
     let (kind, rows) = (segment.kind().to_string(), segment.rows().iter().copied().collect());
     let manifest = Manifest { store, kind, dimensions: dimensions as u64, rows };
     let bytes = manifest.encode();
     require_room(aside, segment.file_bytes()? + bytes.len() as u64 + SPARE_BYTES)?;
     segment.write(&aside.join(VECTORS))?;
-    let mut file = File::create(aside.join(MANIFEST))?;
+    let mut file = private::file().write(true).create_new(true).open(aside.join(MANIFEST))?;
     file.write_all(&bytes)?;
     file.sync_all()?;
     Ok(sync_directory(aside)?)

@@ -54,6 +54,7 @@ impl Index {
         if step.is_to_be_saved() {
             self.store.write(|transaction| transaction.put_sync(source, Some(step.latest())))?;
         }
+        self.was_acknowledged();
         self.tell(source, &step);
         self.syncs.write().take(source, step);
         Ok(self.source(source))

@@ -12,7 +12,7 @@ mod token_counts;
 mod transaction;
 mod watched;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -26,6 +26,7 @@ use uuid::Uuid;
 
 use self::tables::{META, create_all};
 use super::record::IndexRecord;
+use crate::private;
 
 /// redb does not know who has a file open.
 const UNKNOWN_HOLDER: &str = "it has not said which";
@@ -137,7 +138,7 @@ impl Store {
     ///
     /// When the disk refuses.
     pub fn create(directory: &Path, record: &IndexRecord) -> Result<Self, StoreError> {
-        fs::create_dir_all(directory)?;
+        private::create_folders(directory)?;
         let store = Self::create_in(DatabaseFile::open(&directory.join(FILE))?, record)?;
         sync_directory(directory)?;
         directory.parent().map_or(Ok(()), sync_directory)?;

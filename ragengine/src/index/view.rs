@@ -175,11 +175,6 @@ impl View {
         }
     }
 
-    /// Shows a snapshot of the store that has other things than documents.
-    pub fn show_reader(&mut self, reader: Arc<Reader>) {
-        self.reader = reader;
-    }
-
     /// The documents that pass a filter. None when every document does.
     pub fn matching(&self, filter: &Filter) -> Option<Matching> {
         (!filter.is_empty())

@@ -42,7 +42,8 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// When the model differs from the index's, a text cannot be cut or embedded, or the disk refuses. Nothing is written then.
+    /// When the model differs from the index's, a text cannot be cut or embedded, or the disk refuses: nothing is written then.
+    /// [`IndexError::NotShown`] when it may be on disk.
     pub async fn write(
         self: &Arc<Self>,
         incoming: Vec<Incoming>,

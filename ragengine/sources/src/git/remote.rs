@@ -159,7 +159,7 @@ impl Connection<'_> {
             Part::Folders => "blob:none".to_owned(),
             Part::Files => format!("blob:limit={}", remote.max_file_bytes + 1),
         };
-        let folder = tempfile::Builder::new().prefix("pack-").tempdir_in(folder)?.keep();
+        let folder = super::private_folder("pack-", folder)?.keep();
         let mut wants = Wants { commit, filter, is_filtered: false };
         let mut received = None;
         let max_object_bytes = usize::try_from(remote.max_file_bytes).unwrap_or(usize::MAX);

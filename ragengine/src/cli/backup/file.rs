@@ -1,12 +1,12 @@
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
 use crate::index::archive::{ArchiveError, Piece, read};
+use crate::private;
 
 /// The end of the names of files under way.
 const PARTIAL: &str = ".partial";
@@ -34,7 +34,7 @@ impl Partial {
         let hidden: OsString = [".".as_ref(), name, PARTIAL.as_ref()].into_iter().collect();
         let path = target.with_file_name(hidden);
         // What a run that was killed has left is written over.
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = private::file().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.with_context(|| format!("cannot write {}", path.display()))?;
         if is_locked(&file) {
             bail!("another `ragengine backup` writes {}", path.display());

@@ -1,6 +1,6 @@
 //! One process per data folder: the second is refused, and told who the first is.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use tracing::warn;
 
 use crate::index::store::StoreError;
+use crate::private;
 
 const FILE: &str = "server.lock";
 
@@ -25,7 +26,8 @@ impl FolderLock {
     /// [`StoreError::InUse`] with who has it, or what the disk says.
     pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut file = private::file().read(true).write(true).create(true).truncate(false).open(&path)?;
+        private::close_file(&path);
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(holder(&mut file))),

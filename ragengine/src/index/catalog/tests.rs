@@ -331,7 +331,7 @@ fn an_index_that_somebody_writes_to_is_not_deleted_as_empty() {
             while round % 2 == 1 && index.size().documents == 0 {
                 std::thread::yield_now();
             }
-            catalog.delete_if_empty(&index).unwrap();
+            catalog.delete_if_unused(&index).unwrap();
             writer.join().unwrap()
         });
         assert_eq!(catalog.get("a").is_ok(), is_written, "whoever comes first");
@@ -376,11 +376,11 @@ fn an_index_that_took_the_place_of_an_empty_one_is_not_deleted() {
     let catalog = open(folder.path());
     let (empty, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     catalog.delete("a").unwrap();
-    catalog.delete_if_empty(&empty).unwrap();
+    catalog.delete_if_unused(&empty).unwrap();
     assert!(matches!(put(&empty, "x"), Err(IndexError::NoSuchIndex(_))), "it stays deleted");
     let (other, is_new) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     assert!(is_new);
-    catalog.delete_if_empty(&empty).unwrap();
+    catalog.delete_if_unused(&empty).unwrap();
     assert!(Arc::ptr_eq(&catalog.get("a").unwrap(), &other));
     put(&other, "x").unwrap();
 }

@@ -30,6 +30,8 @@ impl Catalog {
         drop(unavailable);
         let refused = self.all().into_iter().filter(|index| index.has_failed());
         problems.extend(refused.map(|index| format!("index '{}': {}", index.name(), StoreError::Latched)));
+        let unshown = self.all().into_iter().filter(|index| index.has_unshown());
+        problems.extend(unshown.map(|index| format!("index '{}': something is on its disk that is not found yet: it is tried again", index.name())));
         if self.database.has_failed() {
             problems.push("the disk refused to read or write the list of indexes: it is tried again".to_owned());
         }
@@ -39,11 +41,11 @@ impl Catalog {
     /// Whether opening something again may help.
     pub fn may_heal(&self) -> bool {
         self.database.has_failed()
-            || self.all().iter().any(|index| index.has_failed())
+            || self.all().iter().any(|index| index.has_failed() || index.has_unshown())
             || self.unavailable.read().values().any(|index| index.may_pass)
     }
 
-    /// Opens again what the disk has refused. Indexes that are opened are away for that time: whoever asks is told so. Returns
+    /// Opens again what the disk has refused, and shows what could not be shown. Indexes that are opened are away for that time: whoever asks is told so. Returns
     /// those that were opened. It waits for the disk: run it apart.
     pub fn heal(&self) -> Vec<Arc<Index>> {
         let _changing = self.changing.lock();
@@ -58,6 +60,7 @@ impl Catalog {
             self.set_apart(index.name(), index.directory.clone(), "it is being opened again".to_owned(), true);
             index.store.close();
         }
+        self.all().iter().filter(|index| index.has_unshown()).for_each(Index::show_unshown);
         let waiting: Vec<(String, PathBuf)> = {
             let unavailable = self.unavailable.read();
             let may_pass = unavailable.iter().filter(|(_, index)| index.may_pass);

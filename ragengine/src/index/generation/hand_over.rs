@@ -51,9 +51,7 @@ impl Index {
         self.store.write(|transaction| {
             revisions.iter().try_for_each(|(number, revision)| transaction.put_revision(*number, revision.as_deref()))
         })?;
-        let reader = Arc::new(self.store.reader()?);
-        self.view.write().show_reader(reader);
-        Ok(())
+        self.show(Vec::new())
     }
 
     /// Gives its place to the next generation, when `last` says that nothing is missing: with what is known of its sources, by what
@@ -83,9 +81,9 @@ impl Index {
                 known.iter().try_for_each(|source| transaction.put_sync(source, None))?;
                 syncs.on_disk().try_for_each(|(source, sync)| transaction.put_sync(source, Some(sync)))
             })?;
-            let reader = Arc::new(self.store.reader()?);
-            self.view.write().show_reader(reader);
         }
+        // All of it: what it cannot show would be missing from now on.
+        self.show(Vec::new())?;
         *self.syncs.write() = syncs.clone();
         Ok(())
     }

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +8,7 @@ use redb::{Builder, Database, StorageBackend};
 
 use super::StoreError;
 use super::watched::Watched;
+use crate::private;
 
 /// Pages kept in memory. Vectors are in FAISS and hot texts in the page cache of the system, so this can be small.
 const CACHE_BYTES: usize = 16 << 20;
@@ -81,7 +81,8 @@ impl DatabaseFile {
 }
 
 fn file(path: &Path) -> Result<FileBackend, StoreError> {
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+    let file = private::file().read(true).write(true).create(true).truncate(false).open(path)?;
+    private::close_file(path);
     Ok(FileBackend::new(file)?)
 }
 
