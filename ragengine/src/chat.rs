@@ -32,6 +32,7 @@ use crate::error::ApiError;
 use crate::index::Index;
 use crate::llm::{LanguageModel, Upstream, extractive};
 use crate::metrics::Stage;
+use crate::question::{self, Asker};
 use crate::retrieve::source_node;
 
 /// A chat request: its bytes, and the id that goes along with it.
@@ -147,13 +148,14 @@ async fn answer_from_index(
     account.was_divided(&budget, max_distance);
     account.stage_ends(Stage::Plan);
 
-    let vector = embedding.embed_query(&turn.user_prompt).await?;
+    let vectors = question::embed(app, loaded, &embedding, &turn.user_prompt, Asker::Chat).await?;
+    account.was_embedded(vectors.count());
     account.stage_ends(Stage::Embed);
 
     let question = Question {
         request: Arc::clone(&request),
         turn,
-        vector: vector.clone(),
+        vectors: vectors.clone(),
         index: Arc::clone(&index),
         counter: served.counter.clone(),
         window_tokens: served.window_tokens,
@@ -172,7 +174,7 @@ async fn answer_from_index(
             errand(app, chat, account, &request, upstream, body, Some(sources))
         }
         (Some(finished), Model::Extractive) => {
-            let sentences = answer::sentences(loaded, &vector, &context).await?;
+            let sentences = answer::sentences(&embedding, &vectors, &context).await?;
             let sources = json_text(&source_nodes(&index, &context))?;
             quote(account, &request, loaded, sentences, finished.prompt_tokens, sources)
         }

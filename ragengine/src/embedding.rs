@@ -2,6 +2,7 @@
 
 mod load;
 mod older;
+mod windows;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,6 +10,7 @@ use std::time::Instant;
 pub use load::{LoadError, Loading, check_secrets, load};
 pub use older::{Embeddings, ModelKey, Needed};
 use ragengine_embedding::{Embedder, Error, Purpose};
+pub use windows::Windows;
 
 use crate::metrics::Metrics;
 
@@ -73,6 +75,11 @@ impl Embedding {
     /// Longest passage as [`Self::count_tokens`] counts it.
     pub fn max_passage_tokens(&self) -> usize {
         self.embedder.max_passage_tokens()
+    }
+
+    /// Longest query as [`Self::count_tokens`] counts it: a longer one would be cut.
+    pub fn max_query_tokens(&self) -> usize {
+        self.embedder.max_query_tokens()
     }
 
     /// Width of the vectors.

@@ -18,6 +18,7 @@ pub mod logging;
 pub mod metrics;
 pub mod middleware;
 pub mod private;
+pub mod question;
 pub mod retrieve;
 pub mod router;
 pub mod search_pool;

@@ -38,6 +38,7 @@ pub struct Metrics {
     embedding_texts_total: IntCounterVec,
     embedding_errors_total: IntCounterVec,
     search_duration_seconds: HistogramVec,
+    long_questions_total: IntCounterVec,
     language_model_up: IntGaugeVec,
     source_syncs_running: IntGauge,
     copies_total: IntCounterVec,
@@ -101,6 +102,12 @@ impl Metrics {
                 "Time for one search and the reading of what it found, waiting included. Of `/retrieve`.",
                 &[],
                 &seconds,
+            )?,
+            long_questions_total: builder.counters(
+                "long_questions_total",
+                "Questions that were longer than the embedding model reads at once, and were searched with window by window. `asker` is \
+                 `chat` or `retrieve`.",
+                &["asker"],
             )?,
             language_model_up: builder.gauges(
                 "language_model_up",
@@ -228,6 +235,11 @@ impl Metrics {
     /// The building of a generation has ended so.
     pub fn generation_ended(&self, outcome: &str) {
         self.generations_total.with_label_values(&[outcome]).inc();
+    }
+
+    /// A question was longer than the embedding model reads at once.
+    pub fn long_question(&self, asker: &str) {
+        self.long_questions_total.with_label_values(&[asker]).inc();
     }
 
     /// How far the next generations of indexes are: documents, and how many there are to be.

@@ -9,6 +9,7 @@ use crate::error::ApiError;
 use crate::index::Index;
 use crate::index::filter::Filter;
 use crate::index::search::{Found, Query};
+use crate::question::{self, Asker};
 
 /// Finds the chunks that match a question best, the best first.
 ///
@@ -24,11 +25,12 @@ pub async fn retrieve(app: &App, request: Retrieve) -> Result<Retrieved, ApiErro
     let embedding = loaded.generations.embedding_of(&index)?;
     let filter = Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new()))
         .map_err(crate::index::IndexError::from)?;
-    let vector = embedding.embed_query(&request.query).await?;
-    let query = Query { vector, top_k: request.max_node_count, filter };
+    let vectors = question::embed(app, loaded, &embedding, &request.query, Asker::Retrieve).await?;
+    let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
+    let query = Query { vectors, top_k: request.max_node_count, filter };
     let found = loaded.search_pool.search(Arc::clone(&index), query).await?;
     let results: Vec<RetrievedNode> = found.into_iter().map(|found| node(&index, found)).collect();
-    Ok(Retrieved { query: request.query, count: results.len(), results })
+    Ok(Retrieved { query: request.query, count: results.len(), results, query_windows })
 }
 
 fn node(index: &Index, found: Found) -> RetrievedNode {

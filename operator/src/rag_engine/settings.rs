@@ -197,7 +197,8 @@ fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
     let Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk } = retrieval.clone();
     #[expect(clippy::cast_possible_truncation, reason = "a distance is compared with 32-bit ones")]
     let max_distance = max_distance as f32;
-    settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk }
+    let defaults = settings::Retrieval::default();
+    settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, ..defaults }
 }
 
 fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {

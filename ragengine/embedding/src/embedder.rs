@@ -58,6 +58,15 @@ impl Embedder {
         }
     }
 
+    /// Longest query as [`Self::count_tokens`] counts it: the limit less prefix and special tokens. A longer one is cut, and so is one of more
+    /// than [`crate::MAX_BYTES_PER_QUERY_TOKEN`] bytes for each of these tokens.
+    pub fn max_query_tokens(&self) -> usize {
+        match self {
+            Self::Local(service) => service.model().max_query_tokens(),
+            Self::Remote(endpoint) => endpoint.max_query_tokens(),
+        }
+    }
+
     /// Width of the vectors; an endpoint's is unknown until it has answered once ([`Endpoint::probe`]).
     pub fn dimensions(&self) -> Option<usize> {
         match self {

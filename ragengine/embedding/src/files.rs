@@ -1,6 +1,7 @@
 //! Where a model's files are: in a directory, or on a hub that has the layout of Hugging Face's.
 
 mod fetch;
+mod kept;
 mod model_id;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ const SENTENCE_BERT: &str = "sentence_bert_config.json";
 const POOLING: &str = "1_Pooling/config.json";
 const MODULES: &str = "modules.json";
 const SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
+
+/// What a model may do without.
+const OPTIONAL: [&str; 5] = [CONFIG, SENTENCE_BERT, POOLING, MODULES, SENTENCE_TRANSFORMERS];
 
 /// A configuration file is a few kilobytes; anything bigger is another file.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -62,6 +66,21 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
     },
+    /// A file is not what was fetched.
+    #[error(
+        "{path} {what}, other than when the model was fetched: put the file back, or remove {directory} so that the model is fetched again. \
+         If the change is meant, remove {kept}"
+    )]
+    Changed {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        what: &'static str,
+        /// The model's directory.
+        directory: String,
+        /// Where the hashes are kept.
+        kept: String,
+    },
     /// The hub's address or revision cannot be used.
     #[error("{0}")]
     Hub(String),
@@ -87,6 +106,7 @@ impl Error {
             Self::Missing { .. } => "missing",
             Self::Io { .. } => "io",
             Self::Config { .. } => "config",
+            Self::Changed { .. } => "changed",
             Self::Hub(_) => "hub",
             Self::Fetch { .. } => "fetch",
         }

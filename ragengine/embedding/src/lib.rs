@@ -26,6 +26,7 @@ mod vector;
 
 pub use embedder::Embedder;
 pub use error::Error;
+pub use local::MAX_BYTES_PER_QUERY_TOKEN;
 pub use secret::Secret;
 pub use vector::Vector;
 

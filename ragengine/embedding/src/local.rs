@@ -13,3 +13,4 @@ mod worker;
 pub use model::Model;
 pub use rten::ThreadPool;
 pub use service::{QueueDepths, Service, ServiceOptions};
+pub use text::MAX_BYTES_PER_QUERY_TOKEN;

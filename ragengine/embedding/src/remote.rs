@@ -236,6 +236,11 @@ impl Endpoint {
         self.options.max_tokens - self.count_tokens(&self.options.passage_prefix)
     }
 
+    /// Longest query as [`Self::count_tokens`] counts it: the limit less the prefix.
+    pub fn max_query_tokens(&self) -> usize {
+        self.options.max_tokens - self.count_tokens(&self.options.query_prefix)
+    }
+
     /// Width of the vectors: the one that is asked for, else unknown until the first reply.
     pub fn dimensions(&self) -> Option<usize> {
         self.options.dimensions.or_else(|| self.width.get().copied())

@@ -146,11 +146,19 @@ pub struct Retrieval {
     pub min_top_k: u32,
     /// Tokens that a chunk is taken to have, in the reckoning of how many are looked at.
     pub tokens_per_chunk: u32,
+    /// Windows that a question is cut into at most, when it is longer than the embedding model reads at once: each is embedded and searched with. A longer question is a 400.
+    pub max_question_windows: u32,
 }
 
 impl Default for Retrieval {
     fn default() -> Self {
-        Self { max_distance: 0.85, context_token_ratio: 0.5, min_top_k: 100, tokens_per_chunk: 500 }
+        Self {
+            max_distance: 0.85,
+            context_token_ratio: 0.5,
+            min_top_k: 100,
+            tokens_per_chunk: 500,
+            max_question_windows: 64,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::index::record::IndexRecord;
 use crate::index::{Index, IndexError};
 use crate::metrics::Metrics;
 
-/// How long a start waits for the models of generations that still serve.
+/// How long a start, or who brings indexes, waits for the models of generations that still serve.
 const OLDER_MODELS: Duration = Duration::from_secs(20);
 
 /// How often a write is done again because another generation took over meanwhile.
@@ -45,7 +45,6 @@ impl Generations {
     /// Begins and goes on with what the server's model makes necessary, and loads the models of what serves meanwhile.
     pub async fn start(self: &Arc<Self>) {
         self.take_in(self.catalog.all()).await;
-        self.embeddings.tried(OLDER_MODELS).await;
     }
 
     /// Builds no more, because the server stops.
@@ -53,7 +52,7 @@ impl Generations {
         self.turns.close();
     }
 
-    /// As [`Self::start`], for indexes that have just come.
+    /// As [`Self::start`], for indexes that have just come: the models of their vectors have been tried when this returns.
     pub async fn take_in(self: &Arc<Self>, indexes: Vec<Arc<Index>>) {
         let (this, names) = (Arc::clone(self), indexes.iter().map(|index| index.name().to_owned()).collect::<Vec<_>>());
         let decided = blocking::run(move || {
@@ -69,6 +68,7 @@ impl Generations {
         }
         names.into_iter().for_each(|name| self.build(name));
         self.keep_models();
+        self.embeddings.tried(OLDER_MODELS).await;
     }
 
     fn decide(&self, index: &Index) -> Result<(), IndexError> {

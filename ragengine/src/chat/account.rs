@@ -114,6 +114,11 @@ impl Account {
         self.facts.max_tokens = budget.max_tokens;
     }
 
+    /// The question has so many vectors.
+    pub fn was_embedded(&mut self, windows: usize) {
+        self.facts.question_windows = Some(windows);
+    }
+
     /// A part of the work is done.
     pub fn stage_ends(&mut self, stage: Stage) {
         let now = Instant::now();
@@ -231,6 +236,7 @@ impl Account {
                     conversation_tokens = facts.conversation_tokens,
                     context_budget_tokens = facts.context_tokens.map(|tokens| tokens.budget),
                     context_used_tokens = facts.context_tokens.map(|tokens| tokens.used),
+                    question_windows = facts.question_windows,
                     prompt_tokens = facts.prompt_tokens,
                     max_tokens = facts.max_tokens,
                     over_threshold = count(Decision::OverThreshold),

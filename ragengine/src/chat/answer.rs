@@ -10,7 +10,7 @@ use ragengine_pipeline::stream::{Usage, event, with_fields};
 use serde_json::{Value, json};
 
 use super::context::Context;
-use crate::app::Loaded;
+use crate::embedding::{Embedding, Windows};
 use crate::error::ApiError;
 use crate::llm::extractive::{self, MODEL};
 
@@ -44,10 +44,15 @@ pub(super) struct Answer {
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// What the built-in model says from these passages, the vector of the question being known.
-pub(super) async fn sentences(loaded: &Loaded, question: &[f32], context: &Context) -> Result<Vec<String>, ApiError> {
+/// What the built-in model says from these passages, the vectors of the question being known. The embedding model is the one that they are of: the
+/// index's, which is not the server's while its next generation is built, or after that was given up.
+pub(super) async fn sentences(
+    embedding: &Embedding,
+    question: &Windows,
+    context: &Context,
+) -> Result<Vec<String>, ApiError> {
     let passages: Vec<&str> = context.selected.iter().map(|found| found.chunk.text.as_str()).collect();
-    Ok(extractive::answer(&loaded.embedding, question, &passages).await?)
+    Ok(extractive::answer(embedding, question, &passages).await?)
 }
 
 impl Answer {

@@ -14,6 +14,7 @@ use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select
 use serde_json::Value;
 
 use super::tokens::TokenCounter;
+use crate::embedding::Windows;
 use crate::index::filter::Filter;
 use crate::index::search::{Found, Nearest, Query};
 use crate::index::{Index, IndexError};
@@ -30,8 +31,8 @@ pub(super) struct Question {
     pub request: Arc<ChatRequest>,
     /// Its question and history.
     pub turn: Turn,
-    /// The question's vector.
-    pub vector: Vec<f32>,
+    /// The question's vectors.
+    pub vectors: Windows,
     /// Where the answer is looked for.
     pub index: Arc<Index>,
     /// How tokens are counted.
@@ -78,7 +79,7 @@ impl Context {
 ///
 /// When FAISS or the disk refuses. Inside: [`Rejection::ContextWindow`] when the prompt leaves nothing for an answer.
 pub(super) fn find(question: &Question) -> Result<Result<Context, Rejection>, IndexError> {
-    let query = Query { vector: question.vector.clone(), top_k: question.budget.top_k, filter: Filter::default() };
+    let query = Query { vectors: question.vectors.clone(), top_k: question.budget.top_k, filter: Filter::default() };
     let nearest = question.index.nearest(&query)?;
     let started = Instant::now();
     let (candidates, mut selection) = choose(question, &nearest)?;

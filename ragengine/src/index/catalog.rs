@@ -266,6 +266,11 @@ impl Catalog {
         &self.options.directory
     }
 
+    /// The settings of the embedding model that new indexes are made with.
+    pub(super) fn embedding(&self) -> &EmbeddingSource {
+        &self.options.embedding
+    }
+
     /// The folder of an index, of one that cannot be used too.
     fn directory_of(&self, name: &str) -> Result<PathBuf, IndexError> {
         let unavailable = self.unavailable.read().get(name).map(|index| index.directory.clone());

@@ -1,4 +1,4 @@
-//! Finding the chunks that are nearest to a vector.
+//! Finding the chunks that are nearest to a question.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,14 +9,15 @@ use ragengine_faiss::SearchOptions;
 use super::filter::Filter;
 use super::record::{ChunkRecord, DocumentRecord};
 use super::store::{Reader, StoreError};
-use super::vectors::{Hit, nearest_first};
+use super::vectors::{Hit, least_distances, nearest_first};
 use super::{Index, IndexError};
+use crate::embedding::Windows;
 
 /// What is looked for.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The vector, of the index's width and of length 1.
-    pub vector: Vec<f32>,
+    /// The vectors, of the index's width and of length 1: a chunk is as near as it is to the nearest of them.
+    pub vectors: Windows,
     /// How many chunks at most.
     pub top_k: usize,
     /// Which documents may be found.
@@ -62,7 +63,7 @@ impl Nearest {
 }
 
 impl Index {
-    /// The nearest chunks to a vector. It computes: run it on the search pool.
+    /// The nearest chunks to a question. It computes: run it on the search pool.
     ///
     /// # Errors
     ///
@@ -74,14 +75,19 @@ impl Index {
         };
         let allowed = matching.map(|matching| matching.rows());
         let options = SearchOptions { ef_search: self.search.ef_search, probes: self.search.n_probe };
-        let mut hits = vectors.search(&query.vector, query.top_k, allowed.as_deref(), options)?;
+        let search = |vector: &[f32]| vectors.search(vector, query.top_k, allowed.as_deref(), options);
+        let mut hits = search(query.vectors.first())?;
+        if !query.vectors.others().is_empty() {
+            let others = query.vectors.others().iter().map(|vector| search(vector)).collect::<Result<Vec<_>, _>>()?;
+            hits = least_distances(hits.into_iter().chain(others.into_iter().flatten()), query.top_k);
+        }
         if !vectors.has_exact_distances() {
-            use_stored_vectors(&mut hits, &query.vector, &reader)?;
+            use_stored_vectors(&mut hits, &query.vectors, &reader)?;
         }
         Ok(Nearest { hits, reader })
     }
 
-    /// The nearest chunks to a vector, read.
+    /// The nearest chunks to a question, read.
     ///
     /// # Errors
     ///
@@ -93,10 +99,12 @@ impl Index {
 }
 
 /// Replaces the distances of a compressed index by those of the stored vectors, so that a threshold means the same everywhere.
-fn use_stored_vectors(hits: &mut [Hit], query: &[f32], reader: &Reader) -> Result<(), IndexError> {
+fn use_stored_vectors(hits: &mut [Hit], query: &Windows, reader: &Reader) -> Result<(), IndexError> {
     for hit in hits.iter_mut() {
         if let Some(vector) = reader.vector(hit.row)? {
-            hit.distance = vector.iter().zip(query).map(|(left, right)| (left - right).powi(2)).sum();
+            let other_width =
+                || StoreError::Damaged(format!("the vector of chunk {} has {} values", hit.row, vector.len()));
+            hit.distance = query.squared_distance(&vector).ok_or_else(other_width)?;
         }
     }
     nearest_first(hits);

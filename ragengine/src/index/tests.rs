@@ -248,7 +248,7 @@ impl Subject {
     ) {
         let k = 7;
         let filter = Filter::new(filter.as_object().unwrap()).unwrap();
-        let found = self.index.search(&Query { vector: vector.to_vec(), top_k: k, filter }).unwrap();
+        let found = self.index.search(&Query { vectors: vector.to_vec().into(), top_k: k, filter }).unwrap();
         let expected = model.by_distance(vector, is_wanted);
         assert_eq!(found.len(), expected.len().min(k));
         // A compressed vector may change places with one that is as near.

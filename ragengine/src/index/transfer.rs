@@ -1,11 +1,15 @@
 //! Copies of indexes: out of a server that serves on, and into one.
 
+mod admitted;
+
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::sync::Arc;
 
-use tracing::info;
+use ragengine_settings::EmbeddingSource;
+use tracing::{info, warn};
 
+use self::admitted::admitted;
 use super::archive::{ArchiveError, ArchiveWriter, Manifest, Piece, read};
 use super::catalog::{Catalog, Existing, Staged};
 use super::name::check_name;
@@ -66,7 +70,24 @@ impl Catalog {
                 Ok(manifest.indexes.iter().map(|name| is_wanted(name).then(|| name.clone())).collect())
             }
         };
-        self.import_as(source, existing, max_block_bytes, named)
+        let known = self.embedding_sources();
+        // Whoever sends a backup may have made it up.
+        let admit = |source: EmbeddingSource| {
+            let admitted = admitted(source.clone(), &known);
+            if admitted != source {
+                warn!(
+                    "a backup names a key or a hub for its embedding model that this server does not use there: it is left out"
+                );
+            }
+            admitted
+        };
+        self.import_as(source, existing, max_block_bytes, named, admit)
+    }
+
+    /// The embedding settings of the server and of its indexes.
+    fn embedding_sources(&self) -> Vec<EmbeddingSource> {
+        let of_indexes = self.all().into_iter().filter_map(|index| index.embedding_source().ok().flatten());
+        [self.embedding().clone()].into_iter().chain(of_indexes).collect()
     }
 
     /// Persists an index: a copy of it below the data folder. Returns its path.
@@ -107,7 +128,7 @@ impl Catalog {
             [_] => Ok(vec![Some(index.to_owned())]),
             several => Err(IndexError::ManyIndexes { copy: copy.to_owned(), indexes: several.len() }),
         };
-        let made = self.import_as(source, existing, max_block_bytes, named).map_err(of_disk)?;
+        let made = self.import_as(source, existing, max_block_bytes, named, |source| source).map_err(of_disk)?;
         let made = made.into_iter().next().ok_or_else(|| IndexError::NoSuchIndex(index.to_owned()))?;
         Ok((made, persisted.place(copy)?))
     }
@@ -127,6 +148,7 @@ impl Catalog {
         existing: Existing,
         max_block_bytes: u64,
         named: impl Fn(&Manifest) -> Result<Vec<Option<String>>, IndexError>,
+        admit: impl Fn(EmbeddingSource) -> EmbeddingSource,
     ) -> Result<Vec<Arc<Index>>, IndexError> {
         let mut names = Vec::new().into_iter();
         let mut made: Vec<(String, Staged)> = Vec::new();
@@ -141,10 +163,11 @@ impl Catalog {
                     self.require_room_for(&wanted, existing)?;
                     names = all.into_iter();
                 }
-                Piece::Index(_, header) => {
+                Piece::Index(_, mut header) => {
                     flush(&mut made)?;
                     let name = names.next().flatten();
                     is_wanted = name.is_some();
+                    header.embedding = header.embedding.map(|source| admit(source));
                     name.map_or(Ok(()), |name| self.stage(&header).map(|staged| made.push((name, staged))))?;
                 }
                 Piece::Rows(rows) if is_wanted => made.last_mut().map_or(Ok(()), |(_, staged)| staged.put(rows))?,

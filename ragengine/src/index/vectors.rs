@@ -9,6 +9,7 @@
 mod kind;
 mod segment;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -127,6 +128,8 @@ impl VectorSet {
 
     /// Makes rows ready to be added, which must be greater than all before. One addition at a time.
     pub fn prepare(&self, rows: &[u64], vectors: &[f32]) -> Result<Addition, Error> {
+        #[cfg(test)]
+        tests::refuse_if_told()?;
         let grows = self.open().filter(|segment| segment.rows().len() + rows.len() <= OPEN_ROWS);
         let mut segment = match grows {
             Some(open) => open.copy()?,
@@ -225,10 +228,23 @@ impl VectorSet {
     }
 }
 
+/// The `k` nearest rows of several searches, nearest first, each with its least distance. Where each search has found its `k` nearest, these are
+/// the nearest of all: a row that one of them has left out has `k` others that are no farther.
+pub fn least_distances(hits: impl IntoIterator<Item = Hit>, k: usize) -> Vec<Hit> {
+    let mut least: HashMap<u64, f32> = HashMap::new();
+    for Hit { row, distance } in hits {
+        least.entry(row).and_modify(|known| *known = known.min(distance)).or_insert(distance);
+    }
+    let mut hits: Vec<Hit> = least.into_iter().map(|(row, distance)| Hit { row, distance }).collect();
+    nearest_first(&mut hits);
+    hits.truncate(k);
+    hits
+}
+
 /// Orders hits by their distance, equal ones by their row.
 pub fn nearest_first(hits: &mut [Hit]) {
     hits.sort_by(|left, right| left.distance.total_cmp(&right.distance).then(left.row.cmp(&right.row)));
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::index) mod tests;

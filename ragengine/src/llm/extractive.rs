@@ -3,7 +3,7 @@
 use ragengine_embedding::Error;
 use ragengine_pipeline::extract::{Sentence, pick, quote, sentences};
 
-use crate::embedding::Embedding;
+use crate::embedding::{Embedding, Windows};
 
 /// Its name in replies.
 pub const MODEL: &str = "extractive";
@@ -27,12 +27,16 @@ const MAX_COMPARED: usize = 64;
 /// # Errors
 ///
 /// When the sentences cannot be embedded.
-pub async fn answer(embedding: &Embedding, question: &[f32], passages: &[&str]) -> Result<Vec<String>, Error> {
+pub async fn answer(embedding: &Embedding, question: &Windows, passages: &[&str]) -> Result<Vec<String>, Error> {
     let numbered = (1..).zip(passages);
     let compared: Vec<Sentence> =
         numbered.flat_map(|(number, text)| sentences(number, text)).take(MAX_COMPARED).collect();
     let vectors = embedding.embed_queries(compared.iter().map(|sentence| sentence.text.clone()).collect()).await?;
-    let similarities: Vec<f32> = vectors.iter().map(|vector| cosine(vector, question)).collect();
+    let similarity = |vector: &Vec<f32>| {
+        let mixed = || Error::BadReply(format!("a sentence has {} values, and the question has others", vector.len()));
+        question.similarity(vector).ok_or_else(mixed)
+    };
+    let similarities = vectors.iter().map(similarity).collect::<Result<Vec<f32>, _>>()?;
     let picked: Vec<String> =
         pick(&compared, &similarities).into_iter().map(|position| quote(&compared[position])).collect();
     Ok(if picked.is_empty() { whole_passages(passages) } else { picked })
@@ -41,9 +45,4 @@ pub async fn answer(embedding: &Embedding, question: &[f32], passages: &[&str]) 
 /// Chunks without a sentence, such as code: the nearest is quoted whole.
 fn whole_passages(passages: &[&str]) -> Vec<String> {
     passages.first().map(|text| quote(&Sentence { number: 1, text: (*text).to_owned() })).into_iter().collect()
-}
-
-/// Of vectors of length 1.
-fn cosine(left: &[f32], right: &[f32]) -> f32 {
-    left.iter().zip(right).map(|(left, right)| left * right).sum()
 }

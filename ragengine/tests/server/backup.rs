@@ -428,7 +428,7 @@ pub fn large_backup() -> Vec<u8> {
         vector_index: VectorIndexKind::Flat,
     };
     let documents = 40;
-    let header = IndexHeader { record, documents, chunks: 0, next_document: documents, next_row: 0 };
+    let header = IndexHeader { record, documents, chunks: 0, next_document: documents, next_row: 0, embedding: None };
     let manifest = Manifest::new("data", vec!["large".to_owned()]);
     let mut archive = ArchiveWriter::begin(Vec::new(), &manifest).unwrap();
     archive.index("large", &header).unwrap();

@@ -83,6 +83,14 @@ async fn wait_until_built(server: &Server) -> Value {
     wait_until(server, |description| description["next_generation"].is_null()).await
 }
 
+/// The built-in model quotes a document that was asked for by its words.
+async fn answers_from(server: &Server, number: usize) {
+    let reply = server.post("/v1/chat/completions", &ask("i", &text(number))).await.ok();
+    assert_eq!(reply["source_nodes"][0]["doc_id"], id(number), "{reply}");
+    let answer = reply["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(answer.starts_with(&format!("entry{number} ")) && answer.contains("[1]"), "{answer}");
+}
+
 /// A server with an index of a first model, and its data folder as another process would find it.
 async fn data_of(embedder: &RemoteEmbedder, documents: usize) -> TempDir {
     let data = tempfile::tempdir().unwrap();
@@ -160,7 +168,7 @@ async fn another_model_is_a_next_generation_and_the_old_one_answers_meanwhile() 
     // It is asked and written with the old model.
     let (by_old, by_new) = (old.embedded(), new.remote.embedded());
     assert_eq!(server.found("i", &text(70), 1).await, ["d70"]);
-    server.post("/v1/chat/completions", &ask("i", &text(70))).await;
+    answers_from(&server, 70).await;
     add(&server, [100]).await;
     server
         .post("/index", &json!({"index_name": "i", "documents": [{"doc_id": "d3", "text": "entirely other words"}]}))
@@ -246,6 +254,8 @@ async fn a_generation_that_is_given_up_stays_so() {
     assert!(message.contains("no next generation"), "{message}");
     new.refuse(false);
 
+    // Its sentences are its own model's, which has another width than the server's.
+    answers_from(&server, 20).await;
     // A start does not begin it again, and neither does asking for what is there. The old model goes on serving.
     let copy = copy_of(&data);
     let server = Server::start_in(settings(&copy, &yaml)).await;

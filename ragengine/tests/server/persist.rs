@@ -4,8 +4,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::support::embedder::RemoteEmbedder;
-use crate::support::{FACTS, Reply, Server, settings};
+use crate::support::embedder::{RemoteEmbedder, reply, words};
+use crate::support::upstream::text_reply;
+use crate::support::{FACTS, Reply, Server, ask, settings};
 
 async fn ids(server: &Server, index: &str) -> Vec<String> {
     let listed = server.get(&format!("/indexes/{index}/documents")).await.ok();
@@ -184,4 +185,33 @@ async fn a_copy_of_another_models_vectors_is_loaded_and_never_mixed() {
     };
     assert_eq!(tokio::time::timeout(Duration::from_secs(60), found).await.unwrap(), FACTS[0].0);
     assert_eq!(server.get("/indexes/i").await.ok()["model"], "all-MiniLM-L6-v2");
+}
+
+/// Its settings come along: it answers with its own model, at once, while the next generation is built.
+#[tokio::test]
+async fn a_copy_answers_with_its_own_model_meanwhile() {
+    let (old, new) = (RemoteEmbedder::with_width(8).await, tempfile::tempdir().unwrap());
+    let data = tempfile::tempdir().unwrap();
+    let first = Server::start_in(settings(&data, &old.settings("small", ""))).await;
+    first.add("i", &FACTS[..2]).await;
+    post(&first, "/persist/i").await.ok();
+    let backup = reqwest::get(format!("{}/backup", first.url)).await.unwrap().bytes().await.unwrap();
+    std::fs::create_dir(new.path().join("persisted")).unwrap();
+    std::fs::copy(data.path().join("persisted/i.tar"), new.path().join("persisted/i.tar")).unwrap();
+    // The server's own model knows nothing but its probe, so that the next generation waits.
+    let refusing = RemoteEmbedder::scripted(|inputs| match inputs == ["probe"] {
+        true => reply(&inputs, |text| words(text, 16)),
+        false => text_reply(400, r#"{"error": {"message": "not now"}}"#),
+    });
+    let server = Server::start_in(settings(&new, &refusing.await.settings("big", ""))).await;
+    post(&server, "/load/loaded?path=i").await.ok();
+    server.post_bytes("/restore", backup).await.ok();
+    for index in ["loaded", "i"] {
+        assert_eq!(server.found(index, FACTS[0].1, 1).await, [FACTS[0].0], "{index}");
+        let answer = server.post("/v1/chat/completions", &ask(index, FACTS[1].1)).await.ok();
+        assert_eq!(answer["source_nodes"][0]["doc_id"], FACTS[1].0);
+        server.add(index, &FACTS[2..3]).await;
+        let described = server.get(&format!("/indexes/{index}")).await.ok();
+        assert_eq!((&described["model"], &described["next_generation"]["model"]), (&json!("small"), &json!("big")));
+    }
 }

@@ -113,6 +113,36 @@ async fn an_index_that_was_made_for_a_sender_who_left_goes_again() {
     wait_for_status(&server, 404).await;
 }
 
+/// Who was told that the index is there keeps it, whatever becomes of the documents that it was made for.
+#[tokio::test]
+async fn an_index_that_somebody_put_meanwhile_survives_documents_that_cannot_be_embedded() {
+    let (is_asked, asked) = tokio::sync::mpsc::unbounded_channel();
+    let (goes_on, waits) = tokio::sync::watch::channel(false);
+    let script = move |inputs: Vec<String>| {
+        if !inputs.iter().any(|text| text.contains("stuck")) {
+            return reply(&inputs, |text| words(text, 32));
+        }
+        is_asked.send(()).unwrap();
+        let mut waits = waits.clone();
+        let broken = async move {
+            drop(waits.wait_for(|goes_on| *goes_on).await);
+            Ok::<_, Infallible>("no vectors")
+        };
+        Response::new(Body::from_stream(stream::once(broken)))
+    };
+    let mut asked = asked;
+    let embedder = RemoteEmbedder::scripted(script).await;
+    let server = std::sync::Arc::new(Server::start(&embedder.settings("m", "")).await);
+    let sender = std::sync::Arc::clone(&server);
+    let body = json!({"index_name": "new", "documents": [{"text": "stuck"}]});
+    let sending = tokio::spawn(async move { sender.post("/index", &body).await });
+    asked.recv().await.unwrap();
+    let put = server.put("/indexes/new", &json!({})).await.ok();
+    goes_on.send(true).unwrap();
+    sending.await.unwrap().error(502);
+    assert_eq!(server.get("/indexes/new").await.ok(), put);
+}
+
 async fn wait_for_status(server: &Server, status: u16) {
     for _ in 0..1000 {
         if server.get("/indexes/new").await.status == status {

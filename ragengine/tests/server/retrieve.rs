@@ -145,3 +145,65 @@ async fn a_chunk_of_a_page_says_which_wherever_its_metadata_is_shown() {
     let found = server.post("/retrieve", &json!({"index_name": "pages", "query": question})).await.ok();
     assert!(shown(&found["results"]).iter().all(|(_, metadata)| *metadata == json!({"page": 99})), "{found}");
 }
+
+/// Words that have nothing to do with any of the facts, some thousand tokens of them.
+fn paste() -> String {
+    let line = |number: usize| {
+        format!("Invoice {number} of the paper mill lists {} reams of grey cardboard.", number * 7 % 90)
+    };
+    (0..150).map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn a_long_paste_with_the_question_at_an_end_finds_what_the_question_finds() {
+    let server = Server::shared();
+    server.add("pastes", &FACTS).await;
+    for (question, doc_id) in
+        [("At what temperature do I bake the bread?", "bread"), ("Does the moon have an atmosphere?", "moon")]
+    {
+        for long in [format!("{}\n\n{question}", paste()), format!("{question}\n\n{}", paste())] {
+            let body = json!({"index_name": "pastes", "query": long, "max_node_count": 1});
+            let reply = server.post("/retrieve", &body).await.ok();
+            assert_eq!(reply["results"][0]["doc_id"], doc_id, "{question}");
+            assert!(reply["query_windows"].as_u64().unwrap() > 5, "{}", reply["query_windows"]);
+            let mut chat = ask("pastes", &long);
+            chat["explain"] = json!(true);
+            let reply = server.post("/v1/chat/completions", &chat).await.ok();
+            assert_eq!(reply["source_nodes"][0]["doc_id"], doc_id, "{reply}");
+            assert!(reply["explanation"]["question_windows"].as_u64().unwrap() > 5);
+        }
+        let short = server.post("/retrieve", &json!({"index_name": "pastes", "query": question})).await.ok();
+        assert_eq!(short["query_windows"], Value::Null);
+    }
+    let metrics = server.get("/metrics").await.text;
+    for asker in ["chat", "retrieve"] {
+        assert!(
+            metrics.contains(&format!("ragengine_long_questions_total{{asker=\"{asker}\"}}")),
+            "{asker}: {metrics}"
+        );
+    }
+    // The documents that a filter lets through, too.
+    let document =
+        json!({"doc_id": "hot", "text": "Bread is baked at a temperature of 230 degrees.", "metadata": {"of": "us"}});
+    server.post("/index", &json!({"index_name": "pastes", "documents": [document]})).await.ok();
+    let long = format!("{}\n\nAt what temperature do I bake the bread?", paste());
+    let body = json!({"index_name": "pastes", "query": long, "metadata_filter": {"of": "us"}});
+    let results = server.post("/retrieve", &body).await.ok()["results"].clone();
+    assert_eq!((results.as_array().unwrap().len(), &results[0]["doc_id"]), (1, &json!("hot")));
+}
+
+#[tokio::test]
+async fn a_question_over_its_windows_is_a_400_that_says_how_long_it_may_be() {
+    let server = Server::start("{retrieval: {maxQuestionWindows: 3}}").await;
+    server.add("i", &FACTS[..1]).await;
+    let long = paste();
+    for reply in [
+        server.post("/retrieve", &json!({"index_name": "i", "query": long})).await,
+        server.post("/v1/chat/completions", &ask("i", &long)).await,
+    ] {
+        let message = reply.error(400);
+        for said in ["too long", "at most about 687 tokens", "retrieval.maxQuestionWindows"] {
+            assert!(message.contains(said), "{said}: {message}");
+        }
+    }
+}

@@ -275,7 +275,7 @@ async fn a_revision_alone_is_stored_without_anything_being_cut_or_embedded() {
         revision: revision.map(str::to_owned),
     };
     let rows = || {
-        let query = Query { vector: words(text, WIDTH), top_k: 9, filter: Filter::default() };
+        let query = Query { vectors: words(text, WIDTH).into(), top_k: 9, filter: Filter::default() };
         index(&server.app).search(&query).unwrap().iter().map(|found| found.row).collect::<Vec<_>>()
     };
     client.add("i", vec![plain()]).await.unwrap();

@@ -32,7 +32,7 @@ pub struct LocalEmbedding {
     #[serde(rename = "modelID", default = "default_model")]
     #[schemars(length(min = 1, max = 256))]
     pub model_id: String,
-    /// The revision that is fetched: a commit, a tag or a branch.
+    /// The revision that is fetched: a commit, which pins the model, a tag or a branch. What is there of another revision is not taken for it.
     #[serde(default = "default_revision")]
     #[schemars(length(min = 1, max = 256))]
     pub revision: String,

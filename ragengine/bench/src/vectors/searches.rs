@@ -88,7 +88,7 @@ fn faiss_file(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 fn asked(vectors: &[Vec<f32>], filter: &Filter) -> Vec<Query> {
-    let query = |vector: &Vec<f32>| Query { vector: vector.clone(), top_k: NEAREST, filter: filter.clone() };
+    let query = |vector: &Vec<f32>| Query { vectors: vector.clone().into(), top_k: NEAREST, filter: filter.clone() };
     vectors.iter().map(query).collect()
 }
 

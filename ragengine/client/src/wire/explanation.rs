@@ -26,6 +26,10 @@ pub struct Explanation {
     /// Tokens for context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<ContextTokens>,
+    /// How many windows the question was searched with: 1, or more when it is longer than the embedding model reads at once. A chunk's distance
+    /// is the least of theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_windows: Option<usize>,
     /// How many chunks were looked at, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<usize>,

@@ -33,6 +33,10 @@ pub struct Retrieved {
     pub results: Vec<RetrievedNode>,
     /// How many there are.
     pub count: usize,
+    /// How many windows the question was cut into, each of which was searched with: only there when it is longer than the embedding model
+    /// reads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_windows: Option<usize>,
 }
 
 /// Which search found a chunk.

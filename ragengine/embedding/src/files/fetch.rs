@@ -1,21 +1,28 @@
 //! Fetching a model from a hub: into a directory beside its place, and from there into its place, weights last.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
-use tokio::io::AsyncWriteExt;
+use sha2::{Digest as _, Sha256};
+use tokio::io::AsyncWriteExt as _;
 
+use super::kept::{self, Kept};
 use super::model_id::{self, ModelId};
-use super::{CONFIG, Error, MODULES, ModelFiles, POOLING, SENTENCE_BERT, SENTENCE_TRANSFORMERS, TOKENIZER, WEIGHTS};
+use super::{Error, ModelFiles, OPTIONAL, TOKENIZER, WEIGHTS};
 use crate::Secret;
 use crate::http::{describe, printable};
 
-const OPTIONAL: [&str; 5] = [CONFIG, SENTENCE_BERT, POOLING, MODULES, SENTENCE_TRANSFORMERS];
-
 /// Bytes gathered before they are written: a piece of the network's is some ten kilobytes.
 const WRITE_BUFFER_BYTES: usize = 1 << 20;
+
+/// What is fetched when nobody says anything else.
+const MAIN: &str = "main";
+
+/// In it Hugging Face says of which commit a file is.
+const COMMIT_HEADER: &str = "x-repo-commit";
 
 /// Where models are fetched from, and how long that may take.
 #[derive(Debug, Clone)]
@@ -40,7 +47,7 @@ impl Default for Hub {
     fn default() -> Self {
         Self {
             endpoint: "https://huggingface.co".to_owned(),
-            revision: "main".to_owned(),
+            revision: MAIN.to_owned(),
             token: None,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(60),
@@ -62,13 +69,16 @@ pub struct Progress<'a> {
 }
 
 /// The directory of a model: the one that `model_id` names, or `models_directory/organisation/name`, which is
-/// fetched from the hub when it is not complete. `on_progress` is called for each piece received.
+/// fetched from the hub when it is not complete. Of another revision than `main` it is `…/name@revision`, so that what is there is never
+/// taken for what is asked for. `on_progress` is called for each piece received.
+///
+/// The hashes of what is fetched are kept beside it, and compared each time it is located. A directory of the user's has none.
 ///
 /// A fetch that fails or is dropped leaves nothing behind. One model is fetched by one caller at a time.
 ///
 /// # Errors
 ///
-/// The id is neither a directory nor `organisation/name`; a directory lacks a required file; the hub lacks one,
+/// The id is neither a directory nor `organisation/name`; a directory lacks a required file; a file is not what was fetched; the hub lacks one,
 /// cannot be reached, or sends more than `max_file_bytes`; the directory cannot be written.
 ///
 /// # Panics
@@ -85,15 +95,36 @@ pub async fn locate_or_fetch(
         ModelId::Repository { organisation, name } => (organisation, name),
     };
     let parent = models_directory.join(&organisation);
+    model_id::check_segment(&hub.revision)
+        .map_err(|reason| Error::Hub(format!("the hub's revision {:?}: {reason}", hub.revision)))?;
+    let name = folder_name(&name, &hub.revision);
     let place = parent.join(&name);
     if ModelFiles::at(&place).is_ok() {
+        compare(place.clone()).await?;
         return Ok(place);
     }
     let source = Source::new(model_id, hub, &place)?;
     let staging = Staging::create(parent.join(format!(".{name}.partial"))).await?;
-    let files = fetch_files(&source, &staging, on_progress).await?;
-    publish(&staging, &place, &files).await?;
+    let fetched = fetch_files(&source, &staging, on_progress).await?;
+    publish(&staging, &place, fetched, &hub.revision).await?;
     Ok(place)
+}
+
+/// What the usual revision is in is named as it always was.
+fn folder_name(name: &str, revision: &str) -> String {
+    if revision == MAIN { name.to_owned() } else { format!("{name}@{revision}") }
+}
+
+/// It reads all of a model, which takes a part of a second.
+async fn compare(place: PathBuf) -> Result<(), Error> {
+    apart(move || kept::compare_or_keep(&place)).await
+}
+
+async fn apart(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| {
+        Err(Error::Hub(format!("the hashes of the model's files were not compared or kept: {error}")))
+    })
 }
 
 /// A directory that is removed when it is dropped.
@@ -106,7 +137,7 @@ impl Staging {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&path)(error)),
             _ => {}
         }
-        tokio::fs::create_dir_all(&path).await.map_err(Error::io(&path))?;
+        create_folders(&path).await?;
         Ok(Self(path))
     }
 }
@@ -118,43 +149,52 @@ impl Drop for Staging {
     }
 }
 
-/// Fetches everything there is; returns the files' names in the order in which they are to be published.
+/// A file that was fetched.
+struct FetchedFile {
+    name: String,
+    sha256: String,
+}
+
+/// Only their owner may read what is fetched: some models are not public.
+async fn create_folders(path: &Path) -> Result<(), Error> {
+    tokio::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).await.map_err(Error::io(path))
+}
+
+/// Fetches everything there is; returns the files in the order in which they are to be published.
 async fn fetch_files(
     source: &Source<'_>,
     staging: &Staging,
     on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<FetchedFile>, Error> {
     let mut fetched = Vec::new();
-    if !source.fetch(TOKENIZER, &staging.0, on_progress).await? {
-        return Err(source.not_there(TOKENIZER));
-    }
-    fetched.push(TOKENIZER.to_owned());
+    let tokenizer = source.fetch(TOKENIZER, &staging.0, on_progress).await?;
+    fetched.push(tokenizer.ok_or_else(|| source.not_there(TOKENIZER))?);
     for file in OPTIONAL {
-        if source.fetch(file, &staging.0, on_progress).await? {
-            fetched.push(file.to_owned());
-        }
+        fetched.extend(source.fetch(file, &staging.0, on_progress).await?);
     }
     for weights in WEIGHTS {
-        if source.fetch(weights, &staging.0, on_progress).await? {
+        if let Some(weights) = source.fetch(weights, &staging.0, on_progress).await? {
             // Models of more than 2 GB keep their weights in a second file.
-            let data = format!("{weights}_data");
-            if source.fetch(&data, &staging.0, on_progress).await? {
-                fetched.push(data);
-            }
-            fetched.push(weights.to_owned());
+            fetched.extend(source.fetch(&format!("{}_data", weights.name), &staging.0, on_progress).await?);
+            fetched.push(weights);
             return Ok(fetched);
         }
     }
     Err(source.not_there(WEIGHTS[0]))
 }
 
-/// Moves the files into place, the weights last: a directory with weights is complete.
-async fn publish(staging: &Staging, place: &Path, files: &[String]) -> Result<(), Error> {
-    for file in files {
-        let to = place.join(file);
+/// Moves the files into place, after their hashes and the weights last: a directory with weights is complete.
+async fn publish(staging: &Staging, place: &Path, fetched: Vec<FetchedFile>, revision: &str) -> Result<(), Error> {
+    let sha256: BTreeMap<String, String> =
+        fetched.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();
+    let (kept, folder) = (Kept { revision: Some(revision.to_owned()), sha256 }, staging.0.clone());
+    apart(move || kept.write(&folder)).await?;
+    let files = fetched.into_iter().map(|file| file.name);
+    for file in [kept::FILE.to_owned()].into_iter().chain(files) {
+        let to = place.join(&file);
         let parent = to.parent().unwrap_or(place);
-        tokio::fs::create_dir_all(parent).await.map_err(Error::io(parent))?;
-        tokio::fs::rename(staging.0.join(file), &to).await.map_err(Error::io(&to))?;
+        create_folders(parent).await?;
+        tokio::fs::rename(staging.0.join(&file), &to).await.map_err(Error::io(&to))?;
         let directory = tokio::fs::File::open(parent).await.map_err(Error::io(parent))?;
         directory.sync_all().await.map_err(Error::io(parent))?;
     }
@@ -182,8 +222,6 @@ impl<'a> Source<'a> {
                 printable(&url)
             )));
         }
-        model_id::check_segment(&hub.revision)
-            .map_err(|reason| Error::Hub(format!("the hub's revision {:?}: {reason}", hub.revision)))?;
         let client = Client::builder()
             .connect_timeout(hub.connect_timeout)
             .read_timeout(hub.read_timeout)
@@ -196,13 +234,13 @@ impl<'a> Source<'a> {
         Ok(Self { client, base, hub, authorization, place })
     }
 
-    /// Fetches one file into `directory`; `false` when the hub has no such file.
+    /// Fetches one file into `directory`; None when the hub has no such file.
     async fn fetch(
         &self,
         file: &str,
         directory: &Path,
         on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<FetchedFile>, Error> {
         let mut request = self.client.get(format!("{}/{file}", self.base));
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization.clone());
@@ -210,15 +248,27 @@ impl<'a> Source<'a> {
         let response = request.send().await.map_err(|error| self.failed(file, describe(error)))?;
         match response.status() {
             StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Ok(false),
+            StatusCode::NOT_FOUND => return Ok(None),
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 let hint = "the repository does not exist, or it needs a token that may read it";
                 return Err(self.failed(file, format!("{status}: {hint}")));
             }
             status => return Err(self.failed(file, format!("the hub answered {status}"))),
         }
-        self.store(response, file, &directory.join(file), on_progress).await?;
-        Ok(true)
+        self.require_pinned(&response, file)?;
+        let sha256 = self.store(response, file, &directory.join(file), on_progress).await?;
+        Ok(Some(FetchedFile { name: file.to_owned(), sha256 }))
+    }
+
+    /// A hub that says of which commit a file is must not say another one than was asked for.
+    fn require_pinned(&self, response: &Response, file: &str) -> Result<(), Error> {
+        let commit = response.headers().get(COMMIT_HEADER).and_then(|commit| commit.to_str().ok());
+        match commit {
+            Some(commit) if is_commit(&self.hub.revision) && !commit.eq_ignore_ascii_case(&self.hub.revision) => {
+                Err(self.failed(file, format!("the hub sends the commit {commit}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn store(
@@ -227,27 +277,32 @@ impl<'a> Source<'a> {
         file: &str,
         path: &Path,
         on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<(), Error> {
+    ) -> Result<String, Error> {
         let total_bytes = response.content_length();
         let too_big = || self.failed(file, format!("it is bigger than {} bytes", self.hub.max_file_bytes));
         if total_bytes.is_some_and(|bytes| bytes > self.hub.max_file_bytes) {
             return Err(too_big());
         }
         let parent = path.parent().unwrap_or(path);
-        tokio::fs::create_dir_all(parent).await.map_err(Error::io(parent))?;
-        let target = tokio::fs::File::create(path).await.map_err(Error::io(path))?;
+        create_folders(parent).await?;
+        let options = &mut tokio::fs::OpenOptions::new();
+        let target =
+            options.write(true).create(true).truncate(true).mode(0o600).open(path).await.map_err(Error::io(path))?;
         let mut target = tokio::io::BufWriter::with_capacity(WRITE_BUFFER_BYTES, target);
         let mut received_bytes = 0;
+        let mut hasher = Sha256::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.failed(file, describe(error)))? {
             received_bytes += piece.len() as u64;
             if received_bytes > self.hub.max_file_bytes {
                 return Err(too_big());
             }
+            hasher.update(&piece);
             target.write_all(&piece).await.map_err(Error::io(path))?;
             on_progress(Progress { file, received_bytes, total_bytes });
         }
         target.flush().await.map_err(Error::io(path))?;
-        target.get_ref().sync_all().await.map_err(Error::io(path))
+        target.get_ref().sync_all().await.map_err(Error::io(path))?;
+        Ok(hex::encode(hasher.finalize()))
     }
 
     fn not_there(&self, file: &str) -> Error {
@@ -259,6 +314,11 @@ impl<'a> Source<'a> {
         let url = Url::parse(&url).map_or(url, |url| printable(&url));
         Error::Fetch { url, message, directory: self.place.display().to_string() }
     }
+}
+
+/// A whole one: an abbreviation may be a tag's name.
+fn is_commit(revision: &str) -> bool {
+    revision.len() == 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn bearer(token: &Secret) -> Result<HeaderValue, Error> {

@@ -146,6 +146,11 @@ impl Model {
         self.text.max_passage_tokens()
     }
 
+    /// Longest query as [`Self::count_tokens`] counts it: the limit less prefix and special tokens.
+    pub fn max_query_tokens(&self) -> usize {
+        self.text.max_query_tokens()
+    }
+
     /// Tokens of a text alone, without prefix and special tokens.
     pub fn count_tokens(&self, text: &str) -> usize {
         self.text.count(text)

@@ -8,7 +8,7 @@ use crate::{Error, Purpose};
 
 /// Of a query, no more is looked at than this for each token that the model reads: few tokens are longer than ten bytes,
 /// and tokenising megabytes would hold up a thread.
-const MAX_BYTES_PER_QUERY_TOKEN: usize = 64;
+pub const MAX_BYTES_PER_QUERY_TOKEN: usize = 64;
 
 /// A tokenizer without limits of its own, and the model's limit.
 pub(super) struct TextEncoder {
@@ -72,6 +72,15 @@ impl TextEncoder {
     /// Tokens that are left for a passage beside its prefix and the special tokens.
     pub fn max_passage_tokens(&self) -> usize {
         self.max_tokens - self.special_tokens - self.count(&self.passage_prefix)
+    }
+
+    /// Tokens that are left for a query beside its prefix and the special tokens.
+    pub fn max_query_tokens(&self) -> usize {
+        match self.count(&self.query_prefix) {
+            0 => self.max_tokens - self.special_tokens,
+            // A prefix and a text together may come to one token more than by themselves.
+            prefix => (self.max_tokens - self.special_tokens - prefix).saturating_sub(1).max(1),
+        }
     }
 
     /// The encoding with prefix and special tokens; a query is cut at the limit.

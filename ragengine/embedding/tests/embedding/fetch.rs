@@ -19,8 +19,9 @@ async fn hub_with(files: &'static [(&'static str, &'static str)]) -> Server {
 }
 
 fn file(seen: &Seen, files: &[(&str, &'static str)]) -> Response<Body> {
-    let name = seen.path.strip_prefix("/organisation/name/resolve/main/").unwrap_or_default();
-    match files.iter().find(|(known, _)| *known == name) {
+    let revision = |rest: &str| rest.split_once('/').map(|(_, name)| name.to_owned());
+    let name = seen.path.strip_prefix("/organisation/name/resolve/").and_then(revision).unwrap_or_default();
+    match files.iter().find(|(known, _)| **known == name) {
         Some((_, content)) => content.into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
@@ -67,7 +68,7 @@ async fn a_model_is_fetched_once() {
     .unwrap();
 
     assert_eq!(place, models.path().join(MODEL));
-    assert_eq!(files_below(models.path()).len(), COMPLETE.len());
+    assert_eq!(files_below(models.path()).len(), COMPLETE.len() + 1, "the hashes");
     for (name, content) in COMPLETE {
         assert_eq!(std::fs::read_to_string(place.join(name)).unwrap(), *content);
     }
@@ -84,7 +85,7 @@ async fn weights_beside_the_tokenizer_and_in_two_files_are_found() {
     let models = tempfile::tempdir().unwrap();
     let server = hub_with(&[("tokenizer.json", "{}"), ("model.onnx", WEIGHTS), ("model.onnx_data", "more")]).await;
     let place = fetch(models.path(), &hub(&server)).await.unwrap();
-    assert_eq!(files_below(&place), ["model.onnx", "model.onnx_data", "tokenizer.json"]);
+    assert_eq!(files_below(&place), ["model.onnx", "model.onnx_data", "ragengine-files.json", "tokenizer.json"]);
     assert_eq!(ModelFiles::at(&place).unwrap().model, place.join("model.onnx"));
 }
 
@@ -131,7 +132,7 @@ async fn a_broken_fetch_leaves_nothing_and_the_next_one_begins_anew() {
     std::fs::write(left.join("vocab.txt"), "old").unwrap();
     let server = hub_with(COMPLETE).await;
     fetch(models.path(), &hub(&server)).await.unwrap();
-    assert_eq!(files_below(models.path()).len(), COMPLETE.len());
+    assert_eq!(files_below(models.path()).len(), COMPLETE.len() + 1, "the hashes");
 }
 
 #[tokio::test]
@@ -213,4 +214,73 @@ async fn a_directory_of_the_users_is_used_as_it_is() {
     }
     assert_eq!(locate().await.unwrap(), directory.path());
     assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_fetched_is_compared_each_time() {
+    let cases: [fn(&Path); 3] = [
+        |place| std::fs::write(place.join("onnx/model.onnx"), "others").unwrap(),
+        |place| std::fs::write(place.join("sentence_bert_config.json"), "{}").unwrap(),
+        |place| std::fs::remove_file(place.join("config.json")).unwrap(),
+    ];
+    for change in cases {
+        let models = tempfile::tempdir().unwrap();
+        let server = hub_with(COMPLETE).await;
+        let place = fetch(models.path(), &hub(&server)).await.unwrap();
+        fetch(models.path(), &hub(&server)).await.unwrap();
+        change(&place);
+        let error = fetch(models.path(), &hub(&server)).await.unwrap_err();
+        let words = error.to_string();
+        assert_eq!(error.kind(), "changed", "{words}");
+        assert!(words.contains("put the file back") && words.contains(&place.display().to_string()), "{words}");
+        // As the error says.
+        std::fs::remove_file(place.join("ragengine-files.json")).unwrap();
+        fetch(models.path(), &hub(&server)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_revision_is_fetched_for_itself_and_what_is_there_is_not_taken_for_it() {
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let models = tempfile::tempdir().unwrap();
+    let server = hub_with(COMPLETE).await;
+    let main = fetch(models.path(), &hub(&server)).await.unwrap();
+    let pinned = Hub { revision: commit.to_owned(), ..hub(&server) };
+    let before = server.seen().len();
+    let place = fetch(models.path(), &pinned).await.unwrap();
+    assert_eq!((main, place.clone()), (models.path().join(MODEL), models.path().join(format!("{MODEL}@{commit}"))));
+    assert!(server.seen()[before..].iter().all(|seen| seen.path.contains(commit)));
+    let asked = server.seen().len();
+    assert_eq!((fetch(models.path(), &pinned).await.unwrap(), server.seen().len()), (place, asked));
+}
+
+#[tokio::test]
+async fn a_hub_that_sends_another_commit_than_the_pinned_one_is_refused() {
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    for (sent, is_taken) in [(commit, true), ("fedcba9876543210fedcba9876543210fedcba98", false)] {
+        let models = tempfile::tempdir().unwrap();
+        let server = Server::start(Vec::new(), move |seen| {
+            let mut response = file(seen, COMPLETE);
+            response.headers_mut().insert("x-repo-commit", sent.parse().unwrap());
+            response
+        })
+        .await;
+        let fetched = fetch(models.path(), &Hub { revision: commit.to_owned(), ..hub(&server) }).await;
+        assert_eq!(fetched.is_ok(), is_taken, "{fetched:?}");
+        assert_eq!(files_below(models.path()).is_empty(), !is_taken);
+    }
+}
+
+#[tokio::test]
+async fn what_is_fetched_is_the_owners_alone() {
+    use std::os::unix::fs::MetadataExt as _;
+    let models = tempfile::tempdir().unwrap();
+    let server = hub_with(COMPLETE).await;
+    fetch(&models.path().join("new"), &hub(&server)).await.unwrap();
+    for path in files_below(models.path()) {
+        let path = models.path().join(path);
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600, "{path:?}");
+        let above = path.ancestors().skip(1).take_while(|above| *above != models.path());
+        above.for_each(|above| assert_eq!(above.metadata().unwrap().mode() & 0o777, 0o700, "{above:?}"));
+    }
 }

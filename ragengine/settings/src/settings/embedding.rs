@@ -40,10 +40,10 @@ impl Embedding {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LocalEmbedding {
-    /// The model's name on the hub (`organisation/name`), looked for in `dataDir/models` and else fetched into it; or the path of a folder with its files (absolute, or beginning with `./`).
+    /// The model's name on the hub (`organisation/name`), looked for in `dataDir/models` and else fetched into it (the hashes of what was fetched are kept there, and compared at each start); or the path of a folder with its files (absolute, or beginning with `./`).
     #[serde(rename = "modelID")]
     pub model_id: String,
-    /// The revision that is fetched: a commit, a tag or a branch.
+    /// The revision that is fetched: a commit, which pins the model, a tag or a branch. What is there of another revision is not taken for it.
     pub revision: String,
     /// Where models are fetched from.
     pub hub_url: String,

@@ -1,4 +1,5 @@
-use serde::{Deserialize, Serialize};
+use ragengine_settings::EmbeddingSource;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::index::record::IndexRecord;
 
@@ -31,7 +32,7 @@ impl Manifest {
 }
 
 /// What an index begins with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexHeader {
     /// How it was made: its embedding model and its chunking among it.
     pub record: IndexRecord,
@@ -43,6 +44,16 @@ pub struct IndexHeader {
     pub next_document: u64,
     /// The row that its next chunk gets.
     pub next_row: u64,
+    /// The settings of the model that made its vectors, which name secrets and hold none. None: nobody has kept them, or a version has that has
+    /// others.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "source_of_any_version")]
+    pub embedding: Option<EmbeddingSource>,
+}
+
+/// What another version says of its settings in other words is as good as nothing: the index can be read all the same.
+fn source_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EmbeddingSource>, D::Error> {
+    let json = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(json).ok())
 }
 
 /// The only field of a manifest that is looked at before the others: those of a newer format may be other ones.

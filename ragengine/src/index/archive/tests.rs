@@ -38,6 +38,7 @@ pub fn rows(chunks: &[u32]) -> (IndexHeader, Vec<Row>) {
         chunks: chunks.iter().map(|chunks| u64::from(*chunks)).sum(),
         next_document: 50,
         next_row: 5_000_000,
+        embedding: Some(ragengine_settings::Embedding::default().source()),
     };
     (header, rows)
 }
@@ -286,5 +287,24 @@ proptest! {
         let place = place.min(archive.len());
         archive.splice(place..(place + bytes.len()).min(archive.len()), bytes);
         drop(pieces(&archive));
+    }
+}
+
+#[test]
+fn what_another_version_says_of_the_embedding_model_is_left_out() {
+    let (header, _) = rows(&[1]);
+    let mut json = serde_json::to_value(&header).unwrap();
+    for (said, expected) in [
+        (Some(serde_json::json!({"remote": {"url": "http://e", "model": "m", "newer": 1}})), None),
+        (Some(serde_json::json!("words")), None),
+        (None, None),
+        (Some(serde_json::to_value(&header.embedding).unwrap()), header.embedding.clone()),
+    ] {
+        match said {
+            Some(said) => json["embedding"] = said,
+            None => drop(json.as_object_mut().unwrap().remove("embedding")),
+        }
+        let read: IndexHeader = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(read, IndexHeader { embedding: expected, ..header.clone() });
     }
 }

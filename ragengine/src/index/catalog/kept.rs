@@ -17,11 +17,7 @@ impl Catalog {
     /// # Errors
     ///
     /// As [`Self::get_or_create`].
-    pub fn get_or_keep(
-        &self,
-        name: &str,
-        record: impl Fn() -> IndexRecord,
-    ) -> Result<(Arc<Index>, bool), IndexError> {
+    pub fn get_or_keep(&self, name: &str, record: impl Fn() -> IndexRecord) -> Result<(Arc<Index>, bool), IndexError> {
         for _ in 1..ATTEMPTS {
             let (index, is_new) = self.get_or_create(name, &record)?;
             match index.acknowledge() {

@@ -90,7 +90,10 @@ impl Catalog {
         let number = self.take_folder()?;
         let folder = Folder { path: self.path(number), is_kept: false };
         let store = Store::create(&folder.path, &header.record)?;
-        store.write(|transaction| transaction.put_counters(header))?;
+        store.write(|transaction| {
+            header.embedding.iter().try_for_each(|source| transaction.put_embedding_source(source))?;
+            transaction.put_counters(header)
+        })?;
         Ok(Staged {
             number,
             folder,

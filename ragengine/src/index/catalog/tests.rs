@@ -2,6 +2,7 @@ use ragengine_client::wire::Document;
 
 use super::*;
 use crate::index::chunking::Chunk;
+use crate::index::vectors::tests::refuse;
 use crate::index::writer::{Embedded, Limits, check_documents};
 
 fn options(directory: &Path) -> CatalogOptions {
@@ -383,4 +384,66 @@ fn an_index_that_took_the_place_of_an_empty_one_is_not_deleted() {
     catalog.delete_if_unused(&empty).unwrap();
     assert!(Arc::ptr_eq(&catalog.get("a").unwrap(), &other));
     put(&other, "x").unwrap();
+}
+
+/// It was made for documents that could not be added, and somebody else was told meanwhile that it is there.
+#[test]
+fn what_somebody_was_told_of_an_index_survives_who_made_it() {
+    use ragengine_client::wire::{PutSourceSync, SyncPhase};
+    let acknowledged: [fn(&Catalog, &Arc<Index>); 4] = [
+        |catalog, _| assert!(!catalog.get_or_keep("a", IndexRecord::of_two_dimensions).unwrap().1),
+        |_, index| {
+            let put = PutSourceSync::new("1", SyncPhase::Complete);
+            drop(index.put_sync("s", put, &crate::index::sources::Moment::now()).unwrap());
+        },
+        |_, index| {
+            put(index, "x").unwrap();
+            assert_eq!(index.remove(vec!["x".to_owned()]).unwrap(), [true]);
+        },
+        |_, index| {
+            refuse(1);
+            assert!(matches!(put(index, "x"), Err(IndexError::NotShown { .. })));
+        },
+    ];
+    for acknowledge in acknowledged {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = open(folder.path());
+        let (index, is_new) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+        assert!(is_new);
+        acknowledge(&catalog, &index);
+        catalog.delete_if_unused(&index).unwrap();
+        assert!(catalog.get("a").is_ok_and(|there| Arc::ptr_eq(&there, &index)));
+        catalog.delete("a").unwrap();
+        let (unused, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+        catalog.delete_if_unused(&unused).unwrap();
+        assert!(catalog.get("a").is_err(), "what nobody was told of goes");
+    }
+}
+
+#[test]
+fn an_index_that_is_wanted_while_another_is_deleted_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    for _ in 0..30 {
+        let (made, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| catalog.get_or_keep("a", IndexRecord::of_two_dimensions).unwrap());
+            catalog.delete_if_unused(&made).unwrap();
+        });
+        assert!(catalog.get("a").is_ok_and(|index| index.require_present().is_ok()));
+        catalog.delete("a").unwrap();
+    }
+}
+
+#[test]
+fn what_could_not_be_shown_is_told_and_shown_without_opening_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path());
+    let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
+    refuse(1);
+    assert!(put(&index, "x").is_err());
+    assert!(catalog.may_heal() && catalog.problems()[0].contains("not found yet"), "{:?}", catalog.problems());
+    assert!(catalog.heal().is_empty());
+    assert!(Arc::ptr_eq(&catalog.get("a").unwrap(), &index) && !catalog.may_heal());
+    assert_eq!(index.size().documents, 1);
 }

@@ -31,7 +31,9 @@ impl Catalog {
         let refused = self.all().into_iter().filter(|index| index.has_failed());
         problems.extend(refused.map(|index| format!("index '{}': {}", index.name(), StoreError::Latched)));
         let unshown = self.all().into_iter().filter(|index| index.has_unshown());
-        problems.extend(unshown.map(|index| format!("index '{}': something is on its disk that is not found yet: it is tried again", index.name())));
+        problems.extend(unshown.map(|index| {
+            format!("index '{}': something is on its disk that is not found yet: it is tried again", index.name())
+        }));
         if self.database.has_failed() {
             problems.push("the disk refused to read or write the list of indexes: it is tried again".to_owned());
         }

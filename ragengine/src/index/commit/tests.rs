@@ -1,6 +1,7 @@
 use super::*;
 use crate::index::SearchSettings;
-use crate::index::record::{DocumentRecord, IndexRecord};
+use crate::index::record::{ChunkRecord, DocumentRecord, IndexRecord};
+use crate::index::vectors::tests::refuse;
 use crate::metrics::Metrics;
 
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
@@ -27,6 +28,18 @@ fn put(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
     };
     transaction.put_document(number, &document, "t")?;
     Ok(Changed { number, before: before.map(|(_, before)| before), after: Some((document, Vec::new())) })
+}
+
+/// Puts a document with a chunk.
+fn put_chunk(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
+    let mut changed = put(transaction, doc_id)?;
+    let Some((document, vectors)) = &mut changed.after else { return Ok(changed) };
+    (document.first_row, document.chunks) = (transaction.next_rows(1)?, 1);
+    *vectors = vec![1.0, 0.0];
+    let chunk = ChunkRecord { document: changed.number, ordinal: 0, heading: None, text: "t".into(), hash: [7; 32] };
+    transaction.put_chunks(document.first_row, [(&chunk, vectors.as_slice())])?;
+    transaction.put_document(changed.number, document, "t")?;
+    Ok(changed)
 }
 
 /// A change that waits as those of other threads do while one writes, and where its result will be.
@@ -142,4 +155,53 @@ fn many_threads_lose_nothing() {
     let mut stored = 0;
     index.reader().each_document(|_, _| stored += 1).unwrap();
     assert_eq!(stored, 160);
+}
+
+#[test]
+fn what_is_on_disk_and_could_not_be_shown_is_shown_before_what_comes_next() {
+    let (_folder, index) = new_index();
+    let write =
+        |doc_id: &'static str| index.commit(1, move |transaction| Ok(((), vec![put_chunk(transaction, doc_id)?])));
+    write("a").unwrap();
+    refuse(1);
+    let error = write("b").unwrap_err();
+    assert!(matches!(&error, IndexError::NotShown { .. }) && error.to_string().contains("no memory"), "{error}");
+    // On disk, and not found yet.
+    assert!(index.store.reader().unwrap().number("b").unwrap().is_some());
+    assert_eq!((index.size().documents, index.has_unshown()), (1, true));
+    // Deleting what is not shown yet, and writing on.
+    let remove = |doc_id: &'static str| index.remove(vec![doc_id.to_owned()]).unwrap();
+    write("c").unwrap();
+    assert_eq!((index.size().documents, index.size().chunks, index.has_unshown()), (3, 3, false));
+    remove("b");
+    assert_eq!((index.size().documents, index.size().chunks, index.size().text_bytes), (2, 2, 2));
+}
+
+#[test]
+fn nothing_is_written_before_what_is_on_disk_is_shown() {
+    let (_folder, index) = new_index();
+    let write =
+        |doc_id: &'static str| index.commit(1, move |transaction| Ok(((), vec![put_chunk(transaction, doc_id)?])));
+    refuse(2);
+    for doc_id in ["a", "b"] {
+        assert!(matches!(write(doc_id), Err(IndexError::NotShown { .. })));
+    }
+    let stored = |doc_id| index.store.reader().unwrap().number(doc_id).unwrap().is_some();
+    assert_eq!((stored("a"), stored("b")), (true, false));
+    index.show_unshown();
+    assert_eq!((index.size().documents, index.has_unshown()), (1, false));
+    write("b").unwrap();
+    assert_eq!(index.size().documents, 2);
+}
+
+#[test]
+fn who_shared_a_transaction_that_could_not_be_shown_is_told_and_writes_nothing_twice() {
+    let (_folder, index) = new_index();
+    let mut other = waiting(&index, |transaction| Ok(vec![put_chunk(transaction, "other")?]));
+    refuse(1);
+    let own = index.commit(1, |transaction| Ok(((), vec![put_chunk(transaction, "own")?])));
+    assert!(matches!(own, Err(IndexError::NotShown { .. })));
+    assert!(matches!(other.try_recv(), Ok(Err(Failure::NotShown(_)))));
+    index.show_unshown();
+    assert_eq!((index.size().documents, index.size().chunks), (2, 2));
 }

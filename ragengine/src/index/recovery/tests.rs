@@ -114,7 +114,7 @@ impl Kept {
 
     /// Whether it finds exactly what it should hold.
     fn check(&self, what: &str) {
-        let query = Query { vector: point(0), top_k: 1000, filter: Filter::default() };
+        let query = Query { vectors: point(0).into(), top_k: 1000, filter: Filter::default() };
         let found: BTreeMap<u64, u64> = self
             .index()
             .search(&query)
@@ -125,7 +125,7 @@ impl Kept {
         assert_eq!(found, self.model, "{what}");
         assert_eq!(self.index().size().chunks, self.model.len() as u64, "{what}");
         for (number, at) in self.model.iter().take(3) {
-            let query = Query { vector: point(*at), top_k: 1, filter: Filter::default() };
+            let query = Query { vectors: point(*at).into(), top_k: 1, filter: Filter::default() };
             assert_eq!(self.index().search(&query).unwrap()[0].document.doc_id, number.to_string(), "{what}");
         }
     }

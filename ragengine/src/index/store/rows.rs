@@ -18,6 +18,7 @@ impl Reader {
             chunks: self.table(CHUNKS)?.len().map_err(redb::Error::from)?,
             next_document: self.counter("next_document")?,
             next_row: self.counter("next_row")?,
+            embedding: self.embedding_source()?,
         })
     }
 

@@ -1,4 +1,57 @@
+use std::cell::Cell;
+
+use proptest::prelude::*;
+
 use super::*;
+
+thread_local! {
+    static REFUSALS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The next additions of this thread are refused, as without memory.
+pub fn refuse(additions: u32) {
+    REFUSALS.set(additions);
+}
+
+pub(super) fn refuse_if_told() -> Result<(), Error> {
+    match REFUSALS.get() {
+        0 => Ok(()),
+        left => {
+            REFUSALS.set(left - 1);
+            Err(Error::Faiss("no memory, as planned".to_owned()))
+        }
+    }
+}
+
+proptest! {
+    /// Against the definition: of every row its least distance, and the nearest of all.
+    #[test]
+    fn the_least_distances_of_several_searches_are_the_nearest_of_all(
+        distances in prop::collection::vec(prop::collection::vec(0_u8..40, 30), 1..6),
+        k in 1_usize..40,
+    ) {
+        let hit = |(row, distance): (u64, &u8)| Hit { row, distance: f32::from(*distance) };
+        let search = |window: &Vec<u8>| {
+            let mut hits: Vec<Hit> = (0..).zip(window).map(hit).collect();
+            nearest_first(&mut hits);
+            hits.truncate(k);
+            hits
+        };
+        let mut expected: Vec<Hit> = (0..30_usize)
+            .map(|row| Hit { row: row as u64, distance: distances.iter().map(|window| f32::from(window[row])).fold(9e9, f32::min) })
+            .collect();
+        nearest_first(&mut expected);
+        expected.truncate(k);
+        let found = least_distances(distances.iter().flat_map(search), k);
+        // Which of several rows at the last distance is left out depends on what each search left out.
+        let of = |hits: &[Hit]| hits.iter().map(|hit| hit.distance).collect::<Vec<_>>();
+        prop_assert_eq!(of(&found), of(&expected));
+        for hit in &found {
+            let least = distances.iter().map(|window| f32::from(window[hit.row as usize])).fold(9e9, f32::min);
+            prop_assert_eq!(hit.distance, least);
+        }
+    }
+}
 
 const EXACT_BELOW: usize = 50;
 

@@ -37,7 +37,7 @@ fn embedded(doc_id: &str, vectors: &[[f32; 2]]) -> Embedded {
 }
 
 fn found(index: &Index, vector: [f32; 2]) -> Vec<String> {
-    let query = Query { vector: vector.to_vec(), top_k: 10, filter: Filter::default() };
+    let query = Query { vectors: vector.to_vec().into(), top_k: 10, filter: Filter::default() };
     index.search(&query).unwrap().into_iter().map(|found| found.document.doc_id.clone()).collect()
 }
 

@@ -1,0 +1,86 @@
+//! The embedding settings that a backup carries: whoever sends it may have made them up, to be sent a key of this server's.
+
+use ragengine_settings::{EmbeddingSource, LocalEmbedding, RemoteEmbedding};
+
+/// The settings without what this server must not do for a stranger: a key is only used where it is used already, and models are fetched from
+/// known hubs only. `known` are the settings of the server and of its indexes.
+pub(super) fn admitted(source: EmbeddingSource, known: &[EmbeddingSource]) -> EmbeddingSource {
+    match source {
+        EmbeddingSource::Remote(mut remote) => {
+            let is_known = remotes(known).any(|other| other.url == remote.url && other.api_key == remote.api_key);
+            remote.api_key = remote.api_key.filter(|_| is_known);
+            EmbeddingSource::Remote(remote)
+        }
+        EmbeddingSource::Local(mut local) => {
+            let same_hub = |other: &&LocalEmbedding| other.hub_url == local.hub_url;
+            let usual = LocalEmbedding::default();
+            match locals(known).find(same_hub).or((local.hub_url == usual.hub_url).then_some(&usual)) {
+                Some(hub) => local.hub_token.clone_from(&hub.hub_token),
+                None => {
+                    let own = locals(known).next().unwrap_or(&usual);
+                    (local.hub_url, local.hub_token) = (own.hub_url.clone(), own.hub_token.clone());
+                }
+            }
+            EmbeddingSource::Local(local)
+        }
+    }
+}
+
+fn remotes(known: &[EmbeddingSource]) -> impl Iterator<Item = &RemoteEmbedding> {
+    known.iter().filter_map(|source| match source {
+        EmbeddingSource::Remote(remote) => Some(remote),
+        EmbeddingSource::Local(_) => None,
+    })
+}
+
+fn locals(known: &[EmbeddingSource]) -> impl Iterator<Item = &LocalEmbedding> {
+    known.iter().filter_map(|source| match source {
+        EmbeddingSource::Local(local) => Some(local),
+        EmbeddingSource::Remote(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(json: &str) -> EmbeddingSource {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn no_key_goes_where_it_does_not_go_already() {
+        let known = [
+            source(r#"{"remote": {"url": "https://a/v1", "model": "m", "apiKey": {"env": "A"}}}"#),
+            source(r#"{"local": {"hubUrl": "https://mirror", "hubToken": {"env": "T"}}}"#),
+        ];
+        // sent, what is left of it
+        let table = [
+            (r#"{"remote": {"url": "https://a/v1", "model": "other", "apiKey": {"env": "A"}}}"#, None),
+            (r#"{"remote": {"url": "https://b/v1", "model": "m"}}"#, None),
+            (
+                r#"{"remote": {"url": "https://b/v1", "model": "m", "apiKey": {"env": "A"}}}"#,
+                Some(r#"{"remote": {"url": "https://b/v1", "model": "m"}}"#),
+            ),
+            (
+                r#"{"remote": {"url": "https://a/v1", "model": "m", "apiKey": {"file": "/etc/passwd"}}}"#,
+                Some(r#"{"remote": {"url": "https://a/v1", "model": "m"}}"#),
+            ),
+            (r#"{"local": {"modelID": "a/b", "hubUrl": "https://mirror", "hubToken": {"env": "T"}}}"#, None),
+            (r#"{"local": {"modelID": "a/b"}}"#, None),
+            (
+                r#"{"local": {"modelID": "a/b", "hubToken": {"file": "/etc/passwd"}}}"#,
+                Some(r#"{"local": {"modelID": "a/b"}}"#),
+            ),
+            (
+                r#"{"local": {"modelID": "a/b", "hubUrl": "https://evil", "hubToken": {"env": "T"}}}"#,
+                Some(r#"{"local": {"modelID": "a/b", "hubUrl": "https://mirror", "hubToken": {"env": "T"}}}"#),
+            ),
+        ];
+        for (sent, left) in table {
+            assert_eq!(admitted(source(sent), &known), source(left.unwrap_or(sent)), "{sent}");
+        }
+        let usual = source(r#"{"local": {"modelID": "a/b"}}"#);
+        assert_eq!(admitted(source(r#"{"local": {"modelID": "a/b", "hubUrl": "https://evil"}}"#), &[]), usual);
+    }
+}

@@ -1,0 +1,61 @@
+//! A question on its way to an index: it becomes a vector, or several when it is longer than what the model reads at once.
+
+mod cut;
+
+use cut::{TooLong, surely_fits};
+
+use crate::app::{App, Loaded};
+use crate::embedding::{Embedding, Windows};
+use crate::error::ApiError;
+
+/// Who asks: the label of the metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// A chat.
+    Chat,
+    /// A retrieval.
+    Retrieve,
+}
+
+impl Asker {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Retrieve => "retrieve",
+        }
+    }
+}
+
+/// The vectors of a question, by the model of the index that is asked.
+///
+/// # Errors
+///
+/// [`ApiError::Meaning`] when it is longer than `retrieval.maxQuestionWindows` windows, or what the model says.
+pub async fn embed(
+    app: &App,
+    loaded: &Loaded,
+    embedding: &Embedding,
+    text: &str,
+    asker: Asker,
+) -> Result<Windows, ApiError> {
+    let max_tokens = embedding.max_query_tokens();
+    if surely_fits(text, max_tokens) {
+        return Ok(embedding.embed_query(text).await?.into());
+    }
+    let max_windows = app.settings.retrieval.max_question_windows as usize;
+    let (counter, text) = (embedding.clone(), text.to_owned());
+    // Counting the tokens of a long text takes a while.
+    let cutting = move || Ok(cut::cut(&text, max_tokens, max_windows, &|text: &str| counter.count_tokens(text)));
+    let texts = loaded.search_pool.run(cutting).await??;
+    if texts.len() > 1 {
+        app.metrics.long_question(asker.label());
+    }
+    let vectors = embedding.embed_queries(texts).await?;
+    Windows::new(vectors).ok_or_else(|| ApiError::Internal("a question has no vector".to_owned()))
+}
+
+impl From<TooLong> for ApiError {
+    fn from(error: TooLong) -> Self {
+        Self::Meaning(error.to_string())
+    }
+}

@@ -1,0 +1,93 @@
+//! Cutting a question into windows that the embedding model reads whole: nothing of it is left out.
+
+use ragengine_embedding::MAX_BYTES_PER_QUERY_TOKEN;
+use ragengine_pipeline::extract::sentences;
+
+use crate::index::chunking::{Sizes, SplitType, chunk};
+
+/// How much of a window is repeated in the next, as of chunks: a tenth.
+const OVERLAP_PART: usize = 10;
+
+/// So many tokens a byte that is not ASCII may come to, when its character is replaced by what it stands for.
+const MAX_TOKENS_PER_ODD_BYTE: usize = 11;
+
+/// Bytes at an end of a long question in which its first and its last sentence are looked for.
+const END_BYTES: usize = 4 << 10;
+
+/// A question that is longer than what is searched with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the question is too long to be searched with: it has {length}, and at most about {max_tokens} tokens are (retrieval.maxQuestionWindows \
+     times what the embedding model reads at once): shorten it, or add the text as a document and ask about that"
+)]
+pub struct TooLong {
+    /// How long it is.
+    length: String,
+    /// How long it may be.
+    max_tokens: usize,
+}
+
+/// Whether a text certainly has no more tokens than these, without counting them: a token is a byte at least, one marks the beginning, and
+/// what is not ASCII may come to more.
+pub fn surely_fits(text: &str, max_tokens: usize) -> bool {
+    if text.len() >= max_tokens {
+        return false;
+    }
+    let odd = text.bytes().filter(|byte| !byte.is_ascii()).count();
+    text.len() + odd * (MAX_TOKENS_PER_ODD_BYTE - 1) < max_tokens
+}
+
+/// Cuts a question into texts that the model reads whole: itself when that is all, else windows that overlap, and after them its first and its
+/// last sentence. What people ask stands at one of the ends of what they paste, and in a window with much else it is near to nothing.
+///
+/// # Errors
+///
+/// [`TooLong`] when there are more than `max_windows`.
+pub fn cut(
+    text: &str,
+    max_tokens: usize,
+    max_windows: usize,
+    count_tokens: &impl Fn(&str) -> usize,
+) -> Result<Vec<String>, TooLong> {
+    let overlap_tokens = max_tokens / OVERLAP_PART;
+    let too_long = |length| TooLong { length, max_tokens: (max_tokens - overlap_tokens).saturating_mul(max_windows) };
+    let room = max_tokens.saturating_mul(max_windows);
+    // Counting megabytes takes seconds.
+    if text.len() > room.saturating_mul(MAX_BYTES_PER_QUERY_TOKEN) {
+        return Err(too_long(format!("{} bytes", text.len())));
+    }
+    // A window of few tokens may have many bytes, of which the model would not look at all.
+    let size = |text: &str| count_tokens(text).max(text.len().div_ceil(MAX_BYTES_PER_QUERY_TOKEN));
+    let tokens = size(text);
+    if tokens <= max_tokens {
+        return Ok(vec![text.to_owned()]);
+    }
+    let told = || format!("{tokens} tokens");
+    if tokens > room {
+        return Err(too_long(told()));
+    }
+    let sizes = Sizes { max_tokens, overlap_tokens, max_passage_tokens: max_tokens };
+    let chunks = chunk(text, SplitType::Prose, sizes, &size).map_err(|_| too_long(told()))?;
+    if chunks.len() > max_windows {
+        return Err(too_long(told()));
+    }
+    let mut windows: Vec<String> = chunks.into_iter().map(|chunk| chunk.text).collect();
+    for end in ends(text) {
+        if size(&end) <= max_tokens && !windows.contains(&end) {
+            windows.push(end);
+        }
+    }
+    Ok(windows)
+}
+
+/// The first and the last sentence.
+fn ends(text: &str) -> impl Iterator<Item = String> {
+    let first = &text[..text.floor_char_boundary(END_BYTES)];
+    let last = &text[text.ceil_char_boundary(text.len().saturating_sub(END_BYTES))..];
+    let first = sentences(0, first).into_iter().next();
+    let last = sentences(0, last).pop();
+    first.into_iter().chain(last).map(|sentence| sentence.text)
+}
+
+#[cfg(test)]
+mod tests;
