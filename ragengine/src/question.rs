@@ -3,10 +3,14 @@
 mod cut;
 
 use cut::{TooLong, surely_fits};
+use ragengine_embedding::MAX_BYTES_PER_QUERY_TOKEN;
 
 use crate::app::{App, Loaded};
 use crate::embedding::{Embedding, Windows};
 use crate::error::ApiError;
+
+/// A question this short is counted at once: handing it to another thread would cost more.
+const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
 
 /// Who asks: the label of the metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +43,10 @@ pub async fn embed(
     asker: Asker,
 ) -> Result<Windows, ApiError> {
     let max_tokens = embedding.max_query_tokens();
-    if surely_fits(text, max_tokens) {
+    if surely_fits(text, max_tokens)
+        || (text.len() <= COUNTED_AT_ONCE_BYTES.min(max_tokens * MAX_BYTES_PER_QUERY_TOKEN)
+            && embedding.count_tokens(text) <= max_tokens)
+    {
         return Ok(embedding.embed_query(text).await?.into());
     }
     let max_windows = app.settings.retrieval.max_question_windows as usize;

@@ -21,6 +21,7 @@ mod language_model_health;
 mod observability;
 mod overload;
 mod persist;
+mod private_files;
 mod remote_embedding;
 mod retrieve;
 mod snapshots;

@@ -125,3 +125,30 @@ async fn an_embedding_endpoint_that_refuses_is_told_until_it_does_not() {
     let well = status(&server).await;
     assert_eq!((well.ready, kinds(&well)), (true, Vec::new()));
 }
+
+/// Vectors of other files could not be compared with those that the indexes have.
+#[tokio::test]
+async fn a_model_whose_files_have_changed_since_they_were_fetched_is_not_ready_in_words() {
+    let data = tempfile::tempdir().unwrap();
+    let place = data.path().join("models/organisation/name");
+    crate::support::copy_folder(&crate::support::model_directory(), &place);
+    let mut settings = settings(&data, "{}");
+    let local = settings.embedding.local.as_mut().unwrap();
+    local.model_id = "organisation/name".into();
+    local.hub_url = "http://127.0.0.1:9".into();
+    // What is there before anything was kept is kept by the first start.
+    drop(Server::start_in(settings.clone()).await);
+    let config = place.join("config.json");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text} ")).unwrap();
+    let another = tempfile::tempdir().unwrap();
+    crate::support::copy_folder(&data.path().join("models"), &another.path().join("models"));
+    settings.data_dir = another.path().to_owned();
+    let server = Server::start_unloaded(settings).await;
+    let app = Arc::clone(&server.app);
+    tokio::spawn(async move { start(&app).await });
+    let failed = wait_for(&server, ProblemKind::EmbeddingModelFailed).await;
+    for said in ["config.json has other contents", "when the model was fetched", "put the file back"] {
+        assert!(failed.detail.contains(said), "{said}: {failed:?}");
+    }
+}

@@ -15,6 +15,7 @@ pub(super) struct TextEncoder {
     tokenizer: Tokenizer,
     special_tokens: usize,
     max_tokens: usize,
+    max_query_tokens: usize,
     query_prefix: String,
     passage_prefix: String,
 }
@@ -35,14 +36,19 @@ impl TextEncoder {
         tokenizer.with_truncation(None).map_err(unusable)?;
         tokenizer.with_padding(None);
         let special_tokens = tokenizer.encode_fast("", true).map_err(unusable)?.len();
-        let encoder = Self {
+        let mut encoder = Self {
             tokenizer,
             special_tokens,
             max_tokens,
+            max_query_tokens: 0,
             query_prefix: query_prefix.to_owned(),
             passage_prefix: passage_prefix.to_owned(),
         };
         encoder.check_room()?;
+        // A prefix and a text together may come to one token more than by themselves.
+        let prefix = encoder.count(query_prefix);
+        let room = max_tokens - special_tokens - prefix;
+        encoder.max_query_tokens = if prefix == 0 { room } else { room.saturating_sub(1).max(1) };
         Ok(encoder)
     }
 
@@ -76,11 +82,7 @@ impl TextEncoder {
 
     /// Tokens that are left for a query beside its prefix and the special tokens.
     pub fn max_query_tokens(&self) -> usize {
-        match self.count(&self.query_prefix) {
-            0 => self.max_tokens - self.special_tokens,
-            // A prefix and a text together may come to one token more than by themselves.
-            prefix => (self.max_tokens - self.special_tokens - prefix).saturating_sub(1).max(1),
-        }
+        self.max_query_tokens
     }
 
     /// The encoding with prefix and special tokens; a query is cut at the limit.
