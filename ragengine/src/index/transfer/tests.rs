@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::index::SearchSettings;
 use crate::index::archive::tests::{archive, rows};
-use crate::index::archive::{MAX_BLOCK_BYTES, Row};
+use crate::index::archive::{IndexHeader, MAX_BLOCK_BYTES, Row};
 use crate::index::catalog::CatalogOptions;
 use crate::index::persisted::PersistedError;
 
@@ -70,6 +70,8 @@ fn named(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
 fn what_comes_out_is_what_went_in_also_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let (header, rows) = rows(&[2, 0, 3]);
+    // The settings of the model come along, too.
+    let header = IndexHeader { embedding: Some(ragengine_settings::Embedding::default().source()), ..header };
     let bytes = archive(&[("a", header.clone(), rows.clone())]);
     let first = catalog(folder.path());
     import(&first, &bytes, Existing::Stays).unwrap();

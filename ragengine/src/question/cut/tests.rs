@@ -37,8 +37,8 @@ fn windows_overlap_and_the_last_ends_where_the_question_does() {
 #[test]
 fn what_is_too_long_says_how_long_it_may_be() {
     let too_long = |text: &str, max_windows| cut(text, 20, max_windows, &words).unwrap_err().to_string();
-    let words = too_long(&numbered(1000), 4);
-    for said in ["1000 tokens", "at most about 72 tokens", "retrieval.maxQuestionWindows"] {
+    let words = too_long(&numbered(400), 4);
+    for said in ["400 tokens", "at most about 72 tokens", "retrieval.maxQuestionWindows"] {
         assert!(words.contains(said), "{said}: {words}");
     }
     // Nothing is counted of what no window could hold.
