@@ -143,7 +143,8 @@ fn the_end_of_an_answer_is_told_from_the_end_of_its_stream() {
 #[test]
 fn an_answer_that_never_says_why_it_ended_gets_the_fields_before_the_mark() {
     let first = r#"{"id":"c1","object":"chat.completion.chunk","created":5,"model":"m","choices":[{"delta":{"content":"Hi"}}]}"#;
-    let closing = r#"{"id":"c1","created":5,"model":"m","object":"chat.completion.chunk","choices":[],"source_nodes":[1]}"#;
+    let closing =
+        r#"{"id":"c1","created":5,"model":"m","object":"chat.completion.chunk","choices":[],"source_nodes":[1]}"#;
     let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7}}\n\n";
     for done in ["data: [DONE]\n\n", "data: [DONE]\r\n\r\n", ": over\ndata:[DONE]\n\n", "data: [DONE]"] {
         let stream = format!("{}{usage}{done}", event(first));
@@ -158,7 +159,10 @@ fn an_answer_that_never_says_why_it_ended_gets_the_fields_before_the_mark() {
     }
     // Of nothing, something that clients can read.
     let (out, _) = marked(&["data: [DONE]\n\n"], &[("source_nodes", "[1]")]);
-    assert_eq!(out, "data: {\"object\":\"chat.completion.chunk\",\"choices\":[],\"source_nodes\":[1]}\n\ndata: [DONE]\n\n");
+    assert_eq!(
+        out,
+        "data: {\"object\":\"chat.completion.chunk\",\"choices\":[],\"source_nodes\":[1]}\n\ndata: [DONE]\n\n"
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer};
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Usage, with_fields};
@@ -59,9 +59,7 @@ impl Whole {
             Created::Missing => {
                 with_fields(answer, &[("created", seconds.to_string())]).map_or(answer.into(), Cow::Owned)
             }
-            Created::Null(place) => {
-                format!("{}{seconds}{}", &answer[..place], &answer[place + "null".len()..]).into()
-            }
+            Created::Null(place) => format!("{}{seconds}{}", &answer[..place], &answer[place + "null".len()..]).into(),
         }
     }
 }
