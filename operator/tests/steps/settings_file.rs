@@ -129,23 +129,22 @@ fn inference_service() -> impl Strategy<Value = Option<InferenceService>> {
     let models = prop::collection::vec("\\PC{1,24}", 0..3);
     let requests = (prop::option::of(1..1_000_000_u32), prop::option::of(0..1_000_000_u32));
     let texts = (prop::option::of(text()), prop::option::of(text()), models, name(), prop::option::of(text()));
-    prop::option::of(
-        (texts, window, 1..86_400_u32, requests)
-            .prop_map(|((url, model, models, access_secret, tokenizer), context_window_size, timeout_seconds, requests)| {
-                let (max_concurrent_requests, max_waiting_requests) = requests;
-                InferenceService {
-                    url: url.map(|url| format!("http://{url}")),
-                    model,
-                    models,
-                    access_secret,
-                    context_window_size,
-                    tokenizer: tokenizer.map(|tokenizer| format!("/{tokenizer}")),
-                    timeout_seconds,
-                    max_concurrent_requests,
-                    max_waiting_requests,
-                }
-            }),
-    )
+    prop::option::of((texts, window, 1..86_400_u32, requests).prop_map(
+        |((url, model, models, access_secret, tokenizer), context_window_size, timeout_seconds, requests)| {
+            let (max_concurrent_requests, max_waiting_requests) = requests;
+            InferenceService {
+                url: url.map(|url| format!("http://{url}")),
+                model,
+                models,
+                access_secret,
+                context_window_size,
+                tokenizer: tokenizer.map(|tokenizer| format!("/{tokenizer}")),
+                timeout_seconds,
+                max_concurrent_requests,
+                max_waiting_requests,
+            }
+        },
+    ))
 }
 
 /// A number with four digits behind the point: of one with seventeen, reading may change the last.

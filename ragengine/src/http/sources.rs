@@ -82,7 +82,9 @@ pub async fn delete(
         let source = source.clone();
         let delete = move |index: &Arc<Index>| {
             let documents = index.delete_source(&source)?;
-            info!(index = index.name(), source = texts::id(&source), documents, "source deleted");
+            // One that had nothing may never have been there: its name is only the caller's.
+            let known = texts::id(&source).filter(|_| documents > 0);
+            info!(index = index.name(), source = known, documents, "source deleted");
             Ok(documents)
         };
         async move { index.in_turn(delete).await }

@@ -74,8 +74,8 @@ impl Upstream {
 
     fn log_problem(&self, cause: Cause) {
         let State::Down { heard, .. } = self.health.state() else { return };
-        let (url, cause, message) = (&*self.endpoint.addresses.shown, cause.label(), texts::text(&heard.message));
-        warn!(url, cause, reason = heard.what, message, "language model is down");
+        let (url, cause, said) = (&*self.endpoint.addresses.shown, cause.label(), texts::text(&heard.message));
+        warn!(url, cause, reason = heard.what, said, "language model is down");
     }
 
     fn sees(&self, sign: Sign) {
