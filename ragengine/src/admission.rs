@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use bodies::Bodies;
 pub use bodies::Held;
-use gate::Gate;
-pub use gate::Permit;
+pub use gate::{Gate, Permit};
 use ragengine_settings::Limits;
 
 use crate::metrics::Metrics;
@@ -129,7 +128,7 @@ pub struct Admission {
 impl Admission {
     /// What the settings say.
     pub fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
-        let gate = |work, running, waiting| Gate::new(work, running, waiting, &metrics.admission);
+        let gate = |work: Work, running, waiting| Gate::new(work.label(), running, waiting, &metrics.admission);
         Self {
             read: gate(Work::Read, limits.max_running_reads, limits.max_waiting_reads),
             chat: gate(Work::Chat, limits.max_running_chats, limits.max_waiting_chats),

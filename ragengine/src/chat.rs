@@ -62,8 +62,8 @@ pub async fn chat(app: &App, mut chat: Chat) -> Result<ChatReply, ApiError> {
     let mut account = Account::begin(&app.metrics, &chat.request_id);
     let permit = chat.permit.take();
     let prepared = prepare_in_time(app, &chat, &mut account).await;
-    // Nobody waits for a language model that another asks.
-    drop(permit);
+    // Nobody waits for a language model that another asks, and what waits for it holds no more than what it sends.
+    drop((permit, chat));
     match prepared {
         Ok(Next::Ask(errand)) => relay::run(*errand, account).await,
         Ok(Next::Reply(reply)) => {
@@ -85,8 +85,9 @@ async fn prepare_in_time(app: &App, chat: &Chat, account: &mut Account) -> Resul
 /// Everything before the language model is asked.
 async fn prepare(app: &App, chat: &Chat, account: &mut Account) -> Result<Next, ApiError> {
     let request = ChatRequest::parse(&chat.body)?;
-    account.was_read(&request);
+    account.was_read(&request, |model| app.language_model.knows(model));
     require_explainable(app, &request)?;
+    app.language_model.require_allowed(served::asked_models(&request))?;
     let index = match &request.index_name {
         Some(name) => Some(app.loaded()?.catalog.get(name)?),
         None => None,
@@ -121,7 +122,8 @@ async fn pass_through(app: &App, chat: &Chat, account: &Account, request: ChatRe
         }
         LanguageModel::None => return Err(served::no_model()),
     };
-    let body = match request.is_forwardable_as_sent() {
+    // Where only some models may be asked for, no second field of that name goes along in the caller's own bytes.
+    let body = match request.is_forwardable_as_sent() && !upstream.allowed_models().are_few() {
         true => chat.body.clone(),
         false => json_bytes(&request.forwardable_body(model_of(upstream, &request).await.as_deref()))?,
     };
@@ -137,12 +139,12 @@ async fn answer_from_index(
     turn: Turn,
     index: Arc<Index>,
 ) -> Result<Next, ApiError> {
-    account.retrieves();
     let loaded = app.loaded()?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let served = Served::of(app, loaded, &request).await?;
     let conversation_tokens = served.conversation_tokens(loaded, &request).await?;
-    account.was_counted(served.counter.kind(), served.name.as_deref(), served.window_tokens, conversation_tokens);
+    let model = served.name.as_deref().filter(|model| app.language_model.knows(model));
+    account.was_counted(served.counter.kind(), model, served.window_tokens, conversation_tokens);
     let budget = budget(&given(app, &served, conversation_tokens, &request))?;
     let max_distance = app.settings.retrieval.max_distance;
     account.was_divided(&budget, max_distance);

@@ -1,5 +1,7 @@
 //! What callers are told when something goes wrong. This is the only place that knows HTTP status codes.
 
+mod logged;
+
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ragengine_client::wire::{ErrorDetail, FieldError};
@@ -15,6 +17,7 @@ use crate::index::persisted::PersistedError;
 use crate::index::sources::InvalidSync;
 use crate::index::store::StoreError;
 use crate::llm::LlmError;
+use crate::logging::Logged as _;
 
 /// The longest message in characters.
 const MAX_WORDS: usize = 1000;
@@ -145,6 +148,7 @@ impl ApiError {
             Self::Llm(LlmError::Refused { retry_after: Some(value), .. }) => retry_after(value),
             Self::NotReady(_)
             | Self::Busy(_)
+            | Self::Llm(LlmError::WaitedTooLong { .. })
             | Self::Index(
                 IndexError::Unavailable { .. }
                 | IndexError::ModelMissing { .. }
@@ -154,7 +158,7 @@ impl ApiError {
             Self::Refused(Refused::Late { .. }) => None,
             Self::Refused(_)
             | Self::Index(IndexError::Superseded(_))
-            | Self::Llm(LlmError::Busy { .. })
+            | Self::Llm(LlmError::QueueFull { .. } | LlmError::ListAwaited { .. })
             | Self::Embedding(EmbeddingError::Overloaded { .. })
             | Self::Index(IndexError::Embedding(EmbeddingError::Overloaded { .. })) => retry_after("1"),
             Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
@@ -163,7 +167,7 @@ impl ApiError {
         header.into_iter().collect()
     }
 
-    /// The words for the caller and the log. What a caller sent may be in them, and it may be long.
+    /// The words for the caller. What a caller sent may be in them, and it may be long. The log has those of [`crate::logging::Logged`].
     pub fn words(&self) -> String {
         let words = self.to_string();
         match words.char_indices().nth(MAX_WORDS) {
@@ -173,7 +177,7 @@ impl ApiError {
     }
 
     fn failure(&self) -> Failure {
-        Failure { kind: self.kind(), message: self.words() }
+        Failure { kind: self.kind(), words: self.for_log() }
     }
 }
 
@@ -257,9 +261,13 @@ fn embedding_status(error: &EmbeddingError) -> StatusCode {
 fn llm_status(error: &LlmError) -> StatusCode {
     match error {
         LlmError::Refused { status, .. } => StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY),
-        LlmError::Timeout { .. } | LlmError::Silent { .. } => StatusCode::GATEWAY_TIMEOUT,
-        LlmError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        LlmError::Unreachable { .. } | LlmError::Nonsense(_) => StatusCode::BAD_GATEWAY,
+        LlmError::Timeout { .. } | LlmError::Silent { .. } | LlmError::ListTimeout { .. } => {
+            StatusCode::GATEWAY_TIMEOUT
+        }
+        LlmError::QueueFull { .. } | LlmError::WaitedTooLong { .. } | LlmError::ListAwaited { .. } => {
+            StatusCode::TOO_MANY_REQUESTS
+        }
+        LlmError::Unreachable { .. } | LlmError::Elsewhere { .. } | LlmError::Nonsense(_) => StatusCode::BAD_GATEWAY,
     }
 }
 
@@ -273,8 +281,8 @@ fn shortened(error: &FieldError) -> FieldError {
 pub struct Failure {
     /// The label.
     pub kind: &'static str,
-    /// The words that the caller got.
-    pub message: String,
+    /// What is wrong, without the words of others.
+    pub words: String,
 }
 
 /// An error as the API outside `/v1` shows it: `{"detail": …}`.

@@ -1,13 +1,18 @@
 //! The language model: an OpenAI-compatible endpoint, the built-in one, or none.
 
 pub mod address;
+mod allowed;
 pub mod extractive;
 mod facts;
 pub mod health;
+mod model_list;
+mod queue;
 pub mod upstream;
 
 use std::sync::Arc;
 
+pub use model_list::ModelList;
+use ragengine_pipeline::Rejection;
 use serde_json::Value;
 pub use upstream::Upstream;
 
@@ -30,6 +35,27 @@ impl LanguageModel {
         }
     }
 
+    /// Whether a request may ask for this model.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection::Model`], which lists those that it may ask for. The built-in model takes any name.
+    pub fn require_allowed<'a>(&self, asked: impl Iterator<Item = &'a str>) -> Result<(), Rejection> {
+        match self {
+            Self::Upstream(upstream) => upstream.allowed_models().require(asked),
+            Self::Extractive | Self::None => Ok(()),
+        }
+    }
+
+    /// Whether a name that a caller sent is a model's: only those are logged.
+    pub fn knows(&self, model: &str) -> bool {
+        match self {
+            Self::Upstream(upstream) => upstream.knows(model),
+            Self::Extractive => model == extractive::MODEL,
+            Self::None => false,
+        }
+    }
+
     /// Whether it answers. None when nothing is known, or when it is no endpoint.
     pub fn is_up(&self) -> Option<bool> {
         match self {
@@ -40,7 +66,7 @@ impl LanguageModel {
 }
 
 /// Why the language model gave no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum LlmError {
     /// It answered with an error.
     #[error("the language model answered {status}: {message}")]
@@ -80,13 +106,50 @@ pub enum LlmError {
         /// What happened.
         reason: String,
     },
-    /// It is asked as much as it may be.
+    /// It does not say in time which models it has.
+    #[error("the language model at {url} did not list its models within {seconds} s: try again")]
+    ListTimeout {
+        /// Its address.
+        url: Arc<str>,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// Enough wait already for its first list of models.
     #[error(
-        "the language model is asked {limit} times at once, which is the limit: try again, or raise inferenceService.maxConcurrentRequests"
+        "the language model is slow to list its models, and {waiting} requests wait for that already: try again in a moment"
     )]
-    Busy {
+    ListAwaited {
+        /// How many wait.
+        waiting: usize,
+    },
+    /// It is asked as much as it may be, and as many wait as may.
+    #[error(
+        "the language model is asked {running} times at once and {waiting} chats wait already: try again in a moment, or raise \
+         inferenceService.maxConcurrentRequests or inferenceService.maxWaitingRequests"
+    )]
+    QueueFull {
         /// How often at once.
-        limit: u32,
+        running: u32,
+        /// How many may wait.
+        waiting: u32,
+    },
+    /// It is asked as much as it may be, and no turn came in time.
+    #[error(
+        "the chat waited {seconds} s for its turn with the language model (inferenceService.queueTimeoutSeconds): try again in a moment"
+    )]
+    WaitedTooLong {
+        /// How long.
+        seconds: u64,
+    },
+    /// It answers elsewhere, which is nothing that a caller could follow.
+    #[error(
+        "the language model's answer cannot be used: it redirects ({status}) to {location}: set inferenceService.url to the address that answers"
+    )]
+    Elsewhere {
+        /// Its HTTP status.
+        status: u16,
+        /// Where to, without the query.
+        location: String,
     },
     /// Its answer is not one.
     #[error("the language model's answer cannot be used: {0}")]
@@ -98,10 +161,12 @@ impl LlmError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "llm_refused",
-            Self::Timeout { .. } | Self::Silent { .. } => "llm_timeout",
+            Self::Timeout { .. } | Self::Silent { .. } | Self::ListTimeout { .. } => "llm_timeout",
             Self::Unreachable { .. } => "llm_unreachable",
-            Self::Busy { .. } => "llm_busy",
-            Self::Nonsense(_) => "llm_nonsense",
+            Self::QueueFull { .. } => "llm_queue_full",
+            Self::WaitedTooLong { .. } => "llm_waited_too_long",
+            Self::ListAwaited { .. } => "llm_list_awaited",
+            Self::Elsewhere { .. } | Self::Nonsense(_) => "llm_nonsense",
         }
     }
 }

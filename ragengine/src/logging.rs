@@ -1,11 +1,14 @@
 //! The log: one line an event, on standard error.
 
 mod json;
+mod logged;
+pub mod texts;
 
 use std::io::{self, IsTerminal as _};
 use std::panic::PanicHookInfo;
 
 use json::JsonLines;
+pub use logged::Logged;
 use ragengine_settings::{Log, LogFormat};
 use tracing_subscriber::EnvFilter;
 
@@ -16,6 +19,7 @@ use tracing_subscriber::EnvFilter;
 /// In words, when the level is none.
 pub fn start(log: &Log) -> Result<(), String> {
     let filter = filter(log)?;
+    texts::allow(log.texts);
     let is_readable = match log.format {
         LogFormat::Auto => io::stderr().is_terminal(),
         LogFormat::Json => false,
@@ -32,10 +36,13 @@ pub fn start(log: &Log) -> Result<(), String> {
     Ok(())
 }
 
-/// A panic is a line of the log as everything else.
+/// A panic is a line of the log as everything else. What was put together when it happened may quote a text.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let location = panic.location().map(ToString::to_string);
-    tracing::error!(panic = panic.payload_as_str().unwrap_or("unknown"), location, "panicked");
+    let words = panic.payload_as_str().unwrap_or("unknown");
+    let is_our_own = panic.payload().is::<&'static str>();
+    let words = if is_our_own || texts::are_logged() { words.to_owned() } else { texts::length(words) };
+    tracing::error!(panic = words, location, "panicked");
 }
 
 /// What is logged, as `RUST_LOG` or the settings say.

@@ -2,25 +2,24 @@
 
 mod admission;
 mod chat;
+mod labels;
 mod registry;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use admission::{AdmissionMetrics, Counted};
 pub use chat::{ChatMetrics, Route, Stage};
-use parking_lot::Mutex;
+pub use labels::IndexLabel;
+use labels::IndexLabels;
 use prometheus::{Encoder as _, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Registry, TextEncoder};
-use registry::{Builder, Entry};
+use registry::{Builder, Built, DropSeries, Entry};
 
 use crate::index::IndexSize;
 
 /// From a millisecond to the longest default timeout, and past it.
 const SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-
-/// Indexes that have labels of their own. The rest are summed under `other`.
-const MAX_LABELLED_INDEXES: usize = 100;
 
 /// Every metric. The name of a field is the name of the metric without its prefix.
 pub struct Metrics {
@@ -30,7 +29,8 @@ pub struct Metrics {
     pub chat: ChatMetrics,
     registry: Registry,
     entries: Vec<Entry>,
-    labelled_indexes: Mutex<BTreeSet<String>>,
+    by_index: Vec<DropSeries>,
+    labels: IndexLabels,
     http_requests_total: IntCounterVec,
     http_request_duration_seconds: HistogramVec,
     http_requests_in_flight: IntGauge,
@@ -156,12 +156,13 @@ impl Metrics {
                 "Next generations of indexes. `outcome` is `finished`, `abandoned`, or `failed`: an attempt that is made again.",
                 &["outcome"],
             )?,
-            labelled_indexes: Mutex::default(),
+            labels: IndexLabels::default(),
+            by_index: Vec::new(),
             registry: Registry::new(),
             entries: Vec::new(),
         };
-        let (registry, entries) = builder.finish();
-        Ok(Self { registry, entries, ..metrics })
+        let Built { registry, entries, by_index } = builder.finish();
+        Ok(Self { registry, entries, by_index, ..metrics })
     }
 
     /// What all of them are, as a page of documentation.
@@ -169,13 +170,19 @@ impl Metrics {
         registry::markdown(&self.entries)
     }
 
-    /// The label of an index: its name for the first 100, then `other`. A name keeps its label until the server ends.
-    pub fn index_label(&self, name: &str) -> String {
-        let mut labelled = self.labelled_indexes.lock();
-        if labelled.len() < MAX_LABELLED_INDEXES {
-            labelled.insert(name.to_owned());
-        }
-        if labelled.contains(name) { name } else { "other" }.to_owned()
+    /// Gives an index that is there a label of its own, while there are any. It keeps it until it is deleted.
+    pub fn index_is_there(&self, name: &str) {
+        self.labels.claim(name);
+    }
+
+    /// The label of an index: its name, or `other` when it has none of its own, or is gone by now. Hold one at a time, and briefly.
+    pub fn index_label<'a>(&'a self, name: &'a str) -> IndexLabel<'a> {
+        self.labels.of(name)
+    }
+
+    /// Frees the labels of the indexes that are not there, and drops their series.
+    pub fn keep_indexes(&self, is_there: impl Fn(&str) -> bool) {
+        self.labels.free(is_there, |name| self.by_index.iter().for_each(|drop_series| drop_series(name)));
     }
 
     /// A request has begun. The guard ends it, however it ends.
@@ -246,7 +253,7 @@ impl Metrics {
     pub fn generations_grow(&self, generations: &[(String, u64, u64)]) {
         let mut labelled: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for (name, documents, total) in generations {
-            let sum = labelled.entry(self.index_label(name)).or_default();
+            let sum = labelled.entry(self.label_of_one_there(name)).or_default();
             *sum = (sum.0 + documents, sum.1 + total);
         }
         self.generation_documents.reset();
@@ -269,10 +276,15 @@ impl Metrics {
         String::from_utf8(text).map_err(|error| prometheus::Error::Msg(error.to_string()))
     }
 
+    fn label_of_one_there(&self, name: &str) -> String {
+        self.index_is_there(name);
+        self.index_label(name).as_str().to_owned()
+    }
+
     fn show_sizes(&self, indexes: &[(String, IndexSize)]) {
         let mut labelled: BTreeMap<String, IndexSize> = BTreeMap::new();
         for (name, size) in indexes {
-            let sum = labelled.entry(self.index_label(name)).or_default();
+            let sum = labelled.entry(self.label_of_one_there(name)).or_default();
             sum.documents += size.documents;
             sum.chunks += size.chunks;
             sum.text_bytes += size.text_bytes;
@@ -361,5 +373,36 @@ mod tests {
         assert!(text.contains("ragengine_index_documents{index=\"i099\"} 1"));
         assert!(text.contains("ragengine_index_documents{index=\"other\"} 3"));
         assert!(!metrics.render(&[]).unwrap().contains("index=\"i000\""));
+    }
+
+    #[test]
+    fn a_deleted_index_takes_its_series_with_it_and_leaves_its_label() {
+        let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
+        let chats = |name: &str| {
+            let label = metrics.index_label(name);
+            let route = Route { index: label.as_str(), path: "rag", reason: "", outcome: "ok" };
+            metrics.chat.ended(route, Duration::from_secs(1));
+            metrics.chat.context(label.as_str(), 10, 5);
+            metrics.chat.tokens(label.as_str(), 1, 1);
+        };
+        for number in 0..=100 {
+            let name = format!("i{number:03}");
+            metrics.index_is_there(&name);
+            chats(&name);
+        }
+        let counted = |label: &str| {
+            let text = metrics.render(&[]).unwrap();
+            text.lines().filter(|line| line.contains(&format!("index=\"{label}\""))).count()
+        };
+        assert!(counted("i000") > 0 && counted("i100") == 0 && counted("other") > 0);
+        metrics.keep_indexes(|name| name != "i000");
+        assert_eq!(counted("i000"), 0);
+        assert!(counted("i001") > 0 && counted("other") > 0);
+        // A chat that ends after its index was deleted does not bring it back.
+        chats("i000");
+        assert_eq!(counted("i000"), 0);
+        metrics.index_is_there("i100");
+        chats("i100");
+        assert!(counted("i100") > 0);
     }
 }

@@ -15,6 +15,7 @@ use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, Failure, shaped};
 use crate::http::extract;
+use crate::logging::texts::is_plain_id;
 use crate::metrics::InFlight;
 
 /// The header that names a request. It is taken from the caller, or made, and comes back with the reply.
@@ -22,9 +23,6 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The status of a request whose client did not wait, as nginx has it.
 const CLIENT_LEFT: u16 = 499;
-
-/// The longest id that is taken.
-const MAX_ID_BYTES: usize = 128;
 
 /// Marks a response whose line is in the log already, or comes when it has ended.
 #[derive(Debug, Clone, Copy)]
@@ -127,14 +125,14 @@ impl Observation<'_> {
         let status = status.as_u16();
         match failure {
             None => info!(method, route, status, elapsed_ms, request_id, "request"),
-            Some(Failure { kind, message }) if status < 500 => {
-                info!(method, route, status, elapsed_ms, request_id, kind, error = message, "request refused");
+            Some(Failure { kind, words }) if status < 500 => {
+                info!(method, route, status, elapsed_ms, request_id, kind, error = words, "request refused");
             }
-            Some(Failure { kind, message }) if status == 503 => {
-                warn!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed");
+            Some(Failure { kind, words }) if status == 503 => {
+                warn!(method, route, status, elapsed_ms, request_id, kind, error = words, "request failed");
             }
-            Some(Failure { kind, message }) => {
-                error!(method, route, status, elapsed_ms, request_id, kind, error = message, "request failed");
+            Some(Failure { kind, words }) => {
+                error!(method, route, status, elapsed_ms, request_id, kind, error = words, "request failed");
             }
         }
     }
@@ -174,9 +172,7 @@ impl Drop for Observation<'_> {
 
 /// The caller's id when it is short and plain, else a new one.
 fn request_id(sent: Option<&HeaderValue>) -> HeaderValue {
-    let is_plain = |value: &&HeaderValue| {
-        !value.is_empty() && value.len() <= MAX_ID_BYTES && value.as_bytes().iter().all(u8::is_ascii_graphic)
-    };
+    let is_plain = |value: &&HeaderValue| is_plain_id(value.as_bytes());
     let made = || {
         HeaderValue::from_str(&uuid::Uuid::new_v4().simple().to_string()).unwrap_or(HeaderValue::from_static("none"))
     };

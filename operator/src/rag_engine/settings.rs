@@ -180,16 +180,29 @@ fn remote_embedding(remote: &RemoteEmbedding) -> settings::RemoteEmbedding {
 }
 
 fn language_model(service: &InferenceService) -> settings::InferenceService {
-    let InferenceService { url, model, access_secret, context_window_size, tokenizer, timeout_seconds } =
-        service.clone();
+    let InferenceService {
+        url,
+        model,
+        models,
+        access_secret,
+        context_window_size,
+        tokenizer,
+        timeout_seconds,
+        max_concurrent_requests,
+        max_waiting_requests,
+    } = service.clone();
+    let defaults = settings::InferenceService::default();
     settings::InferenceService {
         url,
         model,
+        models,
         api_key: access_secret.map(|_| Access::LanguageModel.file()),
         context_window_size,
         tokenizer: tokenizer.map(PathBuf::from),
         timeout_seconds: u64::from(timeout_seconds),
-        ..settings::InferenceService::default()
+        max_concurrent_requests: max_concurrent_requests.unwrap_or(defaults.max_concurrent_requests),
+        max_waiting_requests: max_waiting_requests.unwrap_or(defaults.max_waiting_requests),
+        ..defaults
     }
 }
 

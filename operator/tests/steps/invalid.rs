@@ -13,7 +13,7 @@ fn everything_that_is_wrong_is_named_at_once() {
     let found = wrong(
         "
         retrieval: {minTopK: 0, contextTokenRatio: 0.9, maxDistance: 5.0, tokensPerChunk: 0}
-        inferenceService: {url: 'ftp://host', contextWindowSize: 1, timeoutSeconds: 0}
+        inferenceService: {url: 'ftp://host', contextWindowSize: 0, timeoutSeconds: 0}
         embedding: {remote: {url: host, model: m, batchSize: 0}}
         podTemplate:
           spec:

@@ -125,20 +125,26 @@ fn embedding() -> impl Strategy<Value = Option<Embedding>> {
 }
 
 fn inference_service() -> impl Strategy<Value = Option<InferenceService>> {
-    let window = prop::option::of(256..100_000_000_u32);
-    prop::option::of(
-        (prop::option::of(text()), prop::option::of(text()), name(), window, prop::option::of(text()), 1..86_400_u32)
-            .prop_map(|(url, model, access_secret, context_window_size, tokenizer, timeout_seconds)| {
-                InferenceService {
-                    url: url.map(|url| format!("http://{url}")),
-                    model,
-                    access_secret,
-                    context_window_size,
-                    tokenizer: tokenizer.map(|tokenizer| format!("/{tokenizer}")),
-                    timeout_seconds,
-                }
-            }),
-    )
+    let window = prop::option::of(1..100_000_000_u32);
+    let models = prop::collection::vec("\\PC{1,24}", 0..3);
+    let requests = (prop::option::of(1..1_000_000_u32), prop::option::of(0..1_000_000_u32));
+    let texts = (prop::option::of(text()), prop::option::of(text()), models, name(), prop::option::of(text()));
+    prop::option::of((texts, window, 1..86_400_u32, requests).prop_map(
+        |((url, model, models, access_secret, tokenizer), context_window_size, timeout_seconds, requests)| {
+            let (max_concurrent_requests, max_waiting_requests) = requests;
+            InferenceService {
+                url: url.map(|url| format!("http://{url}")),
+                model,
+                models,
+                access_secret,
+                context_window_size,
+                tokenizer: tokenizer.map(|tokenizer| format!("/{tokenizer}")),
+                timeout_seconds,
+                max_concurrent_requests,
+                max_waiting_requests,
+            }
+        },
+    ))
 }
 
 /// A number with four digits behind the point: of one with seventeen, reading may change the last.

@@ -170,7 +170,7 @@ impl Endpoint {
                 Err(failure) => failure,
             };
             let Some(wait) = policy.wait(attempt, &failure, retry::jitter()) else { return Err(failure.error) };
-            tracing::debug!(error = %failure.error, ?wait, "the embedding endpoint failed and is asked again");
+            tracing::debug!(kind = failure.error.kind(), ?wait, "the embedding endpoint failed and is asked again");
             tokio::time::sleep(wait).await;
             attempt += 1;
         }

@@ -33,6 +33,8 @@ pub struct Budget {
     pub top_k: usize,
     /// Tokens that the context may take.
     pub context_tokens: u64,
+    /// What the division leaves for the answer. It is told, never sent: `max_tokens` bounds the answer.
+    pub response_tokens: u64,
 }
 
 /// Divides the window as the chat completion specification does ("Token Validation" and "RAG Execution").
@@ -45,11 +47,13 @@ pub fn budget(given: &Given) -> Result<Budget, Rejection> {
         given.window.checked_sub(given.conversation).filter(|space| *space > 0).ok_or(Rejection::ContextWindow)?;
     let max_tokens = given.max_tokens.map(|tokens| tokens.min(space));
     let available = space.saturating_sub(INSTRUCTION_TOKENS).min(max_tokens.unwrap_or(given.window));
+    let context_tokens = part(available, given.context_token_ratio);
     Ok(Budget {
         lowered_from: given.max_tokens.filter(|tokens| *tokens > space),
         max_tokens,
         top_k: top_k(given, space),
-        context_tokens: part(available, given.context_token_ratio),
+        context_tokens,
+        response_tokens: available - context_tokens,
     })
 }
 
@@ -94,7 +98,14 @@ mod tests {
     #[test]
     fn the_worked_example() {
         let budget = budget(&given(8192, 500, Some(1000), 0.6)).unwrap();
-        assert_eq!(budget, Budget { max_tokens: Some(1000), lowered_from: None, top_k: 100, context_tokens: 600 });
+        let expected = Budget {
+            max_tokens: Some(1000),
+            lowered_from: None,
+            top_k: 100,
+            context_tokens: 600,
+            response_tokens: 400,
+        };
+        assert_eq!(budget, expected);
     }
 
     #[test]
@@ -153,6 +164,7 @@ mod tests {
             };
             let space = window - conversation;
             prop_assert!(budget.context_tokens + INSTRUCTION_TOKENS <= space.max(INSTRUCTION_TOKENS));
+            prop_assert!(budget.context_tokens + budget.response_tokens <= space);
             prop_assert!(budget.max_tokens.is_none_or(|tokens| tokens <= space && tokens >= 1));
             prop_assert_eq!(budget.max_tokens.is_some(), max_tokens.is_some());
         }

@@ -17,6 +17,14 @@ pub enum Rejection {
     /// `context_token_ratio` is out of its bounds. Holds the number as it was written.
     #[error("Invalid context_token_ratio: {0}. Must be between 0.2 and 0.8.")]
     ContextTokenRatio(String),
+    /// The model that the caller named is none of those that may be asked for.
+    #[error("The model '{asked}' may not be asked for here (inferenceService.models): use '{}'.", .allowed.join("', '"))]
+    Model {
+        /// What the caller named.
+        asked: String,
+        /// What may be asked for.
+        allowed: Vec<String>,
+    },
     /// More than one choice was asked for together with an index.
     #[error("n > 1 is not supported.")]
     SeveralChoices,
@@ -44,6 +52,7 @@ impl Rejection {
             Self::Json(_) => "json",
             Self::Type { .. } => "type",
             Self::ContextTokenRatio(_) => "context_token_ratio",
+            Self::Model { .. } => "model_not_allowed",
             Self::SeveralChoices => "several_choices",
             Self::EmptyUserContent(_) => "empty_user_content",
             Self::NoUserPrompt => "no_user_prompt",
@@ -57,6 +66,7 @@ impl Rejection {
             Self::Json(_) => None,
             Self::Type { param, .. } => Some(param),
             Self::ContextTokenRatio(_) => Some("context_token_ratio"),
+            Self::Model { .. } => Some("model"),
             Self::SeveralChoices => Some("n"),
             Self::EmptyUserContent(_) | Self::NoUserPrompt | Self::ContextWindow => Some("messages"),
         }

@@ -73,6 +73,8 @@ pub struct InferenceService {
     /// The model for requests that name none. Not set: the first that the endpoint lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The models that callers may ask for, besides `model`; any other is a 400 that lists them, and `/v1/models` shows no other. Empty: any. Without `model`, requests that name none get the first of these that the endpoint lists.
+    pub models: Vec<String>,
     /// The key that is sent as a bearer token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<SecretReference>,
@@ -86,8 +88,12 @@ pub struct InferenceService {
     pub timeout_seconds: u64,
     /// How long connecting may take, in seconds.
     pub connect_timeout_seconds: u64,
-    /// Chats that the endpoint is asked at a time, streams included; one more is a 503 with `Retry-After`.
+    /// Chats that the endpoint is asked at a time, streams included; more of them wait.
     pub max_concurrent_requests: u32,
+    /// How many more chats may wait for their turn; one more is a 429 with `Retry-After`.
+    pub max_waiting_requests: u32,
+    /// How long a chat may wait for its turn, in seconds; it is a 429 with `Retry-After` then.
+    pub queue_timeout_seconds: u64,
     /// Connections that are kept open for reuse.
     pub max_idle_connections: u32,
     /// How long a connection is kept open without use, in seconds. Shorter than the endpoint's own limit.
@@ -103,12 +109,15 @@ impl Default for InferenceService {
         Self {
             url: None,
             model: None,
+            models: Vec::new(),
             api_key: None,
             context_window_size: None,
             timeout_seconds: 300,
             connect_timeout_seconds: 10,
             tokenizer: None,
             max_concurrent_requests: 1024,
+            max_waiting_requests: 1024,
+            queue_timeout_seconds: 60,
             max_idle_connections: 256,
             idle_timeout_seconds: 30,
             max_reply_bytes: 64 << 20,
@@ -270,11 +279,13 @@ pub struct Log {
     pub level: String,
     /// How a line looks.
     pub format: LogFormat,
+    /// Whether lines may quote what callers sent and what endpoints answered: what is wrong with a request in words, the names that it asks for, the messages of the language model and the embedding endpoint. When they may not, they have kinds, statuses, lengths and places instead.
+    pub texts: bool,
 }
 
 impl Default for Log {
     fn default() -> Self {
-        Self { level: "info".to_owned(), format: LogFormat::Auto }
+        Self { level: "info".to_owned(), format: LogFormat::Auto, texts: false }
     }
 }
 

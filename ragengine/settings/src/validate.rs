@@ -78,9 +78,24 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
             "must begin with http:// or https://",
         ),
         (
-            settings.inference_service.context_window_size.is_none_or(|tokens| tokens >= 256),
+            settings.inference_service.context_window_size != Some(0),
             "inferenceService.contextWindowSize",
-            "must be at least 256 tokens",
+            "must be at least 1",
+        ),
+        (
+            settings.inference_service.models.iter().all(|model| !model.is_empty()),
+            "inferenceService.models",
+            "has an empty name: remove it, or leave the list empty to allow every model",
+        ),
+        (
+            settings.inference_service.max_waiting_requests <= MAX_ADMITTED,
+            "inferenceService.maxWaitingRequests",
+            CAN_WAIT,
+        ),
+        (
+            is_timeout(settings.inference_service.queue_timeout_seconds),
+            "inferenceService.queueTimeoutSeconds",
+            IS_TIMEOUT,
         ),
         (
             settings.inference_service.timeout_seconds > 0
@@ -190,7 +205,10 @@ mod tests {
             ("search: {threads: 5000}", "search.threads"),
             ("limits: {maxDocumentBytes: 0}", "limits.maxDocumentBytes"),
             ("inferenceService: {url: 'localhost:8000'}", "inferenceService.url"),
-            ("inferenceService: {contextWindowSize: 10}", "inferenceService.contextWindowSize"),
+            ("inferenceService: {contextWindowSize: 0}", "inferenceService.contextWindowSize"),
+            ("inferenceService: {models: [m, '']}", "inferenceService.models"),
+            ("inferenceService: {maxWaitingRequests: 1000001}", "inferenceService.maxWaitingRequests"),
+            ("inferenceService: {queueTimeoutSeconds: 0}", "inferenceService.queueTimeoutSeconds"),
             ("inferenceService: {timeoutSeconds: 0}", "inferenceService"),
             ("retrieval: {maxDistance: 4.5}", "retrieval.maxDistance"),
             ("retrieval: {maxDistance: .nan}", "retrieval.maxDistance"),

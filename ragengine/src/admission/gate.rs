@@ -2,12 +2,11 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Work;
 use crate::metrics::{AdmissionMetrics, Counted};
 
 /// A bounded queue before a bounded number of places to work at. First come, first served.
-pub(super) struct Gate {
-    work: Work,
+pub struct Gate {
+    work: &'static str,
     max_waiting: u32,
     /// Those who run or wait.
     admitted: Arc<Semaphore>,
@@ -16,7 +15,7 @@ pub(super) struct Gate {
 }
 
 /// A place in the queue.
-pub(super) struct Place {
+pub struct Place {
     _admitted: OwnedSemaphorePermit,
 }
 
@@ -33,7 +32,8 @@ struct PermitHeld {
 }
 
 impl Gate {
-    pub fn new(work: Work, max_running: u32, max_waiting: u32, metrics: &AdmissionMetrics) -> Self {
+    /// A gate whose metrics have this label.
+    pub fn new(work: &'static str, max_running: u32, max_waiting: u32, metrics: &AdmissionMetrics) -> Self {
         let (running, waiting) = (max_running as usize, max_waiting as usize);
         Self {
             work,
@@ -56,13 +56,13 @@ impl Gate {
 
     /// Waits in the queue.
     pub async fn turn(&self, place: Place) -> Permit {
-        let waiting = self.metrics.waits(self.work.label());
+        let waiting = self.metrics.waits(self.work);
         let Ok(running) = Arc::clone(&self.running).acquire_owned().await else {
             // The semaphore is never closed.
             return std::future::pending().await;
         };
         drop(waiting);
-        let counted = self.metrics.runs(self.work.label());
+        let counted = self.metrics.runs(self.work);
         Permit { _held: Arc::new(PermitHeld { _running: running, _place: place, _counted: counted }) }
     }
 }

@@ -13,6 +13,7 @@ use crate::index::catalog::{Catalog, Change};
 use crate::index::generation::{Asked, Builder, Decision, Ended, Model, Plan, again, asked, decide};
 use crate::index::record::IndexRecord;
 use crate::index::{Index, IndexError};
+use crate::logging::Logged as _;
 use crate::metrics::Metrics;
 
 /// How long a start, or who brings indexes, waits for the models of generations that still serve.
@@ -58,13 +59,17 @@ impl Generations {
         let decided = blocking::run(move || {
             for index in indexes {
                 if let Err(error) = this.decide(&index) {
-                    warn!(index = index.name(), %error, "its next generation cannot be begun; the next start tries again");
+                    warn!(
+                        index = index.name(),
+                        error = error.for_log(),
+                        "its next generation cannot be begun; the next start tries again"
+                    );
                 }
             }
             Ok(())
         });
         if let Err(error) = decided.await {
-            warn!(%error, "generations not begun");
+            warn!(error = error.for_log(), "generations not begun");
         }
         names.into_iter().for_each(|name| self.build(name));
         self.keep_models();
@@ -172,7 +177,7 @@ impl Generations {
             key: key(index.record()),
             name: index.record().model.clone(),
             source: index.embedding_source().unwrap_or_else(|error| {
-                warn!(index = index.name(), %error, "the settings of its model cannot be read");
+                warn!(index = index.name(), error = error.for_log(), "the settings of its model cannot be read");
                 None
             }),
         };

@@ -16,7 +16,8 @@ use crate::index::catalog::{Catalog, CatalogOptions};
 use crate::index::store::StoreError;
 use crate::index::{IndexError, SearchSettings};
 use crate::llm::{LanguageModel, Upstream};
-use crate::metrics::Metrics;
+use crate::logging::Logged as _;
+use crate::metrics::{AdmissionMetrics, Metrics};
 use crate::search_pool::SearchPool;
 use crate::secrets;
 use crate::write_token::WriteToken;
@@ -60,7 +61,7 @@ impl App {
         Ok(Arc::new(Self {
             admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
             write_token: write_token.map(Arc::new),
-            language_model: language_model(&settings.inference_service, settings.extractive)?,
+            language_model: language_model(&settings.inference_service, settings.extractive, &metrics.admission)?,
             metrics,
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
             loaded: OnceLock::new(),
@@ -72,7 +73,11 @@ impl App {
     }
 }
 
-fn language_model(service: &InferenceService, extractive: bool) -> Result<LanguageModel, StartError> {
+fn language_model(
+    service: &InferenceService,
+    extractive: bool,
+    metrics: &AdmissionMetrics,
+) -> Result<LanguageModel, StartError> {
     let Some(url) = &service.url else {
         return Ok(if extractive { LanguageModel::Extractive } else { LanguageModel::None });
     };
@@ -82,7 +87,7 @@ fn language_model(service: &InferenceService, extractive: bool) -> Result<Langua
         .map(secrets::read)
         .transpose()
         .map_err(|error| StartError::Settings(error.to_string()))?;
-    let upstream = Upstream::new(service, url, key).map_err(StartError::Settings)?;
+    let upstream = Upstream::new(service, url, key, metrics).map_err(StartError::Settings)?;
     Ok(LanguageModel::Upstream(Arc::new(upstream)))
 }
 
@@ -180,7 +185,7 @@ async fn load_model(app: &Arc<App>) -> Embedding {
             }
             Err(error) => {
                 app.progress.write().model = Stage::Failed(error.to_string());
-                wait_before_retry(&error.to_string(), &mut pause).await;
+                wait_before_retry(&error.for_log(), &mut pause).await;
             }
         }
     }

@@ -14,7 +14,8 @@ use tracing::{error, info, warn};
 use super::context::Context;
 use crate::error::ApiError;
 use crate::index::Index;
-use crate::metrics::{Metrics, Route, Stage};
+use crate::logging::{Logged as _, texts};
+use crate::metrics::{IndexLabel, Metrics, Route, Stage};
 use crate::retrieve::similarity;
 
 /// Of what a caller wrote, the log has no more than this.
@@ -26,16 +27,33 @@ pub(super) struct Account {
     started: Instant,
     stage_started: Instant,
     request_id: HeaderValue,
-    /// The index's name and its label.
-    index: Option<(String, String)>,
+    index: Option<String>,
     model: Option<String>,
     is_stream: bool,
+    /// What the division of the window leaves for the answer.
+    response_tokens: Option<u64>,
+    has_lowered_max_tokens: bool,
     facts: Explanation,
     decisions: Option<[(Decision, usize); 3]>,
     nearest_distance: Option<f32>,
     first_token: Option<Duration>,
     usage: Option<Usage>,
     has_ended: bool,
+}
+
+/// The label of a chat's index. One about no index has none.
+enum Label<'a> {
+    None,
+    Index(IndexLabel<'a>),
+}
+
+impl Label<'_> {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::None => "",
+            Self::Index(label) => label.as_str(),
+        }
+    }
 }
 
 /// How a chat ended.
@@ -58,6 +76,8 @@ impl Account {
             index: None,
             model: None,
             is_stream: false,
+            response_tokens: None,
+            has_lowered_max_tokens: false,
             facts: Explanation { path: "none".to_owned(), ..Explanation::default() },
             decisions: None,
             nearest_distance: None,
@@ -67,19 +87,20 @@ impl Account {
         }
     }
 
-    /// The request could be read.
-    pub fn was_read(&mut self, request: &ChatRequest) {
-        self.model.clone_from(&request.model);
+    /// The request could be read. The log has the model's name when it `is_known`, and not what a caller made up.
+    pub fn was_read(&mut self, request: &ChatRequest, is_known: impl Fn(&str) -> bool) {
+        self.model = request.model.as_ref().filter(|model| is_known(model) || texts::are_logged()).cloned();
         self.is_stream = request.stream;
     }
 
     /// The request is about this index.
     pub fn is_about(&mut self, index: &Index) {
-        self.index = Some((index.name().to_owned(), self.metrics.index_label(index.name())));
+        self.metrics.index_is_there(index.name());
+        self.index = Some(index.name().to_owned());
     }
 
-    /// Documents may go into the prompt.
-    pub fn retrieves(&mut self) {
+    /// Documents have gone into the prompt.
+    fn has_documents(&mut self) {
         "rag".clone_into(&mut self.facts.path);
     }
 
@@ -101,13 +122,9 @@ impl Account {
     /// The window was divided.
     pub fn was_divided(&mut self, budget: &Budget, max_distance: f32) {
         if let (Some(from), Some(to)) = (budget.lowered_from, budget.max_tokens) {
-            let request_id = self.request_id();
-            warn!(
-                request_id,
-                "max_tokens ({from}) is greater than available context after prompt consideration. Setting to {to}."
-            );
-            self.metrics.chat.max_tokens_lowered(self.index_label());
+            self.max_tokens_were_lowered(from, to);
         }
+        self.response_tokens = Some(budget.response_tokens);
         self.facts.context_tokens = Some(ContextTokens { budget: budget.context_tokens, used: 0 });
         self.facts.top_k = Some(budget.top_k);
         self.facts.max_distance = Some(max_distance);
@@ -117,6 +134,18 @@ impl Account {
     /// The question has so many vectors.
     pub fn was_embedded(&mut self, windows: usize) {
         self.facts.question_windows = Some(windows);
+    }
+
+    /// Each lowering is told; a chat counts once.
+    fn max_tokens_were_lowered(&mut self, from: u64, to: u64) {
+        let request_id = self.request_id();
+        warn!(
+            request_id,
+            "max_tokens ({from}) is greater than available context after prompt consideration. Setting to {to}."
+        );
+        if !std::mem::replace(&mut self.has_lowered_max_tokens, true) {
+            self.metrics.chat.max_tokens_lowered(self.index_label().as_str());
+        }
     }
 
     /// A part of the work is done.
@@ -137,22 +166,33 @@ impl Account {
 
     /// The context was selected.
     pub fn was_selected(&mut self, context: &Context) {
-        let label = self.index_label();
-        for (decision, count) in context.decisions {
-            self.metrics.chat.chunks(label, decision, count);
-        }
         let budget = self.facts.context_tokens.map_or(0, |tokens| tokens.budget);
-        self.metrics.chat.context(label, budget, context.used_tokens);
-        let last = context.selected.last().map(|found| similarity(found.distance));
-        self.metrics.chat.similarities(label, context.nearest_distance.map(similarity), last);
+        self.measure_selection(context, budget);
         self.decisions = Some(context.decisions);
         self.nearest_distance = context.nearest_distance;
         self.facts.context_tokens = Some(ContextTokens { budget, used: context.used_tokens });
         self.facts.chunks.clone_from(&context.chunks);
         if let Some(finished) = &context.finished {
+            self.has_documents();
+            if let (Some(from), Some(to)) = (self.facts.max_tokens, finished.max_tokens)
+                && to < from
+            {
+                self.max_tokens_were_lowered(from, to);
+            }
             self.facts.prompt_tokens = Some(finished.prompt_tokens);
             self.facts.max_tokens = finished.max_tokens;
         }
+    }
+
+    fn measure_selection(&self, context: &Context, budget: u64) {
+        let label = self.index_label();
+        let label = label.as_str();
+        for (decision, count) in context.decisions {
+            self.metrics.chat.chunks(label, decision, count);
+        }
+        self.metrics.chat.context(label, budget, context.used_tokens);
+        let last = context.selected.last().map(|found| similarity(found.distance));
+        self.metrics.chat.similarities(label, context.nearest_distance.map(similarity), last);
     }
 
     /// The first word of a stream has come.
@@ -189,8 +229,8 @@ impl Account {
         self.request_id.to_str().unwrap_or_default()
     }
 
-    fn index_label(&self) -> &str {
-        self.index.as_ref().map_or("", |(_, label)| label)
+    fn index_label(&self) -> Label<'_> {
+        self.index.as_ref().map_or(Label::None, |name| Label::Index(self.metrics.index_label(name)))
     }
 
     fn end(&mut self, outcome: &Outcome<'_>) {
@@ -201,15 +241,18 @@ impl Account {
             error.kind().clone_into(&mut self.facts.reason);
         }
         let (path, reason) = (self.facts.path.as_str(), self.facts.reason.as_str());
-        let route = Route { index: self.index_label(), path, reason, outcome: outcome.label() };
-        self.metrics.chat.ended(route, elapsed);
-        if let Some(usage) = self.usage {
-            self.metrics.chat.tokens(self.index_label(), usage.prompt_tokens, usage.completion_tokens);
+        {
+            let label = self.index_label();
+            let route = Route { index: label.as_str(), path, reason, outcome: outcome.label() };
+            self.metrics.chat.ended(route, elapsed);
+            if let Some(usage) = self.usage {
+                self.metrics.chat.tokens(label.as_str(), usage.prompt_tokens, usage.completion_tokens);
+            }
         }
         self.log(outcome, elapsed);
     }
 
-    /// The chat's one line. It never has a text in it.
+    /// The chat's one line. It has no text in it, but for an error's where texts are logged.
     fn log(&self, outcome: &Outcome<'_>, elapsed: Duration) {
         let facts = &self.facts;
         let count = |wanted: Decision| {
@@ -225,10 +268,10 @@ impl Account {
                     outcome = outcome.label(),
                     status = error.map(|error| error.openai_status().as_u16()),
                     kind = error.map(|error| error.kind()),
-                    error = error.map(|error| error.words()),
+                    error = error.map(|error| error.for_log()),
                     path = facts.path,
                     reason = facts.reason,
-                    index = self.index.as_ref().map(|(name, _)| name),
+                    index = self.index,
                     model = self.model.as_deref().map(short),
                     stream = self.is_stream,
                     tokenizer = facts.tokenizer,
@@ -237,6 +280,7 @@ impl Account {
                     context_budget_tokens = facts.context_tokens.map(|tokens| tokens.budget),
                     context_used_tokens = facts.context_tokens.map(|tokens| tokens.used),
                     question_windows = facts.question_windows,
+                    response_budget_tokens = self.response_tokens,
                     prompt_tokens = facts.prompt_tokens,
                     max_tokens = facts.max_tokens,
                     over_threshold = count(Decision::OverThreshold),

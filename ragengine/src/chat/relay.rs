@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::http::HeaderValue;
 use bytes::Bytes;
@@ -112,7 +112,8 @@ fn marked(body: &[u8], fields: &[(&'static str, String)]) -> Result<(String, Opt
     let nonsense = |what: &str| LlmError::Nonsense(format!("{what}, of {} bytes", body.len()));
     let text = std::str::from_utf8(body).map_err(|_| nonsense("it is not text"))?;
     let whole = Whole::read(text).ok_or_else(|| nonsense("it is not JSON"))?;
-    let marked = with_fields(text, fields).ok_or_else(|| nonsense("it is not a JSON object"))?;
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let marked = with_fields(&whole.dated(text, seconds), fields).ok_or_else(|| nonsense("it is not a JSON object"))?;
     Ok((marked, whole.usage))
 }
 

@@ -98,6 +98,12 @@ pub(super) async fn model_of(upstream: &Upstream, request: &ChatRequest) -> Opti
     }
 }
 
+/// Every model that the request asks for: its own, and those that some endpoints ask when that one fails.
+pub(super) fn asked_models(request: &ChatRequest) -> impl Iterator<Item = &str> {
+    let others = request.body.get("models").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    request.model.as_deref().into_iter().chain(others)
+}
+
 /// There is no language model at all.
 pub(super) fn no_model() -> ApiError {
     ApiError::NoModel(

@@ -28,6 +28,12 @@ pub enum LoadError {
     /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
+    /// Nobody knows where it comes from.
+    #[error("the settings that it was loaded with were not kept")]
+    UnknownSource,
+    /// What is there is something else.
+    #[error("there is another model under its name now")]
+    OtherModel,
 }
 
 /// What is told while a model is being loaded.

@@ -10,7 +10,8 @@ use ragengine_settings::EmbeddingSource;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::{Embedding, Loading, load};
+use super::{Embedding, LoadError, Loading, load};
+use crate::logging::Logged as _;
 use crate::metrics::Metrics;
 
 /// The first pause before a model is tried again, and the longest.
@@ -124,14 +125,14 @@ impl Embeddings {
                     self.set(&needed.key, Older::Ready(embedding));
                     return;
                 }
-                Err(reason) => {
+                Err(missing) => {
                     warn!(
                         model = needed.name,
-                        reason,
+                        reason = missing.for_log(),
                         retry_in_s = pause.as_secs(),
                         "no model for an older generation"
                     );
-                    self.set(&needed.key, Older::Missing(reason));
+                    self.set(&needed.key, Older::Missing(missing.to_string()));
                 }
             }
             tokio::time::sleep(pause).await;
@@ -139,15 +140,14 @@ impl Embeddings {
         }
     }
 
-    async fn try_to_load(&self, needed: &Needed) -> Result<Embedding, String> {
-        let unknown = || "the settings that it was loaded with were not kept".to_owned();
-        let source = needed.source.as_ref().ok_or_else(unknown)?;
+    async fn try_to_load(&self, needed: &Needed) -> Result<Embedding, LoadError> {
+        let source = needed.source.as_ref().ok_or(LoadError::UnknownSource)?;
         let progress = &mut |_: Loading| {};
         let loading = load(source, &self.models_directory, Arc::clone(&self.metrics), progress);
-        let embedding = loading.await.map_err(|error| error.to_string())?;
+        let embedding = loading.await?;
         match needed.key.is_of(&embedding) {
             true => Ok(embedding),
-            false => Err("there is another model under its name now".to_owned()),
+            false => Err(LoadError::OtherModel),
         }
     }
 

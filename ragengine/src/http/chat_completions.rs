@@ -25,9 +25,9 @@ use crate::middleware::{Logged, REQUEST_ID};
     (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.", body = ChatCompletion),
     (status = 400, description = "The request cannot be served as it is.", body = ErrorBody),
     (status = 404, description = "No such index.", body = ErrorBody),
-    (status = 429, description = "Too many chats wait already.", body = ErrorBody),
+    (status = 429, description = "Too many chats wait already, here or for the language model.", body = ErrorBody),
     (status = 502, description = "The language model is out of reach, or its answer is none.", body = ErrorBody),
-    (status = 503, description = "No language model is set, it is asked too often, or the server is still loading.", body = ErrorBody),
+    (status = 503, description = "No language model is set, or the server is still loading.", body = ErrorBody),
     (status = 504, description = "The language model takes too long.", body = ErrorBody),
 ))]
 pub async fn chat_completions(State(app): State<Arc<App>>, mut request: Request) -> Result<Response, OpenAiError> {

@@ -26,6 +26,7 @@ use crate::index::name::check_name;
 use crate::index::record::IndexRecord;
 use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
 use crate::index::{Index, IndexError};
+use crate::logging::Logged as _;
 
 /// How often an index is made anew that was deleted under those who write to it.
 const ATTEMPTS: u32 = 3;
@@ -97,7 +98,11 @@ impl Drop for NewIndex<'_> {
         let catalog = Arc::clone(self.catalog);
         runtime.spawn_blocking(move || {
             if let Err(error) = catalog.delete_if_unused(&index) {
-                warn!(index = index.name(), %error, "an empty index is left of documents whose sender has left");
+                warn!(
+                    index = index.name(),
+                    error = error.for_log(),
+                    "an empty index is left of documents whose sender has left"
+                );
             }
         });
     }

@@ -25,6 +25,9 @@ pub async fn status(State(app): State<Arc<App>>) -> Json<EngineStatus> {
     (status = 200, description = "Prometheus's text format.", body = String, content_type = "text/plain"),
 ))]
 pub async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, PlainError> {
+    if let Ok(loaded) = app.loaded() {
+        app.metrics.keep_indexes(|name| loaded.catalog.has(name));
+    }
     let indexes = app.loaded().map(|loaded| loaded.catalog.all()).unwrap_or_default();
     let sizes: Vec<_> = indexes.iter().map(|index| (index.name().to_owned(), index.size())).collect();
     app.metrics.source_syncs_run(indexes.iter().map(|index| index.running_syncs(Instant::now())).sum());

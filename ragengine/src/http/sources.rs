@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::error::PlainError;
 use crate::index::Index;
 use crate::index::sources::{Moment, check_sync};
+use crate::logging::texts;
 
 /// Lists the sources of an index: all that have a document, or a record of a synchronisation.
 #[utoipa::path(get, path = "/indexes/{index_name}/sources", tag = "sources",
@@ -81,7 +82,9 @@ pub async fn delete(
         let source = source.clone();
         let delete = move |index: &Arc<Index>| {
             let documents = index.delete_source(&source)?;
-            info!(index = index.name(), source, documents, "source deleted");
+            // One that had nothing may never have been there: its name is only the caller's.
+            let known = texts::id(&source).filter(|_| documents > 0);
+            info!(index = index.name(), source = known, documents, "source deleted");
             Ok(documents)
         };
         async move { index.in_turn(delete).await }

@@ -23,6 +23,7 @@ use crate::index::archive::MAX_BLOCK_BYTES;
 use crate::index::catalog::{Catalog, Existing};
 use crate::index::name::check_name;
 use crate::index::{Index, IndexError};
+use crate::logging::Logged as _;
 
 /// What a block may be longer than the longest request that brought a document.
 const BLOCK_MARGIN_BYTES: u64 = 1 << 20;
@@ -87,13 +88,14 @@ pub async fn persist(
     QueryString(to): QueryString<PersistTo>,
 ) -> Result<Json<Message>, PlainError> {
     let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
-    let (index, copy) = (index_name.clone(), to.path.unwrap_or_else(|| index_name.clone()));
+    let copy = to.path.unwrap_or_else(|| index_name.clone());
+    let (index, name) = (index_name.clone(), copy.clone());
     let persisting = blocking::run(move || {
         let _turn = turn;
-        catalog.persist(&index, &copy)
+        catalog.persist(&index, &name)
     });
-    let place = counted(&app, "persist", persisting.await)?;
-    Ok(Json(Message { message: format!("Successfully persisted index {index_name} to {place}.") }))
+    counted(&app, "persist", persisting.await)?;
+    Ok(Json(Message { message: format!("Successfully persisted index {index_name} to {copy}.") }))
 }
 
 /// Loads a persisted copy as an index, in one step. Its documents are not embedded again.
@@ -116,15 +118,15 @@ pub async fn load(
     let (catalog, turn, existing) = (Arc::clone(&loaded.catalog), turn(&app)?, existing(from.overwrite));
     let generations = Arc::clone(&loaded.generations);
     check_name(&index_name).map_err(IndexError::from)?;
-    let (index, copy) = (index_name.clone(), from.path.unwrap_or_else(|| index_name.clone()));
+    let copy = from.path.unwrap_or_else(|| index_name.clone());
+    let (index, name) = (index_name.clone(), copy.clone());
     let max_block_bytes = max_block_bytes(&app);
     let loading = made(generations, move || {
         let _turn = turn;
-        let (index, place) = catalog.load_persisted(&index, &copy, existing, max_block_bytes)?;
-        Ok((vec![index], place))
+        Ok((vec![catalog.load_persisted(&index, &name, existing, max_block_bytes)?], ()))
     });
-    let (_, place) = counted(&app, "load", loading.await)?;
-    Ok(Json(Message { message: format!("Successfully loaded index {index_name} from {place}.") }))
+    counted(&app, "load", loading.await)?;
+    Ok(Json(Message { message: format!("Successfully loaded index {index_name} from {copy}.") }))
 }
 
 /// Sends a backup of all indexes while they serve on: a tar file, each index in it consistent in itself. It is whole when `end.json` is in it.
@@ -143,7 +145,7 @@ pub async fn backup(State(app): State<Arc<App>>) -> Result<Response, PlainError>
         let sent = send_backup(&catalog, &indexes, output);
         match counted(&app, "backup", sent) {
             Ok((indexes, bytes)) => info!(indexes, bytes, "backup sent"),
-            Err(error) => warn!(%error, kind = error.kind(), "backup not sent"),
+            Err(error) => warn!(error = error.for_log(), kind = error.kind(), "backup not sent"),
         }
     });
     Ok(([(header::CONTENT_TYPE, "application/x-tar")], body).into_response())

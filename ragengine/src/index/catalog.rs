@@ -181,6 +181,11 @@ impl Catalog {
         index.ok_or_else(|| unavailable::why_not(&unavailable, name))
     }
 
+    /// Whether there is an index of this name, which may be of no use now.
+    pub fn has(&self, name: &str) -> bool {
+        !matches!(self.get(name), Err(IndexError::NoSuchIndex(_)))
+    }
+
     /// The index of this name, made when it is not there. The flag says whether it was.
     ///
     /// # Errors
@@ -239,6 +244,7 @@ impl Catalog {
         let index = self.indexes.write().remove(name);
         index.inspect(|index| index.mark_deleted());
         self.unavailable.write().remove(name);
+        self.options.metrics.keep_indexes(|there| there != name);
         remove_files(name, &directory);
         self.forget_plan(name);
         info!(index = name, "index deleted");

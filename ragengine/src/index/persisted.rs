@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, fsync, open, openat, renameat, unlinkat};
 use rustix::io::Errno;
@@ -16,6 +16,9 @@ use uuid::Uuid;
 use super::name::{InvalidName, check_name};
 use super::store::{StoreError, sync_directory};
 use crate::private;
+
+/// The folder in the data folder.
+const FOLDER: &str = "persisted";
 
 /// Why there is no copy to read or write.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +30,7 @@ pub enum PersistedError {
     #[error("there is no persisted copy '{0}': persist an index first")]
     Missing(String),
     /// It is not one of ours.
-    #[error("{0} is not a plain file or folder: nothing is read or written there")]
+    #[error("{0} in the data folder is not a plain file or folder: nothing is read or written there")]
     Odd(String),
     /// The disk refused.
     #[error(transparent)]
@@ -48,7 +51,6 @@ impl PersistedError {
 
 /// The folder.
 pub struct Persisted {
-    path: PathBuf,
     folder: OwnedFd,
 }
 
@@ -68,7 +70,7 @@ impl Persisted {
     ///
     /// [`PersistedError::Odd`] when it is a link, or what the disk says.
     pub fn open(data_folder: &Path) -> Result<Self, PersistedError> {
-        let path = data_folder.join("persisted");
+        let path = data_folder.join(FOLDER);
         match private::create_folder(&path) {
             Ok(()) => sync_directory(data_folder)?,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => private::close_folder(&path),
@@ -76,19 +78,10 @@ impl Persisted {
         }
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
         match open(&path, flags, Mode::empty()) {
-            Ok(folder) => Ok(Self { path, folder }),
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(PersistedError::Odd(path.display().to_string())),
+            Ok(folder) => Ok(Self { folder }),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(PersistedError::Odd(FOLDER.to_owned())),
             Err(error) => Err(refused(error)),
         }
-    }
-
-    /// Where the copy of this name is, for people.
-    ///
-    /// # Errors
-    ///
-    /// [`PersistedError::Name`] when no copy can have it.
-    pub fn place(&self, name: &str) -> Result<String, PersistedError> {
-        Ok(self.path.join(file_name(name)?).display().to_string())
     }
 
     /// The copy of this name.
@@ -99,8 +92,9 @@ impl Persisted {
     pub fn read(&self, name: &str) -> Result<File, PersistedError> {
         // Not blocking: a pipe in its place would be waited for.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let odd = || Err(PersistedError::Odd(self.place(name)?));
-        let file = match openat(&self.folder, file_name(name)?, flags, Mode::empty()) {
+        let file = file_name(name)?;
+        let odd = || Err(odd(&file));
+        let file = match openat(&self.folder, &file, flags, Mode::empty()) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Err(PersistedError::Missing(name.to_owned())),
             Err(Errno::LOOP | Errno::NXIO) => return odd(),
@@ -135,9 +129,7 @@ impl Partial<'_> {
     pub fn finish(self) -> Result<(), PersistedError> {
         self.file.sync_all().map_err(StoreError::from)?;
         renameat(&self.folder.folder, &self.name, &self.folder.folder, &self.target).map_err(|error| match error {
-            Errno::ISDIR | Errno::NOTDIR => {
-                PersistedError::Odd(self.folder.path.join(&self.target).display().to_string())
-            }
+            Errno::ISDIR | Errno::NOTDIR => odd(&self.target),
             error => refused(error),
         })?;
         fsync(&self.folder.folder).map_err(refused)
@@ -159,7 +151,7 @@ impl Drop for Partial<'_> {
 pub fn remove_partials(data_folder: &Path) -> Result<(), StoreError> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     // Without a folder there is nothing, and a link is not followed.
-    let Ok(folder) = open(data_folder.join("persisted"), flags, Mode::empty()) else { return Ok(()) };
+    let Ok(folder) = open(data_folder.join(FOLDER), flags, Mode::empty()) else { return Ok(()) };
     for entry in Dir::read_from(&folder).map_err(std::io::Error::from)? {
         let entry = entry.map_err(std::io::Error::from)?;
         let name = entry.file_name().to_bytes();
@@ -174,6 +166,11 @@ pub fn remove_partials(data_folder: &Path) -> Result<(), StoreError> {
 fn file_name(name: &str) -> Result<String, InvalidName> {
     check_name(name)?;
     Ok(format!("{name}.tar"))
+}
+
+/// Named as people find it: where the data folder is, is not said.
+fn odd(file: &str) -> PersistedError {
+    PersistedError::Odd(format!("{FOLDER}/{file}"))
 }
 
 fn refused(error: Errno) -> PersistedError {

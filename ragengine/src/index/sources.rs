@@ -15,6 +15,7 @@ use tracing::info;
 
 use super::view::Changed;
 use super::{Index, IndexError, IndexSize};
+use crate::logging::texts;
 
 /// Documents deleted in one transaction: writers wait for each.
 const DELETED_AT_ONCE: usize = 200;
@@ -105,7 +106,7 @@ impl Index {
 
     fn tell(&self, source: &str, step: &Step) {
         let SourceSync { sync_id, phase, done, total, held_back, error_count, .. } = step.latest();
-        let index = self.name();
+        let (index, sync_id) = (self.name(), texts::id(sync_id));
         match step.news() {
             News::Begins => info!(index, source, sync_id, "sync begins"),
             News::GoesOn => {}

@@ -17,6 +17,7 @@ use super::persisted::Persisted;
 use super::room::Room;
 use super::store::StoreError;
 use super::{Index, IndexError};
+use crate::logging::texts;
 
 /// What is read from or written to a disk at once.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -90,12 +91,12 @@ impl Catalog {
         [self.embedding().clone()].into_iter().chain(of_indexes).collect()
     }
 
-    /// Persists an index: a copy of it below the data folder. Returns its path.
+    /// Persists an index: a copy of it below the data folder.
     ///
     /// # Errors
     ///
     /// When there is no such index, no copy can have that name, or what the disk says. The copy before is still there then.
-    pub fn persist(&self, index: &str, copy: &str) -> Result<String, IndexError> {
+    pub fn persist(&self, index: &str, copy: &str) -> Result<(), IndexError> {
         let index = self.get(index)?;
         let persisted = Persisted::open(self.directory())?;
         let partial = persisted.write(copy)?;
@@ -105,12 +106,11 @@ impl Catalog {
         output.flush().map_err(StoreError::from)?;
         drop(output);
         partial.finish()?;
-        let place = persisted.place(copy)?;
-        info!(index = index.name(), path = place, "index persisted");
-        Ok(place)
+        info!(index = index.name(), copy = texts::id(copy), "index persisted");
+        Ok(())
     }
 
-    /// Loads a persisted copy as an index, whatever the name of the index was that it was made from. Returns the index and the copy's path.
+    /// Loads a persisted copy as an index, whatever the name of the index was that it was made from. Returns the index.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Catalog {
         copy: &str,
         existing: Existing,
         max_block_bytes: u64,
-    ) -> Result<(Arc<Index>, String), IndexError> {
+    ) -> Result<Arc<Index>, IndexError> {
         let persisted = Persisted::open(self.directory())?;
         let source = BufReader::with_capacity(BUFFER_BYTES, persisted.read(copy)?);
         let named = |manifest: &Manifest| match manifest.indexes.as_slice() {
@@ -129,8 +129,7 @@ impl Catalog {
             several => Err(IndexError::ManyIndexes { copy: copy.to_owned(), indexes: several.len() }),
         };
         let made = self.import_as(source, existing, max_block_bytes, named, |source| source).map_err(of_disk)?;
-        let made = made.into_iter().next().ok_or_else(|| IndexError::NoSuchIndex(index.to_owned()))?;
-        Ok((made, persisted.place(copy)?))
+        made.into_iter().next().ok_or_else(|| IndexError::NoSuchIndex(index.to_owned()))
     }
 
     /// Whether the volume has room for so many bytes more.

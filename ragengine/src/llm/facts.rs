@@ -7,8 +7,8 @@ use serde_json::Value;
 /// The models of an endpoint and their context windows in tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The first model that it lists.
-    pub first_model: Option<String>,
+    /// The models that it lists, in its order.
+    pub models: Vec<String>,
     windows: HashMap<String, u64>,
     /// The window of the one model that it serves, where it says so.
     served_window: Option<u64>,
@@ -22,12 +22,17 @@ impl Facts {
         let running = running.and_then(|running| running["models"].as_array()).into_iter().flatten();
         let running = running.filter_map(|model| Some((model["model"].as_str()?.to_owned(), window(model)?)));
         Self {
-            first_model: listed.first().and_then(id),
+            models: listed.iter().filter_map(id).collect(),
             windows: listed.iter().filter_map(|model| Some((id(model)?, window(model)?))).chain(running).collect(),
             served_window: props.and_then(|props| {
                 positive(&props["default_generation_settings"]["n_ctx"]).or_else(|| positive(&props["n_ctx"]))
             }),
         }
+    }
+
+    /// The first model that it lists.
+    pub fn first_model(&self) -> Option<&str> {
+        self.models.first().map(String::as_str)
     }
 
     /// The context window of a model in tokens.
@@ -70,7 +75,7 @@ mod tests {
             (json!({"id": "m", "max_model_len": 0}), None),
         ] {
             let facts = Facts::read(&json!({"data": [model]}), None, None);
-            assert_eq!((facts.first_model.as_deref(), facts.window("m")), (Some("m"), tokens), "{model}");
+            assert_eq!((facts.first_model(), facts.window("m")), (Some("m"), tokens), "{model}");
             assert_eq!(facts.window("other"), None);
         }
     }

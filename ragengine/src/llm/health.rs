@@ -3,7 +3,27 @@
 //! A background task asks the endpoint for its list of models; chats say the rest. Neither is a perfect witness: some endpoints list
 //! their models to everybody and refuse chats without a key, others have no list, or hide it from keys that may chat.
 
+use std::fmt;
+
 use parking_lot::RwLock;
+
+/// What came of asking: what happened in our words, and what the endpoint said about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// What happened: its status, or why there was no answer.
+    pub what: String,
+    /// Its words, or nothing.
+    pub message: String,
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.message.as_str() {
+            "" => formatter.write_str(&self.what),
+            message => write!(formatter, "{}: {message}", self.what),
+        }
+    }
+}
 
 /// Something that was seen of the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,15 +33,15 @@ pub enum Sign {
     /// It has no list, or one that says nothing.
     NoList,
     /// It refused to list them: 401 or 403.
-    ListRefused(String),
+    ListRefused(Heard),
     /// It did not answer, or with an error of its own.
-    Silent(String),
+    Silent(Heard),
     /// It answered a chat.
     ChatAnswered,
     /// It refused a chat for its key: 401.
-    ChatUnauthorized(String),
+    ChatUnauthorized(Heard),
     /// It refused a chat, which may be because of the key or of that chat: 403.
-    ChatForbidden(String),
+    ChatForbidden(Heard),
     /// It did not answer a chat, or with an error of its own. That happens to one chat or another.
     ChatFailed,
 }
@@ -39,6 +59,18 @@ pub enum Cause {
     ChatForbidden,
 }
 
+impl Cause {
+    /// Its name in the log.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Silent => "silent",
+            Self::ListRefused => "list_refused",
+            Self::ChatUnauthorized => "chat_unauthorized",
+            Self::ChatForbidden => "chat_forbidden",
+        }
+    }
+}
+
 /// What is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum State {
@@ -52,7 +84,7 @@ pub enum State {
         /// Why.
         cause: Cause,
         /// What it said, or what happened.
-        words: String,
+        heard: Heard,
     },
 }
 
@@ -67,7 +99,7 @@ struct Diagnosis {
 impl Diagnosis {
     /// The next one. Whether the list is there decides, but for a chat that is answered, or refused for its key.
     fn after(&self, sign: Sign) -> Self {
-        let down = |cause, words| State::Down { cause, words };
+        let down = |cause, heard| State::Down { cause, heard };
         let cause = match &self.state {
             State::Down { cause, .. } => Some(*cause),
             State::Unknown | State::Up => None,
@@ -80,13 +112,13 @@ impl Diagnosis {
             (Sign::NoList, Some(Cause::Silent | Cause::ListRefused)) => (State::Unknown, self.trusts_list),
             (Sign::NoList, _) => (same(), self.trusts_list),
             (Sign::ListRefused(_) | Sign::Silent(_), _) if !self.trusts_list => (same(), false),
-            (Sign::ListRefused(words), _) => (down(Cause::ListRefused, words), true),
-            (Sign::Silent(words), _) => (down(Cause::Silent, words), true),
+            (Sign::ListRefused(heard), _) => (down(Cause::ListRefused, heard), true),
+            (Sign::Silent(heard), _) => (down(Cause::Silent, heard), true),
             (Sign::ChatAnswered, Some(Cause::Silent | Cause::ListRefused)) => (State::Up, false),
             (Sign::ChatAnswered, _) => (State::Up, self.trusts_list),
             (Sign::ChatUnauthorized(_), Some(Cause::ListRefused | Cause::ChatUnauthorized)) => (same(), true),
-            (Sign::ChatUnauthorized(words), _) => (down(Cause::ChatUnauthorized, words), true),
-            (Sign::ChatForbidden(words), None | Some(Cause::Silent)) => (down(Cause::ChatForbidden, words), true),
+            (Sign::ChatUnauthorized(heard), _) => (down(Cause::ChatUnauthorized, heard), true),
+            (Sign::ChatForbidden(heard), None | Some(Cause::Silent)) => (down(Cause::ChatForbidden, heard), true),
             (Sign::ChatForbidden(_), Some(_)) => (same(), true),
             (Sign::ChatFailed, _) => (same(), true),
         };

@@ -1,6 +1,7 @@
 //! An OpenAI-compatible chat endpoint.
 
 mod endpoint;
+mod models;
 mod probe;
 mod reply;
 mod transport;
@@ -12,19 +13,23 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use bytes::Bytes;
 use endpoint::Endpoint;
+use models::Listing;
 use ragengine_embedding::Secret;
 use ragengine_settings::InferenceService;
 use ragengine_tokenizer::{Tokenizer, openai_window};
 pub use reply::UpstreamReply;
 use reply::unreachable;
-use serde_json::Value;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 use transport::Transport;
 
 use super::LlmError;
+use super::allowed::AllowedModels;
 use super::health::Health;
+use super::queue::Queue;
+use crate::logging::texts;
+use crate::metrics::AdmissionMetrics;
 
 /// The window of a model about which nothing is known.
 const DEFAULT_WINDOW_TOKENS: u64 = 4096;
@@ -39,10 +44,12 @@ pub struct Upstream {
     /// The headers of every chat.
     headers: HeaderMap,
     model: Option<String>,
+    allowed: AllowedModels,
+    listing: Listing,
     window_tokens: Option<u64>,
     tokenizer: Option<Tokenizer>,
     limits: Limits,
-    slots: Arc<Semaphore>,
+    queue: Queue,
     health: Health,
     /// How often the endpoint is asked whether it is there.
     probe_period: Option<Duration>,
@@ -56,7 +63,6 @@ pub struct Upstream {
 struct Limits {
     answer_timeout: Duration,
     reply_bytes: usize,
-    requests: u32,
 }
 
 impl Upstream {
@@ -65,7 +71,12 @@ impl Upstream {
     /// # Errors
     ///
     /// In words, when the address, the key or the tokenizer cannot be used.
-    pub fn new(settings: &InferenceService, url: &str, api_key: Option<Secret>) -> Result<Self, String> {
+    pub fn new(
+        settings: &InferenceService,
+        url: &str,
+        api_key: Option<Secret>,
+        metrics: &AdmissionMetrics,
+    ) -> Result<Self, String> {
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
             .pool_max_idle_per_host(settings.max_idle_connections as usize)
@@ -82,14 +93,15 @@ impl Upstream {
             headers: headers(&endpoint),
             endpoint,
             model: settings.model.clone(),
+            allowed: AllowedModels::new(&settings.models, settings.model.as_ref()),
+            listing: Listing::new(metrics),
             window_tokens: settings.context_window_size.map(u64::from),
             tokenizer: tokenizer.map_err(|error| format!("inferenceService.tokenizer: {error}"))?,
             limits: Limits {
                 answer_timeout: Duration::from_secs(settings.timeout_seconds),
                 reply_bytes: usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX),
-                requests: settings.max_concurrent_requests,
             },
-            slots: Arc::new(Semaphore::new(settings.max_concurrent_requests as usize)),
+            queue: Queue::new(settings, metrics),
             health: Health::default(),
             probe_period: (settings.probe_seconds > 0).then(|| Duration::from_secs(settings.probe_seconds)),
             is_in_doubt: Notify::new(),
@@ -98,12 +110,29 @@ impl Upstream {
         })
     }
 
-    /// The model for requests that name none: the one in the settings, else the first that the endpoint lists.
+    /// The model for requests that name none: the one in the settings, else the first that the endpoint lists and that may be asked for.
     pub async fn default_model(&self) -> Option<String> {
         match &self.model {
             Some(model) => Some(model.clone()),
-            None => self.endpoint.facts().await.first_model,
+            None => self.allowed.first_of(&self.endpoint.facts().await.models),
         }
+    }
+
+    /// The models that callers may ask for.
+    pub fn allowed_models(&self) -> &AllowedModels {
+        &self.allowed
+    }
+
+    /// Whether this is a model of the settings or the endpoint, as far as is known.
+    pub fn knows(&self, model: &str) -> bool {
+        self.model.as_deref() == Some(model)
+            || self.allowed.are_few() && self.allowed.includes(model)
+            || self.endpoint.has_listed(model)
+    }
+
+    /// A model's name for the log, which has no names that only a caller knows.
+    fn logged<'a>(&self, model: &'a str) -> Option<&'a str> {
+        if self.knows(model) { Some(model) } else { texts::text(model) }
     }
 
     /// The context window of a model in tokens: from the settings, else from the endpoint, else what is known of OpenAI's models, else
@@ -116,7 +145,7 @@ impl Upstream {
         known.unwrap_or_else(|| {
             if !self.has_warned_of_window.swap(true, Ordering::Relaxed) {
                 warn!(
-                    model,
+                    model = self.logged(model),
                     tokens = DEFAULT_WINDOW_TOKENS,
                     "context window unknown; set inferenceService.contextWindowSize"
                 );
@@ -131,7 +160,7 @@ impl Upstream {
         known.unwrap_or_else(|| {
             if !self.has_warned_of_tokenizer.swap(true, Ordering::Relaxed) {
                 warn!(
-                    model,
+                    model = self.logged(model),
                     "tokens are estimated at three bytes each; set inferenceService.tokenizer to use more of the window"
                 );
             }
@@ -139,11 +168,11 @@ impl Upstream {
         })
     }
 
-    /// Sends a chat request and waits for the head of the reply. The request id goes along; nothing else of the caller's head does.
+    /// Waits for its turn, sends a chat request and waits for the head of the reply. The request id goes along; nothing else of the caller's head does.
     ///
     /// # Errors
     ///
-    /// [`LlmError`]: refused with its own status and words, too late, out of reach, asked too often.
+    /// [`LlmError`]: refused with its own status and words, too late, out of reach, no turn.
     pub async fn send(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
         let result = self.ask(body, request_id).await;
         self.chat_was(result.as_ref().err());
@@ -151,8 +180,8 @@ impl Upstream {
     }
 
     async fn ask(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
-        let Limits { answer_timeout, reply_bytes, requests } = self.limits;
-        let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| LlmError::Busy { limit: requests })?;
+        let Limits { answer_timeout, reply_bytes } = self.limits;
+        let turn = self.queue.turn().await?;
         let endpoint = &self.endpoint;
         let shown_address = || Arc::clone(&endpoint.addresses.shown);
         let mut headers = self.headers.clone();
@@ -170,7 +199,7 @@ impl Upstream {
             deadline,
             max_bytes: reply_bytes,
             api_key: endpoint.api_key.clone(),
-            slot,
+            turn,
         };
         match reply.response.status() {
             status if status.is_success() => Ok(reply),
@@ -181,20 +210,6 @@ impl Upstream {
     /// How long an answer may take: the whole of it, or the time between two pieces of a stream.
     pub fn answer_timeout(&self) -> Duration {
         self.limits.answer_timeout
-    }
-
-    /// The endpoint's own list of models, for callers that ask for it.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::send`].
-    pub async fn list_models(&self) -> Result<Value, LlmError> {
-        let endpoint = &self.endpoint;
-        let unreachable = |reason: &str| LlmError::Unreachable {
-            url: Arc::clone(&endpoint.addresses.shown),
-            reason: reason.to_owned(),
-        };
-        endpoint.get(&endpoint.addresses.models).await.ok_or_else(|| unreachable("it does not list its models"))
     }
 }
 

@@ -32,12 +32,14 @@ impl AdmissionMetrics {
         Ok(Self {
             requests_waiting: builder.gauges(
                 "requests_waiting",
-                "Requests that wait for their turn. `work` is `read`, `chat` or `write`.",
+                "Requests that wait for their turn. `work` is `read`, `chat`, `write`, `language_model` (chats that are ready, before the language \
+                 model is asked) or `models` (the first list of its models).",
                 &["work"],
             )?,
             requests_running: builder.gauges(
                 "requests_running",
-                "Requests that have their turn. A chat has it until the language model is asked.",
+                "Requests that have their turn. A chat has that of `chat` until the language model is asked, then that of `language_model` until its \
+                 answer has ended.",
                 &["work"],
             )?,
             requests_refused_total: builder.counters(

@@ -108,7 +108,8 @@ async fn a_scripted_conversation_is_counted_to_the_last_number() {
         (request("docs", "passthrough", "over_budget", "ok"), 1.0),
         (request("", "none", "json", "refused"), 1.0),
         (request("", "none", "no_such_index", "refused"), 1.0),
-        (request("docs", "rag", "", "refused"), 2.0),
+        (request("docs", "none", "context_window", "refused"), 1.0),
+        (request("docs", "rag", "", "refused"), 1.0),
         (request("docs", "rag", "", "failed"), 1.0),
         ("requests_in_flight".to_owned(), 0.0),
         ("duration_seconds_count{path=rag}".to_owned(), 3.0),
@@ -142,6 +143,53 @@ async fn a_scripted_conversation_is_counted_to_the_last_number() {
     assert_eq!(counted.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (series, value) in &expected {
         assert!((counted[series] - value).abs() < 1e-3, "{series}: {} is not {value}", counted[series]);
+    }
+}
+
+#[tokio::test]
+async fn the_lowering_that_is_sent_counts_too_and_a_chat_counts_once() {
+    let upstream = upstream().await;
+    let settings = format!(
+        "{{inferenceService: {{url: '{}', contextWindowSize: 8192}}, retrieval: {{maxDistance: 1.1}}}}",
+        upstream.url
+    );
+    let server = Server::start(&settings).await;
+    server.add("docs", &FACTS).await;
+    let mut body = ask("docs", QUESTION);
+    body["explain"] = json!(true);
+    let explained = server.post("/v1/chat/completions", &body).await.ok()["explanation"].clone();
+    let tokens = |name: &str| explained[name].as_u64().unwrap();
+    // It fits beside the conversation, and not beside the documents.
+    body["max_tokens"] = json!(8192 - tokens("conversation_tokens"));
+    let lowered = server.post("/v1/chat/completions", &body).await.ok()["explanation"].clone();
+    let sent = upstream.last().json()["max_tokens"].as_u64().unwrap();
+    assert_eq!(Some(sent), lowered["max_tokens"].as_u64());
+    assert!(sent < 8192 - tokens("conversation_tokens"), "{sent}");
+    let counted = async || counts(&server).await["max_tokens_lowered_total{index=docs}"];
+    assert!((counted().await - 1.0).abs() < f64::EPSILON);
+    // Lowered twice, and once more a chat.
+    body["max_tokens"] = json!(100_000);
+    server.post("/v1/chat/completions", &body).await.ok();
+    assert!((counted().await - 2.0).abs() < f64::EPSILON);
+}
+
+#[tokio::test]
+async fn a_deleted_index_leaves_no_series() {
+    let upstream = upstream().await;
+    let server = Server::start(&upstream.settings()).await;
+    for round in 0..2 {
+        server.add("docs", &FACTS).await;
+        let mut body = ask("docs", QUESTION);
+        body["max_tokens"] = json!(100_000);
+        server.post("/v1/chat/completions", &body).await.ok();
+        let counted = counts(&server).await;
+        assert!(
+            (counted["requests_total{index=docs,outcome=ok,path=rag,reason=}"] - 1.0).abs() < f64::EPSILON,
+            "{round}"
+        );
+        server.delete("/indexes/docs").await.ok();
+        let text = server.get("/metrics").await.text;
+        assert!(!text.contains("index=\"docs\""), "{text}");
     }
 }
 

@@ -27,6 +27,38 @@ async fn a_pass_through_sends_the_callers_own_bytes() {
 }
 
 #[tokio::test]
+async fn a_reply_without_its_time_gets_one() {
+    let upstream = Upstream::scripted(|body| match body["seed"] == 1 {
+        true => text_reply(200, r#"{"id": "c1", "created": null}"#),
+        false => text_reply(200, r#"{"id": "c1"}"#),
+    })
+    .await;
+    let server = server(&upstream).await;
+    for body in [json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}), ask("docs", FACTS[3].1)] {
+        for seed in [0, 1] {
+            let mut body = body.clone();
+            body["seed"] = json!(seed);
+            let text = server.post("/v1/chat/completions", &body).await.text;
+            let reply: Value = serde_json::from_str(&text).unwrap();
+            assert!(reply["created"].as_u64().is_some_and(|seconds| seconds > 1_700_000_000), "{text}");
+            assert_eq!(text.matches("\"created\"").count(), 1, "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_window_may_be_as_small_as_it_is() {
+    let upstream = Upstream::friendly().await;
+    let settings = format!("{{inferenceService: {{url: '{}', contextWindowSize: 100}}}}", upstream.url);
+    let server = Server::start(&settings).await;
+    server.add("docs", &FACTS).await;
+    let mut body = ask("docs", "tax?");
+    body["max_tokens"] = json!(1000);
+    server.post("/v1/chat/completions", &body).await.ok();
+    assert!(upstream.last().json()["max_tokens"].as_u64().is_some_and(|tokens| (1..100).contains(&tokens)));
+}
+
+#[tokio::test]
 async fn our_fields_and_the_callers_authorization_stay_here() {
     let upstream = Upstream::friendly().await;
     let server = server(&upstream).await;

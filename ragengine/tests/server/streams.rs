@@ -46,6 +46,20 @@ async fn a_stream_is_passed_on_with_the_sources_at_its_end() {
 }
 
 #[tokio::test]
+async fn a_stream_that_never_says_why_it_ended_still_delivers_its_sources() {
+    let upstream =
+        Upstream::scripted(|_| event_reply([delta("Hi"), "data: [DONE]\n\n".to_owned()].map(Ok).into())).await;
+    let server = server(&upstream).await;
+    let mut body = streaming("When is the annual tax return due?");
+    body["explain"] = json!(true);
+    let (chunks, is_done) = events(&server.post("/v1/chat/completions", &body).await.text);
+    assert!(is_done && chunks.len() == 2, "{chunks:?}");
+    assert_eq!((&chunks[1]["id"], &chunks[1]["choices"]), (&json!("c1"), &json!([])));
+    assert_eq!(chunks[1]["source_nodes"][0]["doc_id"], "tax");
+    assert_eq!(chunks[1]["explanation"]["path"], "rag");
+}
+
+#[tokio::test]
 async fn a_passed_through_stream_is_byte_for_byte() {
     let script = [delta("a"), finish(), "data: [DONE]\n\n".to_owned()];
     let expected = script.concat();
@@ -315,13 +329,14 @@ async fn the_language_model_is_asked_only_so_often_at_once() {
         ([("content-type", "text/event-stream")], Body::from_stream(words)).into_response()
     })
     .await;
-    let settings = format!("{{inferenceService: {{url: '{}', maxConcurrentRequests: 1}}}}", upstream.url);
+    let settings =
+        format!("{{inferenceService: {{url: '{}', maxConcurrentRequests: 1, maxWaitingRequests: 0}}}}", upstream.url);
     let server = Server::start(&settings).await;
     let mut first =
         server.request("/v1/chat/completions").body(through(true).to_string()).send().await.unwrap().bytes_stream();
     first.next().await.unwrap().unwrap();
     let refused = server.post("/v1/chat/completions", &through(true)).await;
-    assert!(refused.error(503).contains("maxConcurrentRequests"));
+    assert!(refused.error(429).contains("maxConcurrentRequests"));
     assert_eq!(refused.headers["retry-after"], "1");
     // The place is free again when the client of the first has left.
     drop(first);

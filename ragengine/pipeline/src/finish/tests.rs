@@ -42,7 +42,7 @@ fn turn(request: &ChatRequest) -> Turn {
 #[test]
 fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
     let request = request(&json!([{"role": "user", "content": "q"}]), None, 0.5);
-    let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40 };
+    let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40, response_tokens: 40 };
     let blocks = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
     let given =
         Unfinished { request: &request, turn: &turn(&request), window: 1000, conversation: 10, budget: &budget };
@@ -57,7 +57,7 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
 #[test]
 fn a_prompt_that_leaves_no_room_is_refused() {
     let request = request(&json!([{"role": "user", "content": "q"}]), Some(5), 0.5);
-    let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0 };
+    let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0, response_tokens: 5 };
     let given = Unfinished { request: &request, turn: &turn(&request), window: 100, conversation: 10, budget: &budget };
     assert_eq!(finish(&given, &[], |_, _| 100), Err(Rejection::ContextWindow));
     assert_eq!(finish(&given, &[], |_, _| 98).unwrap().max_tokens, Some(2));

@@ -1,9 +1,8 @@
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{EventTooLong, Events, data, is_finish, values_of};
+use super::closing::Head;
+use super::{EventTooLong, Events, data, event, is_finish, values_of};
 
 /// What to pass on for a piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,8 +24,8 @@ pub struct Usage {
     pub completion_tokens: u64,
 }
 
-/// Passes the events of an answer on, puts fields onto the one that carries the finish reason, and takes note of what goes by. Every
-/// other byte stays as it came.
+/// Passes the events of an answer on, puts fields onto the one that carries the finish reason, and takes note of what goes by. Where
+/// no event carries one, the fields get an event of their own before the mark of the end. Every other byte stays as it came.
 #[derive(Debug, Default)]
 pub struct Marking {
     events: Events,
@@ -38,6 +37,7 @@ pub struct Marking {
 struct Notes {
     /// Names and JSON values, until they have been put.
     fields: Vec<(&'static str, String)>,
+    head: Head,
     usage: Option<Usage>,
     has_words: bool,
     has_finished: bool,
@@ -110,18 +110,34 @@ impl Notes {
     /// The event with our fields, when it is the one for them.
     fn look_at(&mut self, bytes: &[u8]) -> Option<String> {
         let chunk = data(bytes)?;
-        self.is_done = self.is_done || chunk == "[DONE]";
+        if chunk == "[DONE]" {
+            self.is_done = true;
+            return self.put_before(bytes);
+        }
         self.has_words = self.has_words || holds_words(chunk);
         self.has_error = self.has_error || is_error(chunk);
         self.usage = usage(chunk).or(self.usage);
         let finishes = is_finish(chunk);
         self.has_finished = self.has_finished || finishes;
-        if self.fields.is_empty() || !finishes {
+        if self.fields.is_empty() {
+            return None;
+        }
+        if !finishes {
+            self.head.notice(chunk);
             return None;
         }
         let marked = with_fields(chunk, &std::mem::take(&mut self.fields))?;
         let (before, behind) = std::str::from_utf8(bytes).ok()?.split_once(chunk)?;
         Some(format!("{before}{marked}{behind}"))
+    }
+
+    /// The mark of the end with an event of ours before it, when nothing has carried our fields. An answer that failed has none.
+    fn put_before(&mut self, mark: &[u8]) -> Option<String> {
+        if self.fields.is_empty() || self.has_error {
+            return None;
+        }
+        let closing = with_fields(&self.head.closing_chunk(), &std::mem::take(&mut self.fields))?;
+        Some(event(&closing) + std::str::from_utf8(mark).ok()?)
     }
 }
 
@@ -138,31 +154,6 @@ pub fn with_fields(object: &str, fields: &[(&'static str, String)]) -> Option<St
     }
     marked.push('}');
     Some(marked)
-}
-
-/// A whole answer of the language model, which is JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Whole {
-    /// The tokens that it reports.
-    pub usage: Option<Usage>,
-}
-
-impl Whole {
-    /// Looks through an answer once. Nothing when it is not JSON.
-    pub fn read(answer: &str) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Fields<'a> {
-            #[serde(borrow)]
-            usage: Option<&'a RawValue>,
-        }
-        match serde_json::from_str::<Fields<'_>>(answer) {
-            Ok(Fields { usage }) => {
-                Some(Self { usage: usage.and_then(|usage| serde_json::from_str(usage.get()).ok()) })
-            }
-            // JSON of another shape.
-            Err(_) => serde_json::from_str::<IgnoredAny>(answer).is_ok().then_some(Self { usage: None }),
-        }
-    }
 }
 
 /// The usage in a chunk of an answer. Most chunks are ruled out without being parsed.

@@ -141,6 +141,45 @@ fn the_end_of_an_answer_is_told_from_the_end_of_its_stream() {
 }
 
 #[test]
+fn an_answer_that_never_says_why_it_ended_gets_the_fields_before_the_mark() {
+    let first = r#"{"id":"c1","object":"chat.completion.chunk","created":5,"model":"m","choices":[{"delta":{"content":"Hi"}}]}"#;
+    let closing =
+        r#"{"id":"c1","created":5,"model":"m","object":"chat.completion.chunk","choices":[],"source_nodes":[1]}"#;
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7}}\n\n";
+    for done in ["data: [DONE]\n\n", "data: [DONE]\r\n\r\n", ": over\ndata:[DONE]\n\n", "data: [DONE]"] {
+        let stream = format!("{}{usage}{done}", event(first));
+        let expected = format!("{}{usage}{}{done}", event(first), event(closing));
+        for size in 1..stream.len() {
+            let pieces: Vec<&str> =
+                stream.as_bytes().chunks(size).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+            let (out, marking) = marked(&pieces, &[("source_nodes", "[1]")]);
+            assert_eq!(out, expected, "pieces of {size}");
+            assert!(marking.is_whole());
+        }
+    }
+    // Of nothing, something that clients can read.
+    let (out, _) = marked(&["data: [DONE]\n\n"], &[("source_nodes", "[1]")]);
+    assert_eq!(
+        out,
+        "data: {\"object\":\"chat.completion.chunk\",\"choices\":[],\"source_nodes\":[1]}\n\ndata: [DONE]\n\n"
+    );
+}
+
+#[test]
+fn no_event_is_added_where_nothing_is_missing() {
+    let finish = "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n";
+    let error = "data: {\"error\":{\"message\":\"no\"}}\n\n";
+    for (stream, fields, events) in [
+        ([finish, "data: [DONE]\n\n"], vec![("source_nodes", "[]")], 2),
+        ([error, "data: [DONE]\n\n"], vec![("source_nodes", "[]")], 2),
+        (["data: {\"choices\":[{\"delta\":{}}]}\n\n", "data: [DONE]\n\n"], vec![], 2),
+    ] {
+        let (out, _) = marked(&stream, &fields);
+        assert_eq!(out.matches("data: ").count(), events, "{out}");
+    }
+}
+
+#[test]
 fn whole_events_that_need_nothing_are_not_copied() {
     let mut marking = Marking::new(vec![("source_nodes", "[]".to_owned())]);
     let first = ANSWER.split_inclusive("\n\n").next().unwrap();
@@ -183,20 +222,5 @@ fn usage_is_read_where_it_is() {
         let counts = |usage: Usage| (usage.prompt_tokens, usage.completion_tokens);
         assert_eq!(usage(object).map(counts), expected, "{object}");
         assert_eq!(Whole::read(object).and_then(|whole| whole.usage).map(counts), expected, "{object}");
-    }
-}
-
-#[test]
-fn a_whole_answer_is_json_of_any_shape() {
-    for (answer, is_json) in [
-        (r#"{"a":[{"usage":1}]}"#, true),
-        ("[1]", true),
-        (r#"{"usage":1,"usage":2}"#, true),
-        ("{", false),
-        ("{} {}", false),
-        ("", false),
-    ] {
-        let whole = is_json.then_some(Whole { usage: None });
-        assert_eq!(Whole::read(answer), whole, "{answer}");
     }
 }

@@ -17,6 +17,7 @@ use crate::index::catalog::{Catalog, TookOver};
 use crate::index::store::Changes;
 use crate::index::writer::{Incoming, Mode};
 use crate::index::{Index, IndexError};
+use crate::logging::Logged as _;
 use crate::metrics::Metrics;
 
 /// Documents that are compared, and at most written, at once.
@@ -141,11 +142,16 @@ impl Builder {
                     return Ended::AtRest;
                 }
                 Err(error) => {
-                    let reason = error.to_string();
-                    warn!(index, kind = error.kind(), reason, retry_in_s = pause.as_secs(), "next generation waits");
+                    warn!(
+                        index,
+                        kind = error.kind(),
+                        reason = error.for_log(),
+                        retry_in_s = pause.as_secs(),
+                        "next generation waits"
+                    );
                     self.metrics.generation_ended("failed");
                     let has_advanced = self.building.progress().documents > before;
-                    self.building.fails(reason);
+                    self.building.fails(error.to_string());
                     tokio::time::sleep(pause).await;
                     pause = if has_advanced { RETRY.0 } else { (pause * 2).min(RETRY.1) };
                 }

@@ -161,17 +161,17 @@ fn a_persisted_copy_is_loaded_under_any_name() {
     let folder = tempfile::tempdir().unwrap();
     let data = catalog(folder.path());
     import(&data, &copy(&[("a", 2)]), Existing::Stays).unwrap();
-    let place = data.persist("a", "monday").unwrap();
-    assert_eq!(place, folder.path().join("persisted/monday.tar").display().to_string());
+    data.persist("a", "monday").unwrap();
+    assert!(folder.path().join("persisted/monday.tar").is_file());
     let load = |index: &str, copy: &str, existing| data.load_persisted(index, copy, existing, MAX_BLOCK_BYTES);
     assert!(matches!(load("a", "monday", Existing::Stays), Err(IndexError::Exists(_))));
     assert!(matches!(load("b", "tuesday", Existing::Stays), Err(IndexError::Persisted(PersistedError::Missing(_)))));
-    let (index, from) = load("b", "monday", Existing::Stays).unwrap();
-    assert_eq!((index.name(), index.size().documents, from), ("b", 2, place));
+    let index = load("b", "monday", Existing::Stays).unwrap();
+    assert_eq!((index.name(), index.size().documents), ("b", 2));
     // A copy of the same name takes the place of the one before, and nothing else is left.
     import(&data, &copy(&[("a", 3)]), Existing::IsReplaced).unwrap();
     data.persist("a", "monday").unwrap();
-    assert_eq!(load("b", "monday", Existing::IsReplaced).unwrap().0.size().documents, 3);
+    assert_eq!(load("b", "monday", Existing::IsReplaced).unwrap().size().documents, 3);
     let persisted = folder.path().join("persisted");
     assert_eq!(persisted.read_dir().unwrap().count(), 1);
     std::fs::write(persisted.join("several.tar"), copy(&[("x", 1), ("y", 1)])).unwrap();

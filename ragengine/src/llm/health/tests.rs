@@ -1,5 +1,9 @@
 use super::*;
 
+fn heard(what: &str) -> Heard {
+    Heard { what: what.to_owned(), ..Heard::default() }
+}
+
 fn health(signs: Vec<Sign>) -> Health {
     let health = Health::default();
     for sign in signs {
@@ -13,24 +17,24 @@ fn after(signs: Vec<Sign>) -> String {
     match health(signs).state() {
         State::Unknown => "unknown".to_owned(),
         State::Up => "up".to_owned(),
-        State::Down { words, .. } => words,
+        State::Down { heard, .. } => heard.to_string(),
     }
 }
 
 fn silent() -> Sign {
-    Sign::Silent("silent".to_owned())
+    Sign::Silent(heard("silent"))
 }
 
 fn list_refused() -> Sign {
-    Sign::ListRefused("list refused".to_owned())
+    Sign::ListRefused(heard("list refused"))
 }
 
 fn unauthorized() -> Sign {
-    Sign::ChatUnauthorized("unauthorized".to_owned())
+    Sign::ChatUnauthorized(heard("unauthorized"))
 }
 
 fn forbidden() -> Sign {
-    Sign::ChatForbidden("forbidden".to_owned())
+    Sign::ChatForbidden(heard("forbidden"))
 }
 
 #[test]
@@ -89,10 +93,10 @@ fn a_list_that_is_hidden_while_chats_are_answered_is_no_witness() {
 
 #[test]
 fn the_first_words_of_a_refusal_stay() {
-    let again = Sign::ChatUnauthorized("again".to_owned());
+    let again = Sign::ChatUnauthorized(heard("again"));
     assert_eq!(after(vec![unauthorized(), again.clone()]), "unauthorized");
     assert_eq!(after(vec![list_refused(), again]), "list refused");
-    assert_eq!(after(vec![silent(), Sign::Silent("otherwise".to_owned())]), "otherwise");
+    assert_eq!(after(vec![silent(), Sign::Silent(heard("otherwise"))]), "otherwise");
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use crate::llm::facts::{self, Facts};
 const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest list of models.
-const MAX_FACTS_BYTES: usize = 4 << 20;
+pub const MAX_FACTS_BYTES: usize = 4 << 20;
 
 /// When the endpoint is asked again, because another model may be served by then.
 const FACTS_VALIDITY: Duration = Duration::from_secs(60);
@@ -31,7 +32,9 @@ pub struct Endpoint {
     pub addresses: Addresses,
     pub api_key: Option<Secret>,
     authorization: Option<HeaderValue>,
-    facts: RwLock<Option<(Facts, Instant)>>,
+    facts: RwLock<Option<(Arc<Facts>, Instant)>>,
+    /// The models that it listed last, to whomever.
+    listed: RwLock<HashSet<String>>,
     /// Held by whoever asks the endpoint what it serves.
     asking: Mutex<()>,
 }
@@ -49,15 +52,16 @@ impl Endpoint {
             authorization: api_key.as_ref().map(bearer).transpose()?,
             api_key,
             facts: RwLock::new(None),
+            listed: RwLock::default(),
             asking: Mutex::new(()),
         })
     }
 
     /// What the endpoint serves. It is asked when nothing is known; later, requests go on with what is known while one task asks.
-    pub async fn facts(self: &Arc<Self>) -> Facts {
+    pub async fn facts(self: &Arc<Self>) -> Arc<Facts> {
         match self.known() {
             Some((facts, asked)) => {
-                let validity = if facts.first_model.is_some() { FACTS_VALIDITY } else { FACTS_RETRY };
+                let validity = if facts.first_model().is_some() { FACTS_VALIDITY } else { FACTS_RETRY };
                 if asked.elapsed() >= validity {
                     let endpoint = Arc::clone(self);
                     tokio::spawn(async move { endpoint.ask().await });
@@ -71,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    fn known(&self) -> Option<(Facts, Instant)> {
+    fn known(&self) -> Option<(Arc<Facts>, Instant)> {
         self.facts.read().clone()
     }
 
@@ -86,16 +90,17 @@ impl Endpoint {
         if self.known().map(|(_, asked)| asked) != before {
             return;
         }
-        let facts = self.asked().await;
+        let facts = Arc::new(self.asked().await);
+        self.lists(facts.models.iter().map(String::as_str));
         let old = self.known().map(|(facts, _)| facts);
         if old.as_ref() != Some(&facts) {
             info!(
-                model = facts.first_model.as_deref().unwrap_or("unknown"),
+                model = facts.first_model().unwrap_or("unknown"),
                 "asked the language model's endpoint what it serves"
             );
         }
         // An endpoint that says nothing for a moment still serves what it served.
-        let facts = if facts.first_model.is_some() { facts } else { old.unwrap_or(facts) };
+        let facts = if facts.first_model().is_some() { facts } else { old.unwrap_or(facts) };
         *self.facts.write() = Some((facts, Instant::now()));
     }
 
@@ -109,8 +114,22 @@ impl Endpoint {
         Facts::read(&models, props.as_ref(), running.as_ref())
     }
 
+    /// Takes note of the models that it lists.
+    pub fn lists<'a>(&self, models: impl Iterator<Item = &'a str>) {
+        let models: HashSet<String> = models.map(str::to_owned).collect();
+        // One that is silent for a moment still has what it had.
+        if !models.is_empty() {
+            *self.listed.write() = models;
+        }
+    }
+
+    /// Whether it has listed this model.
+    pub fn has_listed(&self, model: &str) -> bool {
+        self.listed.read().contains(model)
+    }
+
     /// The JSON at one of the addresses.
-    pub async fn get(&self, url: &Url) -> Option<Value> {
+    async fn get(&self, url: &Url) -> Option<Value> {
         let request = self.http.get(url.clone()).headers(self.authorization()).timeout(FACTS_TIMEOUT);
         let response = request.send().await.ok()?.error_for_status().ok()?;
         let body = read_bounded(response.bytes_stream(), MAX_FACTS_BYTES).await?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use ragengine_embedding::Secret;
+use serde::Deserialize;
 use serde_json::Value;
 use tracing::{info, warn};
 
@@ -11,7 +12,8 @@ use super::Upstream;
 use super::endpoint::Endpoint;
 use super::reply::{read_bounded, said, unreachable};
 use crate::llm::LlmError;
-use crate::llm::health::{Cause, Change, Sign, State};
+use crate::llm::health::{Cause, Change, Heard, Sign, State};
+use crate::logging::texts;
 
 /// How long the list of models may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,12 +40,12 @@ impl Upstream {
 
     /// What is wrong with the endpoint, in words. None when it answers, and when nothing is known.
     pub fn problem(&self) -> Option<String> {
-        let State::Down { cause, words } = self.health.state() else { return None };
+        let State::Down { cause, heard } = self.health.state() else { return None };
         let subject = format!("the language model at {}", self.endpoint.addresses.shown);
         Some(match (cause, &self.endpoint.api_key) {
-            (Cause::Silent, _) => format!("{subject} does not answer: {words}"),
-            (_, Some(_)) => format!("{subject} refuses the key: {words}"),
-            (_, None) => format!("{subject} refuses requests without a key (inferenceService.apiKey): {words}"),
+            (Cause::Silent, _) => format!("{subject} does not answer: {heard}"),
+            (_, Some(_)) => format!("{subject} refuses the key: {heard}"),
+            (_, None) => format!("{subject} refuses requests without a key (inferenceService.apiKey): {heard}"),
         })
     }
 
@@ -65,17 +67,21 @@ impl Upstream {
             Some(LlmError::Refused { status: 500.., .. } | LlmError::Timeout { .. } | LlmError::Unreachable { .. }) => {
                 Sign::ChatFailed
             }
-            Some(
-                LlmError::Refused { .. } | LlmError::Busy { .. } | LlmError::Silent { .. } | LlmError::Nonsense(_),
-            ) => return,
+            Some(_) => return,
         };
         self.sees(sign);
+    }
+
+    fn log_problem(&self, cause: Cause) {
+        let State::Down { heard, .. } = self.health.state() else { return };
+        let (url, cause, said) = (&*self.endpoint.addresses.shown, cause.label(), texts::text(&heard.message));
+        warn!(url, cause, reason = heard.what, said, "language model is down");
     }
 
     fn sees(&self, sign: Sign) {
         let change = self.health.sees(sign);
         match change {
-            Some(Change::WentDown(_)) => warn!(problem = self.problem(), "language model is down"),
+            Some(Change::WentDown(cause)) => self.log_problem(cause),
             Some(Change::CameBack) => info!("language model is back"),
             None => {}
         }
@@ -96,12 +102,16 @@ impl Endpoint {
             Ok::<_, reqwest::Error>((status, body.unwrap_or_default()))
         };
         match tokio::time::timeout(TIMEOUT, asking).await {
-            Ok(Ok((status, body))) => sign(status, &body, self.api_key.as_ref()),
+            Ok(Ok((status, body))) => {
+                let (sign, models) = (sign(status, &body, self.api_key.as_ref()), listed(&body));
+                self.lists(models.iter().map(String::as_str));
+                sign
+            }
             Ok(Err(error)) => match unreachable(&error, Arc::clone(&self.addresses.shown)) {
-                LlmError::Unreachable { reason, .. } => Sign::Silent(reason),
-                other => Sign::Silent(other.to_string()),
+                LlmError::Unreachable { reason, .. } => Sign::Silent(happened(reason)),
+                other => Sign::Silent(happened(other.to_string())),
             },
-            Err(_) => Sign::Silent(format!("nothing came within {} s", TIMEOUT.as_secs())),
+            Err(_) => Sign::Silent(happened(format!("nothing came within {} s", TIMEOUT.as_secs()))),
         }
     }
 }
@@ -123,12 +133,26 @@ fn is_list(body: &[u8]) -> bool {
     serde_json::from_slice::<Value>(body).is_ok_and(|models| models["data"].is_array() || models.is_array())
 }
 
-fn refusal(status: u16, message: &str) -> String {
-    let message: String = message.chars().take(MAX_WORDS).collect();
-    match message.as_str() {
-        "" => status.to_string(),
-        message => format!("{status}: {message}"),
+/// The names in a list of models. None in anything else.
+fn listed(body: &[u8]) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct List {
+        data: Vec<Listed>,
     }
+    #[derive(Deserialize)]
+    struct Listed {
+        id: String,
+    }
+    let list: Option<List> = serde_json::from_slice(body).ok();
+    list.into_iter().flat_map(|list| list.data).map(|model| model.id).collect()
+}
+
+fn refusal(status: u16, message: &str) -> Heard {
+    Heard { what: status.to_string(), message: message.chars().take(MAX_WORDS).collect() }
+}
+
+fn happened(what: String) -> Heard {
+    Heard { what, message: String::new() }
 }
 
 /// A pause of about this length, so that servers that were started together do not ask together.
@@ -164,11 +188,13 @@ mod tests {
             (403, "not you", "403: not you"),
             (401, "", "401"),
         ] {
-            assert_eq!(sign(status, body), Sign::ListRefused(words.to_owned()), "{status} {body}");
+            let Sign::ListRefused(heard) = sign(status, body) else { panic!("{status} {body}") };
+            assert_eq!(heard.to_string(), words, "{status} {body}");
         }
-        assert_eq!(sign(503, "no sk-1 upstream\n"), Sign::Silent("503: no *** upstream".to_owned()));
-        let Sign::Silent(words) = sign(500, &"x".repeat(5000)) else { panic!("not silent") };
-        assert!(words.len() < 400, "{}", words.len());
+        let Sign::Silent(heard) = sign(503, "no sk-1 upstream\n") else { panic!("not silent") };
+        assert_eq!(heard.to_string(), "503: no *** upstream");
+        let Sign::Silent(heard) = sign(500, &"x".repeat(5000)) else { panic!("not silent") };
+        assert!(heard.to_string().len() < 400, "{}", heard.to_string().len());
     }
 
     #[test]

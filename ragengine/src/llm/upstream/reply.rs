@@ -3,17 +3,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
 use http_body_util::BodyDataStream;
 use ragengine_embedding::Secret;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
 use super::transport::ReplyBody;
+use crate::admission::Permit;
 use crate::llm::LlmError;
 
 /// The longest refusal that is read.
@@ -29,7 +29,7 @@ pub struct UpstreamReply {
     pub(super) max_bytes: usize,
     pub(super) api_key: Option<Secret>,
     /// The request counts as running until its answer has ended.
-    pub(super) slot: OwnedSemaphorePermit,
+    pub(super) turn: Permit,
 }
 
 impl UpstreamReply {
@@ -51,7 +51,7 @@ impl UpstreamReply {
     /// When it does not come in time, breaks off, or is too large.
     pub async fn body(self) -> Result<Bytes, LlmError> {
         let (address, limit, max_bytes) = (self.shown_address, self.answer_timeout, self.max_bytes);
-        let _slot = self.slot;
+        let _turn = self.turn;
         match timeout_at(self.deadline, read_bounded(BodyDataStream::new(self.response.into_body()), max_bytes)).await {
             Ok(Some(body)) => Ok(body),
             Ok(None) => Err(LlmError::Nonsense(format!(
@@ -63,42 +63,41 @@ impl UpstreamReply {
 
     /// The body piece by piece, as it comes. An error is the last item.
     pub fn pieces(self) -> impl Stream<Item = Result<Bytes, LlmError>> + Send + 'static {
-        let (address, slot) = (self.shown_address, self.slot);
+        let (address, turn) = (self.shown_address, self.turn);
         BodyDataStream::new(self.response.into_body()).map(move |piece| {
-            let _running = &slot;
+            let _running = &turn;
             piece.map_err(|error| unreachable(&*error, Arc::clone(&address)))
         })
     }
 
     /// The error that a reply without success is.
     pub(super) async fn into_refusal(self) -> LlmError {
-        let status = self.response.status().as_u16();
-        let retry_after =
-            self.response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let elsewhere = elsewhere(&self.response);
-        let body = BodyDataStream::new(self.response.into_body());
-        let reading = timeout_at(self.deadline, read_bounded(body, MAX_REFUSAL_BYTES));
+        let (head, body) = self.response.into_parts();
+        let reading = timeout_at(self.deadline, read_bounded(BodyDataStream::new(body), MAX_REFUSAL_BYTES));
         let text = reading.await.ok().flatten().unwrap_or_default();
-        let (message, body) = said(&text, self.api_key.as_ref());
-        match elsewhere {
-            Some(elsewhere) => LlmError::Nonsense(elsewhere),
-            None => LlmError::Refused { status, message, body: body.map(Box::new), retry_after },
-        }
+        refusal(head.status, &head.headers, &text, self.api_key.as_ref())
     }
 }
 
-/// A redirect in words: it is nothing that a caller could follow, and chats are only sent to where the settings say.
-fn elsewhere(response: &Response<ReplyBody>) -> Option<String> {
-    let status = response.status();
-    let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
+/// The error that a reply with this status is.
+pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8], api_key: Option<&Secret>) -> LlmError {
+    let retry_after = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let (message, body) = said(text, api_key);
+    let status_code = status.as_u16();
+    elsewhere(status, headers).unwrap_or_else(|| LlmError::Refused {
+        status: status_code,
+        message,
+        body: body.map(Box::new),
+        retry_after,
+    })
+}
+
+/// A redirect: it is nothing that a caller could follow, and chats are only sent to where the settings say.
+fn elsewhere(status: StatusCode, headers: &HeaderMap) -> Option<LlmError> {
+    let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
     // Its query may hold a key.
     let location = location.split(['?', '#']).next().unwrap_or_default();
-    status.is_redirection().then(|| {
-        format!(
-            "it redirects ({}) to {location}: set inferenceService.url to the address that answers",
-            status.as_u16()
-        )
-    })
+    status.is_redirection().then(|| LlmError::Elsewhere { status: status.as_u16(), location: location.to_owned() })
 }
 
 /// A body of at most so many bytes; nothing when it is longer or breaks off. One that comes in one piece is not copied.

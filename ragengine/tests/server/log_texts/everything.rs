@@ -1,0 +1,127 @@
+use serde_json::{Value, json};
+
+/// What no log line may hold.
+pub const MARKER: &str = "quincewyvern";
+
+/// A name that could be an index's, and one that could not.
+const NAMES: [&str; 2] = [MARKER, "quincewyvern%20and%20more"];
+
+/// The marker in each field of each route, right and wrong: method, path, body.
+pub fn requests() -> Vec<(&'static str, String, String)> {
+    let mut all = vec![
+        ("GET", format!("/{MARKER}"), String::new()),
+        ("PATCH", format!("/indexes/{MARKER}"), String::new()),
+        ("POST", format!("/index?{MARKER}={MARKER}"), MARKER.to_owned()),
+    ];
+    all.extend(fields("/v1/chat/completions", &chat()));
+    all.extend(fields("/v1/embeddings", &json!({"model": "default", "input": ["text"], "encoding_format": "float"})));
+    all.extend(fields("/retrieve", &json!({"index_name": "docs", "query": "q", "metadata_filter": {"team": "a"}})));
+    all.extend(fields("/index", &json!({"index_name": "docs", "documents": [document()]})));
+    all.extend(fields("/indexes/docs/documents", &json!({"documents": [document()]})));
+    all.extend(fields("/indexes/docs/documents/delete", &json!({"doc_ids": ["d"]})));
+    all.extend(puts("/indexes/docs", &json!({"chunking": {"maxTokens": 100}, "vectorIndex": "Flat"})));
+    all.extend(puts("/indexes/docs/sources/s", &sync()));
+    for name in NAMES {
+        for path in [
+            format!("/v1/models/{name}"),
+            format!("/indexes/{name}"),
+            format!("/indexes/{name}/documents"),
+            format!("/indexes/docs/documents?metadata_filter={name}"),
+            format!("/indexes/docs/documents?limit={name}"),
+            format!("/indexes/{name}/sources"),
+            format!("/indexes/docs/sources/{name}"),
+            format!("/indexes/{name}/sources/{name}"),
+            format!("/indexes/docs/sources/{name}/documents"),
+        ] {
+            all.push(("GET", path, String::new()));
+        }
+        for path in ["/v1/models", "/indexes", "/livez", "/readyz", "/health", "/status", "/metrics", "/backup"] {
+            all.push(("GET", format!("{path}?{name}"), String::new()));
+        }
+        for path in [
+            format!("/persist/{name}"),
+            format!("/persist/{name}?path={name}"),
+            format!("/load/{name}"),
+            format!("/load/docs?path={name}&overwrite=true"),
+            format!("/load/docs?overwrite={name}"),
+            format!("/restore?index={name}"),
+            format!("/indexes/{name}/documents"),
+            format!("/indexes/{name}/documents/delete"),
+        ] {
+            all.push(("POST", path, format!("{{\"{MARKER}\": \"{MARKER}\"}}")));
+        }
+        for path in [
+            format!("/indexes/{name}/generation"),
+            format!("/indexes/{name}/sources/{name}"),
+            format!("/indexes/docs/sources/{name}"),
+        ] {
+            all.push(("DELETE", path.clone(), String::new()));
+            all.push(("PUT", path, format!("{{\"{MARKER}\": 1}}")));
+        }
+        all.push(("DELETE", format!("/indexes/{name}"), String::new()));
+    }
+    all.push(("PUT", "/indexes/quincewyvern%20and%20more".to_owned(), "{}".to_owned()));
+    all.push(("POST", "/persist/docs?path=quincewyvern%20and%20more".to_owned(), String::new()));
+    all
+}
+
+fn chat() -> Value {
+    json!({
+        "model": "served", "index_name": "docs", "user": "u", "stream": false, "explain": true, "n": 1, "max_tokens": 100_000,
+        "context_token_ratio": 0.5, "metadata": {"a": "b"},
+        "messages": [{"role": "user", "content": "When is the annual tax return due?", "name": "ann"}]
+    })
+}
+
+fn document() -> Value {
+    json!({
+        "doc_id": "d", "text": "Words about nothing.", "source": "t", "revision": "r",
+        "metadata": {"team": "a", "split_type": "markdown", "language": "rust"}
+    })
+}
+
+fn sync() -> Value {
+    json!({
+        "sync_id": "one", "phase": "complete", "revision": "r", "message": "m", "done": 1, "total": 1, "held_back": 0,
+        "error_count": 1, "errors": [{"path": "p", "message": "m"}]
+    })
+}
+
+fn fields(path: &str, body: &Value) -> Vec<(&'static str, String, String)> {
+    each("POST", path, body)
+}
+
+fn puts(path: &str, body: &Value) -> Vec<(&'static str, String, String)> {
+    each("PUT", path, body)
+}
+
+/// The body as it is; with the marker in the place of each value, as a text, a list and a name; with each value below another name; and
+/// cut off.
+fn each(method: &'static str, path: &str, body: &Value) -> Vec<(&'static str, String, String)> {
+    let mut bodies = vec![body.to_string(), format!("{{\"{MARKER}\": \"{MARKER}\", "), format!("[\"{MARKER}\"]")];
+    for place in places(body, String::new()) {
+        let marker = format!("{MARKER} and more");
+        for value in [json!(marker), json!([marker]), json!({MARKER: marker})] {
+            let mut changed = body.clone();
+            *changed.pointer_mut(&place).unwrap() = value;
+            bodies.push(changed.to_string());
+        }
+    }
+    let mut more = body.clone();
+    more[MARKER] = json!(MARKER);
+    bodies.push(more.to_string());
+    bodies.into_iter().map(|body| (method, path.to_owned(), body)).collect()
+}
+
+/// Where the values of a body are.
+fn places(value: &Value, place: String) -> Vec<String> {
+    let below: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (format!("{place}/{name}"), value)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(position, item)| (format!("{place}/{position}"), item)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let itself = (!place.is_empty()).then_some(place);
+    itself.into_iter().chain(below.into_iter().flat_map(|(place, value)| places(value, place))).collect()
+}
