@@ -17,6 +17,7 @@ pub mod llm;
 pub mod logging;
 pub mod metrics;
 pub mod middleware;
+pub mod pages;
 pub mod retrieve;
 pub mod router;
 pub mod search_pool;

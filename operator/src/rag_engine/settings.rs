@@ -10,10 +10,13 @@ use ragengine_operator_api::{
 use ragengine_settings::{self as settings, SecretReference, Settings};
 use serde_json::{Map, Value};
 
+use super::monitoring::Monitoring;
 use crate::names::Identity;
 
 /// The port that the server listens on.
 pub const PORT: u16 = 5000;
+/// The port of its listener for probes and monitors.
+pub const ADMIN_PORT: u16 = 5001;
 /// The folder of the settings file.
 pub const SETTINGS_FOLDER: &str = "/etc/ragengine";
 /// The settings file's key in its ConfigMap, and its name in [`SETTINGS_FOLDER`].
@@ -94,7 +97,7 @@ pub fn data_folder(spec: &RagEngineSpec) -> &str {
 }
 
 /// The settings that a specification means.
-pub fn settings(spec: &RagEngineSpec, identity: &Identity) -> Settings {
+pub fn settings(spec: &RagEngineSpec, identity: &Identity, monitoring: Monitoring) -> Settings {
     // Every field: one that is added has to be settled here. What is ignored is of the pod, not of the server in it.
     let RagEngineSpec {
         replicas: _,
@@ -111,6 +114,10 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity) -> Settings {
     } = spec;
     Settings {
         listen: SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
+        admin_listen: match monitoring {
+            Monitoring::OwnListener => Some(SocketAddr::from((Ipv4Addr::UNSPECIFIED, ADMIN_PORT))),
+            Monitoring::SameListener => None,
+        },
         data_dir: data_folder(spec).into(),
         embedding: embedding(&spec.embedding()),
         inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),

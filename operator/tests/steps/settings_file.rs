@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use ragengine_operator::names::Identity;
+use ragengine_operator::rag_engine::monitoring::Monitoring;
 use ragengine_operator::rag_engine::settings::{settings, settings_file};
 use ragengine_operator_api::{
     Auth, Embedding, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval, Storage,
@@ -182,7 +183,7 @@ proptest! {
     #[test]
     fn whatever_is_asked_for_is_read_as_it_was_meant(spec in spec()) {
         let identity = Identity { namespace: "tests".into(), name: "docs".into(), uid: "u".into() };
-        let settings = settings(&spec, &identity);
+        let settings = settings(&spec, &identity, Monitoring::OwnListener);
         let file = settings_file(&settings).unwrap();
         let read = from_yaml(&file).map_err(|error| TestCaseError::fail(format!("{error}\n{file}")))?;
         prop_assert_eq!(read, settings, "{}", file);
