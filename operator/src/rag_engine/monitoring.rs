@@ -31,7 +31,8 @@ impl Monitoring {
 /// The port at which the server in a pod is asked how it is. A pod may be older than what is asked for.
 pub fn port_of(pod: &Pod) -> u16 {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let ports = containers.filter(|container| container.name == CONTAINER).flat_map(|server| server.ports.iter().flatten());
+    let ports =
+        containers.filter(|container| container.name == CONTAINER).flat_map(|server| server.ports.iter().flatten());
     let admin = ports.filter(|port| port.name.as_deref() == Some(ADMIN_PORT_NAME)).map(|port| port.container_port);
     admin.filter_map(|port| u16::try_from(port).ok()).next().unwrap_or(PORT)
 }

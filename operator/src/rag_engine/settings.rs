@@ -11,6 +11,7 @@ use ragengine_settings::{self as settings, SecretReference, Settings};
 use serde_json::{Map, Value};
 
 use super::monitoring::Monitoring;
+use super::validate::Defaults;
 use crate::names::Identity;
 
 /// The port that the server listens on.
@@ -97,7 +98,7 @@ pub fn data_folder(spec: &RagEngineSpec) -> &str {
 }
 
 /// The settings that a specification means.
-pub fn settings(spec: &RagEngineSpec, identity: &Identity, monitoring: Monitoring) -> Settings {
+pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> Settings {
     // Every field: one that is added has to be settled here. What is ignored is of the pod, not of the server in it.
     let RagEngineSpec {
         replicas: _,
@@ -106,6 +107,8 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, monitoring: Monitorin
         storage: _,
         retrieval,
         auth,
+        cors,
+        allowed_hosts,
         network_policy: _,
         image: _,
         resources: _,
@@ -123,6 +126,10 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, monitoring: Monitorin
         inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),
         retrieval: retrieval_settings(retrieval),
         auth: auth_settings(auth.writes, identity),
+        allowed_hosts: host_names(allowed_hosts, identity, defaults),
+        cors: settings::Cors {
+            allowed_origins: cors.as_ref().map(|cors| cors.allowed_origins.clone()).unwrap_or_default(),
+        },
         ..Settings::default()
     }
 }
@@ -205,6 +212,18 @@ fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
     #[expect(clippy::cast_possible_truncation, reason = "a distance is compared with 32-bit ones")]
     let max_distance = max_distance as f32;
     settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk }
+}
+
+/// Where some names are allowed, those of the Service are too: the Jobs of the Indexes and other pods use them.
+fn host_names(allowed: &[String], identity: &Identity, defaults: &Defaults) -> Vec<String> {
+    if allowed.is_empty() {
+        return Vec::new();
+    }
+    let Identity { name, namespace, .. } = identity;
+    let service =
+        [String::new(), format!(".{namespace}"), format!(".{namespace}.svc")].map(|rest| format!("{name}{rest}"));
+    let whole = format!("{name}.{namespace}.svc.{}", defaults.cluster_domain);
+    allowed.iter().cloned().chain(service).chain([whole]).collect()
 }
 
 fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {

@@ -63,7 +63,7 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
         Err(unknown) => (PodSpec::default(), unknown),
     };
     let monitoring = Monitoring::of(&spec.image, &users_pod, defaults);
-    let settings = settings::settings(&spec, &identity, monitoring);
+    let settings = settings::settings(&spec, &identity, defaults, monitoring);
     let mut wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
     wrong.extend(unknown);
     if !wrong.is_empty() {

@@ -98,6 +98,8 @@ fn changes() -> Vec<Change> {
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
         setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
         change(NOTHING, "auth.writes", "open", &["pod", "settings", "writeToken"], &["auth.writeToken", "auth.writeTokenSource"]),
+        setting(NOTHING, "cors.allowedOrigins", json!(["https://chat.example"]), &["cors.allowedOrigins"]),
+        setting(NOTHING, "allowedHosts", json!(["docs.example"]), &["allowedHosts"]),
         change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
         change("{networkPolicy: {}}", "networkPolicy.from", json!([{"podSelector": {"matchLabels": {"a": "b"}}}]), &["networkPolicy"], NO_SETTING),
         of_pod(NOTHING, "image.repository", "other"),

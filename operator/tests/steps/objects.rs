@@ -113,7 +113,8 @@ fn monitored(spec: &str) -> (BTreeSet<String>, Value, bool) {
 
 #[test]
 fn a_server_of_another_version_is_given_no_setting_that_it_may_not_know() {
-    let own = ["{}", "{image: {tag: ''}}", "{image: {tag: 0.1.0}}", "{image: {repository: registry.example/ragengine}}"];
+    let own =
+        ["{}", "{image: {tag: ''}}", "{image: {tag: 0.1.0}}", "{image: {repository: registry.example/ragengine}}"];
     for spec in own {
         assert_eq!(monitored(spec), (["admin".to_owned()].into(), "admin".into(), true), "{spec}");
     }

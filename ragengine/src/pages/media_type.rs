@@ -43,7 +43,9 @@ mod tests {
 
     #[test]
     fn a_body_is_said_to_be_json() {
-        for said in ["application/json", "Application/JSON", "application/json; charset=utf-8", " application/json ;a=b"] {
+        for said in
+            ["application/json", "Application/JSON", "application/json; charset=utf-8", " application/json ;a=b"]
+        {
             assert!(checked("/index", &[said], "{}"), "{said}");
         }
         for said in [

@@ -12,7 +12,9 @@ pub enum Stranger {
     )]
     Host,
     /// It does not say what it was sent to.
-    #[error("the request has no Host, or several: send the name that the server is called by, which allowedHosts may have")]
+    #[error(
+        "the request has no Host, or several: send the name that the server is called by, which allowedHosts may have"
+    )]
     NoHost,
     /// A page of another site sent it.
     #[error(

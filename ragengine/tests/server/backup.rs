@@ -345,7 +345,9 @@ fn folders(server: &Server) -> usize {
 
 async fn upload(server: &Server, bytes: &[u8], length: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
-    let head = format!("POST /restore HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-tar\r\ncontent-length: {length}\r\n\r\n");
+    let head = format!(
+        "POST /restore HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-tar\r\ncontent-length: {length}\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     stream

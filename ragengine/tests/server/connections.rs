@@ -156,8 +156,7 @@ async fn an_address_has_as_many_connections_as_it_may_have() {
 async fn a_first_request_has_ten_seconds_and_another_one_two_minutes() {
     let (server, _data) = server("").await;
     let begun = tokio::time::Instant::now();
-    let (mut silent, mut slow, mut asks) =
-        (connect(&server).await, connect(&server).await, connect(&server).await);
+    let (mut silent, mut slow, mut asks) = (connect(&server).await, connect(&server).await, connect(&server).await);
     slow.write_all(b"GET /livez HTTP/1.1\r\n").await.unwrap();
     lives(&mut asks).await;
     is_closed(&mut silent).await;
@@ -181,7 +180,8 @@ async fn probes_and_monitors_have_a_listener_of_their_own() {
     tokio::spawn(server::serve(listener, routes, std::future::pending(), bounds, Arc::clone(&app.metrics)));
     // The other one is full, and busy.
     let mut busy = connect(&server).await;
-    let head = "POST /retrieve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{";
+    let head =
+        "POST /retrieve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{";
     busy.write_all(head.as_bytes()).await.unwrap();
     while metric(&server, "ragengine_http_requests_in_flight") < 1 {
         tokio::task::yield_now().await;

@@ -26,7 +26,8 @@ pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Opti
         protocol: Some("TCP".to_owned()),
         end_port: None,
     };
-    let names = [PORT_NAME].into_iter().chain((validated.monitoring == Monitoring::OwnListener).then_some(ADMIN_PORT_NAME));
+    let names =
+        [PORT_NAME].into_iter().chain((validated.monitoring == Monitoring::OwnListener).then_some(ADMIN_PORT_NAME));
     let rule = NetworkPolicyIngressRule { from: Some(peers), ports: Some(names.map(port).collect()) };
     Some(NetworkPolicy {
         metadata: validated.identity.owned(&validated.identity.name),

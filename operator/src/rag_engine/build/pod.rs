@@ -9,8 +9,8 @@ use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 
 use crate::names::{CONTAINER, Identity};
-use crate::rag_engine::observe::claim_name;
 use crate::rag_engine::monitoring::{ADMIN_PORT_NAME, Monitoring};
+use crate::rag_engine::observe::claim_name;
 use crate::rag_engine::settings::{ADMIN_PORT, PORT, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
 use crate::rag_engine::validate::Defaults;
 
@@ -27,12 +27,7 @@ const DATA: &str = "data";
 const SETTINGS: &str = "settings";
 
 /// The pod, before the user's template is merged over it.
-pub fn pod(
-    spec: &RagEngineSpec,
-    identity: &Identity,
-    defaults: &Defaults,
-    monitoring: Monitoring,
-) -> PodTemplateSpec {
+pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> PodTemplateSpec {
     PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(identity.labels()), ..ObjectMeta::default() }),
         spec: Some(PodSpec {

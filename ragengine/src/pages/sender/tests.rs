@@ -25,12 +25,26 @@ fn checked(senders: &Senders, target: &str, headers: &[(&str, &str)]) -> Result<
 fn on_loopback_it_is_called_by_names_of_this_machine_or_allowed_ones() {
     for listen in [LOOPBACK, "[::1]:5000", "127.9.9.9:1", "[::ffff:127.0.0.1]:5000"] {
         let senders = senders(listen, "allowedHosts: [Docs.Example, '[fd00::1]']");
-        for host in
-            ["localhost", "localhost:5000", "docs.localhost", "127.0.0.1:5000", "[::1]:5000", "docs.example:8", "[fd00::1]"]
-        {
+        for host in [
+            "localhost",
+            "localhost:5000",
+            "docs.localhost",
+            "127.0.0.1:5000",
+            "[::1]:5000",
+            "docs.example:8",
+            "[fd00::1]",
+        ] {
             assert_eq!(checked(&senders, "/", &[("host", host)]), Ok(Sender::Own), "{listen} {host}");
         }
-        for host in ["evil.example", "evil.example:5000", "10.0.0.1", "0.0.0.0:5000", "localhost.evil.example", "a@localhost", ""] {
+        for host in [
+            "evil.example",
+            "evil.example:5000",
+            "10.0.0.1",
+            "0.0.0.0:5000",
+            "localhost.evil.example",
+            "a@localhost",
+            "",
+        ] {
             assert_eq!(checked(&senders, "/", &[("host", host)]), Err(Stranger::Host), "{listen} {host}");
         }
         assert_eq!(checked(&senders, "/", &[]), Err(Stranger::NoHost), "{listen}");
@@ -43,9 +57,13 @@ fn on_loopback_it_is_called_by_names_of_this_machine_or_allowed_ones() {
 fn elsewhere_it_is_called_by_any_name_until_some_are_allowed() {
     let any = senders(EVERYWHERE, "{}");
     let some = senders(EVERYWHERE, "allowedHosts: [docs.example]");
-    for (host, with_some) in
-        [("docs.example", true), ("localhost:5000", true), ("10.1.2.3:5000", true), ("[fd00::2]", true), ("evil.example", false)]
-    {
+    for (host, with_some) in [
+        ("docs.example", true),
+        ("localhost:5000", true),
+        ("10.1.2.3:5000", true),
+        ("[fd00::2]", true),
+        ("evil.example", false),
+    ] {
         assert_eq!(checked(&any, "/", &[("host", host)]), Ok(Sender::Own), "{host}");
         assert_eq!(checked(&some, "/", &[("host", host)]).is_ok(), with_some, "{host}");
     }
@@ -71,9 +89,15 @@ fn a_page_is_the_servers_own_or_an_allowed_one() {
         for origin in ["https://chat.example", "https://chat.example:443", "http://localhost:3000"] {
             assert_eq!(page(origin), Ok(Sender::AllowedPage), "{origin}");
         }
-        for origin in
-            ["http://chat.example", "https://chat.example:8443", "https://evil.example", "http://localhost:4000", "null", "file://", ""]
-        {
+        for origin in [
+            "http://chat.example",
+            "https://chat.example:8443",
+            "https://evil.example",
+            "http://localhost:4000",
+            "null",
+            "file://",
+            "",
+        ] {
             assert_eq!(page(origin), Err(Stranger::Origin), "{origin}");
         }
         let twice = [("host", host), ("origin", "http://localhost:5000"), ("origin", "https://evil.example")];
