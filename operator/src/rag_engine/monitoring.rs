@@ -3,12 +3,14 @@
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use ragengine_operator_api::Image;
 
-use super::settings::PORT;
+use super::settings::{ADMIN_PORT, PORT};
 use super::validate::Defaults;
 use crate::names::CONTAINER;
 
 /// The name of the port for it, in the pod and in the Service.
 pub const ADMIN_PORT_NAME: &str = "admin";
+
+const ADMIN_PORT_LABEL: &str = "ragengine.dev/admin-port";
 
 /// The listener that answers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,36 +30,30 @@ impl Monitoring {
     }
 }
 
-/// The port at which the server in a pod is asked how it is. A pod may be older than what is asked for.
+/// The label by which a pod says where it is asked: of its specification the caches keep nothing.
+pub fn label(monitoring: Monitoring) -> Option<(String, String)> {
+    (monitoring == Monitoring::OwnListener).then(|| (ADMIN_PORT_LABEL.to_owned(), ADMIN_PORT.to_string()))
+}
+
+/// The port at which the server in a pod is asked how it is. A pod may be older than what is asked for now.
 pub fn port_of(pod: &Pod) -> u16 {
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let ports =
-        containers.filter(|container| container.name == CONTAINER).flat_map(|server| server.ports.iter().flatten());
-    let admin = ports.filter(|port| port.name.as_deref() == Some(ADMIN_PORT_NAME)).map(|port| port.container_port);
-    admin.filter_map(|port| u16::try_from(port).ok()).next().unwrap_or(PORT)
+    let labels = pod.metadata.labels.as_ref();
+    labels.and_then(|labels| labels.get(ADMIN_PORT_LABEL)?.parse().ok()).unwrap_or(PORT)
 }
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::{Container, ContainerPort};
-
     use super::*;
 
     #[test]
-    fn a_pod_is_asked_at_the_port_that_it_has() {
-        let pod = |container: &str, ports: &[(&str, i32)]| {
-            let port = |(name, port): &(&str, i32)| ContainerPort {
-                name: Some((*name).to_owned()),
-                container_port: *port,
-                ..ContainerPort::default()
-            };
-            let ports = Some(ports.iter().map(port).collect());
-            let server = Container { name: container.to_owned(), ports, ..Container::default() };
-            Pod { spec: Some(PodSpec { containers: vec![server], ..PodSpec::default() }), ..Pod::default() }
+    fn a_pod_is_asked_at_the_port_that_it_says() {
+        let pod = |monitoring| {
+            let mut pod = Pod::default();
+            pod.metadata.labels = Some(label(monitoring).into_iter().collect());
+            pod
         };
-        assert_eq!(port_of(&pod(CONTAINER, &[("http", 5000), ("admin", 5001)])), 5001);
-        assert_eq!(port_of(&pod(CONTAINER, &[("http", 5000)])), 5000);
-        assert_eq!(port_of(&pod("other", &[("admin", 9000)])), 5000);
+        assert_eq!(port_of(&pod(Monitoring::OwnListener)), 5001);
+        assert_eq!(port_of(&pod(Monitoring::SameListener)), 5000);
         assert_eq!(port_of(&Pod::default()), 5000);
     }
 }

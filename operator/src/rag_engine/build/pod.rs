@@ -9,7 +9,7 @@ use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 
 use crate::names::{CONTAINER, Identity};
-use crate::rag_engine::monitoring::{ADMIN_PORT_NAME, Monitoring};
+use crate::rag_engine::monitoring::{self, ADMIN_PORT_NAME, Monitoring};
 use crate::rag_engine::observe::claim_name;
 use crate::rag_engine::settings::{ADMIN_PORT, PORT, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
 use crate::rag_engine::validate::Defaults;
@@ -28,8 +28,9 @@ const SETTINGS: &str = "settings";
 
 /// The pod, before the user's template is merged over it.
 pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> PodTemplateSpec {
+    let labels = identity.labels().into_iter().chain(monitoring::label(monitoring)).collect();
     PodTemplateSpec {
-        metadata: Some(ObjectMeta { labels: Some(identity.labels()), ..ObjectMeta::default() }),
+        metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
             affinity: spec.compute.as_ref().and_then(preferred_nodes),
             automount_service_account_token: Some(false),

@@ -11,9 +11,10 @@ fn senders(listen: &str, yaml: &str) -> Senders {
 }
 
 fn head(headers: &[(&str, &str)]) -> HeaderMap {
-    let parsed = headers.iter().map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap()));
     let mut head = HeaderMap::new();
-    parsed.for_each(|(name, value): (_, HeaderValue)| drop(head.append(name, value)));
+    for (name, value) in headers {
+        head.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+    }
     head
 }
 
