@@ -13,6 +13,9 @@ use crate::namespace::Namespace;
 use crate::server::{PORT, STARTING};
 use crate::{Error, pod, wait};
 
+/// The port of an engine's Service for monitors.
+pub const ADMIN_PORT: u16 = 5001;
+
 /// A RAGEngine in a namespace.
 pub struct Engine<'a> {
     namespace: &'a Namespace,

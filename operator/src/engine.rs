@@ -1,7 +1,7 @@
 //! Reads the servers: how each is, asked again and again, beside the reconciles and never within one.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -16,7 +16,6 @@ use tracing::warn;
 
 use crate::metrics::Metrics;
 use crate::names::{Identity, Owner};
-use crate::rag_engine::settings::PORT;
 use crate::watches::{Referred, Referrers, Wake};
 
 /// How many servers are asked at a time.
@@ -55,6 +54,8 @@ pub struct Target {
     pub pod_uid: String,
     /// The pod's address.
     pub address: IpAddr,
+    /// The port at which it is asked how it is.
+    pub status_port: u16,
 }
 
 /// The servers that are asked.
@@ -111,7 +112,7 @@ impl Engines {
         if known.get(&identity.uid).is_some_and(|known| known.target == target) {
             return;
         }
-        let client = match self.client(&url(target.address)) {
+        let client = match self.client(&url(target.address, target.status_port)) {
             Ok(client) => client,
             Err(error) => {
                 warn!(engine = identity.name, %error, "the server cannot be asked how it is");
@@ -236,11 +237,8 @@ fn is_news(before: &Report, after: &Report) -> bool {
 }
 
 /// The address of a server in a pod.
-pub fn url(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(address) => format!("http://{address}:{PORT}"),
-        IpAddr::V6(address) => format!("http://[{address}]:{PORT}"),
-    }
+pub fn url(address: IpAddr, port: u16) -> String {
+    format!("http://{}", SocketAddr::new(address, port))
 }
 
 #[cfg(test)]
@@ -288,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_address_becomes_a_url() {
-        assert_eq!(url("10.1.2.3".parse().unwrap()), "http://10.1.2.3:5000");
-        assert_eq!(url("fd00::1".parse().unwrap()), "http://[fd00::1]:5000");
+        assert_eq!(url("10.1.2.3".parse().unwrap(), 5001), "http://10.1.2.3:5001");
+        assert_eq!(url("fd00::1".parse().unwrap(), 5000), "http://[fd00::1]:5000");
     }
 }

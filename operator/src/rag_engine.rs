@@ -2,6 +2,7 @@
 //! read first.
 
 pub mod build;
+pub mod monitoring;
 pub mod observe;
 pub mod references;
 pub mod settings;
@@ -102,7 +103,7 @@ fn target(observed: &observe::Observed) -> Option<Target> {
 pub fn target_of(pods: &[Arc<Pod>]) -> Option<Target> {
     let pod = status::pod::current(pods).filter(|pod| status::pod::has_begun(pod))?;
     let address = pod.status.as_ref()?.pod_ip.as_ref()?.parse().ok()?;
-    Some(Target { pod_uid: pod.metadata.uid.clone()?, address })
+    Some(Target { pod_uid: pod.metadata.uid.clone()?, address, status_port: monitoring::port_of(pod) })
 }
 
 /// Writes the status when it differs from the last one, and tells users what has changed.

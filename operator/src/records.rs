@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::engine::{self, Engines, Target};
 use crate::metrics::Metrics;
 use crate::names::{IndexIdentity, Owner};
+use crate::rag_engine::settings::PORT;
 use crate::watches::Wake;
 
 /// How many servers are asked at a time.
@@ -105,7 +106,7 @@ impl Records {
             return;
         }
         // An address that was made of an IP address is one.
-        let Ok(client) = self.engines.client(&engine::url(question.target.address)) else { return };
+        let Ok(client) = self.engines.client(&engine::url(question.target.address, PORT)) else { return };
         let owner = identity.owner();
         known.insert(identity.uid.clone(), Known { owner, question, client, record: None, due: Instant::now() });
         self.news.notify_one();

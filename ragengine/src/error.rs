@@ -18,6 +18,7 @@ use crate::index::sources::InvalidSync;
 use crate::index::store::StoreError;
 use crate::llm::LlmError;
 use crate::logging::Logged as _;
+use crate::pages::Stranger;
 
 /// The longest message in characters.
 const MAX_WORDS: usize = 1000;
@@ -60,6 +61,9 @@ pub enum ApiError {
     /// The server is busy.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// It may be from a page of another site.
+    #[error(transparent)]
+    Stranger(#[from] Stranger),
     /// No language model is set.
     #[error("{0}")]
     NoModel(String),
@@ -105,6 +109,7 @@ impl ApiError {
             Self::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotReady(_) | Self::NoModel(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Refused(refused) => refused_status(refused),
+            Self::Stranger(stranger) => stranger_status(*stranger),
             Self::Index(error) => index_status(error),
             Self::Embedding(error) => embedding_status(error),
             Self::Llm(error) => llm_status(error),
@@ -135,6 +140,7 @@ impl ApiError {
             Self::NotReady(_) => "not_ready",
             Self::NoModel(_) => "no_model",
             Self::Refused(refused) => refused.kind(),
+            Self::Stranger(stranger) => stranger.kind(),
             Self::Index(error) => error.kind(),
             Self::Embedding(error) => error.kind(),
             Self::Llm(error) => error.kind(),
@@ -186,6 +192,15 @@ fn refused_status(refused: &Refused) -> StatusCode {
         Refused::QueueFull { .. } | Refused::BodiesFull { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refused::WaitedTooLong { .. } => StatusCode::SERVICE_UNAVAILABLE,
         Refused::Late { .. } => StatusCode::GATEWAY_TIMEOUT,
+    }
+}
+
+fn stranger_status(stranger: Stranger) -> StatusCode {
+    match stranger {
+        // Its very meaning: the server does not answer for the name that was asked.
+        Stranger::Host | Stranger::NoHost => StatusCode::MISDIRECTED_REQUEST,
+        Stranger::Origin => StatusCode::FORBIDDEN,
+        Stranger::MediaType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
     }
 }
 

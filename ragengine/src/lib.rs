@@ -17,6 +17,7 @@ pub mod llm;
 pub mod logging;
 pub mod metrics;
 pub mod middleware;
+pub mod pages;
 pub mod private;
 pub mod question;
 pub mod retrieve;

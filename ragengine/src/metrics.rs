@@ -2,6 +2,7 @@
 
 mod admission;
 mod chat;
+mod connections;
 mod labels;
 mod registry;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 pub use admission::{AdmissionMetrics, Counted};
 pub use chat::{ChatMetrics, Route, Stage};
+pub use connections::{Closed, ConnectionMetrics, ListenerMetrics};
 pub use labels::IndexLabel;
 use labels::IndexLabels;
 use prometheus::{Encoder as _, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Registry, TextEncoder};
@@ -27,6 +29,8 @@ pub struct Metrics {
     pub admission: AdmissionMetrics,
     /// Chats.
     pub chat: ChatMetrics,
+    /// Connections.
+    pub connections: ConnectionMetrics,
     registry: Registry,
     entries: Vec<Entry>,
     by_index: Vec<DropSeries>,
@@ -81,6 +85,7 @@ impl Metrics {
                 .gauge("http_requests_in_flight", "Requests whose reply has not begun.")?,
             admission: AdmissionMetrics::new(&mut builder)?,
             chat: ChatMetrics::new(&mut builder, &seconds)?,
+            connections: ConnectionMetrics::new(&mut builder)?,
             embedding_duration_seconds: builder.histograms(
                 "embedding_duration_seconds",
                 "Time until the texts of one request have vectors, waiting included. `purpose` is `query` or `passage`.",

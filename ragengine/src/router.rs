@@ -1,5 +1,6 @@
 //! Every route on one screen.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Json;
@@ -20,6 +21,7 @@ use crate::http::{
     chat_completions, documents, embeddings, generation, indexes, models, observe, probes, retrieve, sources, transfer,
 };
 use crate::middleware;
+use crate::pages::{self, Senders};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -34,8 +36,12 @@ struct Document;
 
 /// What the server says about itself and its language model. It never waits.
 fn state() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::with_openapi(Document::openapi())
-        .routes(routes!(models::list))
+    OpenApiRouter::with_openapi(Document::openapi()).routes(routes!(models::list)).merge(probes())
+}
+
+/// What probes and monitors ask.
+fn probes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
         .routes(routes!(probes::livez))
         .routes(routes!(probes::readyz))
         .routes(routes!(probes::health))
@@ -99,14 +105,34 @@ pub fn router(app: Arc<App>) -> Router {
         .merge(admitted(Work::Read, reads()))
         .merge(writes)
         .split_for_parts();
-    router
+    let router = router
         .route("/openapi.json", get(async move || Json(document)))
-        .route("/v1/models/{*id}", get(models::describe))
+        .route("/v1/models/{*id}", get(models::describe));
+    let senders = Senders::new(&app.settings, app.settings.listen);
+    service(app, router, senders)
+}
+
+/// What is served at `adminListen`.
+pub fn admin_router(app: Arc<App>, listen: SocketAddr) -> Router {
+    let (router, _) = probes().split_for_parts();
+    let senders = Senders::new(&app.settings, listen);
+    service(app, router, senders)
+}
+
+/// The routes of a listener, with what is around each of them.
+fn service(app: Arc<App>, routes: Router<Arc<App>>, senders: Senders) -> Router {
+    let senders = Arc::new(senders);
+    let router = routes
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn_with_state(Arc::clone(&app), middleware::observe))
-        .with_state(app)
+        .layer(from_fn_with_state((Arc::clone(&app), Arc::clone(&senders)), pages::guard))
+        .layer(from_fn_with_state(Arc::clone(&app), middleware::observe));
+    match senders.have_pages() {
+        true => router.layer(from_fn_with_state(senders, pages::share)),
+        false => router,
+    }
+    .with_state(app)
 }
 
 async fn unknown_path(request: Request) -> Response {

@@ -1,39 +1,45 @@
-//! Listening: one HTTP/1.1 service with timeouts and an orderly end.
+//! Listening: one HTTP/1.1 service with timeouts, bounds on connections and an orderly end.
 
-use std::convert::Infallible;
-use std::error::Error as _;
-use std::future::Future;
+mod connection;
+mod connections;
+mod open_files;
+mod watched;
+
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use connection::Service;
+use connections::{Connections, Place};
+pub use open_files::raise_open_files;
 use ragengine_settings::Limits;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_io_timeout::TimeoutStream;
-use tower::ServiceExt as _;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use crate::metrics::Metrics;
-
-/// How long a connection may wait for a request, and the head of a request may take. Longer than clients keep idle connections.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The pause after the system gave no connection, for example because there are no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long the first head of a new connection may take. Whoever connects has something to ask.
+const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connections of probes and monitors: each of them needs one.
+const MAX_ADMIN_CONNECTIONS: usize = 64;
+
 /// Bounds of listening.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Connections at a time; more wait in the system's queue.
+    /// What the listener is called in metrics and the log.
+    pub listener: &'static str,
+    /// Connections at a time. For one more the longest idle one is closed; when none is idle, more wait in the system's queue.
     pub max_connections: usize,
+    /// Connections of one address at a time; one more is closed. 0: as many as there may be.
+    pub max_connections_per_address: usize,
+    /// How long the first head of a connection may take.
+    pub first_head_timeout: Duration,
     /// How long requests that run may take to finish at the end.
     pub grace: Duration,
     /// How long a client may take nothing of what is sent to it.
@@ -44,10 +50,38 @@ impl Bounds {
     /// The bounds that the settings give.
     pub fn of(limits: &Limits) -> Self {
         Self {
+            listener: "listen",
             max_connections: limits.max_connections as usize,
+            max_connections_per_address: limits.max_connections_per_address as usize,
+            first_head_timeout: FIRST_HEAD_TIMEOUT,
             grace: Duration::from_secs(limits.shutdown_grace_seconds),
             send_timeout: Duration::from_secs(limits.send_timeout_seconds),
         }
+    }
+
+    /// Those of the listener for probes and metrics, whatever happens at the other one.
+    pub fn of_admin(limits: &Limits) -> Self {
+        Self {
+            listener: "adminListen",
+            max_connections: MAX_ADMIN_CONNECTIONS,
+            max_connections_per_address: 0,
+            ..Self::of(limits)
+        }
+    }
+
+    /// The same for a process that may have so many files open. The other half is for indexes, and for what the server asks itself.
+    pub fn within_open_files(self, open_files: u64) -> Self {
+        let room = usize::try_from(open_files / 2).unwrap_or(usize::MAX).max(1);
+        if room < self.max_connections {
+            let Self { max_connections, .. } = self;
+            warn!(
+                open_files,
+                max_connections,
+                "limits.maxConnections is more than half of the files that this process may have open: {room} connections are \
+                 taken at a time. Raise the limit of open files (ulimit -n), or lower the setting"
+            );
+        }
+        Self { max_connections: self.max_connections.min(room), ..self }
     }
 }
 
@@ -59,80 +93,35 @@ pub async fn serve(
     bounds: Bounds,
     metrics: Arc<Metrics>,
 ) {
-    let connections = GracefulShutdown::new();
-    let service = Service { router, send_timeout: bounds.send_timeout, metrics };
-    let permits = Arc::new(Semaphore::new(bounds.max_connections));
+    let connections = Connections::new(&bounds, metrics.connections.of(bounds.listener));
+    let service = Service { router, bounds, metrics };
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener, &permits) => accepted,
+            accepted = accept(&listener, &connections) => accepted,
             () = &mut stop => break,
         };
         match accepted {
-            Ok((stream, permit)) => service.clone().spawn_connection(stream, permit, &connections),
+            Ok(Some((stream, place))) => service.clone().spawn_connection(stream, place),
+            Ok(None) => {}
             Err(error) => {
-                warn!(%error, "no connection accepted");
+                warn!(%error, listener = bounds.listener, "no connection accepted");
+                // It may be for want of the file descriptor that an idle one has.
+                connections.close_longest_idle();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
     drop(listener);
     info!(grace_s = bounds.grace.as_secs(), "stopping: no new connections; finishing what runs");
-    if tokio::time::timeout(bounds.grace, connections.shutdown()).await.is_err() {
+    if tokio::time::timeout(bounds.grace, connections.close_all()).await.is_err() {
         warn!("requests still ran when the grace period was over");
     }
 }
 
-async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
-}
-
-/// What every connection is served with.
-#[derive(Clone)]
-struct Service {
-    router: Router,
-    send_timeout: Duration,
-    metrics: Arc<Metrics>,
-}
-
-impl Service {
-    fn spawn_connection(self, stream: TcpStream, permit: OwnedSemaphorePermit, connections: &GracefulShutdown) {
-        if let Err(error) = stream.set_nodelay(true) {
-            debug!(%error, "TCP_NODELAY not set");
-        }
-        let Self { router, send_timeout, metrics } = self;
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let router = router.clone();
-            async move {
-                let response = router.oneshot(request.map(Body::new)).await;
-                Ok::<_, Infallible>(response.unwrap_or_else(|never| match never {}))
-            }
-        });
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(send_timeout));
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(TokioIo::new(Box::pin(stream)), service);
-        let connection = connections.watch(connection);
-        tokio::spawn(async move {
-            match connection.await {
-                Err(error) if takes_nothing(&error) => {
-                    metrics.admission.connection_was_cut();
-                    debug!(after_s = send_timeout.as_secs(), "connection closed: its client takes nothing");
-                }
-                Err(error) => debug!(%error, "connection ended"),
-                Ok(()) => {}
-            }
-            drop(permit);
-        });
-    }
-}
-
-/// Whether a connection ended because its client took nothing of what was sent to it. A head that does not come is another timeout.
-fn takes_nothing(error: &hyper::Error) -> bool {
-    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
-    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
+/// The next connection, with its place. None when its address has as many as it may have.
+async fn accept(listener: &TcpListener, connections: &Arc<Connections>) -> io::Result<Option<(TcpStream, Place)>> {
+    let (stream, from) = listener.accept().await?;
+    let place = connections.place(SocketAddr::ip(&from)).await;
+    Ok(place.map(|place| (stream, place)))
 }

@@ -21,7 +21,7 @@ pub use index::{
 };
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    Auth, Compute, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Image, ImagePullPolicy, InferenceService,
+    Auth, Compute, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Image, ImagePullPolicy, InferenceService,
     LabelSelector, LocalEmbedding, NetworkPeer, NetworkPolicy, PersistentVolume, PodTemplate, PodTemplateMetadata,
     Pooling, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources, Retrieval, Storage, Volume, Writes,
 };

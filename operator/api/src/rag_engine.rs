@@ -1,5 +1,6 @@
 mod auth;
 mod compute;
+mod cors;
 mod embedding;
 mod image;
 mod inference_service;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use auth::{Auth, Writes};
 pub use compute::{Compute, LabelSelector};
+pub use cors::Cors;
 pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
 pub use image::{Image, ImagePullPolicy};
 pub use inference_service::InferenceService;
@@ -73,6 +75,14 @@ pub struct RagEngineSpec {
     /// Who may do what.
     #[serde(default)]
     pub auth: Auth,
+    /// Which pages of other sites may use the server from a browser. Not set: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cors: Option<Cors>,
+    /// The names that the server may be called by besides those of its Service, `localhost` and addresses, without ports. Empty: any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 253), regex(pattern = r"^[A-Za-z0-9._-]+$")))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub allowed_hosts: Vec<String>,
     /// Who may reach the server. Not set: everybody in the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_policy: Option<NetworkPolicy>,
@@ -100,6 +110,8 @@ impl Default for RagEngineSpec {
             storage: None,
             retrieval: Retrieval::default(),
             auth: Auth::default(),
+            cors: None,
+            allowed_hosts: Vec::new(),
             network_policy: None,
             image: Image::default(),
             resources: Resources::default(),

@@ -55,7 +55,7 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
     let config_map = config_map::config_map(validated)?;
     Ok(Desired {
         service_account: service::service_account(&validated.identity),
-        service: service::service(&validated.identity),
+        service: service::service(validated),
         write_token: write_token::write_token(validated),
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, defaults),

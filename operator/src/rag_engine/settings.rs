@@ -10,10 +10,14 @@ use ragengine_operator_api::{
 use ragengine_settings::{self as settings, SecretReference, Settings};
 use serde_json::{Map, Value};
 
+use super::monitoring::Monitoring;
+use super::validate::Defaults;
 use crate::names::Identity;
 
 /// The port that the server listens on.
 pub const PORT: u16 = 5000;
+/// The port of its listener for probes and monitors.
+pub const ADMIN_PORT: u16 = 5001;
 /// The folder of the settings file.
 pub const SETTINGS_FOLDER: &str = "/etc/ragengine";
 /// The settings file's key in its ConfigMap, and its name in [`SETTINGS_FOLDER`].
@@ -94,7 +98,7 @@ pub fn data_folder(spec: &RagEngineSpec) -> &str {
 }
 
 /// The settings that a specification means.
-pub fn settings(spec: &RagEngineSpec, identity: &Identity) -> Settings {
+pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> Settings {
     // Every field: one that is added has to be settled here. What is ignored is of the pod, not of the server in it.
     let RagEngineSpec {
         replicas: _,
@@ -103,6 +107,8 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity) -> Settings {
         storage: _,
         retrieval,
         auth,
+        cors,
+        allowed_hosts,
         network_policy: _,
         image: _,
         resources: _,
@@ -111,11 +117,19 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity) -> Settings {
     } = spec;
     Settings {
         listen: SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
+        admin_listen: match monitoring {
+            Monitoring::OwnListener => Some(SocketAddr::from((Ipv4Addr::UNSPECIFIED, ADMIN_PORT))),
+            Monitoring::SameListener => None,
+        },
         data_dir: data_folder(spec).into(),
         embedding: embedding(&spec.embedding()),
         inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),
         retrieval: retrieval_settings(retrieval),
         auth: auth_settings(auth.writes, identity),
+        allowed_hosts: host_names(allowed_hosts, identity, defaults),
+        cors: settings::Cors {
+            allowed_origins: cors.as_ref().map(|cors| cors.allowed_origins.clone()).unwrap_or_default(),
+        },
         ..Settings::default()
     }
 }
@@ -212,6 +226,18 @@ fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
     let max_distance = max_distance as f32;
     let defaults = settings::Retrieval::default();
     settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, ..defaults }
+}
+
+/// Where some names are allowed, those of the Service are too: the Jobs of the Indexes and other pods use them.
+fn host_names(allowed: &[String], identity: &Identity, defaults: &Defaults) -> Vec<String> {
+    if allowed.is_empty() {
+        return Vec::new();
+    }
+    let Identity { name, namespace, .. } = identity;
+    let service =
+        [String::new(), format!(".{namespace}"), format!(".{namespace}.svc")].map(|rest| format!("{name}{rest}"));
+    let whole = format!("{name}.{namespace}.svc.{}", defaults.cluster_domain);
+    allowed.iter().cloned().chain(service).chain([whole]).collect()
 }
 
 fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {

@@ -9,6 +9,7 @@ use ragengine_settings::Settings;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
+use super::monitoring::Monitoring;
 use super::references::{Reference, ReferenceKind, references};
 use super::{build, settings};
 use crate::names::{CONTAINER, Identity};
@@ -33,6 +34,8 @@ pub struct Validated {
     pub identity: Identity,
     /// What was asked for.
     pub spec: RagEngineSpec,
+    /// Where probes and monitors ask the server.
+    pub monitoring: Monitoring,
     /// The server's settings.
     pub settings: Settings,
     /// The pod, with the user's template merged over it; without the annotations that roll it.
@@ -54,21 +57,23 @@ pub struct Invalid(pub Vec<String>);
 pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, Invalid> {
     let identity = Identity::of(engine);
     let spec = engine.spec.clone();
-    let settings = settings::settings(&spec, &identity);
-    let mut wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
     let template = spec.pod_template.clone().unwrap_or_default();
-    let users_pod = users_pod(&template).unwrap_or_else(|found| {
-        wrong.extend(found);
-        PodSpec::default()
-    });
+    let (users_pod, unknown) = match users_pod(&template) {
+        Ok(users_pod) => (users_pod, Vec::new()),
+        Err(unknown) => (PodSpec::default(), unknown),
+    };
+    let monitoring = Monitoring::of(&spec.image, &users_pod, defaults);
+    let settings = settings::settings(&spec, &identity, defaults, monitoring);
+    let mut wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
+    wrong.extend(unknown);
     if !wrong.is_empty() {
         return Err(Invalid(wrong));
     }
-    let mut pod = build::pod(&spec, &identity, defaults);
+    let mut pod = build::pod(&spec, &identity, defaults, monitoring);
     merge(&mut pod, template, users_pod, &identity);
     let ours = [(ReferenceKind::ConfigMap, identity.settings()), (ReferenceKind::Secret, identity.write_token())];
     let references = references(&pod, &ours);
-    Ok(Validated { identity, spec, settings, pod, references })
+    Ok(Validated { identity, spec, monitoring, settings, pod, references })
 }
 
 /// The user's part of the pod as a pod has it.

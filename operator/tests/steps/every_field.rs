@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use ragengine_operator::rag_engine::settings::settings;
 use ragengine_operator_api::{RagEngine, rag_engine_definition};
 use serde_json::{Map, Value, json};
 
@@ -102,10 +101,14 @@ fn changes() -> Vec<Change> {
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
         setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
         change(NOTHING, "auth.writes", "open", &["pod", "settings", "writeToken"], &["auth.writeToken", "auth.writeTokenSource"]),
+        setting(NOTHING, "cors.allowedOrigins", json!(["https://chat.example"]), &["cors.allowedOrigins"]),
+        setting(NOTHING, "allowedHosts", json!(["docs.example"]), &["allowedHosts"]),
         change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
         change("{networkPolicy: {}}", "networkPolicy.from", json!([{"podSelector": {"matchLabels": {"a": "b"}}}]), &["networkPolicy"], NO_SETTING),
         of_pod(NOTHING, "image.repository", "other"),
-        of_pod(NOTHING, "image.tag", "2"),
+        // A server of another version is not given what it may not know.
+        change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen"]),
+        of_pod("{image: {tag: '1'}}", "image.tag", "2"),
         of_pod(NOTHING, "image.pullPolicy", "Always"),
         of_pod(NOTHING, "resources.requests", json!({"cpu": 1})),
         of_pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),
@@ -204,7 +207,7 @@ fn every_field_reaches_the_settings_that_it_should_and_no_other() {
 fn the_kind_of_embedding_reaches_the_settings() {
     let embedding = |spec: &str| {
         let engine = engine(spec);
-        settings(&engine.spec, &ragengine_operator::names::Identity::of(&engine)).embedding
+        valid(&engine).settings.embedding
     };
     assert!(embedding(REMOTE).remote.is_some() && embedding(REMOTE).local.is_none());
     assert_eq!(embedding(NOTHING).local.unwrap().model_id, "/models/sentence-transformers/all-MiniLM-L6-v2");

@@ -43,6 +43,12 @@ fn a_value_of_the_wrong_type_is_named() {
 }
 
 #[test]
+fn an_origin_that_is_none_is_named() {
+    let found = wrong("{cors: {allowedOrigins: ['https://chat.example:x']}}");
+    assert!(matches!(&found[..], [only] if only.starts_with("cors.allowedOrigins: ")), "{found:?}");
+}
+
+#[test]
 fn both_kinds_of_embedding_are_refused() {
     let found = wrong("{embedding: {local: {}, remote: {url: 'http://e/v1', model: m}}}");
     assert_eq!(found.len(), 1);

@@ -1,5 +1,7 @@
 //! From YAML to every object that is applied.
 
+use std::collections::BTreeSet;
+
 use ragengine_operator::rag_engine::build::{Desired, build};
 use serde_json::{Map, Value, json};
 
@@ -93,6 +95,32 @@ fn pods_are_found_by_their_labels_whatever_a_template_says() {
             assert!(selector.iter().all(|(label, value)| labels.get(label) == Some(value)), "{name}: {labels:?}");
         }
         assert_eq!(labels["app.kubernetes.io/managed-by"], "ragengine-operator", "{name}");
+    }
+}
+
+/// The ports at which the probes ask, where a monitor is sent, and whether the server is told to listen there.
+fn monitored(spec: &str) -> (BTreeSet<String>, Value, bool) {
+    let sent = Value::Object(sent(built(&engine(spec))));
+    let server = &sent["deployment"]["spec"]["template"]["spec"]["containers"][0];
+    let probes = ["startupProbe", "livenessProbe", "readinessProbe"];
+    let asked = probes.map(|probe| server[probe]["httpGet"]["port"].as_str().unwrap().to_owned());
+    let ports = sent["service"]["spec"]["ports"].as_array().unwrap();
+    let admin = ports.iter().find(|port| port["name"] == "admin").unwrap();
+    assert_eq!(admin["port"], 5001);
+    let file = sent["configMap"]["data"]["settings.yaml"].as_str().unwrap();
+    (asked.into(), admin["targetPort"].clone(), file.contains("adminListen: 0.0.0.0:5001\n"))
+}
+
+#[test]
+fn a_server_of_another_version_is_given_no_setting_that_it_may_not_know() {
+    let own =
+        ["{}", "{image: {tag: ''}}", "{image: {tag: 0.1.0}}", "{image: {repository: registry.example/ragengine}}"];
+    for spec in own {
+        assert_eq!(monitored(spec), (["admin".to_owned()].into(), "admin".into(), true), "{spec}");
+    }
+    let other = ["{image: {tag: 0.0.9}}", "{podTemplate: {spec: {containers: [{name: ragengine, image: 'mine:1'}]}}}"];
+    for spec in other {
+        assert_eq!(monitored(spec), (["http".to_owned()].into(), "http".into(), false), "{spec}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use ragengine_operator::names::Identity;
+use ragengine_operator::rag_engine::monitoring::Monitoring;
 use ragengine_operator::rag_engine::settings::{settings, settings_file};
 use ragengine_operator_api::{
     Auth, Embedding, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval, Storage,
@@ -9,7 +10,7 @@ use ragengine_operator_api::{
 };
 use ragengine_settings::{Settings, from_yaml};
 
-use crate::fixture::{engine, fixtures, valid};
+use crate::fixture::{defaults, engine, fixtures, valid};
 
 #[test]
 fn every_fixture_is_read_as_it_was_meant() {
@@ -25,6 +26,14 @@ fn numbers_are_written_as_people_write_them() {
     let engine = engine("{retrieval: {maxDistance: 1.1, contextTokenRatio: 0.6}}");
     let file = settings_file(&valid(&engine).settings).unwrap();
     assert!(file.contains("maxDistance: 1.1\n") && file.contains("contextTokenRatio: 0.6\n"), "{file}");
+}
+
+#[test]
+fn where_names_are_allowed_the_services_are_too() {
+    let hosts = |spec: &str| valid(&engine(spec)).settings.allowed_hosts;
+    assert_eq!(hosts("{}"), [""; 0]);
+    let service = ["docs", "docs.tests", "docs.tests.svc", "docs.tests.svc.cluster.local"];
+    assert_eq!(hosts("{allowedHosts: [chat.example]}"), [&["chat.example"], &service[..]].concat());
 }
 
 #[test]
@@ -188,7 +197,7 @@ proptest! {
     #[test]
     fn whatever_is_asked_for_is_read_as_it_was_meant(spec in spec()) {
         let identity = Identity { namespace: "tests".into(), name: "docs".into(), uid: "u".into() };
-        let settings = settings(&spec, &identity);
+        let settings = settings(&spec, &identity, &defaults(), Monitoring::OwnListener);
         let file = settings_file(&settings).unwrap();
         let read = from_yaml(&file).map_err(|error| TestCaseError::fail(format!("{error}\n{file}")))?;
         prop_assert_eq!(read, settings, "{}", file);

@@ -130,7 +130,8 @@ impl Connection {
 
     fn request(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Request<Full<Bytes>>> {
         let request = Request::builder().method(method).uri(path);
-        let request = request.header(HOST, self.address.to_string()).header(CONTENT_TYPE, "application/json");
+        let media_type = if path.starts_with("/restore") { "application/x-tar" } else { "application/json" };
+        let request = request.header(HOST, self.address.to_string()).header(CONTENT_TYPE, media_type);
         Ok(request.body(Full::new(body))?)
     }
 

@@ -18,8 +18,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Variables that would override the settings.
-const OVERRIDES: [&str; 7] =
-    ["LISTEN", "DATA_DIR", "LLM_URL", "LLM_API_KEY", "LLM_MODEL", "EMBEDDING_MODEL", "RUST_LOG"];
+const OVERRIDES: [&str; 8] =
+    ["LISTEN", "ADMIN_LISTEN", "DATA_DIR", "LLM_URL", "LLM_API_KEY", "LLM_MODEL", "EMBEDDING_MODEL", "RUST_LOG"];
 
 /// A running server.
 pub struct Server {

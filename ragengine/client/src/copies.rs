@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::CONTENT_LENGTH;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use reqwest::{Body, Method, Response};
 
 use crate::client::{Client, ClientError, refusal};
@@ -64,7 +64,8 @@ impl Client {
         let mut url = self.url(&["restore"]);
         url.query_pairs_mut().append_pair("overwrite", if over.overwrite { "true" } else { "false" });
         url.query_pairs_mut().extend_pairs(over.index.map(|index| ("index", index)));
-        let request = self.http.request(Method::POST, url).timeout(TIMEOUT).header(CONTENT_LENGTH, bytes).body(backup);
+        let request = self.http.request(Method::POST, url).timeout(TIMEOUT).header(CONTENT_LENGTH, bytes);
+        let request = request.header(CONTENT_TYPE, "application/x-tar").body(backup);
         self.read(self.authorized(request)).await
     }
 }

@@ -15,6 +15,7 @@ pub struct EnvironmentOverride {
 /// Every variable that is read, in the order in which they apply.
 pub const ENVIRONMENT: &[EnvironmentOverride] = &[
     EnvironmentOverride { name: "LISTEN", setting: "listen", apply: listen },
+    EnvironmentOverride { name: "ADMIN_LISTEN", setting: "adminListen", apply: admin_listen },
     EnvironmentOverride { name: "DATA_DIR", setting: "dataDir", apply: data_dir },
     EnvironmentOverride {
         name: "EMBEDDING_MODEL",
@@ -52,10 +53,17 @@ impl Settings {
 }
 
 fn listen(settings: &mut Settings, value: &str) -> Result<(), String> {
-    settings.listen = value
-        .parse::<SocketAddr>()
-        .map_err(|_| format!("'{value}' is not an address and port such as 127.0.0.1:5000"))?;
+    settings.listen = address(value)?;
     Ok(())
+}
+
+fn admin_listen(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.admin_listen = Some(address(value)?);
+    Ok(())
+}
+
+fn address(value: &str) -> Result<SocketAddr, String> {
+    value.parse().map_err(|_| format!("'{value}' is not an address and port such as 127.0.0.1:5000"))
 }
 
 fn data_dir(settings: &mut Settings, value: &str) -> Result<(), String> {
@@ -106,7 +114,7 @@ mod tests {
     fn every_variable_changes_the_settings() {
         for variable in ENVIRONMENT {
             let value = match variable.name {
-                "LISTEN" => "127.0.0.1:5055",
+                "LISTEN" | "ADMIN_LISTEN" => "127.0.0.1:5055",
                 _ => "123",
             };
             assert_ne!(overridden(variable.name, value).unwrap(), Settings::default(), "{}", variable.name);

@@ -8,6 +8,7 @@ mod load;
 mod reference;
 mod secret;
 mod settings;
+mod site;
 pub mod sync;
 mod validate;
 mod vector_index;
@@ -17,8 +18,9 @@ pub use load::{SettingsError, from_yaml};
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
-    Auth, Chat, Chunking, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat,
+    Auth, Chat, Chunking, Cors, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat,
     Pooling, RemoteEmbedding, Retrieval, Search, Settings,
 };
+pub use site::{Authority, Origin};
 pub use validate::{Invalid, validate};
 pub use vector_index::{ParseVectorIndexError, VectorIndexKind};

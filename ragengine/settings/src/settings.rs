@@ -1,10 +1,12 @@
 mod auth;
+mod cors;
 mod embedding;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 pub use auth::Auth;
+pub use cors::Cors;
 pub use embedding::{Embedding, EmbeddingSource, LocalEmbedding, Pooling, RemoteEmbedding};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,13 @@ use crate::{SecretReference, VectorIndexKind};
 pub struct Settings {
     /// The address and port that the server listens on.
     pub listen: SocketAddr,
+    /// The address and port of a listener of its own for `/livez`, `/readyz`, `/health`, `/status` and `/metrics`: probes and monitors get in there whatever happens at `listen`, which has the same routes. Not set: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin_listen: Option<SocketAddr>,
+    /// Names that the server may be called by, without ports. Where `listen` is a loopback address, a request whose `Host` is another name is a 421, so that no web page reaches the server under a name of its own (DNS rebinding); `localhost`, names below it and loopback addresses always pass. Elsewhere any name passes as long as this is empty, and then these and addresses do. The same goes for `adminListen`.
+    pub allowed_hosts: Vec<String>,
+    /// Which pages of other sites may use the server from a browser.
+    pub cors: Cors,
     /// The folder that holds the indexes and, below `models`, embedding models. It is made when it is missing. One server uses it at a time.
     pub data_dir: PathBuf,
     /// Which model turns text into vectors.
@@ -47,6 +56,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 5000)),
+            admin_listen: None,
+            allowed_hosts: Vec::new(),
+            cors: Cors::default(),
             data_dir: PathBuf::from("data"),
             embedding: Embedding::default(),
             inference_service: InferenceService::default(),
@@ -208,8 +220,10 @@ impl Default for Search {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Limits {
-    /// Connections at a time; more wait until one ends.
+    /// Connections at a time. For one more the one is closed that has been idle longest without a request; while none is idle, more wait.
     pub max_connections: u32,
+    /// Connections of one address at a time (of IPv6, of one /64 network); one more is closed. 0: as many as there may be, because an ingress brings everybody from one address.
+    pub max_connections_per_address: u32,
     /// The largest request body in bytes; a larger one is a 413.
     pub max_body_bytes: u64,
     /// Bytes of request bodies that are held at a time, all requests together; a request whose body finds no room is a 429. The first 64 KiB of each are not counted, so that questions get in while documents fill it.
@@ -250,6 +264,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_connections: 2_048,
+            max_connections_per_address: 0,
             max_body_bytes: 32 << 20,
             body_timeout_seconds: 60,
             max_documents: 10_000,

@@ -1,6 +1,7 @@
 use std::fmt;
+use std::net::SocketAddr;
 
-use crate::Settings;
+use crate::{Authority, Origin, Settings};
 
 /// One thing that is wrong with the settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +43,22 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         _ => true,
     };
     let checks = [
+        (
+            settings.admin_listen.is_none_or(|admin| !is_same_port(settings.listen, admin)),
+            "adminListen",
+            "must be another port than that of listen",
+        ),
+        (
+            settings.allowed_hosts.iter().all(|host| is_host(host)),
+            "allowedHosts",
+            "must have names or addresses without scheme and port, such as docs.example or [fd00::1]",
+        ),
+        (
+            settings.cors.allowed_origins.iter().all(|origin| Origin::parse(origin).is_some()),
+            "cors.allowedOrigins",
+            "must have origins such as https://chat.example or http://localhost:3000: a scheme, a host and perhaps a port, without a path; \
+             one for all ('*') and null are not taken",
+        ),
         (
             settings.embedding.local.is_none() || settings.embedding.remote.is_none(),
             "embedding",
@@ -179,6 +196,16 @@ fn is_timeout(seconds: u64) -> bool {
     (1..=MAX_SECONDS).contains(&seconds)
 }
 
+/// Whether both cannot be listened on.
+fn is_same_port(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_same_address = one.ip() == other.ip() || one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0 && one.port() == other.port() && is_same_address
+}
+
+fn is_host(text: &str) -> bool {
+    Authority::parse(text).is_some_and(|authority| authority.port.is_none()) && !text.ends_with(':')
+}
+
 fn is_http(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
@@ -190,6 +217,16 @@ mod tests {
     #[test]
     fn what_cannot_work_is_refused_by_name() {
         for (yaml, setting) in [
+            ("{listen: '127.0.0.1:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
+            ("{listen: '0.0.0.0:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
+            ("allowedHosts: ['docs.example:80']", "allowedHosts"),
+            ("allowedHosts: ['http://docs.example']", "allowedHosts"),
+            ("allowedHosts: [docs.example, '*']", "allowedHosts"),
+            ("allowedHosts: ['fd00::1']", "allowedHosts"),
+            ("cors: {allowedOrigins: ['*']}", "cors.allowedOrigins"),
+            ("cors: {allowedOrigins: ['null']}", "cors.allowedOrigins"),
+            ("cors: {allowedOrigins: [docs.example]}", "cors.allowedOrigins"),
+            ("cors: {allowedOrigins: ['https://docs.example/']}", "cors.allowedOrigins"),
             ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "embedding:"),
             ("embedding: {remote: {url: 'ftp://e', model: m}}", "embedding.remote.url"),
             ("embedding: {remote: {url: 'http://e', model: m, batchSize: 0}}", "embedding.remote"),
@@ -242,6 +279,17 @@ mod tests {
             let message = from_yaml(yaml).unwrap_err().to_string();
             assert!(message.starts_with(setting), "{yaml}: {message}");
         }
+    }
+
+    #[test]
+    fn who_may_reach_the_server_is_taken() {
+        let settings = from_yaml(
+            "{listen: '127.0.0.1:5000', adminListen: '127.0.0.2:5000', allowedHosts: [docs.example, '[fd00::1]', 10.0.0.1], \
+             cors: {allowedOrigins: ['https://chat.example', 'http://localhost:3000', 'chrome-extension://abc']}}",
+        );
+        let settings = settings.unwrap();
+        assert_eq!((settings.allowed_hosts.len(), settings.cors.allowed_origins.len()), (3, 3));
+        from_yaml("{listen: '127.0.0.1:0', adminListen: '127.0.0.1:0'}").unwrap();
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `ragengine serve`
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tracing::{info, warn};
 
 use super::settings;
 use crate::app::{App, start};
-use crate::server::Bounds;
+use crate::server::{Bounds, raise_open_files};
 use crate::{logging, router, server};
 
 /// The exit code of a server that did not finish what ran, as a shell says it of SIGTERM.
@@ -35,13 +36,13 @@ pub fn run(config: Option<&Path>) -> anyhow::Result<()> {
 }
 
 async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
-    let address = settings.listen;
-    let bounds = Bounds::of(&settings.limits);
+    let (address, admin_address) = (settings.listen, settings.admin_listen);
+    let bounds = Bounds::of(&settings.limits).within_open_files(raise_open_files());
     let app = App::new(settings)?;
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}: stop what listens there, or set listen (or LISTEN) to another address")
-    })?;
+    let listener = bind(address, "listen (or LISTEN)").await?;
     info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), "listening");
+    let admin = serve_admin(&app, admin_address).await?;
+    warn_of_open_writes(&app);
     outlive_full_files()?;
     let signalled = stop_signal()?;
     let stop = async {
@@ -62,10 +63,45 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
     };
     tokio::select! {
         () = server::serve(listener, router::router(Arc::clone(&app)), stop, bounds, metrics) => {}
+        // Until the other one has stopped: who watches the server sees its end.
+        () = admin => {}
         Some(error) = failed => return Err(error.into()),
     }
     app.at_rest().await;
     Ok(())
+}
+
+async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
+    let words = || format!("cannot listen on {address}: stop what listens there, or set {setting} to another address");
+    TcpListener::bind(address).await.with_context(words)
+}
+
+/// Listens for probes and monitors where that is wanted, and serves them for ever.
+async fn serve_admin(app: &Arc<App>, address: Option<SocketAddr>) -> anyhow::Result<impl Future<Output = ()> + use<>> {
+    let mut listener = None;
+    if let Some(address) = address {
+        let bound = bind(address, "adminListen (or ADMIN_LISTEN)").await?;
+        info!(address = %bound.local_addr()?, "listening for probes and monitors");
+        listener = Some((bound, address));
+    }
+    let app = Arc::clone(app);
+    Ok(async move {
+        let Some((listener, address)) = listener else { return std::future::pending().await };
+        let (bounds, metrics) = (Bounds::of_admin(&app.settings.limits), Arc::clone(&app.metrics));
+        server::serve(listener, router::admin_router(app, address), std::future::pending(), bounds, metrics).await;
+    })
+}
+
+/// Whoever reaches the server may do everything, and it can be reached from elsewhere.
+fn warn_of_open_writes(app: &App) {
+    let address = app.settings.listen;
+    if app.write_token.is_none() && !address.ip().to_canonical().is_loopback() {
+        warn!(
+            %address,
+            "everybody who reaches this server may add and delete documents, and fetch a copy of all of them: set auth.writeToken, or set \
+             listen (or LISTEN) to a loopback address such as 127.0.0.1:5000"
+        );
+    }
 }
 
 /// A write that would make a file larger than the system lets it be (RLIMIT_FSIZE) is to be an error, as on a full disk, and not the end

@@ -345,7 +345,9 @@ fn folders(server: &Server) -> usize {
 
 async fn upload(server: &Server, bytes: &[u8], length: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
-    let head = format!("POST /restore HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n");
+    let head = format!(
+        "POST /restore HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-tar\r\ncontent-length: {length}\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     stream
@@ -393,7 +395,7 @@ async fn a_client_that_takes_nothing_is_given_up_and_more_than_two_wait_outside(
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(settings(&data, "{limits: {sendTimeoutSeconds: 1}}")).await;
     server.post_bytes("/restore", large_backup()).await.ok();
-    let request = b"GET /backup HTTP/1.1\r\nhost: x\r\n\r\n";
+    let request = b"GET /backup HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let mut clients = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();

@@ -62,7 +62,7 @@ impl Scene {
     /// Starts the first server, and makes the index that all writers write to.
     pub fn make_shared(&self, http: &reqwest::Client) -> Process {
         let server = self.start();
-        let made = http.put(format!("{}/indexes/{SHARED}", server.url)).body("{}").send();
+        let made = http.put(format!("{}/indexes/{SHARED}", server.url)).json(&serde_json::json!({})).send();
         self.runtime.block_on(made).unwrap().error_for_status().unwrap();
         server
     }

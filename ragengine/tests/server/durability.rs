@@ -24,8 +24,8 @@ fn get(url: &str) -> serde_json::Value {
 
 /// The ids and texts of all chunks, the best first.
 async fn retrieve(url: &str, query: &str) -> Vec<(String, String)> {
-    let body = serde_json::json!({"index_name": "kept", "query": query, "max_node_count": 300}).to_string();
-    let reply = reqwest::Client::new().post(format!("{url}/retrieve")).body(body).send().await.unwrap();
+    let body = serde_json::json!({"index_name": "kept", "query": query, "max_node_count": 300});
+    let reply = reqwest::Client::new().post(format!("{url}/retrieve")).json(&body).send().await.unwrap();
     let reply: serde_json::Value = reply.json().await.unwrap();
     let text = |node: &serde_json::Value, field: &str| node[field].as_str().unwrap().to_owned();
     reply["results"].as_array().unwrap().iter().map(|node| (text(node, "doc_id"), text(node, "text"))).collect()
@@ -67,7 +67,7 @@ fn a_chat_is_one_line_that_says_what_was_selected_and_no_text() {
         let ask = |question: &str| {
             let body = serde_json::json!({"index_name": "docs", "messages": [{"role": "user", "content": question}]});
             let request = reqwest::Client::new().post(format!("{}/v1/chat/completions", server.url));
-            request.header("x-request-id", "chat-1").body(body.to_string()).send()
+            request.header("x-request-id", "chat-1").json(&body).send()
         };
         ask("The annual tax return is due on the last day of May.")
             .await

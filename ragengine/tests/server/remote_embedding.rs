@@ -106,8 +106,8 @@ async fn an_index_that_was_made_for_a_sender_who_left_goes_again() {
     };
     let embedder = RemoteEmbedder::scripted(script).await;
     let server = Server::start(&embedder.settings("m", "")).await;
-    let body = json!({"index_name": "new", "documents": [{"text": "stuck"}]}).to_string();
-    let sending = tokio::spawn(reqwest::Client::new().post(format!("{}/index", server.url)).body(body).send());
+    let body = json!({"index_name": "new", "documents": [{"text": "stuck"}]});
+    let sending = tokio::spawn(reqwest::Client::new().post(format!("{}/index", server.url)).json(&body).send());
     wait_for_status(&server, 200).await;
     sending.abort();
     wait_for_status(&server, 404).await;

@@ -138,7 +138,7 @@ impl Server {
     }
 
     pub async fn put(&self, path: &str, body: &Value) -> Reply {
-        Self::reply(self.http.put(format!("{}{path}", self.url)).body(body.to_string())).await
+        Self::reply(self.http.put(format!("{}{path}", self.url)).json(body)).await
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Reply {
@@ -146,12 +146,12 @@ impl Server {
     }
 
     pub async fn post_bytes(&self, path: &str, body: impl Into<reqwest::Body>) -> Reply {
-        Self::reply(self.http.post(format!("{}{path}", self.url)).body(body)).await
+        Self::reply(self.request(path).body(body)).await
     }
 
-    /// A request whose head the test writes.
+    /// A request whose body the test writes, with the media type that the path takes.
     pub fn request(&self, path: &str) -> reqwest::RequestBuilder {
-        self.http.post(format!("{}{path}", self.url))
+        self.http.post(format!("{}{path}", self.url)).header("content-type", media_type(path))
     }
 
     pub async fn reply(request: reqwest::RequestBuilder) -> Reply {
@@ -176,6 +176,11 @@ impl Server {
         let reply = self.post("/retrieve", &body).await.ok();
         reply["results"].as_array().unwrap().iter().map(|node| node["doc_id"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+/// What a path takes.
+pub fn media_type(path: &str) -> &'static str {
+    if path.starts_with("/restore") { "application/x-tar" } else { "application/json" }
 }
 
 /// Copies a data folder: the tasks of a server end with its runtime only, and its copy is what another process would see.

@@ -62,7 +62,7 @@ async fn a_proxy_of_the_environment_is_used() {
     .unwrap();
     let request =
         reqwest::Client::builder().no_proxy().build().unwrap().post(format!("{}/v1/chat/completions", server.url));
-    let reply = request.body(chat().to_string()).send().await.unwrap();
+    let reply = request.json(&chat()).send().await.unwrap();
     assert_eq!(reply.status(), 200);
     let reply: Value = reply.json().await.unwrap();
     assert_eq!(reply["choices"][0]["message"]["content"], "Hello.");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::process::Process;
-use crate::support::{Reply, Server, settings};
+use crate::support::{Reply, Server, media_type, settings};
 
 /// What is posted and changes nothing. A backup changes nothing either, and gives everything away.
 const READS: [&str; 3] = ["/v1/chat/completions", "/v1/embeddings", "/retrieve"];
@@ -98,7 +98,10 @@ async fn every_write_wants_the_token_and_nothing_else_does() {
     let http = reqwest::Client::new();
     let mut writes = 0;
     for (method, path, operation) in operations(&server).await {
-        let request = || http.request(method.clone(), format!("{}{path}", server.url)).body("{}");
+        let request = || {
+            let request = http.request(method.clone(), format!("{}{path}", server.url));
+            request.header("content-type", media_type(&path)).body("{}")
+        };
         let refused = Server::reply(request()).await;
         let reads = method == Method::GET && path != "/backup" || READS.contains(&path.as_str());
         if reads {

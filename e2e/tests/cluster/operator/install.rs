@@ -7,11 +7,11 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use ragengine_e2e::engine::Engine;
+use ragengine_e2e::engine::{self, Engine};
 use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, alone_in_namespace};
 use ragengine_e2e::operator::{ADMIN_PORT, OPERATOR, Operator};
-use ragengine_e2e::server::{PORT, documents, question};
+use ragengine_e2e::server::{documents, question};
 use ragengine_e2e::{Error, cluster_client, definition};
 use ragengine_operator_api::RagEngine;
 use serde_json::{Value, json};
@@ -69,9 +69,8 @@ async fn use_it(namespace: &Namespace, operator: &Operator) -> Result<(), Error>
 
 /// Both over the cluster's network, as Prometheus does it.
 async fn scrape(namespace: &Namespace, engine: &Engine<'_>, operator: &Operator) -> Result<(), Error> {
-    let address = engine.ready_pod().await?.status.unwrap().pod_ip.unwrap();
-    let host = if address.contains(':') { format!("[{address}]") } else { address };
-    let engine_s = cluster_client::get(namespace, &format!("http://{host}:{PORT}/metrics")).await?;
+    let host = namespace.host(&engine.name);
+    let engine_s = cluster_client::get(namespace, &format!("http://{host}:{}/metrics", engine::ADMIN_PORT)).await?;
     assert_eq!(Metrics::parse(&engine_s.text).sum("ragengine_index_documents", &[("index", "house")]), 2.0);
 
     let service = format!("http://{}:{ADMIN_PORT}", operator.namespace.host(&format!("{OPERATOR}-metrics")));

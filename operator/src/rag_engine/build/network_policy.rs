@@ -9,6 +9,7 @@ use ragengine_operator_api as api;
 
 use super::pod::PORT_NAME;
 use crate::names::SYNC;
+use crate::rag_engine::monitoring::{ADMIN_PORT_NAME, Monitoring};
 use crate::rag_engine::validate::{Defaults, Validated, selector};
 
 /// Who may reach the server, where that is asked for. What it reaches itself is not restricted.
@@ -20,12 +21,14 @@ pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Opti
     }
     peers.push(synchronisations());
     peers.push(operator(defaults));
-    let port = NetworkPolicyPort {
-        port: Some(IntOrString::String(PORT_NAME.to_owned())),
+    let port = |name: &str| NetworkPolicyPort {
+        port: Some(IntOrString::String(name.to_owned())),
         protocol: Some("TCP".to_owned()),
         end_port: None,
     };
-    let rule = NetworkPolicyIngressRule { from: Some(peers), ports: Some(vec![port]) };
+    let names =
+        [PORT_NAME].into_iter().chain((validated.monitoring == Monitoring::OwnListener).then_some(ADMIN_PORT_NAME));
+    let rule = NetworkPolicyIngressRule { from: Some(peers), ports: Some(names.map(port).collect()) };
     Some(NetworkPolicy {
         metadata: validated.identity.owned(&validated.identity.name),
         spec: Some(NetworkPolicySpec {

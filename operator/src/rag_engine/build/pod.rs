@@ -9,8 +9,9 @@ use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 
 use crate::names::{CONTAINER, Identity};
+use crate::rag_engine::monitoring::{self, ADMIN_PORT_NAME, Monitoring};
 use crate::rag_engine::observe::claim_name;
-use crate::rag_engine::settings::{PORT, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
+use crate::rag_engine::settings::{ADMIN_PORT, PORT, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
 use crate::rag_engine::validate::Defaults;
 
 /// The port's name in the pod and in the Service.
@@ -26,13 +27,14 @@ const DATA: &str = "data";
 const SETTINGS: &str = "settings";
 
 /// The pod, before the user's template is merged over it.
-pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults) -> PodTemplateSpec {
+pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> PodTemplateSpec {
+    let labels = identity.labels().into_iter().chain(monitoring::label(monitoring)).collect();
     PodTemplateSpec {
-        metadata: Some(ObjectMeta { labels: Some(identity.labels()), ..ObjectMeta::default() }),
+        metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
             affinity: spec.compute.as_ref().and_then(preferred_nodes),
             automount_service_account_token: Some(false),
-            containers: vec![container(spec, identity, defaults)],
+            containers: vec![container(spec, identity, defaults, monitoring)],
             enable_service_links: Some(false),
             node_selector: spec.compute.as_ref().and_then(node_labels),
             security_context: Some(pod_security()),
@@ -44,7 +46,7 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults) -> Po
     }
 }
 
-fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults) -> Container {
+fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> Container {
     let api::Resources { requests, limits } = spec.resources.clone();
     Container {
         name: CONTAINER.to_owned(),
@@ -52,16 +54,11 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults) -> 
         image_pull_policy: Some(spec.image.pull_policy.as_str().to_owned()),
         // The image's own would override the settings file; an empty one does not.
         env: Some(["DATA_DIR", "LISTEN"].map(empty_variable).to_vec()),
-        ports: Some(vec![ContainerPort {
-            name: Some(PORT_NAME.to_owned()),
-            container_port: i32::from(PORT),
-            protocol: Some("TCP".to_owned()),
-            ..ContainerPort::default()
-        }]),
+        ports: Some(ports(monitoring)),
         // It answers as soon as it listens, before anything is loaded: however large an index is, it is not killed for it.
-        startup_probe: Some(probe("/livez", &Pace { period_s: 1, timeout_s: 5, failures: 60 })),
-        liveness_probe: Some(probe("/livez", &Pace { period_s: 10, timeout_s: 10, failures: 6 })),
-        readiness_probe: Some(probe("/readyz", &Pace { period_s: 2, timeout_s: 10, failures: 3 })),
+        startup_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 1, timeout_s: 5, failures: 60 })),
+        liveness_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 10, timeout_s: 10, failures: 6 })),
+        readiness_probe: Some(probe(monitoring, "/readyz", &Pace { period_s: 2, timeout_s: 10, failures: 3 })),
         resources: Some(ResourceRequirements {
             requests: Some(requests.0),
             limits: Some(limits.0),
@@ -86,6 +83,27 @@ fn empty_variable(name: &str) -> EnvVar {
     EnvVar { name: name.to_owned(), value: Some(String::new()), value_from: None }
 }
 
+fn ports(monitoring: Monitoring) -> Vec<ContainerPort> {
+    let port = |name: &str, port: u16| ContainerPort {
+        name: Some(name.to_owned()),
+        container_port: i32::from(port),
+        protocol: Some("TCP".to_owned()),
+        ..ContainerPort::default()
+    };
+    match monitoring {
+        Monitoring::OwnListener => vec![port(PORT_NAME, PORT), port(ADMIN_PORT_NAME, ADMIN_PORT)],
+        Monitoring::SameListener => vec![port(PORT_NAME, PORT)],
+    }
+}
+
+/// The name of the port in the pod that probes and monitors ask.
+pub(super) fn monitored_port(monitoring: Monitoring) -> &'static str {
+    match monitoring {
+        Monitoring::OwnListener => ADMIN_PORT_NAME,
+        Monitoring::SameListener => PORT_NAME,
+    }
+}
+
 /// How often something is asked, how long it may take, and after how many failures it counts.
 struct Pace {
     period_s: i32,
@@ -93,10 +111,10 @@ struct Pace {
     failures: i32,
 }
 
-fn probe(path: &str, pace: &Pace) -> Probe {
+fn probe(monitoring: Monitoring, path: &str, pace: &Pace) -> Probe {
     let action = HTTPGetAction {
         path: Some(path.to_owned()),
-        port: IntOrString::String(PORT_NAME.to_owned()),
+        port: IntOrString::String(monitored_port(monitoring).to_owned()),
         scheme: Some("HTTP".to_owned()),
         ..HTTPGetAction::default()
     };

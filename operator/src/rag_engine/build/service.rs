@@ -1,23 +1,28 @@
 use k8s_openapi::api::core::v1::{Service, ServiceAccount, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::pod::PORT_NAME;
+use super::pod::{PORT_NAME, monitored_port};
 use crate::names::Identity;
+use crate::rag_engine::monitoring::ADMIN_PORT_NAME;
+use crate::rag_engine::settings::ADMIN_PORT;
+use crate::rag_engine::validate::Validated;
 
-/// The Service: port 80, as the peer's clients know it.
-pub(super) fn service(identity: &Identity) -> Service {
-    let port = ServicePort {
-        name: Some(PORT_NAME.to_owned()),
-        port: 80,
-        target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
+/// The Service: port 80, as the peer's clients know it, and one for monitors, whatever listens behind it.
+pub(super) fn service(validated: &Validated) -> Service {
+    let identity = &validated.identity;
+    let port = |name: &str, port: u16, target: &str| ServicePort {
+        name: Some(name.to_owned()),
+        port: i32::from(port),
+        target_port: Some(IntOrString::String(target.to_owned())),
         protocol: Some("TCP".to_owned()),
         ..ServicePort::default()
     };
+    let admin = port(ADMIN_PORT_NAME, ADMIN_PORT, monitored_port(validated.monitoring));
     Service {
         metadata: identity.owned(&identity.name),
         spec: Some(ServiceSpec {
             selector: Some(identity.selector()),
-            ports: Some(vec![port]),
+            ports: Some(vec![port(PORT_NAME, 80, PORT_NAME), admin]),
             type_: Some("ClusterIP".to_owned()),
             ..ServiceSpec::default()
         }),

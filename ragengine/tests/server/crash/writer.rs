@@ -74,7 +74,7 @@ impl Writer {
         // An index is made before the documents are in it.
         let possible = vec![Some(self.known[&index].clone().unwrap_or_default()), Some(after)];
         let body = json!({"index_name": index, "documents": self.wire(&documents)});
-        self.write(self.http.post(format!("{url}/index")).body(body.to_string()), index, possible).await
+        self.write(self.http.post(format!("{url}/index")).json(&body), index, possible).await
     }
 
     async fn update(&mut self, url: &str, index: String) -> Result<(), Gone> {
@@ -84,7 +84,7 @@ impl Writer {
             after.entry(doc_id.clone()).and_modify(|known| known.clone_from(pages));
         }
         let body = json!({"documents": self.wire(&documents)});
-        let request = self.http.post(format!("{url}/indexes/{index}/documents")).body(body.to_string());
+        let request = self.http.post(format!("{url}/indexes/{index}/documents")).json(&body);
         self.write(request, index, vec![Some(after)]).await
     }
 
@@ -93,12 +93,12 @@ impl Writer {
         let mut after = self.known[&index].clone().unwrap_or_default();
         after.retain(|doc_id, _| !doc_ids.contains(doc_id));
         let body = json!({"doc_ids": doc_ids});
-        let request = self.http.post(format!("{url}/indexes/{index}/documents/delete")).body(body.to_string());
+        let request = self.http.post(format!("{url}/indexes/{index}/documents/delete")).json(&body);
         self.write(request, index, vec![Some(after)]).await
     }
 
     async fn put_index(&mut self, url: &str, index: String) -> Result<(), Gone> {
-        let request = self.http.put(format!("{url}/indexes/{index}")).body("{}");
+        let request = self.http.put(format!("{url}/indexes/{index}")).json(&json!({}));
         self.write(request, index, vec![Some(Documents::new())]).await
     }
 
@@ -181,7 +181,7 @@ pub async fn search(
     if let Some(filter) = filter {
         body["metadata_filter"] = filter;
     }
-    let found = reply(http.post(format!("{url}/retrieve")).body(body.to_string())).await?;
+    let found = reply(http.post(format!("{url}/retrieve")).json(&body)).await?;
     let expected = nearest(documents.iter().copied(), query, k);
     let mut similarities = Vec::new();
     for node in found["results"].as_array().unwrap() {

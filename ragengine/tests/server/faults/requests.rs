@@ -22,7 +22,7 @@ pub fn get(server: &Process, path: &str) -> (u16, Value) {
 }
 
 pub fn post(server: &Process, path: &str, body: &Value) -> (u16, Value) {
-    replied(|http| http.post(format!("{}{path}", server.url)).body(body.to_string()))
+    replied(|http| http.post(format!("{}{path}", server.url)).json(body))
 }
 
 pub fn add(server: &Process, index: &str, doc_id: &str) -> (u16, Value) {
@@ -34,9 +34,9 @@ pub fn retrieve(server: &Process, index: &str) -> (u16, Value) {
     post(server, "/retrieve", &json!({"index_name": index, "query": "document"}))
 }
 
-/// Sends a body that is no JSON.
+/// Sends a backup.
 pub fn send(server: &Process, path: &str, body: Vec<u8>) -> (u16, Value) {
-    replied(|http| http.post(format!("{}{path}", server.url)).body(body))
+    replied(|http| http.post(format!("{}{path}", server.url)).header("content-type", "application/x-tar").body(body))
 }
 
 /// How many entries a folder has: none when there is no such folder.

@@ -48,7 +48,10 @@ impl Client {
             SendsMuch => ("/index", format!("[{}]", " ".repeat(LARGE_BYTES))),
         };
         let length = body.len();
-        let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\n\
+             content-length: {length}\r\n\r\n"
+        );
         (head + &body).into_bytes()
     }
 

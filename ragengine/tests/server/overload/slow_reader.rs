@@ -37,7 +37,8 @@ async fn a_client_that_takes_nothing_is_cut_off() {
     let server = Server::start(&settings).await;
     let mut client = TcpStream::connect(server.url.trim_start_matches("http://")).await.unwrap();
     let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]}).to_string();
-    let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    let head = format!("{head}content-length: {}\r\n\r\n", body.len());
     client.write_all((head + &body).as_bytes()).await.unwrap();
     // It reads the beginning and then nothing more.
     client.read_exact(&mut [0; 15]).await.unwrap();

@@ -41,8 +41,8 @@ impl Stopping {
             Process::start_configured(&folder, &settings)
         };
         let mut server = tokio::task::spawn_blocking(start).await.unwrap();
-        let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).to_string();
-        let request = reqwest::Client::new().post(format!("{}/v1/chat/completions", server.url)).body(body);
+        let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+        let request = reqwest::Client::new().post(format!("{}/v1/chat/completions", server.url)).json(&body);
         let chat = tokio::spawn(request.send());
         asked.notified().await;
         server.signal("TERM");

@@ -24,19 +24,19 @@ fn any_request(http: &Client, url: &str, random: &mut Rng) -> RequestBuilder {
     let chat = |stream: bool| {
         let messages = json!([{"role": "user", "content": question}]);
         let body = json!({"model": "m", "index_name": SHARED, "messages": messages, "stream": stream});
-        http.post(format!("{url}/v1/chat/completions")).body(body.to_string())
+        http.post(format!("{url}/v1/chat/completions")).json(&body)
     };
     match random.u32(..12) {
         0..5 => {
             let body = json!({"index_name": SHARED, "query": question, "max_node_count": random.usize(1..=300)});
-            http.post(format!("{url}/retrieve")).body(body.to_string())
+            http.post(format!("{url}/retrieve")).json(&body)
         }
         5 => chat(false),
         6 => chat(true),
         7 => http.get(format!("{url}/indexes/{SHARED}/documents?limit=100&offset={}", random.usize(..200))),
         8 => http.get(format!("{url}/metrics")),
         9 => http.get(format!("{url}/indexes/{SHARED}")),
-        10 => http.post(format!("{url}/v1/embeddings")).body(json!({"input": [question, "more"]}).to_string()),
+        10 => http.post(format!("{url}/v1/embeddings")).json(&json!({"input": [question, "more"]})),
         _ => http.get(format!("{url}/readyz")),
     }
 }

@@ -23,6 +23,7 @@ pub fn program() -> Command {
     let mut command = Command::new(PROGRAM);
     for name in [
         "LISTEN",
+        "ADMIN_LISTEN",
         "DATA_DIR",
         "LLM_URL",
         "LLM_API_KEY",

@@ -73,6 +73,8 @@ pub fn bases() -> Vec<Base> {
                     json!([{"podSelector": {"matchLabels": {"app": "portal"}}}]),
                     NetworkPolicy,
                 ),
+                ("cors.allowedOrigins", json!(["https://chat.example"]), Settings),
+                ("allowedHosts", json!(["docs.example"]), Settings),
                 ("auth.writes", json!("open"), Token),
                 ("replicas", json!(1), Replicas),
             ],

@@ -1,0 +1,126 @@
+//! One connection, from its first head to its end.
+
+use std::convert::Infallible;
+use std::error::Error as _;
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio_io_timeout::TimeoutStream;
+use tower::ServiceExt as _;
+use tracing::debug;
+
+use super::Bounds;
+use super::connections::{Occupant, Place};
+use super::watched::{WatchedBody, WatchedStream};
+use crate::metrics::Metrics;
+
+/// How long a connection may wait for another request, and its head may take. Longer than clients keep idle connections.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// What every connection is served with.
+#[derive(Clone)]
+pub struct Service {
+    pub router: Router,
+    pub bounds: Bounds,
+    pub metrics: Arc<Metrics>,
+}
+
+/// How a connection ended.
+enum End {
+    /// As HTTP has it, or its client has gone.
+    Http(Result<(), hyper::Error>),
+    /// It was idle when it was to close.
+    Idle,
+    /// No request came in time.
+    NoRequest,
+}
+
+impl Service {
+    /// Serves a connection until it ends, which frees its place.
+    pub fn spawn_connection(self, stream: TcpStream, place: Place) {
+        if let Err(error) = stream.set_nodelay(true) {
+            debug!(%error, "TCP_NODELAY not set");
+        }
+        tokio::spawn(async move {
+            let send_timeout = self.bounds.send_timeout;
+            let metrics = Arc::clone(&self.metrics);
+            match self.run(stream, place.occupant()).await {
+                End::Http(Err(error)) if takes_nothing(&error) => {
+                    metrics.admission.connection_was_cut();
+                    debug!(after_s = send_timeout.as_secs(), "connection closed: its client takes nothing");
+                }
+                End::Http(Err(error)) => debug!(%error, "connection ended"),
+                End::Http(Ok(())) => {}
+                End::Idle => debug!("connection closed: it had no request"),
+                End::NoRequest => {
+                    place.occupant().gave_no_request();
+                    debug!("connection closed: its first request did not come");
+                }
+            }
+        });
+    }
+
+    async fn run(self, stream: TcpStream, occupant: &Arc<Occupant>) -> End {
+        let first_head_timeout = self.bounds.first_head_timeout;
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.bounds.send_timeout));
+        let stream = WatchedStream { stream: Box::pin(stream), occupant: Arc::clone(occupant) };
+        let (router, requests) = (self.router, Arc::clone(occupant));
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let (running, ending) = requests.begin();
+            let request = request.map(|body| Body::new(WatchedBody { body, _lasts: running }));
+            let router = router.clone();
+            async move {
+                let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+                Ok::<_, Infallible>(response.map(|body| WatchedBody { body, _lasts: ending }))
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        let mut first_head = pin!(tokio::time::sleep(first_head_timeout));
+        let (mut waits_for_head, mut is_open) = (true, true);
+        loop {
+            tokio::select! {
+                ended = &mut connection => return End::Http(ended),
+                () = &mut first_head, if waits_for_head => {
+                    if !occupant.has_begun() {
+                        return End::NoRequest;
+                    }
+                    waits_for_head = false;
+                }
+                () = occupant.is_to_close(), if is_open => {
+                    connection.as_mut().graceful_shutdown();
+                    let look = poll_fn(|context| Poll::Ready(connection.as_mut().poll(context)));
+                    if let Poll::Ready(ended) = look.await {
+                        return End::Http(ended);
+                    }
+                    // hyper waits for the rest of a head. Whoever sends it slowly would keep the place.
+                    if !occupant.is_busy() {
+                        return End::Idle;
+                    }
+                    is_open = false;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a connection ended because its client took nothing of what was sent to it. A head that does not come is another timeout.
+fn takes_nothing(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
+}
