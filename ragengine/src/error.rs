@@ -207,7 +207,10 @@ fn stranger_status(stranger: Stranger) -> StatusCode {
 fn index_status(error: &IndexError) -> StatusCode {
     match error {
         IndexError::NoSuchIndex(_) | IndexError::NoGeneration(_) => StatusCode::NOT_FOUND,
-        IndexError::Name(_) | IndexError::Document { .. } | IndexError::Chunking(_) => StatusCode::BAD_REQUEST,
+        IndexError::Name(_)
+        | IndexError::Document { .. }
+        | IndexError::SlowDocument { .. }
+        | IndexError::Chunking(_) => StatusCode::BAD_REQUEST,
         IndexError::Filter(FilterError::NotAnObject | FilterError::TooLong) => StatusCode::BAD_REQUEST,
         IndexError::TooMany(_) | IndexError::OtherModel { .. } | IndexError::Exists(_) | IndexError::SourceHeld(_) => {
             StatusCode::CONFLICT

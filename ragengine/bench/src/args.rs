@@ -43,6 +43,8 @@ pub enum Subject {
     BesideIngest,
     /// Copies of an index: persisted, loaded, backed up, restored.
     Copies,
+    /// Documents that are difficult to cut.
+    Cutting,
     /// Many clients at once, more than are let in.
     Flood,
     /// Chats without an index, against nginx.

@@ -27,6 +27,8 @@ pub struct Effort {
     pub clients_of_a_flood: usize,
     /// Chunks of the index that is copied.
     pub copied_chunks: usize,
+    /// Bytes of each document that is difficult to cut.
+    pub cut_bytes: usize,
 }
 
 impl Effort {
@@ -44,6 +46,7 @@ impl Effort {
                 streams_at_once: 500,
                 clients_of_a_flood: 500,
                 copied_chunks: 20_000,
+                cut_bytes: 1_000_000,
             },
             true => Self {
                 documents: 300,
@@ -56,6 +59,7 @@ impl Effort {
                 streams_at_once: 100,
                 clients_of_a_flood: 100,
                 copied_chunks: 2000,
+                cut_bytes: 100_000,
             },
         }
     }

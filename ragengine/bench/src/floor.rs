@@ -82,6 +82,16 @@ impl Floor {
         .await?
     }
 
+    /// Tokens of a text alone.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        self.model.count_tokens(text)
+    }
+
+    /// The longest text that the model reads whole.
+    pub fn max_passage_tokens(&self) -> usize {
+        self.model.max_passage_tokens()
+    }
+
     /// Embeds the texts of one request of the server: in the same batches, and in as many threads, which get in each other's way as
     /// the server's do.
     ///

@@ -3,6 +3,7 @@
 mod beside_ingest;
 mod chats;
 mod copies;
+mod cutting;
 mod flood;
 mod ingest;
 mod pass_through;
@@ -74,6 +75,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
             beside_ingest::beside_ingest(bench, table).await?;
         }
         Some(Subject::Copies) => copies::copies(bench, table).await?,
+        Some(Subject::Cutting) => cutting::cutting(bench, table).await?,
         Some(Subject::Flood) => flood::flood(bench, table).await?,
         Some(Subject::Sync) => sync::sync(bench, table).await?,
         Some(Subject::Vectors) => {}
@@ -88,6 +90,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
 async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     ingest::ingest(bench, table).await?;
     sync::sync(bench, table).await?;
+    cutting::cutting(bench, table).await?;
     start::restart(bench, table).await?;
     retrieve::retrieve(bench, table).await?;
     chats::chat(bench, table).await?;

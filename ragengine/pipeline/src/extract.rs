@@ -2,6 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::sentences::sentence_ends;
+
 /// The longest answer, in sentences.
 const MAX_SENTENCES: usize = 5;
 
@@ -22,11 +24,16 @@ pub struct Sentence {
 pub fn sentences(number: usize, text: &str) -> Vec<Sentence> {
     paragraphs(text)
         .iter()
-        .flat_map(|paragraph| paragraph.unicode_sentences())
+        .flat_map(|paragraph| parts(paragraph))
         .map(str::trim)
         .filter(|sentence| sentence.unicode_words().count() >= 3)
         .map(|sentence| Sentence { number, text: sentence.to_owned() })
         .collect()
+}
+
+fn parts(paragraph: &str) -> impl Iterator<Item = &str> {
+    let ends = sentence_ends(paragraph).into_iter().chain([paragraph.len()]);
+    ends.scan(0, |start, end| paragraph.get(std::mem::replace(start, end)..end))
 }
 
 /// Lines that belong together, joined by a space: what empty lines, list items, table rows and headings separate.

@@ -2,7 +2,7 @@
 //!
 //! In the order of a request: [`request`] reads the body, [`plan`] decides between passing it through and retrieval,
 //! [`budget`] divides the context window, [`select`] is the ContextSelectionProcessor, [`prompt`] writes what the language
-//! model gets, [`extract`] answers without one, [`stream`] reads and marks the events of a streamed answer.
+//! model gets, [`extract`] answers without one and [`sentences`] tells where its sentences end, [`stream`] reads and marks the events of a streamed answer.
 
 pub mod budget;
 pub mod extract;
@@ -12,6 +12,7 @@ pub mod prompt;
 pub mod rejection;
 pub mod request;
 pub mod select;
+pub mod sentences;
 pub mod stream;
 pub mod tokens;
 

@@ -236,6 +236,8 @@ pub struct Limits {
     pub max_document_bytes: u32,
     /// Bytes of one document's metadata, as JSON.
     pub max_metadata_bytes: u32,
+    /// How long cutting a document of `maxDocumentBytes` into chunks may take, in seconds; a shorter one has its part of that, and 2 seconds at least. One that takes longer is a 400 that names it.
+    pub cut_timeout_seconds: u64,
     /// Indexes that may exist.
     pub max_indexes: u32,
     /// Retrievals, lists and embeddings that run at a time.
@@ -270,6 +272,7 @@ impl Default for Limits {
             max_documents: 10_000,
             max_document_bytes: 2 << 20,
             max_metadata_bytes: 16 << 10,
+            cut_timeout_seconds: 30,
             max_indexes: 1_000,
             max_bodies_bytes: 256 << 20,
             max_running_reads: 256,

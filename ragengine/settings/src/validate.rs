@@ -179,6 +179,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         (settings.limits.body_timeout_seconds > 0, "limits.bodyTimeoutSeconds", "must be at least 1"),
         (settings.limits.max_documents > 0, "limits.maxDocuments", "must be at least 1"),
         (settings.limits.max_document_bytes > 0, "limits.maxDocumentBytes", "must be at least 1"),
+        (is_timeout(settings.limits.cut_timeout_seconds), "limits.cutTimeoutSeconds", IS_TIMEOUT),
         (settings.limits.max_indexes > 0, "limits.maxIndexes", "must be at least 1"),
     ];
     checks
@@ -241,6 +242,7 @@ mod tests {
             ("embedding: {local: {threads: 5000}}", "embedding.local"),
             ("search: {threads: 5000}", "search.threads"),
             ("limits: {maxDocumentBytes: 0}", "limits.maxDocumentBytes"),
+            ("limits: {cutTimeoutSeconds: 0}", "limits.cutTimeoutSeconds"),
             ("inferenceService: {url: 'localhost:8000'}", "inferenceService.url"),
             ("inferenceService: {contextWindowSize: 0}", "inferenceService.contextWindowSize"),
             ("inferenceService: {models: [m, '']}", "inferenceService.models"),

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -244,6 +245,7 @@ fn limits(app: &App) -> Limits {
         max_documents: limits.max_documents as usize,
         max_document_bytes: limits.max_document_bytes as usize,
         max_metadata_bytes: limits.max_metadata_bytes as usize,
+        cut_timeout: Duration::from_secs(limits.cut_timeout_seconds),
     }
 }
 

@@ -1,20 +1,36 @@
 //! Cutting a document into chunks that the embedding model reads whole: nothing is ever truncated.
+//!
+//! ```text
+//! outline ── where a text may be cut, by how it is to be split: prose, markdown, code
+//! fill ── chunks with as much of it as fits, up to the best place
+//! tokens ── each piece of the text is counted once
+//! work ── every step is counted, and ends when the document has had its time or its sender has left
+//! ```
+//!
+//! What a document costs grows as its size does, whatever stands in it: no step looks at the same place more than a bounded number of times.
 
+mod boundary;
+mod code;
+mod fill;
 mod headings;
+mod markdown;
+mod outline;
+mod prose;
 mod split_type;
+mod tokens;
+mod work;
 
-use headings::Headings;
+use fill::{Room, Verdict, fill};
+use outline::{Outline, Section};
 pub use split_type::{Language, SplitType};
-use text_splitter::{ChunkConfig, ChunkSizer, CodeSplitter, MarkdownSplitter, TextSplitter};
+use tokens::Counter;
+pub use work::{Caller, Presence, Stopped, Work};
 
 /// The part of a chunk that its heading may take.
 const HEADING_PART: usize = 4;
 
 /// Tokens by which a heading and a text together may exceed the sum of their own counts: the line break between them.
 const JOINT_TOKENS: usize = 2;
-
-/// What stands between pages.
-const FORM_FEED: char = '\u{C}';
 
 /// A document that cannot be cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +53,9 @@ pub enum ChunkingError {
         /// What its parser says.
         reason: String,
     },
+    /// It was not cut to its end.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// How long chunks are, in tokens of the embedding model.
@@ -87,87 +106,65 @@ impl Chunk {
 ///
 /// # Errors
 ///
-/// [`ChunkingError`] when the sizes leave no room.
-pub fn chunk(
+/// [`ChunkingError`] when the sizes leave no room, or the work ends before it is done.
+pub fn cut(
     text: &str,
     split: SplitType,
     sizes: Sizes,
-    count_tokens: &impl Fn(&str) -> usize,
+    count_tokens: &dyn Fn(&str) -> usize,
+    work: &Work,
 ) -> Result<Vec<Chunk>, ChunkingError> {
-    match split {
-        SplitType::Pages => cut_pages(text, sizes, count_tokens),
-        SplitType::Prose | SplitType::Markdown | SplitType::Code(_) => cut_sections(text, split, sizes, count_tokens),
-    }
-}
-
-/// Empty pages have no chunks and are counted.
-fn cut_pages(text: &str, sizes: Sizes, count_tokens: &impl Fn(&str) -> usize) -> Result<Vec<Chunk>, ChunkingError> {
+    let counter = Counter { count: count_tokens, work };
+    let limit = sizes.max_tokens.min(sizes.max_passage_tokens);
+    let outline = Outline::of(text, split, limit / HEADING_PART, counter)?;
+    let room = room(limit, &outline, sizes)?;
     let mut chunks = Vec::new();
-    for (page, text) in (1..).zip(text.split(FORM_FEED)) {
-        let on_page = cut_sections(text, SplitType::Prose, sizes, count_tokens)?;
-        chunks.extend(on_page.into_iter().map(|chunk| Chunk { page: Some(page), ..chunk }));
+    for section in &outline.sections {
+        let whole = &text[section.range.clone()];
+        let boundaries = (section.range.start, outline.boundaries.as_slice());
+        fill(whole, boundaries, (room, outline.trim), counter, |piece| {
+            let (chunk, verdict) = judged(piece, section, limit, room, counter)?;
+            if verdict == Verdict::Fits {
+                chunks.push(chunk);
+            }
+            Ok(verdict)
+        })?;
     }
     Ok(chunks)
 }
 
-fn cut_sections(
-    text: &str,
-    split: SplitType,
-    sizes: Sizes,
-    count_tokens: &impl Fn(&str) -> usize,
-) -> Result<Vec<Chunk>, ChunkingError> {
-    let limit = sizes.max_tokens.min(sizes.max_passage_tokens);
-    let headings = match split {
-        SplitType::Markdown => Headings::of(text, limit / HEADING_PART, count_tokens),
-        SplitType::Prose | SplitType::Code(_) | SplitType::Pages => Headings::default(),
-    };
-    let capacity = limit.saturating_sub(match headings.longest_tokens() {
+/// What is left beside the longest path of headings.
+fn room(limit: usize, outline: &Outline, sizes: Sizes) -> Result<Room, ChunkingError> {
+    let capacity = limit.saturating_sub(match outline.longest_heading_tokens {
         0 => 0,
         tokens => tokens + JOINT_TOKENS,
     });
-    let mut chunks = Vec::new();
-    for section in headings.sections(text) {
-        for piece in split_text(&text[section.clone()], split, sizes, capacity, count_tokens)? {
-            let heading = headings.above(section.end.saturating_sub(1));
-            let chunk = Chunk { heading, page: None, text: piece.to_owned() };
-            let fits = count_tokens(&chunk.embedded_text()) <= limit;
-            // The heading and the text together can come to more than the sum of their parts.
-            chunks.push(if fits { chunk } else { Chunk { heading: None, ..chunk } });
-        }
-    }
-    Ok(chunks)
-}
-
-fn split_text<'a>(
-    text: &'a str,
-    split: SplitType,
-    sizes: Sizes,
-    capacity: usize,
-    count_tokens: &impl Fn(&str) -> usize,
-) -> Result<Vec<&'a str>, ChunkingError> {
-    let too_small = || ChunkingError::Sizes { max_tokens: sizes.max_tokens, overlap_tokens: sizes.overlap_tokens };
     if capacity == 0 {
-        return Err(too_small());
+        let Sizes { max_tokens, overlap_tokens, .. } = sizes;
+        return Err(ChunkingError::Sizes { max_tokens, overlap_tokens });
     }
-    let config = ChunkConfig::new(capacity)
-        .with_sizer(Counter(count_tokens))
-        .with_overlap(sizes.overlap_tokens.min(capacity - 1))
-        .map_err(|_| too_small())?;
-    Ok(match split {
-        SplitType::Prose | SplitType::Pages => TextSplitter::new(config).chunks(text).collect(),
-        SplitType::Markdown => MarkdownSplitter::new(config).chunks(text).collect(),
-        SplitType::Code(language) => CodeSplitter::new(split_type::grammar(language), config)
-            .map_err(|error| ChunkingError::Language { language: language.name(), reason: error.to_string() })?
-            .chunks(text)
-            .collect(),
-    })
+    Ok(Room { capacity, overlap: sizes.overlap_tokens.min(capacity - 1) })
 }
 
-struct Counter<'a, F>(&'a F);
-
-impl<F: Fn(&str) -> usize> ChunkSizer for Counter<'_, F> {
-    fn size(&self, chunk: &str) -> usize {
-        (self.0)(chunk)
+/// The chunk of a piece, which fits when the model reads the whole of it. It loses its heading where that makes it too long: both together can
+/// come to more than the sum of their parts.
+fn judged(
+    piece: &str,
+    section: &Section,
+    limit: usize,
+    room: Room,
+    counter: Counter<'_>,
+) -> Result<(Chunk, Verdict), Stopped> {
+    let chunk = Chunk { heading: section.heading.clone(), page: section.page, text: piece.to_owned() };
+    let tokens = counter.tokens(&chunk.embedded_text())?;
+    if tokens <= limit {
+        return Ok((chunk, Verdict::Fits));
+    }
+    let alone = if chunk.heading.is_some() { counter.tokens(piece)? } else { tokens };
+    let is_one_letter = piece.chars().nth(1).is_none();
+    match alone.checked_sub(room.capacity).filter(|excess| *excess > 0 && !is_one_letter) {
+        Some(excess) => Ok((chunk, Verdict::TooLong(excess))),
+        None => Ok((Chunk { heading: None, ..chunk }, Verdict::Fits)),
     }
 }
 

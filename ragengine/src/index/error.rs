@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use ragengine_embedding::Error as EmbeddingError;
 
 use super::archive::ArchiveError;
@@ -90,6 +92,18 @@ pub enum IndexError {
         /// What is wrong, and what to do.
         reason: String,
     },
+    /// A document that is not cut within its time.
+    #[error(
+        "document '{doc_id}' takes longer to cut than the {} s that it may: split it, send it with another split_type, or raise \
+         limits.cutTimeoutSeconds",
+        .limit.as_secs_f64().ceil()
+    )]
+    SlowDocument {
+        /// Its id.
+        doc_id: String,
+        /// The time that it had.
+        limit: Duration,
+    },
     /// A filter that cannot be applied.
     #[error(transparent)]
     Filter(#[from] FilterError),
@@ -151,6 +165,7 @@ impl IndexError {
             Self::NoGeneration(_) => "no_generation",
             Self::SourceHeld(_) => "source_held",
             Self::Document { .. } => "invalid_document",
+            Self::SlowDocument { .. } => "slow_document",
             Self::Filter(_) => "invalid_filter",
             Self::Chunking(_) => "chunking",
             Self::Embedding(error) => error.kind(),

@@ -88,6 +88,7 @@ impl Written {
             source: self.source.map(source_name),
             content_hash: format!("hash of {}", self.text()),
             revision: Some(self.version.to_string()),
+            cut_within: None,
         };
         Embedded { document, chunks: (0..).zip(self.vectors()).map(chunk).collect() }
     }

@@ -1,13 +1,14 @@
 //! Writing documents: what changed is cut, what has no vector is embedded, and all of it becomes one transaction.
 
 mod prepare;
+mod slow;
 
 use std::sync::Arc;
 
 use prepare::{Change, Known, Prepared, PreparedChunk};
 pub use prepare::{Embedded, Incoming, Limits, check_documents};
 
-use super::chunking::Sizes;
+use super::chunking::{Presence, Sizes};
 use super::record::{ChunkRecord, DocumentRecord};
 use super::store::{Reader, StoreError, Transaction};
 use super::view::Changed;
@@ -70,11 +71,15 @@ impl Index {
         };
         let index = Arc::clone(self);
         let counter = embedding.clone();
+        // Dropped with this future: nothing is cut for somebody who has left.
+        let presence = Presence::default();
+        let caller = presence.caller();
         let prepared = blocking::run(move || {
             let known = Known { reader: &index.reader(), donor: donor.as_deref() };
-            prepare::prepare(known, incoming, mode, sizes, |text| counter.count_tokens(text))
+            prepare::prepare(known, incoming, mode, sizes, |text| counter.count_tokens(text), &caller)
         })
         .await?;
+        drop(presence);
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
         let prepared = prepared.with_vectors(vectors, self.record.dimensions)?;
         self.wait_while_catching_up().await;

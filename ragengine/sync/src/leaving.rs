@@ -13,7 +13,7 @@ pub struct Staying {
     /// Escaped paths of files that were not read, or not wholly: all of their documents stay.
     untouched: HashSet<String>,
     /// Escaped paths of folders (or files) that could not be listed: whatever was below them stays.
-    unlisted: Vec<String>,
+    unlisted: HashSet<String>,
     /// Documents of files that were read.
     documents: HashSet<String>,
     /// The revisions of files that were sent.
@@ -29,7 +29,7 @@ impl Staying {
 
     /// A folder or a file could not be listed. The empty path is the whole source.
     pub fn below(&mut self, escaped_path: String) {
-        self.unlisted.push(escaped_path);
+        self.unlisted.insert(escaped_path);
     }
 
     /// A document was read of a file. False when another file has made it already.
@@ -51,11 +51,10 @@ impl Staying {
         self.files.contains(escaped_path) || self.is_unlisted(escaped_path)
     }
 
+    /// Looks for each folder that the path is in, however many could not be listed.
     fn is_unlisted(&self, escaped_path: &str) -> bool {
-        self.unlisted.iter().any(|folder| {
-            let below = escaped_path.strip_prefix(folder.as_str());
-            below.is_some_and(|rest| folder.is_empty() || rest.is_empty() || rest.starts_with('/'))
-        })
+        let mut folders = escaped_path.match_indices('/').map(|(end, _)| &escaped_path[..end]).chain(["", escaped_path]);
+        !self.unlisted.is_empty() && folders.any(|folder| self.unlisted.contains(folder))
     }
 }
 

@@ -27,7 +27,11 @@ impl Bench {
     }
 
     async fn with(embedder: RemoteEmbedder) -> Self {
-        let server = Server::start(&embedder.settings("m", "")).await;
+        Self::with_settings(embedder, "").await
+    }
+
+    async fn with_settings(embedder: RemoteEmbedder, yaml: &str) -> Self {
+        let server = Server::start(&embedder.settings("m", yaml)).await;
         Self { embedder, server, folder: tempfile::tempdir().unwrap(), work: tempfile::tempdir().unwrap() }
     }
 
@@ -321,4 +325,23 @@ async fn texts_of_the_task_and_of_web_pages_are_documents_too() {
         metadata.as_object().unwrap().iter().collect::<std::collections::BTreeMap<_, _>>(),
         expected.as_object().unwrap().iter().collect::<std::collections::BTreeMap<_, _>>()
     );
+}
+
+#[tokio::test]
+async fn a_document_that_is_too_slow_to_cut_is_named_by_its_path() {
+    // A time that everything is over.
+    let bench = Bench::with_settings(RemoteEmbedder::with_width(64).await, "limits: {cutTimeoutSeconds: 0}").await;
+    bench.write(&[("a.md", "# Ships\n\nA ship left."), ("b.txt", "Trains run.")]);
+    let task = bench.task("o");
+    let mut revisions = Vec::new();
+    for _ in 0..2 {
+        assert_eq!(bench.sync(&task).await, "files: 0 sent, 0 deleted, 2 files with errors");
+        let record = bench.record("o.files").await;
+        let errors = record["errors"].as_array().unwrap();
+        assert_eq!((&errors[0]["path"], &errors[1]["path"]), (&json!("a.md"), &json!("b.txt")));
+        assert!(errors[0]["message"].as_str().unwrap().contains("limits.cutTimeoutSeconds"), "{record}");
+        revisions.push(record["revision"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(revisions[0], revisions[1], "the errors are a part of it");
+    assert_eq!(bench.embedder.embedded(), 0);
 }

@@ -115,7 +115,12 @@ pub fn document(number: usize, vector: Vec<f32>) -> anyhow::Result<Embedded> {
     let text = corpus::document(number);
     let metadata: Metadata = FILTERS.iter().map(|(key, of)| ((*key).to_owned(), json!(number % of))).collect();
     let document = Document { doc_id: Some(number.to_string()), text: text.clone(), metadata, ..Document::default() };
-    let limits = Limits { max_documents: 1, max_document_bytes: 1 << 20, max_metadata_bytes: 1 << 10 };
+    let limits = Limits {
+        max_documents: 1,
+        max_document_bytes: 1 << 20,
+        max_metadata_bytes: 1 << 10,
+        cut_timeout: Duration::from_secs(30),
+    };
     let document = check_documents(vec![document], limits)?.pop().context("a document is missing")?;
     Ok(Embedded { document, chunks: vec![(Chunk { heading: None, page: None, text }, vector)] })
 }

@@ -81,8 +81,11 @@ impl Page {
             "main" => keep_first(&mut self.main, Some(Rc::clone(node))),
             "article" => articles.push(Rc::clone(node)),
             // A drawing has titles too.
-            "title" if &*name.ns == "http://www.w3.org/1999/xhtml" => keep_first(&mut self.title, Some(text_of(node))),
-            "h1" => keep_first(&mut self.heading, Some(text_of(node))),
+            "title" if self.title.is_none() && &*name.ns == "http://www.w3.org/1999/xhtml" => {
+                self.title = Some(text_of(node))
+            }
+            // Headings can stand in each other: the others are not read.
+            "h1" if self.heading.is_none() => self.heading = Some(text_of(node)),
             "time" => keep_first(&mut self.time, attribute(node, "datetime")),
             "link" if attribute(node, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("canonical")) => {
                 keep_first(&mut self.canonical, attribute(node, "href"));

@@ -24,7 +24,12 @@ fn open(directory: &Path) -> Catalog {
 /// Puts a document of one chunk.
 pub fn put(index: &Arc<Index>, doc_id: &str) -> Result<(), IndexError> {
     let document = Document { doc_id: Some(doc_id.into()), text: doc_id.into(), ..Document::default() };
-    let limits = Limits { max_documents: 1, max_document_bytes: 100, max_metadata_bytes: 100 };
+    let limits = Limits {
+        max_documents: 1,
+        max_document_bytes: 100,
+        max_metadata_bytes: 100,
+        cut_timeout: std::time::Duration::from_secs(9),
+    };
     let chunk = Chunk { heading: None, page: None, text: doc_id.into() };
     let document = check_documents(vec![document], limits).unwrap().remove(0);
     index.put_vectors(vec![Embedded { document, chunks: vec![(chunk, vec![1.0, 0.0])] }])

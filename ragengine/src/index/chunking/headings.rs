@@ -1,84 +1,146 @@
 use std::ops::Range;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use super::tokens::Counter;
+use super::work::{Stopped, Work};
+
+/// What stands between the titles of a path.
+const SEPARATOR: &str = " > ";
+/// More of a title is not kept.
+const MAX_TITLE_CHARACTERS: usize = 200;
+/// A path of titles has no more characters,
+const MAX_PATH_CHARACTERS: usize = 400;
+/// and no more tokens, however long a chunk may be: every chunk below it has it again.
+const MAX_PATH_TOKENS: usize = 64;
+
+/// A heading, as it stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Heading {
+    /// Where it begins.
+    pub offset: usize,
+    /// 1 is the highest.
+    pub level: u8,
+    title: String,
+}
+
+impl Heading {
+    /// One whose title is not read yet.
+    pub fn at(offset: usize, level: u8) -> Self {
+        Self { offset, level, title: String::new() }
+    }
+
+    /// Adds to its title. What makes it too long is left out.
+    pub fn extend(&mut self, piece: &str) {
+        // No character has more than four bytes: what is long enough is not counted again.
+        if self.title.len() < 4 * MAX_TITLE_CHARACTERS {
+            self.title.extend(piece.chars().take(MAX_TITLE_CHARACTERS));
+        }
+    }
+
+    fn shortened(self) -> Self {
+        Self { title: self.title.trim().chars().take(MAX_TITLE_CHARACTERS).collect(), ..self }
+    }
+}
 
 /// The headings of a Markdown text, by where they stand.
 #[derive(Debug, Default)]
 pub(super) struct Headings {
-    /// The offset from which a path of headings holds, and the path.
-    paths: Vec<(usize, String)>,
+    placed: Vec<Placed>,
     longest_tokens: usize,
 }
 
+#[derive(Debug)]
+struct Placed {
+    offset: usize,
+    title: String,
+    tokens: usize,
+    /// The heading that it stands under.
+    outer: Option<usize>,
+    /// How many of the titles above it and its own are told, from the innermost on.
+    told: usize,
+}
+
 impl Headings {
-    /// Reads the headings. A path of them that takes more than `max_tokens` loses its outer ones, and at last itself.
-    pub fn of(text: &str, max_tokens: usize, count_tokens: &impl Fn(&str) -> usize) -> Self {
-        let mut open: Vec<(HeadingLevel, String)> = Vec::new();
-        let mut headings = Self::default();
-        let mut current: Option<(usize, HeadingLevel, String)> = None;
-        for (event, range) in Parser::new_ext(text, Options::all()).into_offset_iter() {
-            match event {
-                Event::Start(Tag::Heading { level, .. }) => current = Some((range.start, level, String::new())),
-                Event::Text(piece) | Event::Code(piece) => {
-                    if let Some((_, _, title)) = &mut current {
-                        title.push_str(&piece);
-                    }
-                }
-                Event::End(TagEnd::Heading(_)) => {
-                    let Some((offset, level, title)) = current.take() else { continue };
-                    open.retain(|(outer, _)| *outer < level);
-                    open.push((level, title.trim().to_owned()));
-                    headings.push(offset, &open, max_tokens, count_tokens);
-                }
-                _ => {}
-            }
+    /// Takes headings in their order. A path of them that takes more than `max_tokens` loses its outer ones, and at last itself.
+    pub fn of(headings: Vec<Heading>, max_tokens: usize, counter: Counter<'_>) -> Result<Self, Stopped> {
+        let max_tokens = max_tokens.min(MAX_PATH_TOKENS);
+        let separator_tokens = counter.tokens(SEPARATOR)?;
+        let mut placed = Self::default();
+        let mut open: Vec<(u8, usize)> = Vec::new();
+        for heading in headings {
+            let Heading { offset, level, title } = heading.shortened();
+            open.retain(|(outer, _)| *outer < level);
+            let outer = open.last().map(|(_, place)| *place);
+            open.push((level, placed.placed.len()));
+            let tokens = if title.is_empty() { 0 } else { counter.tokens(&title)? };
+            placed.placed.push(Placed { offset, title, tokens, outer, told: 0 });
+            placed.tell_last(max_tokens, separator_tokens);
         }
-        headings
+        Ok(placed)
+    }
+
+    /// Settles how much of the path of the last heading is told. Each title has been counted already: there are no more than six.
+    fn tell_last(&mut self, max_tokens: usize, separator_tokens: usize) {
+        let (mut tokens, mut characters, mut told) = (0, 0, 0);
+        for heading in self.path_up(self.placed.len().wrapping_sub(1)) {
+            if heading.title.is_empty() {
+                told += 1;
+                continue;
+            }
+            let (joint_tokens, joint) = if tokens == 0 { (0, 0) } else { (separator_tokens, SEPARATOR.len()) };
+            let (more_tokens, more) =
+                (tokens + joint_tokens + heading.tokens, characters + joint + heading.title.chars().count());
+            if more_tokens > max_tokens || more > MAX_PATH_CHARACTERS {
+                break;
+            }
+            (tokens, characters) = (more_tokens, more);
+            told += 1;
+        }
+        self.longest_tokens = self.longest_tokens.max(tokens);
+        if let Some(last) = self.placed.last_mut() {
+            last.told = told;
+        }
+    }
+
+    /// A heading and those that it stands under, from the innermost on.
+    fn path_up(&self, place: usize) -> impl Iterator<Item = &Placed> {
+        let innermost = self.placed.get(place);
+        std::iter::successors(innermost, |heading| heading.outer.and_then(|outer| self.placed.get(outer)))
     }
 
     /// The path of headings that holds at this offset.
     pub fn above(&self, offset: usize) -> Option<String> {
-        let after = self.paths.partition_point(|(start, _)| *start <= offset);
-        let (_, path) = self.paths.get(after.checked_sub(1)?)?;
-        (!path.is_empty()).then(|| path.clone())
+        let place = self.placed.partition_point(|heading| heading.offset <= offset).checked_sub(1)?;
+        let told = self.placed[place].told;
+        let mut titles: Vec<&str> = self
+            .path_up(place)
+            .take(told)
+            .map(|heading| heading.title.as_str())
+            .filter(|title| !title.is_empty())
+            .collect();
+        titles.reverse();
+        (!titles.is_empty()).then(|| titles.join(SEPARATOR))
     }
 
     /// The parts of the text between headings, each with the heading at its start. A heading that has no text of its own stays
     /// with what follows it.
-    pub fn sections(&self, text: &str) -> Vec<Range<usize>> {
-        let starts = self.paths.iter().map(|(start, _)| *start).filter(|start| *start > 0);
+    pub fn sections(&self, text: &str, work: &Work) -> Result<Vec<Range<usize>>, Stopped> {
+        let starts = self.placed.iter().map(|heading| heading.offset).filter(|start| *start > 0);
         let mut sections = Vec::new();
-        let mut start = 0;
+        let (mut start, mut looked_at, mut has_text) = (0, 0, false);
         for end in starts.chain([text.len()]) {
-            let has_text = text[start..end].lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'));
+            work.step(end - looked_at)?;
+            has_text |= text[looked_at..end].lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'));
+            looked_at = end;
             if has_text || end == text.len() {
                 sections.push(start..end);
-                start = end;
+                (start, has_text) = (end, false);
             }
         }
-        sections
+        Ok(sections)
     }
 
     /// The tokens of the longest path.
     pub fn longest_tokens(&self) -> usize {
         self.longest_tokens
-    }
-
-    fn push(
-        &mut self,
-        offset: usize,
-        open: &[(HeadingLevel, String)],
-        max_tokens: usize,
-        count_tokens: &impl Fn(&str) -> usize,
-    ) {
-        let titles: Vec<&str> =
-            open.iter().map(|(_, title)| title.as_str()).filter(|title| !title.is_empty()).collect();
-        let fitting = (0..titles.len())
-            .map(|outermost| titles[outermost..].join(" > "))
-            .map(|path| (count_tokens(&path), path))
-            .find(|(tokens, _)| *tokens <= max_tokens);
-        let (tokens, path) = fitting.unwrap_or_default();
-        self.longest_tokens = self.longest_tokens.max(tokens);
-        self.paths.push((offset, path));
     }
 }

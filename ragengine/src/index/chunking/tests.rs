@@ -1,6 +1,12 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+mod documents;
+mod effort;
+#[cfg(test)]
+mod scratch;
+
+use super::headings::Headings;
 use super::*;
 
 /// Words and punctuation: near enough to a tokenizer, and easy to reckon with.
@@ -8,12 +14,22 @@ fn count(text: &str) -> usize {
     text.split_whitespace().map(|word| word.len().div_ceil(6)).sum()
 }
 
+fn unlimited() -> Work {
+    Work::begin(Caller::default(), None)
+}
+
+fn headings(text: &str, max_tokens: usize) -> Headings {
+    let work = unlimited();
+    let read = markdown::read(text, &work).unwrap().headings;
+    Headings::of(read, max_tokens, Counter { count: &count, work: &work }).unwrap()
+}
+
 fn sizes(max_tokens: usize, overlap_tokens: usize) -> Sizes {
     Sizes { max_tokens, overlap_tokens, max_passage_tokens: 254 }
 }
 
 fn cut(text: &str, split: SplitType, sizes: Sizes) -> Vec<Chunk> {
-    let chunks = chunk(text, split, sizes, &count).unwrap();
+    let chunks = super::cut(text, split, sizes, &count, &unlimited()).unwrap();
     for chunk in &chunks {
         assert!(count(&chunk.embedded_text()) <= sizes.max_tokens, "{chunk:?}");
     }
@@ -52,7 +68,7 @@ fn markdown_chunks_know_their_headings() {
 #[test]
 fn a_heading_that_is_too_long_loses_its_outer_parts() {
     let text = format!("# {}\n\n## Inner\n\nSome text here.\n", "outer ".repeat(60));
-    let headings = Headings::of(&text, 10, &count);
+    let headings = headings(&text, 10);
     assert_eq!(headings.above(text.find("Some").unwrap()).as_deref(), Some("Inner"));
     assert_eq!((headings.above(0), headings.longest_tokens()), (None, 1));
 }
@@ -102,8 +118,48 @@ fn a_chunk_never_reaches_over_a_page_and_knows_which_it_is() {
 
 #[test]
 fn front_matter_is_no_heading() {
-    let headings = Headings::of("---\ntitle: Page\n---\n\n# Real\n\nText.\n", 10, &count);
+    let headings = headings("---\ntitle: Page\n---\n\n# Real\n\nText.\n", 10);
     assert_eq!((headings.above(5), headings.above(27).as_deref()), (None, Some("Real")));
+}
+
+#[test]
+fn a_caller_who_leaves_ends_the_work_on_the_spot() {
+    let text = "Some words, and more of them. ".repeat(10_000);
+    let presence = std::cell::RefCell::new(Some(Presence::default()));
+    let work = Work::begin(presence.borrow().as_ref().unwrap().caller(), None);
+    let counted = std::cell::Cell::new(0);
+    let count = |text: &str| {
+        counted.set(counted.get() + text.len());
+        if counted.get() > 100_000 {
+            presence.borrow_mut().take();
+        }
+        count(text)
+    };
+    let ended = super::cut(&text, SplitType::Prose, sizes(200, 20), &count, &work);
+    assert_eq!(ended, Err(ChunkingError::Stopped(Stopped::Unwanted)));
+    assert!(counted.get() < 120_000, "{}", counted.get());
+}
+
+#[test]
+fn what_is_nested_or_divided_too_much_is_cut_as_prose() {
+    let deep = format!("{}\nlast line\n", "{\n".repeat(300));
+    let code = cut(&deep, SplitType::Code(Language::Rust), sizes(30, 0));
+    assert_eq!(code, cut(&deep, SplitType::Prose, sizes(30, 0)));
+    let headings = "## a\nb\n".repeat(300);
+    assert!(cut(&headings, SplitType::Markdown, sizes(30, 0)).iter().all(|chunk| chunk.heading.is_none()));
+    let pages = "a\u{C}".repeat(300);
+    assert!(cut(&pages, SplitType::Pages, sizes(30, 0)).iter().all(|chunk| chunk.page.is_none()));
+    let fewer = cut(&"## a\nb\n".repeat(200), SplitType::Markdown, sizes(30, 0));
+    assert!(fewer.len() == 200 && fewer.iter().all(|chunk| chunk.heading.as_deref() == Some("a")));
+}
+
+#[test]
+fn a_title_is_cut_and_a_path_has_few_tokens() {
+    let text = format!("# {}\n\n## Inner\n\nText.\n", "x".repeat(1000));
+    let long = headings(&text, 64);
+    assert_eq!(long.above(10).map(|path| path.chars().count()), Some(200));
+    assert!(long.above(text.len()).unwrap().ends_with("x > Inner"));
+    assert!(headings(&format!("# {}\n", "word ".repeat(100)), 1000).longest_tokens() <= 64);
 }
 
 #[test]

@@ -115,6 +115,8 @@ impl Pair<'_> {
             source: document.source,
             content_hash: document.content_hash,
             revision: revision(self.serving, number)?,
+            // It was taken once: it must not keep the generation from being built.
+            cut_within: None,
         })
     }
 }

@@ -38,7 +38,12 @@ fn new_metrics() -> Arc<Metrics> {
 
 fn embedded(number: u64, at: u64) -> Embedded {
     let document = Document { doc_id: Some(number.to_string()), text: format!("at {at}"), ..Document::default() };
-    let limits = Limits { max_documents: 1, max_document_bytes: 100, max_metadata_bytes: 100 };
+    let limits = Limits {
+        max_documents: 1,
+        max_document_bytes: 100,
+        max_metadata_bytes: 100,
+        cut_timeout: std::time::Duration::from_secs(9),
+    };
     let chunk = Chunk { heading: None, page: None, text: format!("at {at}") };
     Embedded { document: check_documents(vec![document], limits).unwrap().remove(0), chunks: vec![(chunk, point(at))] }
 }

@@ -1,13 +1,14 @@
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use ragengine_client::wire::sources::MAX_REVISION_BYTES;
 use ragengine_client::wire::{Document, Metadata};
 use ragengine_client::{content_hash, default_doc_id};
 use sha2::{Digest, Sha256};
 
-use super::{Fate, Mode};
+use super::{Fate, Mode, slow};
 use crate::index::IndexError;
-use crate::index::chunking::{Chunk, Sizes, SplitType, chunk};
+use crate::index::chunking::{Caller, Chunk, ChunkingError, Sizes, SplitType, Stopped, Work, cut};
 use crate::index::record::{ChunkRecord, DocumentRecord};
 use crate::index::store::{Reader, StoreError};
 
@@ -22,6 +23,19 @@ pub struct Limits {
     pub max_document_bytes: usize,
     /// Bytes of a document's metadata, as JSON.
     pub max_metadata_bytes: usize,
+    /// How long cutting a document of `max_document_bytes` may take.
+    pub cut_timeout: Duration,
+}
+
+/// However short a document is, it may take so long to be cut: the machine may be busy.
+const MIN_CUT_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl Limits {
+    /// How long cutting a document may take: its part of the time of the longest one.
+    fn cut_within(&self, bytes: usize) -> Duration {
+        let part = bytes as f64 / self.max_document_bytes.max(1) as f64;
+        self.cut_timeout.mul_f64(part.min(1.0)).max(MIN_CUT_TIMEOUT).min(self.cut_timeout)
+    }
 }
 
 /// A document that has been checked and has an id.
@@ -39,6 +53,8 @@ pub struct Incoming {
     pub content_hash: String,
     /// What its source calls this state of it.
     pub revision: Option<String>,
+    /// How long cutting it may take. None: as long as it takes.
+    pub cut_within: Option<Duration>,
 }
 
 impl Incoming {
@@ -93,6 +109,7 @@ fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
     }
     SplitType::of(&document.metadata)?;
     let content_hash = content_hash(&document.text, &document.metadata);
+    let cut_within = Some(limits.cut_within(document.text.len()));
     Ok(Incoming {
         doc_id,
         text: document.text,
@@ -100,6 +117,7 @@ fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
         source: document.source,
         content_hash,
         revision: document.revision,
+        cut_within,
     })
 }
 
@@ -226,6 +244,7 @@ pub fn prepare(
     mode: Mode,
     sizes: Sizes,
     count_tokens: impl Fn(&str) -> usize,
+    caller: &Caller,
 ) -> Result<Unembedded, IndexError> {
     let reader = known.reader;
     let mut documents = Vec::with_capacity(incoming.len());
@@ -234,7 +253,7 @@ pub fn prepare(
     for incoming in incoming {
         let fate = fate(reader, &incoming, mode)?;
         let change = match fate {
-            Fate::Written => Change::Everything(cut(&incoming, sizes, &count_tokens)?),
+            Fate::Written => Change::Everything(chunks(&incoming, sizes, &count_tokens, caller)?),
             Fate::Unchanged if has_new_revision(reader, &incoming)? => Change::Revision,
             Fate::Unchanged | Fate::NotFound => Change::Nothing,
         };
@@ -265,13 +284,27 @@ fn has_new_revision(reader: &Reader, incoming: &Incoming) -> Result<bool, IndexE
     Ok(incoming.revision.is_some() && incoming.revision != known)
 }
 
-fn cut(
+/// The chunks of a document. One that has once been too slow is not cut again.
+fn chunks(
     incoming: &Incoming,
     sizes: Sizes,
-    count_tokens: &impl Fn(&str) -> usize,
+    count_tokens: &dyn Fn(&str) -> usize,
+    caller: &Caller,
 ) -> Result<Vec<PreparedChunk>, IndexError> {
+    let too_slow = |limit: Duration| IndexError::SlowDocument { doc_id: incoming.doc_id.clone(), limit };
+    let attempt = slow::Attempt::of(incoming, sizes);
+    if let Some(limit) = incoming.cut_within.filter(|_| attempt.was_too_slow()) {
+        return Err(too_slow(limit));
+    }
     let split = SplitType::of(&incoming.metadata).unwrap_or(SplitType::Prose);
-    let chunks = chunk(&incoming.text, split, sizes, count_tokens)?;
+    let work = Work::begin(caller.clone(), incoming.cut_within);
+    let chunks = match (cut(&incoming.text, split, sizes, count_tokens, &work), incoming.cut_within) {
+        (Err(ChunkingError::Stopped(Stopped::Late)), Some(limit)) => {
+            attempt.is_too_slow();
+            return Err(too_slow(limit));
+        }
+        (chunks, _) => chunks?,
+    };
     Ok(chunks.into_iter().map(|chunk| PreparedChunk::new(chunk, Vec::new())).collect())
 }
 

@@ -1,15 +1,18 @@
+use std::time::Duration;
+
 use ragengine_client::wire::Document;
 
 use super::*;
 use crate::index::SearchSettings;
-use crate::index::chunking::Chunk;
+use crate::index::chunking::{Caller, Chunk, ChunkingError, Stopped};
 use crate::index::filter::Filter;
 use crate::index::record::IndexRecord;
 use crate::index::search::Query;
 use crate::index::store::Store;
 use crate::metrics::Metrics;
 
-const LIMITS: Limits = Limits { max_documents: 9, max_document_bytes: 99, max_metadata_bytes: 99 };
+const LIMITS: Limits =
+    Limits { max_documents: 9, max_document_bytes: 99, max_metadata_bytes: 99, cut_timeout: Duration::from_secs(9) };
 
 fn prepared(text: &str, change: Change) -> Prepared {
     let revision = Some("new".to_owned());
@@ -76,4 +79,61 @@ fn a_revision_is_not_put_on_what_another_write_has_put_there_meanwhile() {
         let revision = store.reader().unwrap().revisions([0]).unwrap().remove(0);
         assert_eq!(revision.as_deref(), expected, "{stored:?}");
     }
+}
+
+/// What becomes of a document, and how often its tokens are counted.
+fn cut_one(incoming: Incoming, caller: &Caller) -> (Result<(), IndexError>, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(&folder.path().join("index"), &IndexRecord::of_two_dimensions()).unwrap();
+    let known = Known { reader: &store.reader().unwrap(), donor: None };
+    let counted = std::cell::Cell::new(0);
+    let count = |text: &str| {
+        counted.set(counted.get() + 1);
+        text.len()
+    };
+    let prepared = prepare::prepare(known, vec![incoming], Mode::Upsert, SIZES, count, caller);
+    (prepared.map(drop), counted.get())
+}
+
+const SIZES: Sizes = Sizes { max_tokens: 100, overlap_tokens: 10, max_passage_tokens: 100 };
+
+fn incoming(text: &str) -> Incoming {
+    let document = Document { doc_id: Some("d".into()), text: text.into(), ..Document::default() };
+    check_documents(vec![document], LIMITS).unwrap().remove(0)
+}
+
+#[test]
+fn a_document_over_its_time_is_named_and_not_cut_again() {
+    let late = Incoming { cut_within: Some(Duration::ZERO), ..incoming("too slow") };
+    let (refused, _) = cut_one(late, &Caller::default());
+    let words = refused.unwrap_err().to_string();
+    assert!(words.contains("'d'") && words.contains("limits.cutTimeoutSeconds"), "{words}");
+
+    let slow = incoming("slow once");
+    assert!(cut_one(slow.clone(), &Caller::default()).0.is_ok());
+    slow::Attempt::of(&slow, SIZES).is_too_slow();
+    let (refused, counted) = cut_one(slow.clone(), &Caller::default());
+    assert!(matches!(refused, Err(IndexError::SlowDocument { doc_id, .. }) if doc_id == "d"));
+    assert_eq!(counted, 0);
+    for other in [incoming("slow no more"), Incoming { cut_within: None, ..slow }] {
+        assert!(cut_one(other, &Caller::default()).0.is_ok());
+    }
+}
+
+#[test]
+fn nothing_is_cut_for_somebody_who_has_left() {
+    let caller = Presence::default().caller();
+    let (refused, counted) = cut_one(incoming("text"), &caller);
+    assert!(matches!(refused, Err(IndexError::Chunking(ChunkingError::Stopped(Stopped::Unwanted)))));
+    assert_eq!(counted, 0);
+}
+
+#[test]
+fn a_short_document_has_its_part_of_the_time() {
+    let limits = Limits { max_document_bytes: 1000, cut_timeout: Duration::from_secs(30), ..LIMITS };
+    let within = |bytes: usize| {
+        let document = Document { text: "x".repeat(bytes), ..Document::default() };
+        check_documents(vec![document], limits).unwrap()[0].cut_within.unwrap().as_secs_f64()
+    };
+    assert_eq!((within(1), within(500), within(1000)), (2.0, 15.0, 30.0));
 }

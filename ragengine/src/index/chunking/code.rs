@@ -1,0 +1,158 @@
+//! Where code may be cut: at its syntax, as deep as it means something.
+
+use std::cell::Cell;
+use std::ops::{ControlFlow, Range};
+
+use tree_sitter::{Parser, Point, Tree, TreeCursor};
+
+use super::ChunkingError;
+use super::boundary::{Boundary, SENTENCE, in_order};
+use super::prose;
+use super::split_type::{Language, grammar};
+use super::work::{Stopped, Work};
+
+/// Brackets that may be open at once. Beyond, code is cut as prose.
+const MAX_OPEN_BRACKETS: usize = 256;
+/// How deep the syntax tells places apart. What is deeper is cut as prose.
+const MAX_DEPTH: u8 = 48;
+/// Code is parsed in parts of so many bytes at most: what a parser needs for each byte is hundreds of them.
+const MAX_PART_BYTES: usize = 64 << 10;
+/// The parser reads so many bytes at once. Each reading is a step for every one of them.
+const READ_BYTES: usize = 256;
+/// How often a part may be read, in the end. A parser goes back over a token or two; where it goes back over everything, again and again, the
+/// part is cut as prose.
+const MAX_READINGS: usize = 32;
+/// The same for what the parser does, of which it tells a hundred at a time.
+const MAX_OPERATIONS_PER_BYTE: usize = 32;
+const OPERATIONS_AT_ONCE: usize = 100;
+
+/// Reads code.
+pub(super) fn boundaries(text: &str, language: Language, work: &Work) -> Result<Vec<Boundary>, ChunkingError> {
+    if open_brackets(text, work)? > MAX_OPEN_BRACKETS {
+        return Ok(prose::line_breaks(text, work)?);
+    }
+    let mut parser = Parser::new();
+    parser
+        .set_language(&grammar(language).into())
+        .map_err(|error| ChunkingError::Language { language: language.name(), reason: error.to_string() })?;
+    let mut boundaries = Vec::new();
+    for part in parts(text, work)? {
+        let code = &text[part.clone()];
+        let within = match parse(&mut parser, code, work)? {
+            Some(tree) => syntax(&tree, work)?,
+            None => prose::line_breaks(code, work)?,
+        };
+        boundaries.extend(Boundary::at(part.end, level(1)));
+        boundaries.extend(within.into_iter().filter_map(|boundary| shifted(boundary, part.start)));
+    }
+    work.step(boundaries.len())?;
+    Ok(in_order(boundaries, text))
+}
+
+fn shifted(boundary: Boundary, by: usize) -> Option<Boundary> {
+    Boundary::at(boundary.offset() + by, boundary.level)
+}
+
+/// The nearer to the root, the better.
+fn level(depth: u8) -> u8 {
+    SENTENCE + 1 + MAX_DEPTH - depth
+}
+
+/// The most brackets that are open at once, whatever stands in strings and comments.
+fn open_brackets(text: &str, work: &Work) -> Result<usize, Stopped> {
+    work.step(text.len())?;
+    let (mut open, mut most) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    Ok(most)
+}
+
+/// Parts that are short enough to be parsed, cut where something begins that is not indented.
+fn parts(text: &str, work: &Work) -> Result<Vec<Range<usize>>, Stopped> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while text.len() - start > MAX_PART_BYTES {
+        work.step(MAX_PART_BYTES)?;
+        let end = text.floor_char_boundary(start + MAX_PART_BYTES);
+        let late = text.floor_char_boundary(start + MAX_PART_BYTES / 2);
+        let lines = || text[late..end].match_indices('\n').map(|(line_break, _)| late + line_break + 1);
+        let begins = |line: &usize| {
+            text[*line..].starts_with(|letter: char| !letter.is_whitespace() && !matches!(letter, ')' | ']' | '}'))
+        };
+        let end = lines().filter(begins).last().or_else(|| lines().last()).unwrap_or(end);
+        parts.push(start..end);
+        start = end;
+    }
+    parts.push(start..text.len());
+    Ok(parts)
+}
+
+/// None when that takes more than code does.
+fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, Stopped> {
+    let most_read = MAX_READINGS * (code.len() + READ_BYTES);
+    let most_done = MAX_OPERATIONS_PER_BYTE * (code.len() + OPERATIONS_AT_ONCE);
+    let (read, done) = (Cell::new(0), Cell::new(0));
+    let stopped: Cell<Option<Stopped>> = Cell::new(None);
+    let spend = |what: &Cell<usize>, steps: usize| {
+        what.set(what.get() + steps);
+        if let Err(reason) = work.step(steps) {
+            stopped.set(Some(reason));
+        }
+    };
+    let is_over = || stopped.get().is_some() || read.get() > most_read || done.get() > most_done;
+    let bytes = code.as_bytes();
+    let mut input = |offset: usize, _: Point| {
+        // The end of the code ends whatever the parser looks for.
+        let rest = if is_over() { &[][..] } else { bytes.get(offset..).unwrap_or_default() };
+        let given = &rest[..rest.len().min(READ_BYTES)];
+        spend(&read, given.len());
+        given
+    };
+    let mut progress = |_: &tree_sitter::ParseState| {
+        spend(&done, OPERATIONS_AT_ONCE);
+        if is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
+    let tree = parser.parse_with_options(&mut input, None, Some(options));
+    // What was broken off would go on with the next text.
+    parser.reset();
+    match stopped.get() {
+        Some(reason) => Err(reason),
+        None => Ok(tree.filter(|_| read.get() <= most_read && done.get() <= most_done)),
+    }
+}
+
+fn syntax(tree: &Tree, work: &Work) -> Result<Vec<Boundary>, Stopped> {
+    let mut boundaries = Vec::new();
+    let mut cursor = tree.walk();
+    let mut depth = 0;
+    while goes_on(&mut cursor, &mut depth, work)? {
+        let node = cursor.node().byte_range();
+        boundaries.extend(Boundary::at(node.start, level(depth)));
+        boundaries.extend(Boundary::at(node.end, level(depth)));
+    }
+    Ok(boundaries)
+}
+
+/// To the next node that is not too deep. The cursor would have to reckon how deep it is.
+fn goes_on(cursor: &mut TreeCursor<'_>, depth: &mut u8, work: &Work) -> Result<bool, Stopped> {
+    work.step(1)?;
+    if *depth < MAX_DEPTH && cursor.goto_first_child() {
+        *depth += 1;
+        return Ok(true);
+    }
+    while !cursor.goto_next_sibling() {
+        work.step(1)?;
+        if !cursor.goto_parent() {
+            return Ok(false);
+        }
+        *depth -= 1;
+    }
+    Ok(true)
+}

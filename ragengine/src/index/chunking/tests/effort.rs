@@ -1,0 +1,68 @@
+//! What documents cost, in steps and in bytes whose tokens are counted: no more for each of their bytes than is settled here.
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+
+use super::documents::{kinds, measured, repeated};
+use super::*;
+
+/// Bytes whose tokens are counted, and steps, for each byte of a document. Of prose they are 2 and 5.
+const MAX_COUNTED: f64 = 24.0;
+const MAX_STEPS: f64 = 160.0;
+/// What a document costs however short it is.
+const BASE: f64 = 65_536.0;
+
+/// How tokens may be counted. What has none at all, or one whatever it is, is there, too.
+fn counts() -> [fn(&str) -> usize; 4] {
+    [count, |text| text.len().div_ceil(3), |text| usize::from(!text.trim().is_empty()), |text| text.len()]
+}
+
+#[derive(Debug)]
+struct Effort {
+    counted: f64,
+    steps: f64,
+}
+
+fn effort(text: &str, split: SplitType, max_tokens: usize, count: fn(&str) -> usize) -> Effort {
+    let work = unlimited();
+    let counted = Cell::new(0_usize);
+    let counting = |text: &str| {
+        counted.set(counted.get() + text.len());
+        count(text)
+    };
+    super::super::cut(text, split, sizes(max_tokens, max_tokens / 10), &counting, &work).unwrap();
+    let per_byte = |whole: f64| (whole - BASE) / text.len().max(1) as f64;
+    Effort { counted: per_byte(counted.get() as f64), steps: per_byte(work.steps() as f64) }
+}
+
+#[test]
+fn what_was_too_slow_costs_what_its_size_says() {
+    for (what, split, text) in measured(200_000) {
+        for count in counts() {
+            let effort = effort(&text, split, 200, count);
+            assert!(effort.counted <= MAX_COUNTED && effort.steps <= MAX_STEPS, "{what}: {effort:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    /// Parts that repeat something each, in a row.
+    #[test]
+    fn any_document_costs_what_its_size_says(
+        kind in 0..kinds().len(),
+        parts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1_usize..12_000), 1..6),
+        max_tokens in 16_usize..254,
+        count in 0..counts().len(),
+    ) {
+        let (split, motifs) = kinds()[kind];
+        let part = |(first, second, bytes): &(prop::sample::Index, prop::sample::Index, usize)| {
+            repeated(&[*first.get(motifs), *second.get(motifs)].concat(), *bytes)
+        };
+        let text: String = parts.iter().map(part).collect();
+        let effort = effort(&text, split, max_tokens, counts()[count]);
+        prop_assert!(effort.counted <= MAX_COUNTED && effort.steps <= MAX_STEPS, "{effort:?}");
+    }
+}
