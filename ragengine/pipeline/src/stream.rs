@@ -1,8 +1,10 @@
 //! Streams of server-sent events: cutting the bytes into events, and putting the sources onto the right one.
 
 mod marking;
+mod relaying;
 
 pub use marking::{Marking, Ready, Usage, Whole, with_fields};
+pub use relaying::{Broken, Relaying, Verdict};
 
 /// The largest event that is held. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;
