@@ -164,6 +164,7 @@ async fn answer_from_index(
         conversation_tokens,
         budget,
         max_distance,
+        boundary: context::new_boundary()?,
     };
     let mut context = loaded.search_pool.run(move || context::find(&question)).await??;
     account.search_and_selection_end(context.selecting);

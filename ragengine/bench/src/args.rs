@@ -49,6 +49,10 @@ pub enum Subject {
     Flood,
     /// Chats without an index, against nginx.
     PassThrough,
+    /// Whether the server says that it lives while every route gets its worst input.
+    Probes,
+    /// Retrieval.
+    Retrieve,
     /// Streamed chats.
     Streams,
     /// Keeping an index in step with its sources.

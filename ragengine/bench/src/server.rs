@@ -145,6 +145,12 @@ fn spawn(program: &Path, settings: &Value, settings_file: &Path, log: &Path) -> 
     ChildProcess::start("the server", &mut command)
 }
 
+/// What is logged: the default.
+pub const LOG_LEVEL: &str = "info";
+
+/// How: as the default is where nobody looks at a terminal.
+pub const LOG_FORMAT: &str = "json";
+
 /// What counts as relevant, and goes into the prompt: as `make run` has it.
 pub const MAX_DISTANCE: f64 = 1.1;
 
@@ -155,7 +161,7 @@ fn settings(parts: &Parts, folder: &Path, address: SocketAddr, upstream: SocketA
         "embedding": {"local": {"modelID": parts.model}},
         "inferenceService": {"url": format!("http://{upstream}/v1"), "contextWindowSize": 8192},
         "retrieval": {"maxDistance": MAX_DISTANCE},
-        "log": {"format": "json"},
+        "log": {"level": LOG_LEVEL, "format": LOG_FORMAT},
     })
 }
 

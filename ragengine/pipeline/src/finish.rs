@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::Rejection;
 use crate::budget::{Budget, INSTRUCTION_TOKENS, answer_tokens};
 use crate::plan::Turn;
-use crate::prompt;
+use crate::prompt::{self, Boundary};
 use crate::request::ChatRequest;
 
 /// A prompt that fits into the window together with the answer.
@@ -34,11 +34,13 @@ pub struct Unfinished<'a> {
     pub conversation: u64,
     /// The division of the window.
     pub budget: &'a Budget,
+    /// What the lines around the blocks carry.
+    pub boundary: &'a Boundary,
 }
 
 /// The prompt without any block: what the tokens of the blocks are added to, where they add up.
 pub fn without_blocks(given: &Unfinished<'_>) -> Vec<Value> {
-    prompt::messages(given.request, given.turn, &prompt::context(&[]))
+    prompt::messages(given.request, given.turn, &prompt::context(given.boundary, &[]))
 }
 
 /// Writes the prompt and counts it once more: `count` is given the conversation and how many blocks are in it. While it is over the conversation, our instructions and the context's budget, its last
@@ -55,7 +57,7 @@ pub fn finish(
     let limit = given.conversation + INSTRUCTION_TOKENS + given.budget.context_tokens;
     let mut blocks = blocks;
     loop {
-        let messages = prompt::messages(given.request, given.turn, &prompt::context(blocks));
+        let messages = prompt::messages(given.request, given.turn, &prompt::context(given.boundary, blocks));
         let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
             let max_tokens = answer_tokens(given.window, prompt_tokens, given.budget.max_tokens)?;

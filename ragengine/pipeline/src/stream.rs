@@ -2,9 +2,11 @@
 
 mod closing;
 mod marking;
+mod relaying;
 mod whole;
 
 pub use marking::{Marking, Ready, Usage, with_fields};
+pub use relaying::{Broken, Relaying, Verdict};
 pub use whole::Whole;
 
 /// The largest event that is held. A chunk of an answer has a few hundred bytes.

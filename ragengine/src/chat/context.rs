@@ -8,13 +8,14 @@ use ragengine_pipeline::Rejection;
 use ragengine_pipeline::budget::Budget;
 use ragengine_pipeline::finish::{Finished, Unfinished, finish, without_blocks};
 use ragengine_pipeline::plan::Turn;
-use ragengine_pipeline::prompt::{Passage, block};
+use ragengine_pipeline::prompt::{Boundary, Passage, block};
 use ragengine_pipeline::request::ChatRequest;
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
 
 use super::tokens::TokenCounter;
 use crate::embedding::Windows;
+use crate::error::ApiError;
 use crate::index::filter::Filter;
 use crate::index::search::{Found, Nearest, Query};
 use crate::index::{Index, IndexError};
@@ -45,6 +46,19 @@ pub(super) struct Question {
     pub budget: Budget,
     /// The threshold.
     pub max_distance: f32,
+    /// What the lines around the chunks carry: of this prompt alone.
+    pub boundary: Boundary,
+}
+
+/// A boundary that nobody can guess.
+///
+/// # Errors
+///
+/// When the system gives no random numbers.
+pub(super) fn new_boundary() -> Result<Boundary, ApiError> {
+    let random = getrandom::u64();
+    let random = random.map_err(|error| ApiError::Internal(format!("the system gives no random numbers: {error}")))?;
+    Ok(Boundary::of(random))
 }
 
 /// What was found and selected.
@@ -141,6 +155,7 @@ fn write(question: &Question, blocks: &[String], block_tokens: &[u64]) -> Result
         window: question.window_tokens,
         conversation: question.conversation_tokens,
         budget: &question.budget,
+        boundary: &question.boundary,
     };
     let counter = &question.counter;
     let finished = match counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {

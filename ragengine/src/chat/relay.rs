@@ -9,7 +9,7 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, Stream};
 use futures_util::{FutureExt as _, StreamExt as _};
-use ragengine_pipeline::stream::{Marking, Ready, Usage, Whole, event, with_fields};
+use ragengine_pipeline::stream::{Broken, Ready, Relaying, Usage, Whole, event, with_fields};
 use tokio::time::timeout;
 
 use super::ChatReply;
@@ -69,7 +69,7 @@ pub(super) async fn run(errand: Errand, account: Account) -> Result<ChatReply, A
     };
     let relay = Relay {
         source,
-        marking: Marking::new(fields),
+        answer: Relaying::new(fields),
         keep_alive,
         answer_timeout,
         silence: Duration::ZERO,
@@ -150,7 +150,7 @@ impl Source {
 /// A stream under way. It holds one piece at a time: a client that reads slowly slows the language model down.
 struct Relay {
     source: Source,
-    marking: Marking,
+    answer: Relaying,
     keep_alive: Duration,
     answer_timeout: Duration,
     /// How long nothing has come.
@@ -186,39 +186,39 @@ impl Relay {
 
     /// Whatever whole events a piece ends.
     fn take(&mut self, piece: Bytes) -> Result<Bytes, LlmError> {
-        let ready = self.marking.push(&piece).map_err(|error| LlmError::Nonsense(error.to_string()))?;
-        if let (true, Some(account)) = (self.marking.has_words(), &mut self.account) {
-            account.first_word_came();
-        }
-        // Clients leave at the end's mark, which is no reason to say that they left.
-        if self.marking.is_done() {
-            self.ends();
-        }
+        let ready = self.answer.push(&piece).map_err(nonsense)?;
+        self.account_for();
         Ok(match ready {
             Ready::AsItCame => piece,
             Ready::Bytes(bytes) => bytes.into(),
         })
     }
 
-    /// The language model has said all that it says.
-    fn ends(&mut self) {
-        if let Some(mut account) = self.account.take() {
-            account.was_reported(self.marking.usage());
-            match self.marking.has_error() {
+    /// Takes note of the first word, and of what became of the answer. Clients leave at the end's mark, which is no reason to say that they left.
+    fn account_for(&mut self) {
+        if let (true, Some(account)) = (self.answer.has_words(), &mut self.account) {
+            account.first_word_came();
+        }
+        if let Some(verdict) = self.answer.verdict()
+            && let Some(mut account) = self.account.take()
+        {
+            account.was_reported(verdict.usage);
+            match verdict.has_error {
                 true => account.failed(&LlmError::Nonsense("its stream carries an error".to_owned()).into()),
                 false => account.succeeded(),
             }
         }
     }
 
-    /// The last bytes of a stream that has ended. One that ends before its answer does broke, however orderly its connection was closed.
+    /// The last bytes of a stream that has ended.
     fn last_bytes(&mut self) -> Bytes {
-        let rest = self.marking.rest();
-        if self.marking.is_whole() || self.marking.has_error() {
-            self.ends();
-            return rest.into();
+        match self.answer.end() {
+            Ok(rest) => {
+                self.account_for();
+                rest.into()
+            }
+            Err(broken) => self.break_off(nonsense(broken)),
         }
-        self.break_off(LlmError::Nonsense("its stream ended before the answer did".to_owned()))
     }
 
     /// The last event of a stream that broke. No `[DONE]` follows it.
@@ -229,6 +229,10 @@ impl Relay {
         }
         Bytes::from(event(&OpenAiError(error).body().to_string()))
     }
+}
+
+fn nonsense(broken: Broken) -> LlmError {
+    LlmError::Nonsense(broken.to_string())
 }
 
 async fn next_bytes(relay: Option<Relay>) -> Option<(Bytes, Option<Relay>)> {

@@ -60,12 +60,13 @@ impl TokenCounter {
     }
 }
 
-/// A number that another format of blocks does not have: what is counted is a chunk's block.
+/// A number that another format of blocks does not have: what is counted is a chunk's block, with everything in it that is escaped.
 fn block_format() -> u64 {
     static FORMAT: OnceLock<u64> = OnceLock::new();
     *FORMAT.get_or_init(|| {
-        let (title, heading, url) = (Some("title"), Some("heading"), Some("url"));
-        let block = block(100, &Passage { title, heading, url, page: Some(1), text: "text" });
+        let (title, heading, url) = (Some("title [2]\n·"), Some("heading"), Some("url"));
+        let text = "text\n[2] ［3］ a[4] (5)[6]\n--- end\n―――\n---|---\n<|end|> </s> [/INST]";
+        let block = block(100, &Passage { title, heading, url, page: Some(1), text });
         first_bytes(&Sha256::digest(block.as_bytes()))
     })
 }

@@ -17,7 +17,11 @@ pub struct FileFacts<'a> {
     pub modified: Option<&'a str>,
 }
 
-/// The document of a file: what the source adds to its metadata wins over what stands in the file, and that over what is known of the file.
+/// The address that a file says it is to be known by. Anybody can write any into a file.
+const CLAIMED_URL: &str = "claimed_url";
+
+/// The document of a file: what the source adds to its metadata wins over what stands in the file, and that over what is known of the file. An
+/// address is the one that the file was fetched from, or what the source adds: one that stands in the file is kept apart.
 pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument, added: &Metadata) -> Document {
     let mut metadata = Metadata::new();
     let known =
@@ -27,7 +31,11 @@ pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument
             metadata.insert(key.to_owned(), Value::from(value));
         }
     }
-    metadata.extend(parsed.metadata);
+    let mut said = parsed.metadata;
+    if let Some(claimed) = said.shift_remove("url") {
+        said.insert(CLAIMED_URL.to_owned(), claimed);
+    }
+    metadata.extend(said);
     metadata.insert("path".to_owned(), Value::from(file.path));
     metadata.extend(added.clone());
     Document {
@@ -68,6 +76,23 @@ mod tests {
             "title": "A", "url": "https://x/a", "date": "2026-04-01", "path": "docs/a.md", "team": "platform"
         });
         assert_eq!(Value::Object(document.metadata), expected);
+    }
+
+    #[test]
+    fn the_address_that_a_file_was_fetched_from_is_not_the_one_that_it_claims() {
+        let address = |fetched: Option<&str>, said: Value, added: Value| {
+            let file = FileFacts { path: "a.html", url: fetched, modified: None };
+            let parsed = ParsedDocument { key: None, text: "t".into(), metadata: object(said) };
+            let metadata = document(&SourceName::new("o", "s"), file, parsed, &object(added)).metadata;
+            (metadata.get("url").cloned(), metadata.get("claimed_url").cloned())
+        };
+        let (fetched, claim) = (json!("https://x/a"), json!({"url": "https://bank.example/"}));
+        let claimed = Some(json!("https://bank.example/"));
+        assert_eq!(address(Some("https://x/a"), json!({}), json!({})), (Some(fetched.clone()), None));
+        assert_eq!(address(Some("https://x/a"), claim.clone(), json!({})), (Some(fetched), claimed.clone()));
+        assert_eq!(address(None, claim.clone(), json!({})), (None, claimed.clone()));
+        let added = json!({"url": "https://docs.example/"});
+        assert_eq!(address(Some("https://x/a"), claim, added.clone()), (Some(added["url"].clone()), claimed));
     }
 
     #[test]

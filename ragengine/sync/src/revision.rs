@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Goes up when the same file would make other documents: all are read again then.
-const READER: u32 = 1;
+const READER: u32 = 2;
 
 /// How the files of a source are read: another one makes other documents of the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,34 +5,45 @@ use super::{Bench, latency};
 use crate::http::Connection;
 use crate::load::{Load, Stop};
 use crate::nginx::{Buffering, Nginx};
+use crate::server::{LOG_FORMAT, LOG_LEVEL};
 use crate::table::{Comparison, Limit, Row, Table};
 
-/// Clients at once.
-const CLIENTS: usize = 16;
+/// Clients at once, in turn.
+const CLIENTS: [usize; 3] = [1, 8, 32];
 
-/// Chats without an index, against Debian's nginx in front of the same language model.
+/// Chats without an index, against Debian's nginx in front of the same language model. Both log: the server as its settings say, nginx a line
+/// for each request.
 pub async fn pass_through(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let (program, folder) = (&bench.parts.nginx, bench.folder.path());
     let nginx = Nginx::start(program, folder, bench.upstream.address(), Buffering::On).await?;
+    require_no_sources(&bench.passed_through()).await?;
+    for clients in CLIENTS {
+        with_clients(bench, &nginx, clients, table).await?;
+    }
+    Ok(())
+}
+
+async fn with_clients(bench: &Bench, nginx: &Nginx, clients: usize, table: &mut Table) -> anyhow::Result<()> {
     let workers = nginx.processes()?;
-    let stop = Stop::After(bench.effort.turn);
-    let ours = Load { clients: CLIENTS, stop, ..bench.passed_through() };
+    let ours = Load { clients, stop: Stop::After(bench.effort.turn), ..bench.passed_through() };
     let theirs = Load { address: nginx.address(), ..ours.clone() };
-    require_no_sources(&ours).await?;
     let mut comparison = Comparison::default();
     let mut rates = Comparison::default();
     let mut outcomes = Vec::new();
     for round in 1..=bench.effort.rounds {
-        eprintln!("pass-through: round {round} of {}", bench.effort.rounds);
+        eprintln!("pass-through, {clients} clients: round {round} of {}", bench.effort.rounds);
         let (measured, floor) = (bench.run(&ours).await?, theirs.run(&workers).await?);
         comparison.push(measured.cpu_ms(), floor.cpu_ms());
         rates.push(measured.rate(), floor.rate());
         outcomes.push(measured);
     }
-    table.push(comparison.row("pass-through chat against nginx, CPU ms a request").with_limit(Limit::AtMost(3.0)));
-    table.push(rates.row("pass-through chat against nginx, 16 clients, chats a second"));
-    table.push(Row::figure("pass-through chat, 16 clients, p50 ms", latency(&outcomes, 0.5)));
-    table.push(Row::figure("pass-through chat, 16 clients, p99 ms", latency(&outcomes, 0.99)));
+    let plural = if clients == 1 { "" } else { "s" };
+    let name = format!("pass-through chat, {clients} client{plural}, log.level {LOG_LEVEL}, log.format {LOG_FORMAT}");
+    let limit = Limit::AtMost(3.0);
+    table.push(comparison.row(&format!("{name}, against nginx with its log, CPU ms a request")).with_limit(limit));
+    table.push(rates.row(&format!("{name}, against nginx with its log, chats a second")));
+    table.push(Row::figure(&format!("{name}, p50 ms"), latency(&outcomes, 0.5)));
+    table.push(Row::figure(&format!("{name}, p99 ms"), latency(&outcomes, 0.99)));
     Ok(())
 }
 

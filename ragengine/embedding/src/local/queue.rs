@@ -1,7 +1,11 @@
 //! The bounded queue between asynchronous callers and the threads that embed.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::{self, Thread};
+
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::batching::{Extent, Limits};
 use crate::{Error, Vector};
@@ -23,61 +27,129 @@ impl Job {
     }
 }
 
-/// The receiving end, for any number of threads.
-pub(super) struct Consumer(Mutex<Waiting>);
+/// The sending end. The queue is closed when it is dropped.
+pub(super) struct Sender(Arc<Queue>);
 
-struct Waiting {
-    receiver: mpsc::Receiver<Job>,
-    /// Taken from the queue, but not fitting into the batch before it.
-    next: Option<Job>,
+/// The receiving end, for any number of threads.
+#[derive(Clone)]
+pub(super) struct Consumer(Arc<Queue>);
+
+/// Room in the queue for one job.
+pub(super) struct Permit<'a> {
+    queue: &'a Queue,
+    room: SemaphorePermit<'a>,
 }
 
-impl Waiting {
-    fn wait_for_job(&mut self) -> Option<Job> {
-        loop {
-            let job = self.next.take().or_else(|| self.receiver.blocking_recv())?;
-            if !job.is_cancelled() {
-                return Some(job);
-            }
-        }
-    }
+/// There is no room.
+#[derive(Debug)]
+pub(super) struct Full;
 
-    /// The job at the head of the queue, if it fits.
-    fn take_if(&mut self, fits: impl FnOnce(&Job) -> bool) -> Option<Job> {
-        loop {
-            let job = self.next.take().or_else(|| self.receiver.try_recv().ok())?;
-            if job.is_cancelled() {
-                continue;
-            }
-            if fits(&job) {
-                return Some(job);
-            }
-            self.next = Some(job);
-            return None;
-        }
-    }
+struct Queue {
+    waiting: Mutex<Waiting>,
+    room: Semaphore,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: VecDeque<Job>,
+    /// Threads that have nothing to do, the one that had something to do last at the end.
+    idle: Vec<Thread>,
+    is_closed: bool,
 }
 
 /// A queue of at most `capacity` jobs.
-pub(super) fn queue(capacity: usize) -> (mpsc::Sender<Job>, Consumer) {
-    let (sender, receiver) = mpsc::channel(capacity);
-    (sender, Consumer(Mutex::new(Waiting { receiver, next: None })))
+pub(super) fn queue(capacity: usize) -> (Sender, Consumer) {
+    let queue = Arc::new(Queue { waiting: Mutex::default(), room: Semaphore::new(capacity) });
+    (Sender(Arc::clone(&queue)), Consumer(queue))
+}
+
+impl Sender {
+    /// Room for a job, if there is any now.
+    pub fn try_reserve(&self) -> Result<Permit<'_>, Full> {
+        match self.0.room.try_acquire() {
+            Ok(room) => Ok(Permit { queue: &self.0, room }),
+            Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => Err(Full),
+        }
+    }
+
+    /// Room for a job, when there is some. Nothing when the queue is closed.
+    pub async fn reserve(&self) -> Option<Permit<'_>> {
+        let room = self.0.room.acquire().await.ok()?;
+        Some(Permit { queue: &self.0, room })
+    }
+
+    /// How many more jobs it takes now.
+    pub fn room(&self) -> usize {
+        self.0.room.available_permits()
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        let idle = {
+            let mut waiting = self.0.waiting.lock();
+            waiting.is_closed = true;
+            std::mem::take(&mut waiting.idle)
+        };
+        idle.iter().for_each(Thread::unpark);
+    }
+}
+
+impl Permit<'_> {
+    /// Puts a job into the queue. The thread that embedded last takes it, if it is idle: what it needs is in its processor's caches. Turns would
+    /// have each question begin with cold ones.
+    pub fn send(self, job: Job) {
+        let woken = {
+            let mut waiting = self.queue.waiting.lock();
+            waiting.jobs.push_back(job);
+            waiting.idle.pop()
+        };
+        self.room.forget();
+        if let Some(thread) = woken {
+            thread.unpark();
+        }
+    }
 }
 
 impl Consumer {
     /// Waits for a job, and takes with it those that wait behind it and fit. `None` when the queue is closed and empty.
-    ///
-    /// One thread waits in the queue, the others for it: whoever has a job lets the next one in.
     pub fn take(&self, limits: Limits) -> Option<Vec<Job>> {
-        let mut waiting = self.0.lock();
-        let first = waiting.wait_for_job()?;
-        let mut extent = first.extent();
-        let mut jobs = vec![first];
-        while let Some(job) = waiting.take_if(|job| extent.with(job.extent()).fits(limits)) {
-            extent = extent.with(job.extent());
-            jobs.push(job);
+        let this_thread = thread::current();
+        let mut waiting = self.0.waiting.lock();
+        loop {
+            let jobs = self.batch(&mut waiting, limits);
+            if !jobs.is_empty() {
+                return Some(jobs);
+            }
+            if waiting.is_closed {
+                return None;
+            }
+            waiting.idle.push(this_thread.clone());
+            drop(waiting);
+            thread::park();
+            waiting = self.0.waiting.lock();
+            // Threads may wake without having been woken.
+            waiting.idle.retain(|thread| thread.id() != this_thread.id());
         }
-        Some(jobs)
+    }
+
+    /// The jobs at the head of the queue that fit together, without those that nobody waits for.
+    fn batch(&self, waiting: &mut Waiting, limits: Limits) -> Vec<Job> {
+        let mut jobs: Vec<Job> = Vec::new();
+        let mut extent = None;
+        while let Some(job) = waiting.jobs.front() {
+            let with = extent.map_or_else(|| job.extent(), |extent: Extent| extent.with(job.extent()));
+            let is_wanted = !job.is_cancelled();
+            if is_wanted && extent.is_some() && !with.fits(limits) {
+                break;
+            }
+            jobs.extend(waiting.jobs.pop_front().filter(|_| is_wanted));
+            self.0.room.add_permits(1);
+            if is_wanted {
+                extent = Some(with);
+            }
+        }
+        jobs
     }
 }
 
@@ -105,7 +177,7 @@ mod tests {
         let jobs: Vec<_> = [&["a"][..], &["b", "c"], &["d", "e"], &[&long], &["f"]].map(job).into();
         let mut replies = Vec::new();
         for (job, reply) in jobs {
-            sender.try_send(job).ok().unwrap();
+            sender.try_reserve().unwrap().send(job);
             replies.push(reply);
         }
         drop(sender);
@@ -124,7 +196,7 @@ mod tests {
         let (third, _third_reply) = job(&["third"]);
         let (fourth, fourth_reply) = job(&["fourth"]);
         for job in [first, second, third, fourth] {
-            sender.try_send(job).ok().unwrap();
+            sender.try_reserve().unwrap().send(job);
         }
         drop((sender, first_reply, second_reply, fourth_reply));
         assert_eq!(taken(&consumer).unwrap(), [vec!["third"]]);
@@ -133,8 +205,68 @@ mod tests {
 
     #[test]
     fn a_full_queue_takes_no_more() {
+        let (sender, consumer) = queue(1);
+        let (first, _reply) = job(&["a"]);
+        sender.try_reserve().unwrap().send(first);
+        assert!(sender.try_reserve().is_err());
+        assert!(taken(&consumer).is_some());
+        assert_eq!(sender.room(), 1);
+    }
+
+    #[test]
+    fn room_that_is_not_used_is_given_back() {
         let (sender, _consumer) = queue(1);
-        assert!(sender.try_send(job(&["a"]).0).is_ok());
-        assert!(sender.try_send(job(&["b"]).0).is_err());
+        drop(sender.try_reserve().unwrap());
+        assert_eq!(sender.room(), 1);
+    }
+
+    /// Waits until so many threads have nothing to do.
+    fn wait_for_idle(consumer: &Consumer, threads: usize) {
+        while consumer.0.waiting.lock().idle.len() < threads {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_thread_that_had_something_to_do_last_goes_first() {
+        let (sender, consumer) = queue(8);
+        let (tell, told) = std::sync::mpsc::channel();
+        for name in ["first", "second", "third"] {
+            let (consumer, tell) = (consumer.clone(), tell.clone());
+            let idle = consumer.0.waiting.lock().idle.len();
+            let own = consumer.clone();
+            thread::spawn(move || while own.take(LIMITS).is_some_and(|_| tell.send(name).is_ok()) {});
+            wait_for_idle(&consumer, idle + 1);
+        }
+        let mut replies = Vec::new();
+        for _ in 0..10 {
+            let (job, reply) = job(&["a"]);
+            replies.push(reply);
+            sender.try_reserve().unwrap().send(job);
+            assert_eq!(told.recv().unwrap(), "third");
+            wait_for_idle(&consumer, 3);
+        }
+    }
+
+    #[test]
+    fn every_job_is_taken_and_every_thread_ends_with_the_queue() {
+        let (sender, consumer) = queue(64);
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let consumer = consumer.clone();
+                thread::spawn(move || {
+                    std::iter::from_fn(|| consumer.take(LIMITS)).map(|jobs| jobs.len()).sum::<usize>()
+                })
+            })
+            .collect();
+        let mut replies = Vec::new();
+        for _ in 0..2000 {
+            let permit = std::iter::repeat_with(|| sender.try_reserve()).find_map(Result::ok).unwrap();
+            let (job, reply) = job(&["a"]);
+            permit.send(job);
+            replies.push(reply);
+        }
+        drop(sender);
+        assert_eq!(threads.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>(), 2000);
     }
 }

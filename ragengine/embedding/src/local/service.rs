@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::mpsc::{Permit, Sender};
 use tokio::sync::oneshot;
 
 use super::batching::{self, Limits};
 use super::model::Model;
-use super::queue::{Job, queue};
+use super::queue::{Full, Job, Permit, Sender, queue};
 use super::worker::Worker;
 use crate::{Error, Purpose, Vector};
 
@@ -161,7 +159,7 @@ fn check(options: &ServiceOptions) -> Result<(), Error> {
 /// One queue and the threads that serve only it.
 struct Lane {
     /// `None` only while it is dropped: that is what ends the threads.
-    sender: Option<Sender<Job>>,
+    sender: Option<Sender>,
     capacity: usize,
     threads: Vec<JoinHandle<()>>,
 }
@@ -175,10 +173,9 @@ impl Lane {
         capacity: usize,
     ) -> Result<Self, Error> {
         let (sender, consumer) = queue(capacity);
-        let consumer = Arc::new(consumer);
         let mut lane = Self { sender: Some(sender), capacity, threads: Vec::with_capacity(threads) };
         for _ in 0..threads {
-            let worker = Worker { model: Arc::clone(model), consumer: Arc::clone(&consumer), purpose, limits };
+            let worker = Worker { model: Arc::clone(model), consumer: consumer.clone(), purpose, limits };
             let thread = thread::Builder::new()
                 .name("embedding".to_owned())
                 .spawn(move || worker.run())
@@ -188,18 +185,15 @@ impl Lane {
         Ok(lane)
     }
 
-    fn try_reserve(&self) -> Result<Permit<'_, Job>, Error> {
+    fn try_reserve(&self) -> Result<Permit<'_>, Error> {
         let sender = self.sender.as_ref().ok_or(Error::Stopped)?;
-        sender.try_reserve().map_err(|error| match error {
-            TrySendError::Full(()) => Error::Overloaded { waiting: self.capacity },
-            TrySendError::Closed(()) => Error::Stopped,
-        })
+        sender.try_reserve().map_err(|Full| Error::Overloaded { waiting: self.capacity })
     }
 
     /// Waits for room (unless there is a permit already) and then for the vectors.
     async fn submit<'a>(
         &'a self,
-        permit: Option<Permit<'a, Job>>,
+        permit: Option<Permit<'a>>,
         texts: Vec<String>,
         positions: Vec<usize>,
     ) -> Result<(Vec<usize>, Vec<Vector>), Error> {
@@ -207,7 +201,7 @@ impl Lane {
             Some(permit) => permit,
             None => {
                 let sender = self.sender.as_ref().ok_or(Error::Stopped)?;
-                sender.reserve().await.map_err(|_| Error::Stopped)?
+                sender.reserve().await.ok_or(Error::Stopped)?
             }
         };
         let (reply, vectors) = oneshot::channel();
@@ -220,7 +214,7 @@ impl Lane {
     }
 
     fn depth(&self) -> usize {
-        self.sender.as_ref().map_or(0, |sender| self.capacity - sender.capacity())
+        self.sender.as_ref().map_or(0, |sender| self.capacity - sender.room())
     }
 }
 

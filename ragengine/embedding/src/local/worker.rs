@@ -16,7 +16,7 @@ const PASSAGE_NICENESS: i32 = 10;
 /// What a thread needs: it serves one queue, for one purpose.
 pub(super) struct Worker {
     pub model: Arc<Model>,
-    pub consumer: Arc<Consumer>,
+    pub consumer: Consumer,
     pub purpose: Purpose,
     pub limits: Limits,
 }

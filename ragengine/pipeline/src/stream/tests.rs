@@ -224,3 +224,49 @@ fn usage_is_read_where_it_is() {
         assert_eq!(Whole::read(object).and_then(|whole| whole.usage).map(counts), expected, "{object}");
     }
 }
+
+/// What a client gets of a stream: its bytes, or what it gets before it breaks.
+fn relayed(pieces: &[&str]) -> (String, Result<Verdict, Broken>) {
+    let mut relaying = Relaying::new(vec![("source_nodes", "[]".to_owned())]);
+    let mut sent = String::new();
+    for piece in pieces {
+        match relaying.push(piece.as_bytes()).unwrap() {
+            Ready::AsItCame => sent.push_str(piece),
+            Ready::Bytes(bytes) => sent.push_str(std::str::from_utf8(&bytes).unwrap()),
+        }
+    }
+    let last = relaying.end();
+    let verdict = last.map(|rest| {
+        sent.push_str(std::str::from_utf8(&rest).unwrap());
+        relaying.verdict().unwrap()
+    });
+    (sent, verdict)
+}
+
+#[test]
+fn a_stream_that_breaks_leaves_out_what_was_not_finished() {
+    let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let error = "data: {\"error\":{\"message\":\"no\"}}";
+    let fine = Verdict { usage: None, has_error: false };
+    for (pieces, sent, verdict) in [
+        (vec![word, "data: {\"choi"], word.to_owned(), Err(Broken::Early)),
+        (vec![word], word.to_owned(), Err(Broken::Early)),
+        (vec![], String::new(), Err(Broken::Early)),
+        (vec![word, error], [word, error].concat(), Ok(Verdict { has_error: true, ..fine })),
+        (vec![word, "data: [DO", "NE]\n\n"], [word, "data: [DONE]\n\n"].concat(), Ok(fine)),
+    ] {
+        assert_eq!(relayed(&pieces), (sent, verdict), "{pieces:?}");
+    }
+    let (sent, verdict) = relayed(&[ANSWER]);
+    assert_eq!(sent, ANSWER.replace("\"stop\"}]}", "\"stop\"}],\"source_nodes\":[]}"));
+    assert_eq!(verdict.unwrap().usage, Some(Usage { prompt_tokens: 7, completion_tokens: 2 }));
+}
+
+#[test]
+fn the_mark_of_the_end_is_enough_for_a_verdict() {
+    let mut relaying = Relaying::new(Vec::new());
+    relaying.push(b"data: {\"choices\":[]}\n\n").unwrap();
+    assert_eq!(relaying.verdict(), None);
+    relaying.push(b"data: [DONE]\n\n").unwrap();
+    assert_eq!(relaying.verdict(), Some(Verdict { usage: None, has_error: false }));
+}

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use ragengine_pipeline::prompt::{Passage, block, context};
+use ragengine_pipeline::prompt::{Boundary, Passage, block, context};
 
 use super::window::openai_window;
 use super::*;
@@ -148,6 +148,7 @@ proptest! {
         texts in proptest::collection::vec((text(), text()), 0..6),
         first_number in 1_usize..990,
         instructions in text(),
+        random: u64,
     ) {
         let heading = Some("A > B");
         let block = |number: usize, title: &str, text: &str| {
@@ -156,7 +157,7 @@ proptest! {
         for encoding in [Encoding::Cl100k, Encoding::O200k] {
             let blocks: Vec<String> =
                 texts.iter().zip(first_number..).map(|((title, text), number)| block(number, title, text)).collect();
-            let system = |blocks: &[String]| format!("{instructions}\n\n{}", context(blocks));
+            let system = |blocks: &[String]| format!("{instructions}\n\n{}", context(&Boundary::of(random), blocks));
             let apart: u64 = blocks.iter().map(|block| encoding.count(&with_number(block, 100))).sum();
             prop_assert_eq!(encoding.count(&system(&blocks)), encoding.count(&system(&[])) + apart);
         }

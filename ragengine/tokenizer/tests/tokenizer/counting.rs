@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
+use ragengine_pipeline::budget::INSTRUCTION_TOKENS;
+use ragengine_pipeline::prompt::{Boundary, context};
 use ragengine_pipeline::tokens;
 use ragengine_tokenizer::{Kind, Tokenizer};
 use serde_json::{Value, json};
@@ -58,6 +60,36 @@ fn what_a_template_refuses_is_counted_by_its_texts() {
     }
     let without_template = real();
     assert_eq!(without_template.count_conversation(&messages), 1 + 1 + 4 + 3);
+}
+
+/// Numbers whose digits differ in every place and repeat in every way, and others from everywhere.
+fn randoms() -> impl Iterator<Item = u64> {
+    let spread = (0..500_u64).map(|step| step.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (0..10).map(|digit| digit * 1_111_111_111).chain([1_234_567_890, 9_876_543_210, 1_000_000_000]).chain(spread)
+}
+
+/// The tokens of the lines around the passages do not depend on what they carry, and they fit into what is kept for our instructions.
+#[test]
+fn a_context_costs_the_same_whatever_its_boundary_is() {
+    for (name, tokenizer) in [
+        ("the embedding model's", real()),
+        ("cl100k_base", Tokenizer::openai("gpt-4").unwrap()),
+        ("o200k_base", Tokenizer::openai("gpt-4o").unwrap()),
+        ("a token a byte", with_template(CHATML)),
+        ("the estimate", Tokenizer::estimate()),
+    ] {
+        let tokens = |random: u64| tokenizer.count(&context(&Boundary::of(random), &[]));
+        let expected = tokens(0);
+        for random in randoms() {
+            assert_eq!(tokens(random), expected, "{name}: {random}");
+        }
+        let conversation = |messages: &[Value]| tokenizer.count_conversation(messages);
+        let question = json!({"role": "user", "content": "q"});
+        let system = json!({"role": "system", "content": context(&Boundary::of(7), &[])});
+        let cost = conversation(&[system, question.clone()]) - conversation(&[question]);
+        // No model has a token for each byte.
+        assert!(cost <= INSTRUCTION_TOKENS || name == "a token a byte", "{name}: {cost}");
+    }
 }
 
 /// OpenAI's cookbook, "How to count tokens with tiktoken": the API counted 129 with gpt-4 and 124 with gpt-4o.

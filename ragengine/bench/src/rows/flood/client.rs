@@ -10,6 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::super::ingest::numbered;
+use super::super::worst::Heavy;
 use super::super::{CHAT, INDEX, RETRIEVED, index_chat_request};
 use crate::corpus::Corpus;
 use crate::http::Connection;
@@ -34,13 +35,15 @@ pub enum Client {
     Writes,
     /// It sends a large body.
     SendsMuch,
+    /// It sends a body of the largest size that is hard to hold once it is read.
+    SendsWorst(Heavy),
     /// It asks for a long stream and takes nothing of it.
     NeverReads,
     /// It asks and closes its connection.
     Leaves,
 }
 
-use Client::{Asks, Chats, Leaves, NeverReads, SendsMuch, Writes};
+use Client::{Asks, Chats, Leaves, NeverReads, SendsMuch, SendsWorst, Writes};
 
 /// Those that can be answered.
 pub const READERS: [Client; 3] = [Asks, Chats, Writes];
@@ -57,11 +60,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether a client got what it wanted. A large body that was taken is found to be no document.
+    /// Whether a client got what it wanted. A large body that was taken is found to be no document; the worst may be refused for what they are.
     pub fn is_answered(self, client: Client) -> bool {
         match self {
-            Self::Replied(status, _) if client == SendsMuch => status == StatusCode::UNPROCESSABLE_ENTITY,
-            Self::Replied(status, _) => status == StatusCode::OK,
+            Self::Replied(status, _) => match client {
+                SendsMuch => status == StatusCode::UNPROCESSABLE_ENTITY,
+                SendsWorst(_) => matches!(status.as_u16(), 200 | 400 | 413 | 422),
+                _ => status == StatusCode::OK,
+            },
             Self::CutOff | Self::Gone => false,
         }
     }
@@ -70,7 +76,7 @@ impl Outcome {
 impl Client {
     /// All kinds in turn, again and again.
     pub fn mixed() -> impl Iterator<Item = Self> {
-        [Asks, Chats, Writes, SendsMuch, NeverReads, Leaves].into_iter().cycle()
+        [Asks, Chats, Writes, SendsMuch, NeverReads, Leaves].into_iter().chain(Heavy::ALL.map(SendsWorst)).cycle()
     }
 
     /// The path and the body of its request.
@@ -88,6 +94,7 @@ impl Client {
                 ("/index", body.to_string().into())
             }
             SendsMuch => ("/index", LARGE.clone()),
+            SendsWorst(heavy) => heavy.request(),
         }
     }
 
@@ -99,13 +106,17 @@ impl Client {
     pub async fn run(self, address: SocketAddr, request: (&str, Bytes)) -> anyhow::Result<Outcome> {
         let (path, body) = request;
         match self {
-            Asks | Chats | Writes | SendsMuch => self.wait(address, path, body).await,
+            Asks | Chats | Writes | SendsMuch | SendsWorst(_) => self.wait(address, path, body).await,
             Leaves => send_only(address, path, &body).await.map(|_connection| Outcome::Gone),
             NeverReads => {
                 let _connection = send_only(address, path, &body).await?;
                 std::future::pending().await
             }
         }
+    }
+
+    fn sends_much(self) -> bool {
+        matches!(self, SendsMuch | SendsWorst(_))
     }
 
     async fn wait(self, address: SocketAddr, path: &str, body: Bytes) -> anyhow::Result<Outcome> {
@@ -118,7 +129,7 @@ impl Client {
                 Ok(Outcome::Replied(status, began.elapsed()))
             }
             // Who is refused while sending may find the connection closed before the reply is read.
-            Err(error) if self == SendsMuch && error.chain().any(|cause| cause.is::<hyper::Error>()) => {
+            Err(error) if self.sends_much() && error.chain().any(|cause| cause.is::<hyper::Error>()) => {
                 Ok(Outcome::CutOff)
             }
             Err(error) => Err(error),

@@ -25,7 +25,7 @@ impl Tally {
         match outcome {
             Outcome::Replied(_, took) if outcome.is_answered(client) => self.answered.push(took),
             Outcome::Replied(StatusCode::TOO_MANY_REQUESTS, _) => self.refused += 1,
-            Outcome::Replied(StatusCode::SERVICE_UNAVAILABLE, _) => self.given_up += 1,
+            Outcome::Replied(StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, _) => self.given_up += 1,
             Outcome::Replied(status, _) => bail!("{client:?} got {status}"),
             Outcome::CutOff => self.cut_off += 1,
             Outcome::Gone => {}
@@ -43,7 +43,7 @@ impl Tally {
         self.answered.len()
     }
 
-    /// Those that were told to come again.
+    /// Those that were told to come again: by a 429 that they could read, and by nothing else.
     pub fn refused(&self) -> usize {
         self.refused
     }
@@ -66,6 +66,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::worst::Heavy;
     use super::*;
 
     #[test]
@@ -76,6 +77,12 @@ mod tests {
             (Client::SendsMuch, replied(422), Some([1, 0, 0, 0])),
             (Client::Chats, replied(429), Some([0, 1, 0, 0])),
             (Client::Writes, replied(503), Some([0, 0, 1, 0])),
+            (Client::Chats, replied(504), Some([0, 0, 1, 0])),
+            (Client::SendsWorst(Heavy::Filter), replied(413), Some([1, 0, 0, 0])),
+            (Client::SendsWorst(Heavy::Numbers), replied(200), Some([1, 0, 0, 0])),
+            (Client::SendsWorst(Heavy::Objects), replied(429), Some([0, 1, 0, 0])),
+            (Client::SendsWorst(Heavy::Metadata), Outcome::CutOff, Some([0, 0, 0, 1])),
+            (Client::SendsWorst(Heavy::Metadata), replied(500), None),
             (Client::SendsMuch, Outcome::CutOff, Some([0, 0, 0, 1])),
             (Client::Leaves, Outcome::Gone, Some([0, 0, 0, 0])),
             (Client::Writes, replied(422), None),

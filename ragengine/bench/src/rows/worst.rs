@@ -1,0 +1,135 @@
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::{CHAT, INDEX};
+
+/// `limits.maxBodyBytes`, by default.
+const MAX_BODY_BYTES: usize = 32 << 20;
+
+/// A body of the largest size, whose JSON takes many times its bytes once it is read into values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heavy {
+    /// A list of numbers in a field that nobody knows, in a chat that is passed on.
+    Numbers,
+    /// A list of objects with a name each, in a chat from an index.
+    Objects,
+    /// Lists in lists, in the metadata of a document.
+    Metadata,
+    /// The same in the filter of a retrieval.
+    Filter,
+}
+
+impl Heavy {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Numbers, Self::Objects, Self::Metadata, Self::Filter];
+
+    /// Its path and its bytes, which are made once: many clients send the same ones.
+    pub fn request(self) -> (&'static str, Bytes) {
+        static BODIES: LazyLock<[Bytes; 4]> = LazyLock::new(|| {
+            let question = r#""messages":[{"role":"user","content":"Why?"}]"#;
+            let lists = "[[[[[[[[0]]]]]]]]";
+            [
+                filled(&format!(r#"{{"model":"bench",{question},"x":["#), "0", "]}"),
+                filled(&format!(r#"{{"model":"bench","index_name":"{INDEX}",{question},"x":["#), r#"{"":0}"#, "]}"),
+                filled(
+                    &format!(r#"{{"index_name":"{INDEX}","documents":[{{"text":"Why?","metadata":{{"x":["#),
+                    lists,
+                    "]}}]}",
+                ),
+                filled(&format!(r#"{{"index_name":"{INDEX}","query":"Why?","metadata_filter":{{"x":["#), lists, "]}}"),
+            ]
+        });
+        let path = match self {
+            Self::Numbers | Self::Objects => CHAT,
+            Self::Metadata => "/index",
+            Self::Filter => "/retrieve",
+        };
+        (path, BODIES[self as usize].clone())
+    }
+}
+
+/// As many items between the head and the tail as the largest body has room for.
+fn filled(head: &str, item: &str, tail: &str) -> Bytes {
+    let room = MAX_BODY_BYTES - head.len() - item.len() - tail.len();
+    let mut body = String::with_capacity(MAX_BODY_BYTES);
+    body.extend([head, item]);
+    for _ in 0..room / (item.len() + 1) {
+        body.extend([",", item]);
+    }
+    body.push_str(tail);
+    body.into()
+}
+
+/// The longest word that tokenizers look for pieces in, made of pieces that are short.
+const LONG_WORD: &str =
+    "qzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkw ";
+
+/// What a request of a read may have, so that its size alone does not refuse it.
+const READ_BYTES: usize = 1900 << 10;
+
+/// What a document may have.
+const DOCUMENT_BYTES: usize = 1900 << 10;
+
+/// What a conversation may have, so that its size alone does not say that it exceeds the context window.
+const CONVERSATION_BYTES: usize = 500 << 10;
+
+const EMBEDDED_TEXTS: usize = 2000;
+
+/// The worst that each route can be asked to compute, with the path that it goes to.
+pub fn computations() -> Vec<(&'static str, Bytes)> {
+    let long_words = |bytes: usize| LONG_WORD.repeat(bytes / LONG_WORD.len());
+    let embeddings =
+        json!({"model": "default", "input": vec![long_words(READ_BYTES / EMBEDDED_TEXTS); EMBEDDED_TEXTS]});
+    let chat = |stream: bool| {
+        let message = json!({"role": "user", "content": long_words(CONVERSATION_BYTES)});
+        json!({"model": "bench", "index_name": INDEX, "messages": [message], "stream": stream})
+    };
+    let titled = format!("# {}\n\n", "title ".repeat(3000)) + &"## a\n\nb\n\n".repeat(5000);
+    let nested = format!("fn f() {}{}", "{".repeat(4500), "}".repeat(4500));
+    let mut requests = vec![
+        ("/v1/embeddings", embeddings.clone()),
+        ("/v1/embeddings", embeddings),
+        (CHAT, chat(false)),
+        (CHAT, chat(true)),
+        ("/retrieve", json!({"index_name": INDEX, "query": long_words(READ_BYTES)})),
+        ("/index", documents(&long_words(DOCUMENT_BYTES), json!({}))),
+        ("/index", documents(&"# \n".repeat(DOCUMENT_BYTES / 3), json!({"split_type": "markdown"}))),
+        ("/index", documents(&titled, json!({"split_type": "markdown"}))),
+        ("/index", documents(&nested, json!({"split_type": "code", "language": "rust"}))),
+    ];
+    let mut bodies: Vec<(&str, Bytes)> =
+        requests.drain(..).map(|(path, body)| (path, Bytes::from(body.to_string()))).collect();
+    bodies.extend(Heavy::ALL.map(Heavy::request));
+    bodies
+}
+
+/// The same document a few times.
+fn documents(text: &str, metadata: Value) -> Value {
+    let document = |number: usize| json!({"doc_id": format!("worst-{number}"), "text": text, "metadata": metadata});
+    json!({"index_name": INDEX, "documents": (0..4).map(document).collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heavy_bodies_are_json_and_as_large_as_may_be() {
+        for heavy in Heavy::ALL {
+            let (path, body) = heavy.request();
+            assert!(body.len() <= MAX_BODY_BYTES && body.len() > MAX_BODY_BYTES - 64, "{path}: {}", body.len());
+            assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok(), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_size_alone_refuses_no_computation() {
+        for (path, body) in computations() {
+            assert!(body.len() <= MAX_BODY_BYTES, "{path}: {}", body.len());
+            let is_read = matches!(path, "/retrieve" | "/v1/embeddings");
+            assert!(!is_read || body.len() < 2 << 20 || body.len() > 31 << 20, "{path}: {}", body.len());
+        }
+    }
+}
