@@ -43,13 +43,14 @@ pub fn context(blocks: &[String]) -> String {
     format!("{CONTEXT_START}{}{CONTEXT_END}", blocks.concat())
 }
 
-/// The finished conversation. Its first message is the only system message: everything that the caller wrote as system or
-/// developer, an empty line, the context. Then the other messages of the history as they were sent, then the user prompt.
-pub fn messages(request: &ChatRequest, turn: &Turn, context: &str) -> Vec<Value> {
-    let sent = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+/// The finished conversation, `sent` being its messages as they were sent. Its first message is the only system message: everything that
+/// the caller wrote as system or developer, an empty line, the context. Then the other messages of the history as they were sent, then
+/// the user prompt.
+pub fn messages(request: &ChatRequest, sent: &[Value], turn: &Turn, context: &str) -> Vec<Value> {
     let is_system = |position: &&usize| request.messages[**position].role == Role::System;
-    let instructions = turn.history.iter().filter(is_system).map(|&position| request.messages[position].text());
-    let system = instructions.filter(|text| !text.is_empty()).chain([context]).collect::<Vec<_>>().join("\n\n");
+    let instructions = turn.history.iter().filter(is_system).map(|&position| request.text(position));
+    let instructions = instructions.filter(|text| !text.is_empty());
+    let system = instructions.chain([context.to_owned()]).collect::<Vec<_>>().join("\n\n");
     let history = turn.history.iter().filter(|position| !is_system(position)).map(|&position| sent[position].clone());
     let question = match turn.prompt_messages.as_slice() {
         [only] => sent[*only].clone(),
@@ -67,9 +68,9 @@ mod tests {
 
     fn finished(messages_sent: Value) -> Vec<Value> {
         let body = json!({"index_name": "docs", "messages": messages_sent}).to_string();
-        let request = ChatRequest::parse(body.as_bytes()).unwrap();
+        let request = ChatRequest::parse(body).unwrap();
         let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
-        messages(&request, &turn, "CONTEXT")
+        messages(&request, &request.conversation().unwrap(), &turn, "CONTEXT")
     }
 
     #[test]
@@ -129,9 +130,10 @@ mod tests {
             {"role": "system", "content": "You are kind."},
             {"role": "user", "content": "How do I take a day off?"}
         ]});
-        let request = ChatRequest::parse(body.to_string().as_bytes()).unwrap();
+        let request = ChatRequest::parse(body.to_string()).unwrap();
         let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
-        let messages = messages(&request, &turn, &context(&[block(1, &leave), block(2, &pay)]));
+        let sent = request.conversation().unwrap();
+        let messages = messages(&request, &sent, &turn, &context(&[block(1, &leave), block(2, &pay)]));
         insta::assert_yaml_snapshot!(messages);
     }
 
