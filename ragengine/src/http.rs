@@ -10,6 +10,7 @@ pub mod models;
 pub mod observe;
 pub mod pipe;
 pub mod probes;
+pub mod reply;
 pub mod retrieve;
 pub mod sources;
 pub mod transfer;

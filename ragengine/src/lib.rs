@@ -9,6 +9,7 @@ pub mod args;
 pub mod blocking;
 pub mod chat;
 pub mod cli;
+pub mod compute;
 pub mod embedding;
 pub mod error;
 pub mod http;

@@ -24,7 +24,30 @@ pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNo
 pub use sources::{DeletedSource, FileError, PutSourceSync, SourceDescription, SourceSync, SyncPhase};
 pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};
 
+use ragengine_json::Bounds;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 /// What a user says about a document: any JSON object.
 pub type Metadata = Map<String, Value>;
+
+/// Bounds on the metadata of one document, and on a filter.
+pub const METADATA: Bounds = Bounds { max_values: 1_000, max_depth: 8 };
+
+/// Values in the metadata of all documents of a request, an object counting as [`ragengine_json::OBJECT_WEIGHT`] of them.
+pub const MAX_METADATA_VALUES: usize = 100_000;
+
+/// Documents, or ids of documents, that are read of a request: no setting allows more.
+pub const MAX_ITEMS: usize = 100_000;
+
+/// Metadata within its bounds. Clients that write out every field send null for what they do not set.
+fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
+    METADATA.object(deserializer)
+}
+
+/// The same where null says something else than nothing.
+fn optional_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Metadata>, D::Error> {
+    #[derive(Deserialize)]
+    struct Bounded(#[serde(deserialize_with = "metadata")] Metadata);
+    Ok(Option::<Bounded>::deserialize(deserializer)?.map(|bounded| bounded.0))
+}

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ragengine_pipeline::plan::{Plan, Turn, plan};
-use ragengine_pipeline::request::{ChatRequest, Role, lower_max_tokens};
+use ragengine_pipeline::request::{Changes, ChatRequest, Role};
 use ragengine_pipeline::{prompt, tokens};
 use serde_json::{Map, Value};
 
@@ -18,51 +18,59 @@ const CONTEXT: &str = "CONTEXT";
 const MAX_TOKENS: u64 = 7;
 
 fuzz_target!(|body: &[u8]| {
-    if let Ok(request) = ChatRequest::parse(body) {
+    if let Ok(request) = ChatRequest::parse(body.to_vec()) {
         is_passed_on_whole(&request);
         is_lowered(&request);
-        match plan(&request) {
-            Ok(Plan::Retrieve(turn)) => is_split_in_two(&request, &turn),
-            Ok(Plan::PassThrough(_)) | Err(_) => {}
+        match (plan(&request), request.conversation()) {
+            (Ok(Plan::Retrieve(turn)), Ok(sent)) => is_split_in_two(&request, &sent, &turn),
+            _ => {}
         }
     }
 });
 
+/// A body as it is forwarded.
+fn forwarded(request: &ChatRequest, default_model: Option<&str>, max_tokens: Option<u64>) -> Map<String, Value> {
+    let body = request.forwardable_body(&Changes { default_model, max_tokens, messages: None });
+    serde_json::from_slice(&body).unwrap_or_default()
+}
+
 /// None of our fields is there, and every other one is what it was, in the same order; a model is added where none was named.
 fn is_passed_on_whole(request: &ChatRequest) {
+    // What is nested too deep for a value is forwarded all the same, and cannot be compared here.
+    let Ok(sent) = serde_json::from_slice::<Map<String, Value>>(request.body()) else { return };
     let expected = |body: &Map<String, Value>| -> Vec<(String, Value)> {
         let fields = body.iter().filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
         fields.map(|(name, value)| (name.clone(), value.clone())).collect()
     };
     let fields = |body: Map<String, Value>| body.into_iter().collect::<Vec<_>>();
-    assert_eq!(fields(request.forwardable_body(None)), expected(&request.body));
+    assert_eq!(fields(forwarded(request, None, None)), expected(&sent));
 
-    let mut with_model = request.body.clone();
+    let mut with_model = sent.clone();
     if request.model.is_none() {
         with_model.insert("model".to_owned(), Value::from(MODEL));
     }
-    assert_eq!(fields(request.forwardable_body(Some(MODEL))), expected(&with_model));
+    assert_eq!(fields(forwarded(request, Some(MODEL), None)), expected(&with_model));
 
-    let is_as_sent = request.forwardable_body(Some(MODEL)) == request.body;
+    let is_as_sent = forwarded(request, Some(MODEL), None) == sent;
     assert!(is_as_sent || !request.is_forwardable_as_sent());
 }
 
 /// The answer's bound is lowered where there is one, and is not made up.
 fn is_lowered(request: &ChatRequest) {
-    let mut body = request.forwardable_body(None);
-    lower_max_tokens(&mut body, MAX_TOKENS);
-    let lowered = ChatRequest::parse(Value::from(body).to_string().as_bytes()).expect("it was taken before");
+    let body = request.forwardable_body(&Changes { max_tokens: Some(MAX_TOKENS), ..Changes::default() });
+    let lowered = ChatRequest::parse(body).expect("it was taken before");
     assert_eq!(lowered.max_tokens, request.max_tokens.map(|sent| sent.min(MAX_TOKENS)));
-    assert_eq!(lowered.messages, request.messages);
+    let texts = |request: &ChatRequest| (0..request.messages.len()).map(|at| request.text(at)).collect::<Vec<_>>();
+    assert_eq!(texts(&lowered), texts(request));
 }
 
 /// Every message is in the question or in the history, and the finished conversation has one system message, the first.
-fn is_split_in_two(request: &ChatRequest, turn: &Turn) {
+fn is_split_in_two(request: &ChatRequest, sent: &[Value], turn: &Turn) {
     let mut positions = [turn.history.as_slice(), turn.prompt_messages.as_slice()].concat();
     positions.sort_unstable();
     assert_eq!(positions, (0..request.messages.len()).collect::<Vec<_>>());
 
-    let finished = prompt::messages(request, turn, CONTEXT);
+    let finished = prompt::messages(request, sent, turn, CONTEXT);
     let is_system = |message: &Value| matches!(message["role"].as_str(), Some("system" | "developer"));
     let system: Vec<&Value> = finished.iter().filter(|message| is_system(message)).collect();
     assert_eq!(system, [&finished[0]]);

@@ -26,6 +26,8 @@ pub struct Finished {
 pub struct Unfinished<'a> {
     /// The request.
     pub request: &'a ChatRequest,
+    /// Its messages as they were sent.
+    pub sent: &'a [Value],
     /// Its question and history.
     pub turn: &'a Turn,
     /// The model's context window.
@@ -40,7 +42,7 @@ pub struct Unfinished<'a> {
 
 /// The prompt without any block: what the tokens of the blocks are added to, where they add up.
 pub fn without_blocks(given: &Unfinished<'_>) -> Vec<Value> {
-    prompt::messages(given.request, given.turn, &prompt::context(given.boundary, &[]))
+    prompt::messages(given.request, given.sent, given.turn, &prompt::context(given.boundary, &[]))
 }
 
 /// Writes the prompt and counts it once more: `count` is given the conversation and how many blocks are in it. While it is over the conversation, our instructions and the context's budget, its last
@@ -57,7 +59,7 @@ pub fn finish(
     let limit = given.conversation + INSTRUCTION_TOKENS + given.budget.context_tokens;
     let mut blocks = blocks;
     loop {
-        let messages = prompt::messages(given.request, given.turn, &prompt::context(given.boundary, blocks));
+        let messages = prompt::messages(given.request, given.sent, given.turn, &prompt::context(given.boundary, blocks));
         let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
             let max_tokens = answer_tokens(given.window, prompt_tokens, given.budget.max_tokens)?;

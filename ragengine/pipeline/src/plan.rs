@@ -61,7 +61,7 @@ pub fn plan(request: &ChatRequest) -> Result<Plan, Rejection> {
     if request.choices > 1 {
         return Err(Rejection::SeveralChoices);
     }
-    split(&request.messages).map(Plan::Retrieve)
+    split(request).map(Plan::Retrieve)
 }
 
 /// Why a request is passed through, if it is.
@@ -76,16 +76,16 @@ pub(crate) fn bypass(request: &ChatRequest) -> Option<Bypass> {
     }
 }
 
-fn split(messages: &[Message]) -> Result<Turn, Rejection> {
-    let is_empty_user = |message: &Message| message.role == Role::User && message.text().is_empty();
+fn split(request: &ChatRequest) -> Result<Turn, Rejection> {
+    let messages = &request.messages;
+    let is_empty_user = |message: &Message| message.role == Role::User && message.content == Content::Empty;
     if let Some(position) = messages.iter().position(is_empty_user) {
         return Err(Rejection::EmptyUserContent(position));
     }
     let answered = messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |last| last + 1);
     let (prompt_messages, history): (Vec<usize>, Vec<usize>) =
         (0..messages.len()).partition(|&position| position >= answered && messages[position].role == Role::User);
-    let user_prompt =
-        prompt_messages.iter().map(|&position| messages[position].text()).collect::<Vec<_>>().join("\n\n");
+    let user_prompt = prompt_messages.iter().map(|&position| request.text(position)).collect::<Vec<_>>().join("\n\n");
     if user_prompt.trim().is_empty() {
         return Err(Rejection::NoUserPrompt);
     }

@@ -45,13 +45,14 @@ pub fn context(boundary: &Boundary, blocks: &[String]) -> String {
     format!("{INSTRUCTIONS}{line}\n{}{line}", blocks.concat())
 }
 
-/// The finished conversation. Its first message is the only system message: everything that the caller wrote as system or
-/// developer, an empty line, the context. Then the other messages of the history as they were sent, then the user prompt.
-pub fn messages(request: &ChatRequest, turn: &Turn, context: &str) -> Vec<Value> {
-    let sent = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+/// The finished conversation, `sent` being its messages as they were sent. Its first message is the only system message: everything that
+/// the caller wrote as system or developer, an empty line, the context. Then the other messages of the history as they were sent, then
+/// the user prompt.
+pub fn messages(request: &ChatRequest, sent: &[Value], turn: &Turn, context: &str) -> Vec<Value> {
     let is_system = |position: &&usize| request.messages[**position].role == Role::System;
-    let instructions = turn.history.iter().filter(is_system).map(|&position| request.messages[position].text());
-    let system = instructions.filter(|text| !text.is_empty()).chain([context]).collect::<Vec<_>>().join("\n\n");
+    let instructions = turn.history.iter().filter(is_system).map(|&position| request.text(position));
+    let instructions = instructions.filter(|text| !text.is_empty());
+    let system = instructions.chain([context.to_owned()]).collect::<Vec<_>>().join("\n\n");
     let history = turn.history.iter().filter(|position| !is_system(position)).map(|&position| sent[position].clone());
     let question = match turn.prompt_messages.as_slice() {
         [only] => sent[*only].clone(),
@@ -69,9 +70,9 @@ mod tests {
 
     fn finished(messages_sent: Value) -> Vec<Value> {
         let body = json!({"index_name": "docs", "messages": messages_sent}).to_string();
-        let request = ChatRequest::parse(body.as_bytes()).unwrap();
+        let request = ChatRequest::parse(body).unwrap();
         let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
-        messages(&request, &turn, "CONTEXT")
+        messages(&request, &request.conversation().unwrap(), &turn, "CONTEXT")
     }
 
     #[test]
@@ -131,10 +132,11 @@ mod tests {
             {"role": "system", "content": "You are kind."},
             {"role": "user", "content": "How do I take a day off?"}
         ]});
-        let request = ChatRequest::parse(body.to_string().as_bytes()).unwrap();
+        let request = ChatRequest::parse(body.to_string()).unwrap();
         let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
-        let messages =
-            messages(&request, &turn, &context(&Boundary::of(4_821_709_356), &[block(1, &leave), block(2, &pay)]));
+        let sent = request.conversation().unwrap();
+        let blocks = [block(1, &leave), block(2, &pay)];
+        let messages = messages(&request, &sent, &turn, &context(&Boundary::of(4_821_709_356), &blocks));
         insta::assert_yaml_snapshot!(messages);
     }
 

@@ -46,6 +46,11 @@ impl Rejection {
         Self::Type { message: format!("{param} must be {must_be}."), param }
     }
 
+    /// A [`Rejection::Type`] of a field of which something else is wrong.
+    pub(crate) fn wrong_value(param: &str, what: &str) -> Self {
+        Self::Type { message: format!("{param} {what}."), param: param.to_owned() }
+    }
+
     /// A short name for labels.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -1,9 +1,19 @@
 //! The body of a chat request: what the caller sent, and the few fields that the algorithm looks at.
+//!
+//! The body stays the bytes that came. Only what the algorithm looks at is read out of them, so that a request costs what it weighs,
+//! and numbers and their order go on as they were sent.
 
+mod fields;
 mod message;
 
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use fields::Fields;
 pub use message::{Content, Message, Role};
-use serde_json::{Map, Value};
+use ragengine_json::{Bounds, Edit, rewrite};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::{Rejection, plan};
 
@@ -13,11 +23,15 @@ const OWN_FIELDS: [&str; 3] = ["index_name", "context_token_ratio", "explain"];
 /// The names under which a caller may bound the answer, the newer one first.
 const MAX_TOKENS_FIELDS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
 
+/// Bounds on a conversation that is counted: far above what a chat has, and some ten megabytes.
+const CONVERSATION: Bounds = Bounds { max_values: 200_000, max_depth: 64 };
+
 /// A chat request whose JSON and types have been checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {
-    /// The whole body as it was sent, in its order.
-    pub body: Map<String, Value>,
+    body: Bytes,
+    has_own_fields: bool,
+    has_model_field: bool,
     /// The index to answer from. An empty name counts as none.
     pub index_name: Option<String>,
     /// The part of the tokens left that context may take.
@@ -47,26 +61,24 @@ impl ChatRequest {
     /// # Errors
     ///
     /// [`Rejection::Json`], [`Rejection::Type`] or [`Rejection::ContextTokenRatio`].
-    pub fn parse(body: &[u8]) -> Result<Self, Rejection> {
-        let body: Map<String, Value> = match serde_json::from_slice(body) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(_) => return Err(Rejection::wrong_type("body", "a JSON object")),
-            Err(error) => return Err(Rejection::Json(error.to_string())),
-        };
-        let (choices, max_tokens) = (natural(&body, "n"), max_tokens(&body));
+    pub fn parse(body: impl Into<Bytes>) -> Result<Self, Rejection> {
+        let body = body.into();
+        let fields = Fields::read(&body)?;
+        let (choices, max_tokens) = (fields.natural("n"), fields.max_tokens());
         let request = Self {
-            context_token_ratio: context_token_ratio(&body)?,
-            index_name: string(&body, "index_name")?.filter(|name| !name.is_empty()),
-            explain: boolean(&body, "explain")?,
-            messages: message::parse_all(&body)?,
-            model: string(&body, "model")?.filter(|model| !model.is_empty()),
-            stream: boolean(&body, "stream")?,
-            include_usage: body.get("stream_options").and_then(|options| options.get("include_usage"))
-                == Some(&Value::Bool(true)),
+            context_token_ratio: fields.context_token_ratio()?,
+            index_name: fields.string("index_name")?.filter(|name| !name.is_empty()),
+            explain: fields.boolean("explain")?,
+            messages: message::parse_all(&body, fields.get("messages"))?,
+            model: fields.string("model")?.filter(|model| !model.is_empty()),
+            stream: fields.boolean("stream")?,
+            include_usage: fields.include_usage(),
             choices: choices.as_ref().ok().copied().flatten().unwrap_or(1),
             max_tokens: max_tokens.as_ref().ok().copied().flatten(),
-            has_tools: ["tools", "functions"].iter().any(|name| present(&body, name).is_some()),
-            body,
+            has_tools: ["tools", "functions"].iter().any(|name| fields.present(name).is_some()),
+            has_model_field: fields.get("model").is_some(),
+            has_own_fields: OWN_FIELDS.iter().any(|name| fields.get(name).is_some()),
+            body: body.clone(),
         };
         // What is passed through is the language model's to judge: some take -1 for no bound.
         if plan::bypass(&request).is_none() {
@@ -76,83 +88,75 @@ impl ChatRequest {
         Ok(request)
     }
 
+    /// The whole body as it was sent.
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// What a message says: its parts joined by a line break, empty where it says nothing or is not text.
+    pub fn text(&self, position: usize) -> String {
+        self.messages.get(position).map(|message| message.text(&self.body)).unwrap_or_default()
+    }
+
+    /// Bytes of the conversation as it was sent, JSON's own included.
+    pub fn conversation_bytes(&self) -> usize {
+        self.messages.iter().map(Message::bytes).sum()
+    }
+
+    /// The messages as they were sent, to be counted and put into a prompt. [`Self::conversation_bytes`] says what they are about to cost.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection::Type`]: they hold more values than a conversation has.
+    pub fn conversation(&self) -> Result<Vec<Value>, Rejection> {
+        let mut budget = CONVERSATION.budget();
+        let messages = self.messages.iter().map(|message| message.value(&self.body, &mut budget));
+        messages.collect::<Result<_, _>>().map_err(|error| Rejection::wrong_value("messages", &error.to_string()))
+    }
+
     /// Whether the caller's bytes can go upstream untouched: they name a model and hold no field of ours.
     pub fn is_forwardable_as_sent(&self) -> bool {
-        self.model.is_some() && !OWN_FIELDS.iter().any(|field| self.body.contains_key(*field))
+        self.model.is_some() && !self.has_own_fields
     }
 
-    /// The body without our fields, every other one unchanged and in its place. `default_model` is used when the caller named none.
-    pub fn forwardable_body(&self, default_model: Option<&str>) -> Map<String, Value> {
-        let mut body: Map<String, Value> = self
-            .body
-            .iter()
-            .filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        if let (None, Some(model)) = (&self.model, default_model) {
-            body.insert("model".to_owned(), Value::from(model));
-        }
-        body
-    }
-}
-
-/// Writes `max_tokens` into every field by which the caller bounded the answer, and adds none.
-pub fn lower_max_tokens(body: &mut Map<String, Value>, max_tokens: u64) {
-    for field in MAX_TOKENS_FIELDS {
-        if let Some(value) = body.get_mut(field).filter(|value| value.as_u64().is_some_and(|sent| sent > max_tokens)) {
-            *value = Value::from(max_tokens);
-        }
+    /// The body for the language model: without our fields, with what `changes` says, every other field as it was sent and in its place.
+    pub fn forwardable_body(&self, changes: &Changes<'_>) -> Vec<u8> {
+        let model = changes.default_model.filter(|_| self.model.is_none()).map(|model| Value::from(model).to_string());
+        let edit = |name: &str, value: &RawValue| match name {
+            // It holds null or nothing.
+            "model" => model.clone().map_or(Edit::Keep, Edit::Replace),
+            "messages" => changes.messages.clone().map_or(Edit::Keep, Edit::Replace),
+            own if OWN_FIELDS.contains(&own) => Edit::Drop,
+            bound if MAX_TOKENS_FIELDS.contains(&bound) => lowered(value, changes.max_tokens),
+            _ => Edit::Keep,
+        };
+        let added = model.clone().filter(|_| !self.has_model_field).map(|model| ("model", model));
+        // It was read before, and can be read again.
+        rewrite(&text_of(&self.body), edit, added.as_slice()).unwrap_or_else(|_| self.body.to_vec())
     }
 }
 
-/// The field's value, unless it is absent or null.
-fn present<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    body.get(name).filter(|value| !value.is_null())
+/// What of a body is changed before it goes to the language model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes<'a> {
+    /// The model, where the caller named none.
+    pub default_model: Option<&'a str>,
+    /// The conversation in JSON, where it is another one.
+    pub messages: Option<String>,
+    /// The longest answer, written into every field by which the caller bounded it to more. None is added.
+    pub max_tokens: Option<u64>,
 }
 
-fn string(body: &Map<String, Value>, name: &str) -> Result<Option<String>, Rejection> {
-    match present(body, name) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(Rejection::wrong_type(name, "a string")),
+fn lowered(sent: &RawValue, max_tokens: Option<u64>) -> Edit {
+    match (sent.get().parse::<u64>(), max_tokens) {
+        (Ok(sent), Some(max_tokens)) if sent > max_tokens => Edit::Replace(max_tokens.to_string()),
+        _ => Edit::Keep,
     }
 }
 
-fn boolean(body: &Map<String, Value>, name: &str) -> Result<bool, Rejection> {
-    match present(body, name) {
-        None => Ok(false),
-        Some(Value::Bool(value)) => Ok(*value),
-        Some(_) => Err(Rejection::wrong_type(name, "true or false")),
-    }
-}
-
-fn natural(body: &Map<String, Value>, name: &str) -> Result<Option<u64>, Rejection> {
-    match present(body, name) {
-        None => Ok(None),
-        Some(value) => match value.as_u64().filter(|number| *number > 0) {
-            Some(number) => Ok(Some(number)),
-            None => Err(Rejection::wrong_type(name, "a whole number of at least 1")),
-        },
-    }
-}
-
-fn max_tokens(body: &Map<String, Value>) -> Result<Option<u64>, Rejection> {
-    let mut smallest = None;
-    for field in MAX_TOKENS_FIELDS {
-        smallest = [smallest, natural(body, field)?].into_iter().flatten().min();
-    }
-    Ok(smallest)
-}
-
-fn context_token_ratio(body: &Map<String, Value>) -> Result<Option<f64>, Rejection> {
-    match present(body, "context_token_ratio") {
-        None => Ok(None),
-        Some(Value::Number(number)) => match number.as_f64() {
-            Some(ratio) if (0.2..=0.8).contains(&ratio) => Ok(Some(ratio)),
-            _ => Err(Rejection::ContextTokenRatio(number.to_string())),
-        },
-        Some(_) => Err(Rejection::wrong_type("context_token_ratio", "a number between 0.2 and 0.8")),
-    }
+/// The body as text. That it is UTF-8 was seen when it was read.
+fn text_of(body: &Bytes) -> Cow<'_, str> {
+    String::from_utf8_lossy(body)
 }
 
 #[cfg(test)]

@@ -36,6 +36,16 @@ pub async fn discard(body: Body, limits: Limits) {
     drop(tokio::time::timeout(Duration::from_secs(limits.body_timeout_seconds), reading).await);
 }
 
+/// A request's body as a value from JSON. A large one is read apart from the threads that serve.
+///
+/// # Errors
+///
+/// As [`body`] and [`parse_json`].
+pub async fn json<T: DeserializeOwned + Send + 'static>(app: &App, request: Request) -> Result<T, ApiError> {
+    let bytes = body(request).await?;
+    app.compute.run(bytes.len(), move |_| parse_json(&bytes)).await
+}
+
 /// A value from JSON.
 ///
 /// # Errors
@@ -88,12 +98,11 @@ pub fn out_of_bounds(place: [&str; 2], must_be: &str) -> ApiError {
 /// A JSON body, outside `/v1`.
 pub struct JsonBody<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for JsonBody<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for JsonBody<T> {
     type Rejection = PlainError;
 
-    async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, Self::Rejection> {
-        let bytes = body(request).await?;
-        Ok(Self(parse_json(&bytes)?))
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Self::Rejection> {
+        Ok(Self(json(app, request).await?))
     }
 }
 

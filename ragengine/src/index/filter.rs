@@ -54,7 +54,14 @@ impl Filter {
     ///
     /// [`FilterError::NotAnObject`] or [`FilterError::TooLong`].
     pub fn parse(text: &str) -> Result<Self, FilterError> {
-        let object: Metadata = serde_json::from_str(text).map_err(|_| FilterError::NotAnObject)?;
+        let object = Bounds::object(METADATA, &mut serde_json::Deserializer::from_str(text));
+        let object = object.map_err(|error| {
+            if error.is_data() && text.trim_start().starts_with('{') {
+                FilterError::TooLong
+            } else {
+                FilterError::NotAnObject
+            }
+        })?;
         Self::new(&object)
     }
 

@@ -1,7 +1,9 @@
+use ragengine_json::{OBJECT_WEIGHT, bounded_list, each_item, weight};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Metadata;
+use super::{MAX_ITEMS, MAX_METADATA_VALUES, Metadata};
 
 /// A document as it is sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -13,7 +15,7 @@ pub struct Document {
     pub text: String,
     /// What is known about it. `title`, `url` and `page` are shown to the language model; `split_type` (`default`,
     /// `markdown`, `code` or `pages`) and `language` say how it is cut.
-    #[serde(default, deserialize_with = "null_is_none")]
+    #[serde(default, deserialize_with = "super::metadata")]
     #[schema(value_type = Object)]
     pub metadata: Metadata,
     /// Where it comes from: a name that groups documents, so that they can be kept in step. It is not shown to the language model.
@@ -26,9 +28,27 @@ pub struct Document {
     pub revision: Option<String>,
 }
 
-/// Clients that write out every field send null for what they do not set.
-fn null_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+/// Documents, of which together no more is built in memory than their bytes explain.
+fn documents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Document>, D::Error> {
+    let (mut documents, mut values) = (Vec::new(), 0);
+    each_item(deserializer, |document: Document| {
+        values += weight(&document.metadata);
+        if documents.len() == MAX_ITEMS {
+            return Err(D::Error::custom(format_args!("has more than {MAX_ITEMS} items: send them in parts")));
+        }
+        if values > MAX_METADATA_VALUES {
+            return Err(D::Error::custom(format_args!(
+                "has more than {MAX_METADATA_VALUES} values of metadata, an object counting as {OBJECT_WEIGHT}: send the documents in parts"
+            )));
+        }
+        documents.push(document);
+        Ok(())
+    })?;
+    Ok(documents)
+}
+
+fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    bounded_list(deserializer, MAX_ITEMS)
 }
 
 /// A document as it is stored.
@@ -52,6 +72,7 @@ pub struct AddDocuments {
     /// The index: 1 to 63 letters, digits, `.`, `_` or `-`, a letter or digit at both ends.
     pub index_name: String,
     /// The documents.
+    #[serde(deserialize_with = "documents")]
     pub documents: Vec<Document>,
 }
 
@@ -59,6 +80,7 @@ pub struct AddDocuments {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UpdateDocuments {
     /// The documents. Each needs its `doc_id`.
+    #[serde(deserialize_with = "documents")]
     pub documents: Vec<Document>,
 }
 
@@ -77,6 +99,7 @@ pub struct UpdatedDocuments {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DeleteDocuments {
     /// Their ids.
+    #[serde(deserialize_with = "ids")]
     pub doc_ids: Vec<String>,
 }
 

@@ -15,7 +15,7 @@ pub struct Retrieve {
     #[schema(minimum = 1, maximum = 300, default = 5)]
     pub max_node_count: usize,
     /// Only chunks of documents whose metadata has these values. A list stands for any of its values.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::optional_metadata")]
     #[schema(value_type = Option<Object>)]
     pub metadata_filter: Option<Metadata>,
 }

@@ -1,6 +1,6 @@
 //! Sources and their synchronisations, and the bounds of what is said about them.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 /// The most errors that a record has one by one. `error_count` counts all of them.
@@ -75,11 +75,16 @@ pub struct PutSourceSync {
     #[serde(default)]
     pub error_count: u64,
     /// The errors, at most 100 of them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "errors")]
     pub errors: Vec<FileError>,
     /// Why it failed, at most 1,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// More are read than a record may have, so that one with too many is told so by its own words.
+fn errors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<FileError>, D::Error> {
+    ragengine_json::bounded_list(deserializer, 10 * MAX_ERRORS)
 }
 
 impl PutSourceSync {

@@ -29,7 +29,7 @@ impl Tokenizer {
 fn request(messages: &Value, max_tokens: Option<u64>, ratio: f64) -> ChatRequest {
     let body =
         json!({"index_name": "docs", "messages": messages, "max_tokens": max_tokens, "context_token_ratio": ratio});
-    ChatRequest::parse(body.to_string().as_bytes()).unwrap()
+    ChatRequest::parse(body.to_string()).unwrap()
 }
 
 fn turn(request: &ChatRequest) -> Turn {
@@ -46,6 +46,7 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
     let blocks = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
     let given = Unfinished {
         request: &request,
+        sent: &request.conversation().unwrap(),
         turn: &turn(&request),
         window: 1000,
         conversation: 10,
@@ -55,7 +56,7 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
     // Each block is 20 tokens here, and the instructions are free.
     let count =
         |messages: &[Value]| 160 + messages[0]["content"].as_str().unwrap().matches(['a', 'b', 'c']).count() as u64;
-    let words = count(&prompt::messages(&request, given.turn, &prompt::context(&Boundary::of(7), &[]))) - 160;
+    let words = count(&prompt::messages(&request, given.sent, given.turn, &prompt::context(&Boundary::of(7), &[]))) - 160;
     let finished = finish(&given, &blocks, |messages, _| count(messages) - words).unwrap();
     assert_eq!((finished.blocks, finished.prompt_tokens, finished.max_tokens), (2, 200, None));
 }
@@ -66,6 +67,7 @@ fn a_prompt_that_leaves_no_room_is_refused() {
     let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0, response_tokens: 5 };
     let given = Unfinished {
         request: &request,
+        sent: &request.conversation().unwrap(),
         turn: &turn(&request),
         window: 100,
         conversation: 10,
@@ -117,7 +119,15 @@ proptest! {
             .enumerate()
             .map(|(position, chunk)| render(position + 1, &chunks[chunk].0))
             .collect();
-        let unfinished = Unfinished { request: &request, turn: &turn, window, conversation, budget: &budget, boundary: &Boundary::of(7) };
+        let unfinished = Unfinished {
+            request: &request,
+            sent: &request.conversation().unwrap(),
+            turn: &turn,
+            window,
+            conversation,
+            budget: &budget,
+            boundary: &Boundary::of(7),
+        };
         match finish(&unfinished, &blocks, |messages, _| tokenizer.conversation(messages)) {
             Err(rejection) => prop_assert_eq!(rejection, Rejection::ContextWindow),
             Ok(finished) => {

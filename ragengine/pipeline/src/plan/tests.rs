@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn planned(body: Value) -> Result<Plan, Rejection> {
-    plan(&ChatRequest::parse(body.to_string().as_bytes()).unwrap())
+    plan(&ChatRequest::parse(body.to_string()).unwrap())
 }
 
 fn with_messages(messages: Value) -> Result<Plan, Rejection> {

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn parse(body: Value) -> Result<ChatRequest, Rejection> {
-    ChatRequest::parse(body.to_string().as_bytes())
+    ChatRequest::parse(body.to_string())
 }
 
 fn hello() -> Value {
@@ -76,7 +76,7 @@ fn wrong_types_name_the_field() {
         assert_eq!(rejection.param(), Some(param), "{body}");
         assert!(rejection.to_string().contains("must be"), "{rejection}");
     }
-    assert_eq!(ChatRequest::parse(b"{").unwrap_err().kind(), "json");
+    assert_eq!(ChatRequest::parse("{").unwrap_err().kind(), "json");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn the_ratio_has_bounds_with_or_without_an_index() {
             let body = format!(
                 r#"{{{index} "context_token_ratio": {ratio}, "messages": [{{"role": "user", "content": "Hello"}}]}}"#
             );
-            let rejection = ChatRequest::parse(body.as_bytes()).unwrap_err();
+            let rejection = ChatRequest::parse(body).unwrap_err();
             assert_eq!(
                 rejection.to_string(),
                 format!("Invalid context_token_ratio: {text}. Must be between 0.2 and 0.8.")
@@ -104,7 +104,7 @@ fn text_parts_are_joined_by_a_line_break() {
     let request =
         parse(json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]}))
             .unwrap();
-    assert_eq!(request.messages[0].text(), "a\nb");
+    assert_eq!(request.text(0), "a\nb");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn what_is_forwarded_is_what_was_sent_without_our_fields() {
     }))
     .unwrap();
     assert!(!request.is_forwardable_as_sent());
-    let body = serde_json::to_string(&request.forwardable_body(Some("m"))).unwrap();
+    let body = forwarded(&request, &Changes { default_model: Some("m"), ..Changes::default() });
     assert_eq!(
         body,
         r#"{"zeta":{"b":1,"a":[1.5,null]},"messages":[{"role":"user","content":"Hello"}],"seed":7,"model":"m"}"#
@@ -124,11 +124,81 @@ fn what_is_forwarded_is_what_was_sent_without_our_fields() {
 }
 
 #[test]
+fn numbers_and_escapes_go_on_as_they_were_sent() {
+    let sent = r#"{"explain": true, "model":"m", "x": 1.50, "big": 123456789012345678901234567890, "messages" : [{"role":"user","content":"\u00e4\/"}]}"#;
+    let request = ChatRequest::parse(sent).unwrap();
+    assert_eq!(
+        forwarded(&request, &Changes::default()),
+        r#"{"model":"m","x":1.50,"big":123456789012345678901234567890,"messages":[{"role":"user","content":"\u00e4\/"}]}"#
+    );
+    assert_eq!(request.text(0), "ä/");
+}
+
+#[test]
+fn a_model_that_is_null_gets_the_default_in_its_place() {
+    let request = parse(json!({"model": null, "messages": hello()})).unwrap();
+    let body = forwarded(&request, &Changes { default_model: Some("m"), ..Changes::default() });
+    assert_eq!(body, r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#);
+}
+
+#[test]
+fn a_field_that_is_looked_at_is_given_once() {
+    let body = r#"{"model": "a", "messages": [], "model": "b"}"#;
+    assert_eq!(ChatRequest::parse(body).unwrap_err().to_string(), "model must be given once.");
+}
+
+#[test]
+fn what_is_not_looked_at_costs_nothing_however_deep_it_is() {
+    let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
+    let body = format!(r#"{{"model":"m","x":{deep},"messages":[{{"role":"user","content":"a","y":{deep}}}]}}"#);
+    let request = ChatRequest::parse(body.clone()).unwrap();
+    assert_eq!(request.body(), &body);
+    assert_eq!(forwarded(&request, &Changes::default()), body);
+}
+
+#[test]
+fn a_conversation_has_bounds() {
+    let message = |more: &str| format!(r#"{{"messages":[{{"role":"user","content":"a"{more}}}]}}"#);
+    let deep = format!(r#","y":{}{}"#, "[".repeat(100), "]".repeat(100));
+    let wide = format!(r#","y":[{}0]"#, "0,".repeat(200_000));
+    for (more, wrong) in [(deep, "nested more than 64 deep"), (wide, "more than 200000 values")] {
+        let rejection = ChatRequest::parse(message(&more)).unwrap().conversation().unwrap_err();
+        assert_eq!(rejection.param(), Some("messages"));
+        assert!(rejection.to_string().contains(wrong), "{rejection}");
+    }
+    let many = format!(r#"{{"messages":[{}]}}"#, vec![r#"{"role":"user","content":"a"}"#; 10_001].join(","));
+    assert_eq!(ChatRequest::parse(many).unwrap_err().to_string(), "messages must be a list of at most 10000 messages.");
+}
+
+#[test]
+fn content_that_says_nothing_is_empty() {
+    for (content, expected) in [
+        (json!(null), Content::Empty),
+        (json!(""), Content::Empty),
+        (json!([]), Content::Empty),
+        (json!([{"type": "text", "text": ""}]), Content::Empty),
+        (json!([{"type": "text", "text": ""}, {"type": "text", "text": ""}]), Content::Text),
+        (json!(" "), Content::Text),
+        (json!([{"type": "text", "text": "a"}, {"type": "image_url"}, 7]), Content::Other),
+    ] {
+        let request = parse(json!({"messages": [{"role": "user", "content": content}]})).unwrap();
+        assert_eq!(request.messages[0].content, expected, "{content}");
+    }
+}
+
+fn forwarded(request: &ChatRequest, changes: &Changes<'_>) -> String {
+    String::from_utf8(request.forwardable_body(changes)).unwrap()
+}
+
+#[test]
 fn max_tokens_is_lowered_where_it_stands_and_nowhere_else() {
-    let lowered = |body: Value| {
-        let mut body = body.as_object().unwrap().clone();
-        lower_max_tokens(&mut body, 100);
-        Value::from(body)
+    let lowered = |mut body: Value| {
+        body["messages"] = hello();
+        let request = parse(body).unwrap();
+        let body = forwarded(&request, &Changes { max_tokens: Some(100), ..Changes::default() });
+        let mut body: Value = serde_json::from_str(&body).unwrap();
+        body.as_object_mut().unwrap().remove("messages");
+        body
     };
     assert_eq!(lowered(json!({"max_tokens": 500})), json!({"max_tokens": 100}));
     assert_eq!(

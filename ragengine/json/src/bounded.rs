@@ -1,0 +1,237 @@
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// An object takes as much memory as so many numbers.
+pub const OBJECT_WEIGHT: usize = 8;
+
+/// Bounds on JSON of any shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Values in all, an object counting as [`OBJECT_WEIGHT`] of them.
+    pub max_values: usize,
+    /// Lists and objects within each other.
+    pub max_depth: usize,
+}
+
+impl Bounds {
+    /// What may be read within these bounds.
+    pub fn budget(self) -> Budget {
+        Budget { bounds: self, left: self.max_values }
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// The deserializer's, or one that says which bound it is over.
+    pub fn value<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.budget().deserialize(deserializer)
+    }
+
+    /// Reads an object, or null as an empty one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::value`], and one when it is something else.
+    pub fn object<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<Map<String, Value>, D::Error> {
+        match self.value(deserializer)? {
+            Value::Object(object) => Ok(object),
+            Value::Null => Ok(Map::new()),
+            _ => Err(D::Error::custom("must be an object")),
+        }
+    }
+}
+
+/// What may still be read. It reads one value, or several one after the other.
+#[derive(Debug)]
+pub struct Budget {
+    bounds: Bounds,
+    left: usize,
+}
+
+impl Budget {
+    fn take<E: Error>(&mut self, values: usize) -> Result<(), E> {
+        let max = self.bounds.max_values;
+        let too_many = || E::custom(format_args!("has more than {max} values, an object counting as {OBJECT_WEIGHT}"));
+        self.left = self.left.checked_sub(values).ok_or_else(too_many)?;
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Budget {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Nested { budget: self, depth: 0 }.deserialize(deserializer)
+    }
+}
+
+/// A value within others.
+struct Nested<'a> {
+    budget: &'a mut Budget,
+    depth: usize,
+}
+
+impl Nested<'_> {
+    /// What is inside.
+    fn inside<E: Error>(&mut self) -> Result<Nested<'_>, E> {
+        match self.depth < self.budget.bounds.max_depth {
+            true => Ok(Nested { budget: &mut *self.budget, depth: self.depth + 1 }),
+            false => Err(E::custom(format_args!("is nested more than {} deep", self.budget.bounds.max_depth))),
+        }
+    }
+
+    fn one<E: Error>(self, value: Value) -> Result<Value, E> {
+        self.budget.take(1)?;
+        Ok(value)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Nested<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Nested<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        self.one(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        self.one(Value::from(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        self.one(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        self.one(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        self.one(Value::from(value))
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        self.one(Value::String(value))
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        self.one(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        self.one(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        self.budget.take(1)?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self.inside()?)? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<Value, A::Error> {
+        self.budget.take(OBJECT_WEIGHT)?;
+        let mut object = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            object.insert(name, fields.next_value_seed(self.inside()?)?);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+/// How much of a budget an object took.
+pub fn weight(object: &Map<String, Value>) -> usize {
+    let of = |value: &Value| match value {
+        Value::Array(items) => 1 + items.iter().map(of_value).sum::<usize>(),
+        Value::Object(object) => weight(object),
+        _ => 1,
+    };
+    OBJECT_WEIGHT + object.values().map(of).sum::<usize>()
+}
+
+fn of_value(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(of_value).sum::<usize>(),
+        Value::Object(object) => weight(object),
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { max_values: 20, max_depth: 3 };
+
+    fn read(text: &str) -> Result<Value, String> {
+        BOUNDS.value(&mut serde_json::Deserializer::from_str(text)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_within_the_bounds_is_read_and_the_rest_is_refused_in_words() {
+        for (text, wrong) in [
+            (r#"{"a": [1, -2, 2.5, "x", null, true]}"#.to_owned(), None),
+            (format!("[{}]", ["0"; 19].join(",")), None),
+            (format!("[{}]", ["0"; 20].join(",")), Some("more than 20 values")),
+            ("[{},{}]".to_owned(), None),
+            ("[{},{},{}]".to_owned(), Some("an object counting as 8")),
+            ("[[[]]]".to_owned(), None),
+            ("[[[[]]]]".to_owned(), Some("nested more than 3 deep")),
+        ] {
+            match (read(&text), wrong) {
+                (Ok(value), None) => assert_eq!(value, serde_json::from_str::<Value>(&text).unwrap()),
+                (Err(error), Some(wrong)) => assert!(error.contains(wrong), "{text}: {error}"),
+                (read, _) => panic!("{text}: {read:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_may_be_null_and_nothing_else() {
+        let object = |text: &str| BOUNDS.object(&mut serde_json::Deserializer::from_str(text));
+        assert_eq!(object("null").unwrap(), Map::new());
+        assert_eq!(Value::from(object(r#"{"a": 1}"#).unwrap()), json!({"a": 1}));
+        assert!(object("[]").unwrap_err().to_string().contains("must be an object"));
+    }
+
+    proptest! {
+        #[test]
+        fn an_object_weighs_what_it_takes_of_a_budget(width in 0_usize..6, depth in 0_usize..4) {
+            let mut value = json!([1, "x"]);
+            for _ in 0..depth {
+                value = json!({"a": vec![value; width]});
+            }
+            let Value::Object(object) = json!({"top": value}) else { unreachable!() };
+            let text = Value::from(object.clone()).to_string();
+            let within = |max_values| {
+                let bounds = Bounds { max_values, max_depth: 100 };
+                bounds.value(&mut serde_json::Deserializer::from_str(&text)).is_ok()
+            };
+            prop_assert!(within(weight(&object)));
+            prop_assert!(!within(weight(&object) - 1));
+        }
+    }
+}

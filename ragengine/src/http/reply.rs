@@ -1,0 +1,34 @@
+//! Replies in JSON, written apart from the threads that serve requests.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::error::ApiError;
+
+/// A value as the body of a 200. `about_bytes`: how large it may be, as far as is known.
+///
+/// # Errors
+///
+/// [`ApiError::Internal`]: it cannot be written, which is a mistake of ours.
+pub async fn json(app: &App, about_bytes: usize, value: impl Serialize + Send + 'static) -> Result<Response, ApiError> {
+    let write = move |_: &_| written(&value, about_bytes);
+    let bytes = app.compute.run(about_bytes, write).await?;
+    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], Body::from(bytes)).into_response())
+}
+
+/// A value in JSON, which takes about so many bytes.
+///
+/// # Errors
+///
+/// [`ApiError::Internal`], as [`json`].
+pub fn written(value: &impl Serialize, about_bytes: usize) -> Result<Vec<u8>, ApiError> {
+    let mut bytes = Vec::with_capacity(about_bytes.min(MAX_RESERVED_BYTES));
+    serde_json::to_writer(&mut bytes, value).map_err(|error| ApiError::Internal(error.to_string()))?;
+    Ok(bytes)
+}
+
+/// Room that is reserved at once, at most.
+const MAX_RESERVED_BYTES: usize = 64 << 20;
