@@ -19,7 +19,6 @@ pub use start::{StartError, start};
 use tokio::sync::Semaphore;
 
 use crate::admission::Admission;
-use crate::compute::Compute;
 use crate::embedding::Embedding;
 use crate::error::ApiError;
 use crate::index::catalog::Catalog;
@@ -36,8 +35,6 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// Who is let in.
     pub admission: Admission,
-    /// The turns to compute.
-    pub compute: Arc<Compute>,
     /// The language model.
     pub language_model: LanguageModel,
     /// The token that writes want. None: everybody may write.

@@ -16,18 +16,18 @@ pub use answer::ChatReply;
 use axum::http::HeaderValue;
 use bytes::Bytes;
 use context::{Context, Question};
-use ragengine_pipeline::budget::{Budget, Given, budget};
+use ragengine_pipeline::budget::{Given, budget};
 use ragengine_pipeline::finish::Finished;
 use ragengine_pipeline::plan::{Plan, Turn, plan};
-use ragengine_pipeline::request::{ChatRequest, lower_max_tokens};
+use ragengine_pipeline::request::{Changes, ChatRequest};
 use ragengine_pipeline::stream::Usage;
 use relay::Errand;
 use serde::Serialize;
-use serde_json::Value;
 use served::{Model, Served, model_of};
 
 use crate::admission::{Permit, Work};
 use crate::app::{App, Loaded};
+use crate::compute;
 use crate::error::ApiError;
 use crate::index::Index;
 use crate::llm::{LanguageModel, Upstream, extractive};
@@ -84,7 +84,9 @@ async fn prepare_in_time(app: &App, chat: &Chat, account: &mut Account) -> Resul
 
 /// Everything before the language model is asked.
 async fn prepare(app: &App, chat: &Chat, account: &mut Account) -> Result<Next, ApiError> {
-    let request = ChatRequest::parse(&chat.body)?;
+    let body = chat.body.clone();
+    let read = move |_: &_| Ok::<_, ApiError>(Arc::new(ChatRequest::parse(body)?));
+    let request = compute::run(chat.body.len(), read).await?;
     account.was_read(&request, |model| app.language_model.knows(model));
     require_explainable(app, &request)?;
     app.language_model.require_allowed(served::asked_models(&request))?;
@@ -93,15 +95,15 @@ async fn prepare(app: &App, chat: &Chat, account: &mut Account) -> Result<Next, 
         None => None,
     };
     index.iter().for_each(|index| account.is_about(index));
-    match (plan(&request)?, index) {
+    match (planned(&request).await?, index) {
         // Boxed, so that a chat that is passed through does not carry the room for this one around.
         (Plan::Retrieve(turn), Some(index)) => {
-            Box::pin(answer_from_index(app, chat, account, Arc::new(request), turn, index)).await
+            Box::pin(answer_from_index(app, chat, account, request, turn, index)).await
         }
         (Plan::PassThrough(bypass), _) => {
             account.passes_through(bypass.reason());
             account.stage_ends(Stage::Plan);
-            pass_through(app, chat, account, request).await
+            pass_through(app, chat, account, &request).await
         }
         (Plan::Retrieve(_), None) => {
             Err(ApiError::Internal("a request without an index was planned to use one".to_owned()))
@@ -109,8 +111,19 @@ async fn prepare(app: &App, chat: &Chat, account: &mut Account) -> Result<Next, 
     }
 }
 
+/// What happens to a request. Of a long one it is decided apart from the threads that serve, because the question is put together for it.
+async fn planned(request: &Arc<ChatRequest>) -> Result<Plan, ApiError> {
+    let (bytes, request) = (request.body().len(), Arc::clone(request));
+    compute::run(bytes, move |_| Ok(plan(&request)?)).await
+}
+
 /// A request as it is: the caller's own bytes, unless one of our fields has to go.
-async fn pass_through(app: &App, chat: &Chat, account: &Account, request: ChatRequest) -> Result<Next, ApiError> {
+async fn pass_through(
+    app: &App,
+    chat: &Chat,
+    account: &Account,
+    request: &Arc<ChatRequest>,
+) -> Result<Next, ApiError> {
     let upstream = match &app.language_model {
         LanguageModel::Upstream(upstream) => upstream,
         LanguageModel::Extractive => {
@@ -122,12 +135,11 @@ async fn pass_through(app: &App, chat: &Chat, account: &Account, request: ChatRe
         }
         LanguageModel::None => return Err(served::no_model()),
     };
-    // Where only some models may be asked for, no second field of that name goes along in the caller's own bytes.
-    let body = match request.is_forwardable_as_sent() && !upstream.allowed_models().are_few() {
+    let body = match request.is_forwardable_as_sent() {
         true => chat.body.clone(),
-        false => json_bytes(&request.forwardable_body(model_of(upstream, &request).await.as_deref()))?,
+        false => forwarded(request, model_of(upstream, request).await, Changes::default()).await?,
     };
-    errand(app, chat, account, &request, upstream, body, None)
+    errand(app, chat, account, request, upstream, body, None)
 }
 
 /// An answer from an index: budget, question, search, selection, prompt.
@@ -142,7 +154,7 @@ async fn answer_from_index(
     let loaded = app.loaded()?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let served = Served::of(app, loaded, &request).await?;
-    let conversation_tokens = served.conversation_tokens(loaded, &request).await?;
+    let (sent, conversation_tokens) = served.conversation(loaded, &request).await?;
     let model = served.name.as_deref().filter(|model| app.language_model.knows(model));
     account.was_counted(served.counter.kind(), model, served.window_tokens, conversation_tokens);
     let budget = budget(&given(app, &served, conversation_tokens, &request))?;
@@ -156,6 +168,7 @@ async fn answer_from_index(
 
     let question = Question {
         request: Arc::clone(&request),
+        sent,
         turn,
         vectors: vectors.clone(),
         index: Arc::clone(&index),
@@ -170,29 +183,30 @@ async fn answer_from_index(
     account.search_and_selection_end(context.selecting);
     account.was_selected(&context);
 
-    match (context.finished.take(), &served.model) {
+    match (context.finished.take(), served.model) {
         (Some(finished), Model::Upstream(upstream)) => {
-            let sources = json_text(&source_nodes(&index, &context))?;
-            let body = json_bytes(&with_context(&request, &served, finished))?;
-            errand(app, chat, account, &request, upstream, body, Some(sources))
+            let sources = sources(index, context).await?;
+            let body = forwarded(&request, served.name, with_context(finished)?).await?;
+            errand(app, chat, account, &request, &upstream, body, Some(sources))
         }
         (Some(finished), Model::Extractive) => {
             let sentences = answer::sentences(&embedding, &vectors, &context).await?;
-            let sources = json_text(&source_nodes(&index, &context))?;
-            quote(account, &request, loaded, sentences, finished.prompt_tokens, sources)
+            let sources = sources(index, context).await?;
+            quote(account, &request, loaded, sentences, finished.prompt_tokens, sources).await
         }
         (None, Model::Upstream(upstream)) => {
             let reason = without_context(account, &context);
             account.passes_through(reason);
-            let body = json_bytes(&conversation_alone(&request, &served, &budget))?;
-            errand(app, chat, account, &request, upstream, body, None)
+            let changes = Changes { max_tokens: budget.max_tokens, ..Changes::default() };
+            let body = forwarded(&request, served.name, changes).await?;
+            errand(app, chat, account, &request, &upstream, body, None)
         }
         (None, Model::Extractive) => {
             let reason = without_context(account, &context);
             account.passes_through(reason);
             let sentence =
                 if reason == "over_budget" { extractive::NOTHING_FITS } else { extractive::NOTHING_RELEVANT };
-            quote(account, &request, loaded, vec![sentence.to_owned()], conversation_tokens, "[]".to_owned())
+            quote(account, &request, loaded, vec![sentence.to_owned()], conversation_tokens, "[]".to_owned()).await
         }
     }
 }
@@ -209,23 +223,10 @@ fn given(app: &App, served: &Served, conversation: u64, request: &ChatRequest) -
     }
 }
 
-/// The body for the language model when context was found.
-fn with_context(request: &ChatRequest, served: &Served, finished: Finished) -> serde_json::Map<String, Value> {
-    let mut body = request.forwardable_body(served.name.as_deref());
-    body.insert("messages".to_owned(), Value::from(finished.messages));
-    if let Some(tokens) = finished.max_tokens {
-        lower_max_tokens(&mut body, tokens);
-    }
-    body
-}
-
-/// The body for the language model when none was: nothing relevant, or nothing that fits.
-fn conversation_alone(request: &ChatRequest, served: &Served, budget: &Budget) -> serde_json::Map<String, Value> {
-    let mut body = request.forwardable_body(served.name.as_deref());
-    if let Some(tokens) = budget.max_tokens {
-        lower_max_tokens(&mut body, tokens);
-    }
-    body
+/// What the language model gets when context was found.
+fn with_context(finished: Finished) -> Result<Changes<'static>, ApiError> {
+    let messages = Some(json_text(&finished.messages)?);
+    Ok(Changes { default_model: None, messages, max_tokens: finished.max_tokens })
 }
 
 /// Why no context was found. What would help is said where a person looks for it.
@@ -243,8 +244,28 @@ fn without_context(account: &Account, context: &Context) -> &'static str {
     }
 }
 
-fn source_nodes(index: &Index, context: &Context) -> Vec<ragengine_client::wire::SourceNode> {
-    context.selected.iter().map(|found| source_node(index, found)).collect()
+/// The chunks that are in the prompt, as a JSON list.
+async fn sources(index: Arc<Index>, context: Context) -> Result<String, ApiError> {
+    let bytes = context.selected.iter().map(|found| found.chunk.text.len() + found.document.metadata.len()).sum();
+    let write = move |_: &_| {
+        json_text(&context.selected.iter().map(|found| source_node(&index, found)).collect::<Vec<_>>())
+    };
+    compute::run(bytes, write).await
+}
+
+/// The body for the language model. `model`: the one that serves, if it is known.
+async fn forwarded(
+    request: &Arc<ChatRequest>,
+    model: Option<String>,
+    changes: Changes<'static>,
+) -> Result<Bytes, ApiError> {
+    let bytes = request.body().len() + changes.messages.as_ref().map_or(0, String::len);
+    let request = Arc::clone(request);
+    let write = move |_: &_| {
+        let changes = Changes { default_model: model.as_deref(), ..changes };
+        Ok(Bytes::from(request.forwardable_body(&changes)))
+    };
+    compute::run(bytes, write).await
 }
 
 fn errand(
@@ -268,7 +289,7 @@ fn errand(
 }
 
 /// The built-in model's reply.
-fn quote(
+async fn quote(
     account: &mut Account,
     request: &ChatRequest,
     loaded: &Loaded,
@@ -276,7 +297,12 @@ fn quote(
     prompt_tokens: u64,
     sources: String,
 ) -> Result<Next, ApiError> {
-    let completion_tokens = sentences.iter().map(|sentence| loaded.embedding.count_tokens(sentence) as u64).sum();
+    let embedding = loaded.embedding.clone();
+    let count = move || {
+        let tokens = sentences.iter().map(|sentence| embedding.count_tokens(sentence) as u64).sum();
+        Ok((sentences, tokens))
+    };
+    let (sentences, completion_tokens) = loaded.search_pool.run(count).await?;
     let usage = Usage { prompt_tokens, completion_tokens };
     account.was_reported(Some(usage));
     if request.stream {
@@ -302,8 +328,4 @@ fn require_explainable(app: &App, request: &ChatRequest) -> Result<(), ApiError>
 
 fn json_text(value: &impl Serialize) -> Result<String, ApiError> {
     serde_json::to_string(value).map_err(|error| ApiError::Internal(error.to_string()))
-}
-
-fn json_bytes(value: &impl Serialize) -> Result<Bytes, ApiError> {
-    serde_json::to_vec(value).map(Bytes::from).map_err(|error| ApiError::Internal(error.to_string()))
 }

@@ -1,7 +1,7 @@
-//! Computing apart from the threads that serve requests: as much at once as there are cores, in pieces that stop when nobody waits any more.
+//! Computing apart from the threads that serve requests: as much at once as there are cores, and not for somebody who has left.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
 use tokio::sync::Semaphore;
@@ -9,95 +9,83 @@ use tokio::sync::Semaphore;
 use crate::blocking;
 use crate::index::IndexError;
 
-/// What is about this many bytes is done at once: reading or writing it takes a fraction of a millisecond, and so does handing it to
-/// another thread.
+/// What is about so many bytes is done at once: reading or writing it takes a fraction of a millisecond, and handing it to another
+/// thread takes some of that, too.
 const AT_ONCE_BYTES: usize = 64 << 10;
 
-/// The turns to compute. Who waits for one has been admitted, so that there are never more than the admission lets in.
-pub struct Compute {
-    turns: Arc<Semaphore>,
-}
+/// The turns to compute. The processors are the machine's, so that they are shared by all that is in the process. Who waits for one has
+/// been admitted: there are never more than the admission lets in.
+static TURNS: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
 
-/// Whether somebody still waits for the result. Work in several pieces asks before each.
-#[derive(Debug, Clone)]
-pub struct Wanted(Arc<AtomicBool>);
+/// Whether somebody waits for what is computed. It crosses threads; [`Presence`] is the other end.
+#[derive(Debug, Clone, Default)]
+pub struct Caller(Arc<AtomicBool>);
 
-/// Nobody waits for the result any more: the client has left, or its time is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("nobody waits for the result any more")]
-pub struct Unwanted;
-
-impl From<Unwanted> for IndexError {
-    fn from(_: Unwanted) -> Self {
-        Self::ShuttingDown
+impl Caller {
+    /// Whether nobody waits any more.
+    pub fn has_left(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 }
 
-impl Wanted {
-    /// Work that is always wanted.
-    pub fn always() -> Self {
-        Self(Arc::new(AtomicBool::new(true)))
-    }
+/// Held by whoever waits. When it is dropped, the caller has left.
+#[derive(Debug, Default)]
+pub struct Presence(Caller);
 
-    /// Goes on only while somebody waits.
-    ///
-    /// # Errors
-    ///
-    /// [`Unwanted`].
-    pub fn check(&self) -> Result<(), Unwanted> {
-        match self.0.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => Err(Unwanted),
-        }
+impl Presence {
+    /// What the work looks at.
+    pub fn caller(&self) -> Caller {
+        self.0.clone()
     }
 }
 
-/// Tells the work that its caller has left.
-struct Caller(Wanted);
-
-impl Drop for Caller {
+impl Drop for Presence {
     fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Relaxed);
+        self.0.0.store(true, Ordering::Release);
     }
 }
 
-impl Default for Compute {
-    fn default() -> Self {
-        Self { turns: Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))) }
+/// Computes something about so many bytes: at once when they are few, else in turn on another thread. Work of several pieces looks before
+/// each whether its caller has left. A panic in it goes on in the caller.
+///
+/// # Errors
+///
+/// What the work says, or [`IndexError::ShuttingDown`] when it was not begun.
+pub async fn run<T, E>(
+    bytes: usize,
+    work: impl FnOnce(&Caller) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<IndexError> + Send + 'static,
+{
+    match bytes <= AT_ONCE_BYTES {
+        true => work(&Caller::default()),
+        false => elsewhere(work).await,
     }
 }
 
-impl Compute {
-    /// Computes something about so many bytes: at once when they are few, else in turn, and not at all when the caller has gone by then. A
-    /// panic in it goes on in the caller.
-    ///
-    /// # Errors
-    ///
-    /// What the work says, or [`IndexError::ShuttingDown`] when it was not begun.
-    pub async fn run<T, E>(
-        &self,
-        bytes: usize,
-        work: impl FnOnce(&Wanted) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<IndexError> + Send + 'static,
-    {
-        if bytes <= AT_ONCE_BYTES {
-            return work(&Wanted::always());
-        }
-        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| IndexError::ShuttingDown)?;
-        let caller = Caller(Wanted::always());
-        let wanted = caller.0.clone();
-        let done = blocking::run(move || {
-            // The turn is over when the work is, even if the caller has left meanwhile.
-            let _turn = turn;
-            Ok(work(&wanted))
-        })
-        .await;
-        drop(caller);
-        done?
-    }
+/// Computes something in turn on another thread, however little it is about.
+///
+/// # Errors
+///
+/// As [`run`].
+pub async fn elsewhere<T, E>(work: impl FnOnce(&Caller) -> Result<T, E> + Send + 'static) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<IndexError> + Send + 'static,
+{
+    let turn = Arc::clone(&TURNS).acquire_owned().await.map_err(|_| IndexError::ShuttingDown)?;
+    // Dropped with this future.
+    let presence = Presence::default();
+    let caller = presence.caller();
+    blocking::run(move || {
+        // The turn is over when the work is, even if the caller has left meanwhile.
+        let _turn = turn;
+        Ok(work(&caller))
+    })
+    .await?
 }
 
 #[cfg(test)]
@@ -109,34 +97,28 @@ mod tests {
 
     #[tokio::test]
     async fn few_bytes_are_computed_at_once_and_many_on_another_thread() {
-        let compute = Compute::default();
         let here = thread::current().id();
-        let is_here = |_: &Wanted| Ok::<_, IndexError>(thread::current().id() == here);
-        assert!(compute.run(AT_ONCE_BYTES, is_here).await.unwrap());
-        assert!(!compute.run(AT_ONCE_BYTES + 1, is_here).await.unwrap());
+        let is_here = move |_: &Caller| Ok::<_, IndexError>(thread::current().id() == here);
+        assert!(run(AT_ONCE_BYTES, is_here).await.unwrap());
+        assert!(!run(AT_ONCE_BYTES + 1, is_here).await.unwrap());
     }
 
     #[tokio::test]
     async fn work_whose_caller_leaves_is_told_so() {
-        let compute = Arc::new(Compute::default());
         let (begun, has_begun) = mpsc::channel();
         let (ended, has_ended) = mpsc::channel();
-        let task = tokio::spawn({
-            let compute = Arc::clone(&compute);
-            async move {
-                let work = move |wanted: &Wanted| {
-                    begun.send(()).unwrap();
-                    let unwanted = std::iter::repeat_with(|| wanted.check()).find_map(Result::err);
-                    ended.send(unwanted).unwrap();
-                    Ok::<_, IndexError>(())
-                };
-                compute.run(usize::MAX, work).await
+        let work = move |caller: &Caller| {
+            begun.send(()).unwrap();
+            while !caller.has_left() {
+                thread::yield_now();
             }
-        });
+            ended.send(()).unwrap();
+            Ok::<_, IndexError>(())
+        };
+        let task = tokio::spawn(elsewhere(work));
         tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
         task.abort();
-        let unwanted = tokio::task::spawn_blocking(move || has_ended.recv().unwrap()).await.unwrap();
-        assert_eq!(unwanted, Some(Unwanted));
-        assert!(compute.run(usize::MAX, |_| Ok::<_, IndexError>(1)).await.is_ok());
+        tokio::task::spawn_blocking(move || has_ended.recv().unwrap()).await.unwrap();
+        assert_eq!(elsewhere(|_| Ok::<_, IndexError>(7)).await.unwrap(), 7);
     }
 }

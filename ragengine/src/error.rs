@@ -46,9 +46,14 @@ pub enum ApiError {
     MethodNotAllowed(String),
     /// The body is larger than it may be.
     #[error(
-        "the request body is larger than {0} bytes, which is the limit: send it in parts, or raise limits.maxBodyBytes"
+        "the request body is larger than {max_bytes} bytes, which is the limit: send it in parts, or raise {setting}"
     )]
-    TooLarge(u64),
+    TooLarge {
+        /// How large one may be.
+        max_bytes: u64,
+        /// The setting that says so.
+        setting: &'static str,
+    },
     /// The body did not arrive in time, or was cut off.
     #[error("{0}")]
     BodyLost(String),
@@ -104,7 +109,7 @@ impl ApiError {
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyLost(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotReady(_) | Self::NoModel(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -134,7 +139,7 @@ impl ApiError {
             Self::NotFound(_) => "not_found",
             Self::Unauthorized(_) => "unauthorized",
             Self::MethodNotAllowed(_) => "method_not_allowed",
-            Self::TooLarge(_) => "too_large",
+            Self::TooLarge { .. } => "too_large",
             Self::BodyLost(_) => "body_lost",
             Self::Busy(_) => "busy",
             Self::NotReady(_) => "not_ready",

@@ -51,7 +51,7 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
         shaped(&path, error)
     };
     let (parts, mut body) = request.into_parts();
-    let (bytes, _held) = match app.admission.bodies().read(&mut body).await {
+    let (bytes, _held) = match app.admission.bodies().read(work, &mut body).await {
         Ok(read) => read,
         Err(error) => {
             // Who is still sending would find the connection broken, and not read why.

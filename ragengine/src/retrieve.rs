@@ -6,17 +6,21 @@ use ragengine_client::wire::{Retrieve, Retrieved, RetrievedNode, RetrievedSource
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::http::reply;
 use crate::index::Index;
 use crate::index::filter::Filter;
 use crate::index::search::{Found, Query};
 use crate::question::{self, Asker};
 
-/// Finds the chunks that match a question best, the best first.
+/// Room for a reply of some chunks.
+const ABOUT_BYTES: usize = 16 << 10;
+
+/// Finds the chunks that match a question best, the best first: a [`Retrieved`] in JSON.
 ///
 /// # Errors
 ///
 /// [`ApiError`]: an empty question, an unknown index, or a part that fails.
-pub async fn retrieve(app: &App, request: Retrieve) -> Result<Retrieved, ApiError> {
+pub async fn retrieve(app: &App, request: Retrieve) -> Result<Vec<u8>, ApiError> {
     let loaded = app.loaded()?;
     if request.query.trim().is_empty() {
         return Err(ApiError::Meaning("Query string cannot be empty.".to_owned()));
@@ -28,9 +32,13 @@ pub async fn retrieve(app: &App, request: Retrieve) -> Result<Retrieved, ApiErro
     let vectors = question::embed(app, loaded, &embedding, &request.query, Asker::Retrieve).await?;
     let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
     let query = Query { vectors, top_k: request.max_node_count, filter };
-    let found = loaded.search_pool.search(Arc::clone(&index), query).await?;
-    let results: Vec<RetrievedNode> = found.into_iter().map(|found| node(&index, found)).collect();
-    Ok(Retrieved { query: request.query, count: results.len(), results, query_windows })
+    let searched = Arc::clone(&index);
+    let show = move |found: Vec<Found>| {
+        let results: Vec<RetrievedNode> = found.into_iter().map(|found| node(&index, found)).collect();
+        let retrieved = Retrieved { query: request.query, count: results.len(), results, query_windows };
+        reply::written(&retrieved, ABOUT_BYTES)
+    };
+    loaded.search_pool.search(searched, query, show).await?
 }
 
 fn node(index: &Index, found: Found) -> RetrievedNode {

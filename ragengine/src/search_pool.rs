@@ -29,16 +29,25 @@ impl SearchPool {
         Self { turns: Arc::new(Semaphore::new(threads)), metrics }
     }
 
-    /// Searches an index.
+    /// Searches an index, and makes of what was found what is shown: on the same thread, as it may be much.
     ///
     /// # Errors
     ///
     /// As [`Index::search`].
-    pub async fn search(&self, index: Arc<Index>, query: Query) -> Result<Vec<Found>, IndexError> {
+    pub async fn search<T: Send + 'static>(
+        &self,
+        index: Arc<Index>,
+        query: Query,
+        show: impl FnOnce(Vec<Found>) -> T + Send + 'static,
+    ) -> Result<T, IndexError> {
         let started = Instant::now();
-        let result = self.run(move || index.search(&query)).await;
-        self.metrics.searched(started.elapsed());
-        result
+        let metrics = Arc::clone(&self.metrics);
+        self.run(move || {
+            let found = index.search(&query);
+            metrics.searched(started.elapsed());
+            found.map(show)
+        })
+        .await
     }
 
     /// Computes something. It is not begun when its caller has gone by then; a panic in it goes on in the caller.

@@ -59,7 +59,8 @@ pub fn finish(
     let limit = given.conversation + INSTRUCTION_TOKENS + given.budget.context_tokens;
     let mut blocks = blocks;
     loop {
-        let messages = prompt::messages(given.request, given.sent, given.turn, &prompt::context(given.boundary, blocks));
+        let messages =
+            prompt::messages(given.request, given.sent, given.turn, &prompt::context(given.boundary, blocks));
         let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
             let max_tokens = answer_tokens(given.window, prompt_tokens, given.budget.max_tokens)?;

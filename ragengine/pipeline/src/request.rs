@@ -42,6 +42,8 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// The model that the caller named.
     pub model: Option<String>,
+    /// The models that some endpoints ask when that one fails (`models`).
+    pub other_models: Vec<String>,
     /// Whether the answer is wanted as a stream of events.
     pub stream: bool,
     /// Whether a stream ends with the usage (`stream_options.include_usage`).
@@ -71,6 +73,7 @@ impl ChatRequest {
             explain: fields.boolean("explain")?,
             messages: message::parse_all(&body, fields.get("messages"))?,
             model: fields.string("model")?.filter(|model| !model.is_empty()),
+            other_models: fields.other_models()?,
             stream: fields.boolean("stream")?,
             include_usage: fields.include_usage(),
             choices: choices.as_ref().ok().copied().flatten().unwrap_or(1),

@@ -226,6 +226,10 @@ pub struct Limits {
     pub max_connections_per_address: u32,
     /// The largest request body in bytes; a larger one is a 413.
     pub max_body_bytes: u64,
+    /// The largest body of a read (a retrieval, texts to embed) in bytes; a larger one is a 413. Chats have `maxBodyBytes`, because of pictures.
+    pub max_read_body_bytes: u64,
+    /// Tokens of all texts of one request to `/v1/embeddings`; more is a 400.
+    pub max_embedding_tokens: u32,
     /// Bytes of request bodies that are held at a time, all requests together; a request whose body finds no room is a 429. The first 64 KiB of each are not counted, so that questions get in while documents fill it.
     pub max_bodies_bytes: u64,
     /// How long a request's body may take to arrive, in seconds; of a copy that is restored, each 64 KiB of it.
@@ -274,7 +278,9 @@ impl Default for Limits {
             max_metadata_bytes: 16 << 10,
             cut_timeout_seconds: 30,
             max_indexes: 1_000,
-            max_bodies_bytes: 256 << 20,
+            max_read_body_bytes: 2 << 20,
+            max_embedding_tokens: 300_000,
+            max_bodies_bytes: 128 << 20,
             max_running_reads: 256,
             max_waiting_reads: 1_024,
             max_running_chats: 256,

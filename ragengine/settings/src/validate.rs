@@ -162,6 +162,8 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         ),
         (settings.limits.max_connections > 0, "limits.maxConnections", "must be at least 1"),
         (settings.limits.max_body_bytes >= 1024, "limits.maxBodyBytes", "must be at least 1024"),
+        (settings.limits.max_read_body_bytes >= 1024, "limits.maxReadBodyBytes", "must be at least 1024"),
+        (settings.limits.max_embedding_tokens >= 1, "limits.maxEmbeddingTokens", "must be at least 1"),
         (
             (settings.limits.max_body_bytes..=MAX_BODIES_BYTES).contains(&settings.limits.max_bodies_bytes),
             "limits.maxBodiesBytes",
@@ -263,6 +265,8 @@ mod tests {
             ("search: {nProbe: 16385}", "search.nProbe"),
             ("limits: {maxConnections: 0}", "limits.maxConnections"),
             ("limits: {maxBodyBytes: 1}", "limits.maxBodyBytes"),
+            ("limits: {maxReadBodyBytes: 1}", "limits.maxReadBodyBytes"),
+            ("limits: {maxEmbeddingTokens: 0}", "limits.maxEmbeddingTokens"),
             ("limits: {bodyTimeoutSeconds: 0}", "limits.bodyTimeoutSeconds"),
             ("limits: {maxBodiesBytes: 2000}", "limits.maxBodiesBytes"),
             ("limits: {maxBodiesBytes: 2000000000000}", "limits.maxBodiesBytes"),

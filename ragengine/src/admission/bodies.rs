@@ -8,7 +8,7 @@ use hyper::body::Body as _;
 use ragengine_settings::Limits;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Refused;
+use super::{Refused, Work};
 use crate::error::ApiError;
 
 /// What of each body is not counted. A question is seldom longer: it gets in while documents fill the room.
@@ -17,6 +17,7 @@ const FREE_BYTES: usize = 64 << 10;
 /// The room for bodies.
 pub struct Bodies {
     max_body_bytes: u64,
+    max_read_body_bytes: u64,
     timeout: Duration,
     max_bytes: u64,
     room: Arc<Semaphore>,
@@ -31,6 +32,7 @@ impl Bodies {
         let room = usize::try_from(limits.max_bodies_bytes).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
         Self {
             max_body_bytes: limits.max_body_bytes,
+            max_read_body_bytes: limits.max_read_body_bytes.min(limits.max_body_bytes),
             timeout: Duration::from_secs(limits.body_timeout_seconds),
             max_bytes: limits.max_bodies_bytes,
             room: Arc::new(Semaphore::new(room)),
@@ -42,8 +44,8 @@ impl Bodies {
     /// # Errors
     ///
     /// [`ApiError::TooLarge`], [`ApiError::BodyLost`] when it does not arrive, or [`Refused::BodiesFull`].
-    pub async fn read(&self, body: &mut Body) -> Result<(Bytes, Held), ApiError> {
-        match tokio::time::timeout(self.timeout, self.collect(body)).await {
+    pub async fn read(&self, work: Work, body: &mut Body) -> Result<(Bytes, Held), ApiError> {
+        match tokio::time::timeout(self.timeout, self.collect(self.bound(work), body)).await {
             Ok(result) => result,
             Err(_) => Err(ApiError::BodyLost(format!(
                 "the request body did not arrive within {} s (limits.bodyTimeoutSeconds)",
@@ -52,10 +54,21 @@ impl Bodies {
         }
     }
 
+    /// How large a body may be, and the setting that says so. A question is short; a chat may hold pictures.
+    fn bound(&self, work: Work) -> (u64, &'static str) {
+        match work {
+            Work::Read if self.max_read_body_bytes < self.max_body_bytes => {
+                (self.max_read_body_bytes, "limits.maxReadBodyBytes")
+            }
+            Work::Read | Work::Chat | Work::Write => (self.max_body_bytes, "limits.maxBodyBytes"),
+        }
+    }
+
     /// A body that comes in one piece is not copied.
-    async fn collect(&self, body: &mut Body) -> Result<(Bytes, Held), ApiError> {
-        if body.size_hint().lower() > self.max_body_bytes {
-            return Err(ApiError::TooLarge(self.max_body_bytes));
+    async fn collect(&self, (max_bytes, setting): (u64, &'static str), body: &mut Body) -> Result<(Bytes, Held), ApiError> {
+        let too_large = || ApiError::TooLarge { max_bytes, setting };
+        if body.size_hint().lower() > max_bytes {
+            return Err(too_large());
         }
         let (mut first, mut joined, mut held) = (Bytes::new(), BytesMut::new(), Held::default());
         while let Some(frame) = body.frame().await {
@@ -63,8 +76,8 @@ impl Bodies {
             let Ok(piece) = frame.into_data() else { continue };
             let before = first.len() + joined.len();
             let after = before + piece.len();
-            if after as u64 > self.max_body_bytes {
-                return Err(ApiError::TooLarge(self.max_body_bytes));
+            if after as u64 > max_bytes {
+                return Err(too_large());
             }
             self.hold(&mut held, after.saturating_sub(FREE_BYTES) - before.saturating_sub(FREE_BYTES))?;
             if before == 0 {
@@ -117,28 +130,38 @@ mod tests {
     async fn a_body_is_read_whole_or_not_at_all() {
         let bodies = bodies(200_000, 200_000);
         for bytes in [0, 1, 40 << 10, 100_000, 200_000] {
-            let (read, _held) = bodies.read(&mut body(bytes)).await.unwrap();
+            let (read, _held) = bodies.read(Work::Write, &mut body(bytes)).await.unwrap();
             assert_eq!(read.len(), bytes);
             assert!(read.iter().enumerate().all(|(place, byte)| *byte == (place % 251) as u8));
         }
         for mut body in [body(200_001), Body::from(vec![0; 200_001])] {
-            assert!(matches!(bodies.read(&mut body).await, Err(ApiError::TooLarge(200_000))));
+            assert!(matches!(bodies.read(Work::Write, &mut body).await, Err(ApiError::TooLarge { max_bytes: 200_000, setting: "limits.maxBodyBytes" })));
         }
+    }
+
+    #[tokio::test]
+    async fn a_read_has_a_bound_of_its_own() {
+        let limits = Limits { max_body_bytes: 200_000, max_read_body_bytes: 50_000, ..Limits::default() };
+        let bodies = Bodies::new(&limits);
+        assert!(bodies.read(Work::Read, &mut body(50_000)).await.is_ok());
+        assert!(bodies.read(Work::Chat, &mut body(50_001)).await.is_ok());
+        let refused = bodies.read(Work::Read, &mut body(50_001)).await.err().unwrap();
+        assert!(matches!(refused, ApiError::TooLarge { max_bytes: 50_000, setting: "limits.maxReadBodyBytes" }));
     }
 
     #[tokio::test]
     async fn large_bodies_find_room_or_are_refused_and_small_ones_always_get_in() {
         let bodies = bodies(200_000, 300_000);
-        let (_, first) = bodies.read(&mut body(200_000)).await.unwrap();
-        let (_, second) = bodies.read(&mut body(200_000)).await.unwrap();
+        let (_, first) = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
+        let (_, second) = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
         let refused = |result: Result<_, ApiError>| {
             matches!(result, Err(ApiError::Refused(Refused::BodiesFull { max_bytes: 300_000 })))
         };
-        assert!(refused(bodies.read(&mut body(200_000)).await));
-        assert_eq!(bodies.read(&mut body(FREE_BYTES)).await.unwrap().0.len(), FREE_BYTES);
+        assert!(refused(bodies.read(Work::Write, &mut body(200_000)).await));
+        assert_eq!(bodies.read(Work::Write, &mut body(FREE_BYTES)).await.unwrap().0.len(), FREE_BYTES);
         drop(first);
         // What the refused one held is free again, too.
-        let third = bodies.read(&mut body(200_000)).await.unwrap();
+        let third = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
         drop((second, third));
         assert_eq!(bodies.room.available_permits(), 300_000);
     }
@@ -146,7 +169,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_that_does_not_come_is_lost() {
         let silent = stream::pending::<Result<Bytes, Infallible>>();
-        let result = bodies(2000, 2000).read(&mut Body::from_stream(silent)).await;
+        let result = bodies(2000, 2000).read(Work::Write, &mut Body::from_stream(silent)).await;
         assert!(matches!(result, Err(ApiError::BodyLost(_))));
     }
 }

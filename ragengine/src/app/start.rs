@@ -60,7 +60,6 @@ impl App {
         let metrics = Arc::new(metrics);
         Ok(Arc::new(Self {
             admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
-            compute: Arc::default(),
             write_token: write_token.map(Arc::new),
             language_model: language_model(&settings.inference_service, settings.extractive, &metrics.admission)?,
             metrics,

@@ -30,6 +30,8 @@ const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
 pub(super) struct Question {
     /// The request.
     pub request: Arc<ChatRequest>,
+    /// Its messages as they were sent.
+    pub sent: Vec<Value>,
     /// Its question and history.
     pub turn: Turn,
     /// The question's vectors.
@@ -151,6 +153,7 @@ fn write(question: &Question, blocks: &[String], block_tokens: &[u64]) -> Result
     }
     let given = Unfinished {
         request: &question.request,
+        sent: &question.sent,
         turn: &question.turn,
         window: question.window_tokens,
         conversation: question.conversation_tokens,

@@ -14,6 +14,9 @@ use crate::llm::{LanguageModel, Upstream, extractive};
 /// No text has more bytes in a token than this, but for one that nobody wrote.
 const MAX_BYTES_PER_TOKEN: u64 = 64;
 
+/// Bytes that the JSON around the texts of a short conversation may take.
+const JSON_BYTES: u64 = 16 << 10;
+
 /// A conversation this short is counted at once: handing it to another thread would cost more.
 const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
 
@@ -61,32 +64,27 @@ impl Served {
         }
     }
 
-    /// The tokens of the conversation. One that cannot fit is refused before it is counted, and counting a long one is kept from the
-    /// threads that serve requests.
-    pub async fn conversation_tokens(&self, loaded: &Loaded, request: &Arc<ChatRequest>) -> Result<u64, ApiError> {
-        let bytes: usize = messages(request).iter().map(text_bytes).sum();
-        if bytes as u64 > self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN) {
+    /// The conversation as it was sent, and its tokens. One that cannot fit is refused before it is counted, and counting a long one is
+    /// kept from the threads that serve requests.
+    pub async fn conversation(
+        &self,
+        loaded: &Loaded,
+        request: &Arc<ChatRequest>,
+    ) -> Result<(Vec<Value>, u64), ApiError> {
+        let bytes = request.conversation_bytes();
+        if bytes as u64 > self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN).saturating_add(JSON_BYTES) {
             return Err(Rejection::ContextWindow.into());
         }
-        if bytes <= COUNTED_AT_ONCE_BYTES {
-            return Ok(self.counter.conversation(messages(request)));
-        }
         let (counter, request) = (self.counter.clone(), Arc::clone(request));
-        Ok(loaded.search_pool.run(move || Ok(counter.conversation(messages(&request)))).await?)
-    }
-}
-
-fn messages(request: &ChatRequest) -> &[Value] {
-    request.body["messages"].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// The bytes of every text in a message, wherever it stands: in its content, in parts of it, in a name or a call.
-fn text_bytes(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(text_bytes).sum(),
-        Value::Object(fields) => fields.values().map(text_bytes).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        let count = move || {
+            let messages = request.conversation()?;
+            let tokens = counter.conversation(&messages);
+            Ok::<_, Rejection>((messages, tokens))
+        };
+        Ok(match bytes <= COUNTED_AT_ONCE_BYTES {
+            true => count()?,
+            false => loaded.search_pool.run(move || Ok(count())).await??,
+        })
     }
 }
 
@@ -100,8 +98,7 @@ pub(super) async fn model_of(upstream: &Upstream, request: &ChatRequest) -> Opti
 
 /// Every model that the request asks for: its own, and those that some endpoints ask when that one fails.
 pub(super) fn asked_models(request: &ChatRequest) -> impl Iterator<Item = &str> {
-    let others = request.body.get("models").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    request.model.as_deref().into_iter().chain(others)
+    request.model.iter().chain(&request.other_models).map(String::as_str)
 }
 
 /// There is no language model at all.
@@ -109,22 +106,4 @@ pub(super) fn no_model() -> ApiError {
     ApiError::NoModel(
         "no language model is set: set inferenceService.url, or extractive: true for the built-in one. /retrieve works without.".to_owned(),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn every_text_of_a_message_has_its_bytes() {
-        for (message, bytes) in [
-            (json!({"role": "user", "content": "12345"}), 9),
-            (json!({"role": "user", "content": [{"type": "text", "text": "12345"}]}), 13),
-            (json!({"content": null, "tool_calls": [{"function": {"arguments": "123"}}]}), 3),
-        ] {
-            assert_eq!(text_bytes(&message), bytes, "{message}");
-        }
-    }
 }

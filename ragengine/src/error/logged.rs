@@ -26,7 +26,7 @@ impl Logged for ApiError {
             Self::Embedding(error) => error.own_words(),
             Self::Llm(error) => error.own_words(),
             Self::Unauthorized(_)
-            | Self::TooLarge(_)
+            | Self::TooLarge { .. }
             | Self::BodyLost(_)
             | Self::Busy(_)
             | Self::Refused(_)
@@ -220,7 +220,7 @@ mod tests {
             let words = error.for_log();
             assert!(words.contains(expected) && !words.contains(MARKER), "{error:?}: {words}");
         }
-        let own = ApiError::TooLarge(7);
+        let own = ApiError::TooLarge { max_bytes: 7, setting: "limits.maxBodyBytes" };
         assert_eq!(own.for_log(), own.to_string());
     }
 

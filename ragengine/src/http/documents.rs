@@ -1,24 +1,27 @@
 //! Documents of an index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use ragengine_client::wire::{
-    AddDocuments, DeleteDocuments, DeletedDocuments, DocumentList, ErrorDetail, ListDocuments, SourceDocuments,
+    AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ErrorDetail, ListDocuments, SourceDocuments,
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
-use serde::Deserialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 use tokio::runtime::Handle;
 use tracing::warn;
 use utoipa::IntoParams;
 
 use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use super::indexes::record;
+use super::reply;
 use crate::app::{App, Loaded};
 use crate::blocking;
+use crate::compute::{self, Caller};
 use crate::error::{ApiError, PlainError};
 use crate::index::catalog::Catalog;
 use crate::index::filter::Filter;
@@ -28,6 +31,9 @@ use crate::index::record::IndexRecord;
 use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
 use crate::index::{Index, IndexError};
 use crate::logging::Logged as _;
+
+/// Room for a list of some documents.
+const ABOUT_BYTES: usize = 64 << 10;
 
 /// How often an index is made anew that was deleted under those who write to it.
 const ATTEMPTS: u32 = 3;
@@ -45,26 +51,25 @@ const ATTEMPTS: u32 = 3;
 pub async fn add(
     State(app): State<Arc<App>>,
     JsonBody(request): JsonBody<AddDocuments>,
-) -> Result<Json<Vec<StoredDocument>>, PlainError> {
+) -> Result<Response, PlainError> {
     let loaded = app.loaded()?;
     check_name(&request.index_name).map_err(IndexError::from)?;
-    let incoming = check_documents(request.documents, limits(&app))?;
-    if incoming.is_empty() {
+    let limits = limits(&app);
+    let batch = compute::elsewhere(move |caller| Batch::check(request.documents, limits, caller)).await?;
+    if batch.writes.is_empty() {
         return Err(ApiError::Meaning("documents is empty: send at least one".to_owned()).into());
     }
-    let newest = newest_of_each(&incoming);
-    let stored = incoming.iter().map(|document| stored(newest[&document.doc_id])).collect();
-    let writes = newest_in_order(&incoming, &newest);
     let record = record(&app.settings, &loaded.embedding);
     for _ in 1..ATTEMPTS {
-        match add_to(loaded, &request.index_name, &record, &writes).await {
+        match add_to(loaded, &request.index_name, &record, &batch.writes).await {
             // It was made for documents of another request that could not be added, and deleted again: it is made anew.
             Err(IndexError::NoSuchIndex(_)) => {}
-            done => return Ok(done.map(|()| Json(stored))?),
+            Err(error) => return Err(error.into()),
+            Ok(()) => return Ok(batch.reply().await?),
         }
     }
-    add_to(loaded, &request.index_name, &record, &writes).await?;
-    Ok(Json(stored))
+    add_to(loaded, &request.index_name, &record, &batch.writes).await?;
+    Ok(batch.reply().await?)
 }
 
 /// Writes documents to an index, which is made when it is not there. One that was made and got nothing is deleted again.
@@ -121,7 +126,7 @@ pub async fn update(
     State(app): State<Arc<App>>,
     PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<UpdateDocuments>,
-) -> Result<Json<UpdatedDocuments>, PlainError> {
+) -> Result<Response, PlainError> {
     let loaded = app.loaded()?;
     loaded.catalog.get(&index_name)?;
     if let Some(position) =
@@ -130,23 +135,29 @@ pub async fn update(
         let reason = "it has no doc_id, which says what to update: use POST /index to add documents".to_owned();
         return Err(IndexError::Document { position, reason }.into());
     }
-    let incoming = check_documents(request.documents, limits(&app))?;
-    let writes = newest_in_order(&incoming, &newest_of_each(&incoming));
-    let replies: Vec<StoredDocument> = writes.iter().map(stored).collect();
+    let limits = limits(&app);
+    let batch = compute::elsewhere(move |caller| Batch::check(request.documents, limits, caller)).await?;
+    let writes = &batch.writes;
     let generations = &loaded.generations;
     let write = |index: Arc<Index>| {
         let writes = writes.clone();
         async move { index.write(writes, Mode::UpdateOnly, &generations.embedding_of(&index)?).await }
     };
     let fates = generations.with(&index_name, write).await?;
-    let with = |wanted: Fate| {
-        replies.iter().zip(&fates).filter(move |(_, fate)| **fate == wanted).map(|(reply, _)| reply.clone()).collect()
+    let about_bytes = batch.bytes();
+    let show = move |_: &_| {
+        let with = |wanted: Fate| {
+            let fates = batch.writes.iter().zip(&fates);
+            fates.filter(|(_, fate)| **fate == wanted).map(|(document, _)| Stored(document)).collect()
+        };
+        let updated = Updated {
+            updated_documents: with(Fate::Written),
+            unchanged_documents: with(Fate::Unchanged),
+            not_found_documents: with(Fate::NotFound),
+        };
+        reply::written(&updated, about_bytes)
     };
-    Ok(Json(UpdatedDocuments {
-        updated_documents: with(Fate::Written),
-        unchanged_documents: with(Fate::Unchanged),
-        not_found_documents: with(Fate::NotFound),
-    }))
+    Ok(reply::of_bytes(compute::run(about_bytes, show).await?))
 }
 
 /// Deletes documents. They are in no later answer.
@@ -161,7 +172,7 @@ pub async fn delete(
     State(app): State<Arc<App>>,
     PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<DeleteDocuments>,
-) -> Result<Json<DeletedDocuments>, PlainError> {
+) -> Result<Response, PlainError> {
     let delete = |index: Arc<Index>| {
         let doc_ids = request.doc_ids.clone();
         async move { index.delete(doc_ids).await }
@@ -170,7 +181,9 @@ pub async fn delete(
     let (deleted, not_found): (Vec<_>, Vec<_>) =
         request.doc_ids.into_iter().zip(were_there).partition(|(_, was_there)| *was_there);
     let ids = |pairs: Vec<(String, bool)>| pairs.into_iter().map(|(doc_id, _)| doc_id).collect();
-    Ok(Json(DeletedDocuments { deleted_doc_ids: ids(deleted), not_found_doc_ids: ids(not_found) }))
+    let reply = DeletedDocuments { deleted_doc_ids: ids(deleted), not_found_doc_ids: ids(not_found) };
+    let about_bytes = reply.deleted_doc_ids.iter().chain(&reply.not_found_doc_ids).map(|doc_id| doc_id.len() + 3).sum();
+    Ok(reply::json(about_bytes, reply).await?)
 }
 
 /// Lists documents, in the order in which they were added.
@@ -185,7 +198,7 @@ pub async fn list(
     State(app): State<Arc<App>>,
     PathParameters(index_name): PathParameters<String>,
     QueryString(request): QueryString<ListDocuments>,
-) -> Result<Json<DocumentList>, PlainError> {
+) -> Result<Response, PlainError> {
     let index = app.loaded()?.catalog.get(&index_name)?;
     if !(1..=100).contains(&request.limit) {
         return Err(out_of_bounds(["query", "limit"], "between 1 and 100").into());
@@ -196,8 +209,11 @@ pub async fn list(
     let filter = request.metadata_filter.as_deref().filter(|filter| !filter.is_empty());
     let filter = filter.map_or(Ok(Filter::default()), Filter::parse).map_err(IndexError::from)?;
     let page = Page { limit: request.limit, offset: request.offset };
-    let listing = blocking::run(move || index.list(&filter, &page, request.max_text_length)).await?;
-    Ok(Json(listing))
+    let list = move |_: &_| {
+        let listing = index.list(&filter, &page, request.max_text_length)?;
+        reply::written(&listing, ABOUT_BYTES)
+    };
+    Ok(reply::of_bytes(compute::elsewhere(list).await?))
 }
 
 /// Which documents of a source are listed.
@@ -230,13 +246,14 @@ pub async fn list_source(
     State(app): State<Arc<App>>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
     QueryString(request): QueryString<ListSource>,
-) -> Result<Json<SourceDocuments>, PlainError> {
+) -> Result<Response, PlainError> {
     let index = app.loaded()?.catalog.get(&index_name)?;
     if !(1..=MAX_SOURCE_PAGE).contains(&request.limit) {
         return Err(out_of_bounds(["query", "limit"], "between 1 and 1000").into());
     }
     let page = Page { limit: request.limit, offset: request.offset };
-    Ok(Json(blocking::run(move || index.list_source(&source, &page)).await?))
+    let list = move |_: &_| reply::written(&index.list_source(&source, &page)?, ABOUT_BYTES);
+    Ok(reply::of_bytes(compute::elsewhere(list).await?))
 }
 
 fn limits(app: &App) -> Limits {
@@ -249,26 +266,113 @@ fn limits(app: &App) -> Limits {
     }
 }
 
-/// The last document of each id: the one that counts when an id comes twice in a request.
-fn newest_of_each(incoming: &[Incoming]) -> HashMap<String, &Incoming> {
-    incoming.iter().map(|document| (document.doc_id.clone(), document)).collect()
+/// The documents of a request.
+struct Batch {
+    /// Which of the writes each document of the request is, in the order in which they were sent.
+    sent: Vec<usize>,
+    /// What is written: of each id the last one, where the id first came.
+    writes: Vec<Incoming>,
 }
 
-/// Those documents, each once, where its id first came.
-fn newest_in_order(incoming: &[Incoming], newest: &HashMap<String, &Incoming>) -> Vec<Incoming> {
-    let mut seen = HashSet::new();
-    incoming
-        .iter()
-        .filter(|document| seen.insert(document.doc_id.as_str()))
-        .map(|document| newest[&document.doc_id].clone())
-        .collect()
+impl Batch {
+    fn check(documents: Vec<Document>, limits: Limits, caller: &Caller) -> Result<Self, IndexError> {
+        let (mut places, mut sent, mut writes) = (HashMap::new(), Vec::new(), Vec::new());
+        for document in check_documents(documents, limits, caller)? {
+            let place = *places.entry(document.doc_id.clone()).or_insert(writes.len());
+            sent.push(place);
+            match writes.get_mut(place) {
+                Some(earlier) => *earlier = document,
+                None => writes.push(document),
+            }
+        }
+        Ok(Self { sent, writes })
+    }
+
+    /// About how large a reply with all of it is.
+    fn bytes(&self) -> usize {
+        let bytes = |document: &Incoming| document.text.len() + document.text.len() / 8 + 256;
+        self.sent.iter().map(|&place| bytes(&self.writes[place])).sum()
+    }
+
+    /// The documents as they are stored, in the order in which they were sent.
+    async fn reply(self) -> Result<Response, ApiError> {
+        let about_bytes = self.bytes();
+        let show = move |_: &_| {
+            let stored: Vec<Stored> = self.sent.iter().map(|&place| Stored(&self.writes[place])).collect();
+            reply::written(&stored, about_bytes)
+        };
+        Ok(reply::of_bytes(compute::run(about_bytes, show).await?))
+    }
 }
 
-fn stored(document: &Incoming) -> StoredDocument {
-    StoredDocument {
-        doc_id: document.doc_id.clone(),
-        text: document.text.clone(),
-        metadata: document.metadata.clone(),
-        source: document.source.clone(),
+/// A [`StoredDocument`] that is not copied.
+struct Stored<'a>(&'a Incoming);
+
+impl Serialize for Stored<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(document) = self;
+        let fields = 3 + usize::from(document.source.is_some());
+        let mut stored = serializer.serialize_struct("StoredDocument", fields)?;
+        stored.serialize_field("doc_id", &document.doc_id)?;
+        stored.serialize_field("text", &*document.text)?;
+        stored.serialize_field("metadata", &*document.metadata)?;
+        if let Some(source) = &document.source {
+            stored.serialize_field("source", source)?;
+        }
+        stored.end()
+    }
+}
+
+/// [`UpdatedDocuments`] that are not copied.
+#[derive(Serialize)]
+struct Updated<'a> {
+    updated_documents: Vec<Stored<'a>>,
+    unchanged_documents: Vec<Stored<'a>>,
+    not_found_documents: Vec<Stored<'a>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_an_id_that_comes_twice_the_last_counts_where_it_first_came() {
+        let document = |doc_id: &str, text: &str| Document {
+            doc_id: Some(doc_id.to_owned()),
+            text: text.to_owned(),
+            ..Document::default()
+        };
+        let limits = Limits {
+            max_documents: 9,
+            max_document_bytes: 99,
+            max_metadata_bytes: 99,
+            cut_timeout: std::time::Duration::from_secs(1),
+        };
+        let sent = vec![document("a", "1"), document("b", "2"), document("a", "3")];
+        let batch = Batch::check(sent.clone(), limits, &Caller::default()).unwrap();
+        let texts: Vec<&str> = batch.writes.iter().map(|document| &*document.text).collect();
+        assert_eq!((batch.sent, texts), (vec![0, 1, 0], vec!["3", "2"]));
+        let left = crate::compute::Presence::default().caller();
+        assert!(matches!(Batch::check(sent, limits, &left), Err(IndexError::ShuttingDown)));
+    }
+
+    #[test]
+    fn a_document_is_shown_as_the_api_describes_it() {
+        for source in [None, Some("s".to_owned())] {
+            let metadata = json!({"k": [1]}).as_object().unwrap().clone();
+            let document = Incoming {
+                doc_id: "d".to_owned(),
+                text: "t".into(),
+                metadata: Arc::new(metadata.clone()),
+                source: source.clone(),
+                content_hash: String::new(),
+                revision: None,
+                cut_within: None,
+            };
+            let described = StoredDocument { doc_id: "d".to_owned(), text: "t".to_owned(), metadata, source };
+            assert_eq!(json!(Stored(&document)), json!(described));
+        }
     }
 }

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
+use axum::response::Response;
 use ragengine_client::wire::{FieldError, OpenAiError as ErrorBody};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::extract::{self, parse_json};
+use super::{extract, reply};
 use crate::app::App;
-use crate::embedding::Embedding;
+use crate::compute::{self, Caller};
 use crate::error::{ApiError, OpenAiError};
+use crate::index::IndexError;
 
 /// Texts in one request, as OpenAI has it.
 const MAX_INPUTS: usize = 2048;
@@ -41,7 +42,12 @@ pub struct EmbeddingsRequest {
 #[serde(untagged, expecting = "input must be a string or a list of strings")]
 enum Input {
     One(String),
-    Many(Vec<String>),
+    Many(#[serde(deserialize_with = "inputs")] Vec<String>),
+}
+
+/// One more is read than there may be, so that a list that is too long is told so by its own words.
+fn inputs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    ragengine_json::bounded_list(deserializer, MAX_INPUTS + 1)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -51,15 +57,24 @@ enum Encoding {
     Base64,
 }
 
+impl Encoding {
+    /// What a value takes, about.
+    fn bytes_per_value(self) -> usize {
+        match self {
+            Self::Float => 14,
+            Self::Base64 => 6,
+        }
+    }
+}
+
 /// Turns texts into vectors of length 1.
 #[utoipa::path(post, path = "/v1/embeddings", tag = "openai", request_body = EmbeddingsRequest, responses(
     (status = 200, description = "OpenAI's list of embeddings.", body = Object),
     (status = 400, description = "The request cannot be served as it is.", body = ErrorBody),
     (status = 404, description = "Another model than the one that the indexes use.", body = ErrorBody),
 ))]
-pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result<Json<Value>, OpenAiError> {
-    let body = extract::body(request).await?;
-    let request: EmbeddingsRequest = parse_json(&body)?;
+pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result<Response, OpenAiError> {
+    let request: EmbeddingsRequest = extract::json(request).await?;
     let embedding = &app.loaded()?.embedding;
     let texts = checked(request.input)?;
     let asked = request.model.as_deref().unwrap_or("default");
@@ -78,25 +93,81 @@ pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result
         ))
         .into());
     }
-    let tokens: usize = texts.iter().map(|text| embedding.count_tokens(text)).sum();
+    let (counter, max_tokens) = (embedding.clone(), app.settings.limits.max_embedding_tokens as usize);
+    let count = move |caller: &Caller| {
+        let tokens = count_within(&texts, max_tokens, caller, |text| counter.count_tokens(text))?;
+        Ok::<_, ApiError>((texts, tokens))
+    };
+    let (texts, tokens) = compute::elsewhere(count).await?;
     let vectors = embedding.embed_passages(texts).await?;
-    let encode =
-        if request.encoding_format == Some(Encoding::Base64) { base64_floats } else { |vector: &[f32]| json!(vector) };
-    let data: Vec<Value> = vectors
-        .iter()
-        .enumerate()
-        .map(|(position, vector)| json!({"object": "embedding", "index": position, "embedding": encode(vector)}))
-        .collect();
-    Ok(Json(reply(embedding, data, tokens)))
+    let encoding = request.encoding_format.unwrap_or(Encoding::Float);
+    let model = embedding.model_id().to_owned();
+    let about_bytes = vectors.iter().map(|vector| vector.len() * encoding.bytes_per_value()).sum();
+    let write = move |_: &_| reply::written(&List::of(&vectors, encoding, &model, tokens), about_bytes);
+    Ok(reply::of_bytes(compute::run(about_bytes, write).await?))
 }
 
-fn reply(embedding: &Embedding, data: Vec<Value>, tokens: usize) -> Value {
-    json!({
-        "object": "list",
-        "data": data,
-        "model": embedding.model_id(),
-        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-    })
+/// Tokens of all texts. Counting ends where they are too many, or the caller has left.
+fn count_within(
+    texts: &[String],
+    max_tokens: usize,
+    caller: &Caller,
+    count: impl Fn(&str) -> usize,
+) -> Result<usize, ApiError> {
+    let mut tokens = 0;
+    for text in texts {
+        if caller.has_left() {
+            return Err(IndexError::ShuttingDown.into());
+        }
+        tokens += count(text);
+        if tokens > max_tokens {
+            return Err(ApiError::Meaning(format!(
+                "the texts have more than {max_tokens} tokens together: send them in parts, or raise limits.maxEmbeddingTokens"
+            )));
+        }
+    }
+    Ok(tokens)
+}
+
+/// OpenAI's list of embeddings.
+#[derive(Serialize)]
+struct List<'a> {
+    object: &'static str,
+    data: Vec<Item<'a>>,
+    model: &'a str,
+    usage: TokenUsage,
+}
+
+#[derive(Serialize)]
+struct TokenUsage {
+    prompt_tokens: usize,
+    total_tokens: usize,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    object: &'static str,
+    index: usize,
+    embedding: Encoded<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Encoded<'a> {
+    Floats(&'a [f32]),
+    Base64(String),
+}
+
+impl<'a> List<'a> {
+    fn of(vectors: &'a [Vec<f32>], encoding: Encoding, model: &'a str, tokens: usize) -> Self {
+        let encode = |vector: &'a Vec<f32>| match encoding {
+            Encoding::Float => Encoded::Floats(vector),
+            Encoding::Base64 => Encoded::Base64(base64_floats(vector)),
+        };
+        let items = vectors.iter().enumerate();
+        let data = items.map(|(index, vector)| Item { object: "embedding", index, embedding: encode(vector) }).collect();
+        Self { object: "list", data, model, usage: TokenUsage { prompt_tokens: tokens, total_tokens: tokens } }
+    }
 }
 
 fn checked(input: Input) -> Result<Vec<String>, ApiError> {
@@ -120,8 +191,8 @@ fn checked(input: Input) -> Result<Vec<String>, ApiError> {
 }
 
 /// What OpenAI's own client asks for.
-fn base64_floats(vector: &[f32]) -> Value {
+fn base64_floats(vector: &[f32]) -> String {
     use base64::Engine as _;
     let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
-    Value::from(base64::engine::general_purpose::STANDARD.encode(bytes))
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }

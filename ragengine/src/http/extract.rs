@@ -16,6 +16,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::app::App;
+use crate::compute;
 use crate::error::{ApiError, PlainError};
 
 /// A request's whole body, which was read when the request was let in.
@@ -41,9 +42,9 @@ pub async fn discard(body: Body, limits: Limits) {
 /// # Errors
 ///
 /// As [`body`] and [`parse_json`].
-pub async fn json<T: DeserializeOwned + Send + 'static>(app: &App, request: Request) -> Result<T, ApiError> {
+pub async fn json<T: DeserializeOwned + Send + 'static>(request: Request) -> Result<T, ApiError> {
     let bytes = body(request).await?;
-    app.compute.run(bytes.len(), move |_| parse_json(&bytes)).await
+    compute::run(bytes.len(), move |_| parse_json(&bytes)).await
 }
 
 /// A value from JSON.
@@ -101,8 +102,8 @@ pub struct JsonBody<T>(pub T);
 impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for JsonBody<T> {
     type Rejection = PlainError;
 
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Self::Rejection> {
-        Ok(Self(json(app, request).await?))
+    async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, Self::Rejection> {
+        Ok(Self(json(request).await?))
     }
 }
 

@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 
-use crate::app::App;
+use crate::compute;
 use crate::error::ApiError;
 
 /// A value as the body of a 200. `about_bytes`: how large it may be, as far as is known.
@@ -13,10 +13,14 @@ use crate::error::ApiError;
 /// # Errors
 ///
 /// [`ApiError::Internal`]: it cannot be written, which is a mistake of ours.
-pub async fn json(app: &App, about_bytes: usize, value: impl Serialize + Send + 'static) -> Result<Response, ApiError> {
+pub async fn json(about_bytes: usize, value: impl Serialize + Send + 'static) -> Result<Response, ApiError> {
     let write = move |_: &_| written(&value, about_bytes);
-    let bytes = app.compute.run(about_bytes, write).await?;
-    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], Body::from(bytes)).into_response())
+    compute::run(about_bytes, write).await.map(of_bytes)
+}
+
+/// A 200 whose body is this JSON.
+pub fn of_bytes(bytes: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], Body::from(bytes)).into_response()
 }
 
 /// A value in JSON, which takes about so many bytes.

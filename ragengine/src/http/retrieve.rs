@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use ragengine_client::wire::{ErrorDetail, Retrieve, Retrieved};
 
 use super::extract::{JsonBody, out_of_bounds};
+use super::reply;
 use crate::app::App;
 use crate::error::PlainError;
 
@@ -21,9 +22,9 @@ use crate::error::PlainError;
 pub async fn retrieve(
     State(app): State<Arc<App>>,
     JsonBody(request): JsonBody<Retrieve>,
-) -> Result<Json<Retrieved>, PlainError> {
+) -> Result<Response, PlainError> {
     if !(1..=300).contains(&request.max_node_count) {
         return Err(out_of_bounds(["body", "max_node_count"], "between 1 and 300").into());
     }
-    Ok(Json(crate::retrieve::retrieve(&app, request).await?))
+    Ok(reply::of_bytes(crate::retrieve::retrieve(&app, request).await?))
 }

@@ -83,8 +83,8 @@ impl Written {
         };
         let document = Incoming {
             doc_id: self.doc_id(),
-            text: self.text(),
-            metadata: self.metadata(),
+            text: self.text().into(),
+            metadata: Arc::new(self.metadata()),
             source: self.source.map(source_name),
             content_hash: format!("hash of {}", self.text()),
             revision: Some(self.version.to_string()),

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use prepare::{Change, Known, Prepared, PreparedChunk};
 pub use prepare::{Embedded, Incoming, Limits, check_documents};
+use ragengine_client::wire::Metadata;
 
-use super::chunking::{Presence, Sizes};
+use super::chunking::Sizes;
 use super::record::{ChunkRecord, DocumentRecord};
 use super::store::{Reader, StoreError, Transaction};
 use super::view::Changed;
 use super::{Index, IndexError};
-use crate::blocking;
+use crate::compute;
 use crate::embedding::Embedding;
 
 /// Whether documents that are not there yet are added.
@@ -71,17 +72,14 @@ impl Index {
         };
         let index = Arc::clone(self);
         let counter = embedding.clone();
-        // Dropped with this future: nothing is cut for somebody who has left.
-        let presence = Presence::default();
-        let caller = presence.caller();
-        let prepared = blocking::run(move || {
+        let mut prepared = compute::elsewhere(move |caller| {
             let known = Known { reader: &index.reader(), donor: donor.as_deref() };
-            prepare::prepare(known, incoming, mode, sizes, |text| counter.count_tokens(text), &caller)
+            prepare::prepare(known, incoming, mode, sizes, |text| counter.count_tokens(text), caller)
         })
         .await?;
-        drop(presence);
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
-        let prepared = prepared.with_vectors(vectors, self.record.dimensions)?;
+        let dimensions = self.record.dimensions;
+        let prepared = compute::elsewhere(move |_| prepared.with_vectors(vectors, dimensions)).await?;
         self.wait_while_catching_up().await;
         let fates = self.in_turn(move |index| index.put(prepared, mode)).await?;
         self.rebuild_if_due();
@@ -207,7 +205,7 @@ impl Prepared {
     fn record(&self, first_row: u64, chunks: u32) -> DocumentRecord {
         DocumentRecord {
             doc_id: self.incoming.doc_id.clone(),
-            metadata: serde_json::Value::Object(self.incoming.metadata.clone()).to_string(),
+            metadata: json(&self.incoming.metadata),
             source: self.incoming.source.clone(),
             content_hash: self.incoming.content_hash.clone(),
             first_row,
@@ -215,6 +213,12 @@ impl Prepared {
             text_bytes: self.incoming.text.len() as u64,
         }
     }
+}
+
+/// Metadata as it is stored.
+fn json(metadata: &Metadata) -> String {
+    // A map of strings to values cannot fail to be written.
+    serde_json::to_string(metadata).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -53,7 +53,8 @@ impl Staying {
 
     /// Looks for each folder that the path is in, however many could not be listed.
     fn is_unlisted(&self, escaped_path: &str) -> bool {
-        let mut folders = escaped_path.match_indices('/').map(|(end, _)| &escaped_path[..end]).chain(["", escaped_path]);
+        let mut folders =
+            escaped_path.match_indices('/').map(|(end, _)| &escaped_path[..end]).chain(["", escaped_path]);
         !self.unlisted.is_empty() && folders.any(|folder| self.unlisted.contains(folder))
     }
 }

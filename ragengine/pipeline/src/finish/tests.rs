@@ -56,7 +56,8 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
     // Each block is 20 tokens here, and the instructions are free.
     let count =
         |messages: &[Value]| 160 + messages[0]["content"].as_str().unwrap().matches(['a', 'b', 'c']).count() as u64;
-    let words = count(&prompt::messages(&request, given.sent, given.turn, &prompt::context(&Boundary::of(7), &[]))) - 160;
+    let words =
+        count(&prompt::messages(&request, given.sent, given.turn, &prompt::context(&Boundary::of(7), &[]))) - 160;
     let finished = finish(&given, &blocks, |messages, _| count(messages) - words).unwrap();
     assert_eq!((finished.blocks, finished.prompt_tokens, finished.max_tokens), (2, 200, None));
 }

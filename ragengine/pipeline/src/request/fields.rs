@@ -1,16 +1,17 @@
-use ragengine_json::each_field;
+use ragengine_json::{each_field, each_item};
 use serde_json::value::RawValue;
 
 use super::MAX_TOKENS_FIELDS;
 use crate::Rejection;
 
 /// The fields that the algorithm looks at.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "index_name",
     "context_token_ratio",
     "explain",
     "messages",
     "model",
+    "models",
     "stream",
     "stream_options",
     "n",
@@ -19,6 +20,9 @@ const KNOWN: [&str; 12] = [
     "tools",
     "functions",
 ];
+
+/// Models to ask one after the other.
+const MAX_MODELS: usize = 100;
 
 /// Those of a body, each as the text that was sent.
 pub(super) struct Fields<'a>([Option<&'a RawValue>; KNOWN.len()]);
@@ -92,6 +96,23 @@ impl<'a> Fields<'a> {
             Err(_) => Err(Rejection::wrong_type("context_token_ratio", "a number between 0.2 and 0.8")),
         };
         self.present("context_token_ratio").map(read).transpose()
+    }
+
+    /// The strings in `models`.
+    pub fn other_models(&self) -> Result<Vec<String>, Rejection> {
+        let Some(list) = self.present("models").filter(|list| list.get().starts_with('[')) else {
+            return Ok(Vec::new());
+        };
+        let mut models = Vec::new();
+        each_item(&mut serde_json::Deserializer::from_str(list.get()), |item: &RawValue| match models.len() {
+            MAX_MODELS => Err(serde::de::Error::custom("too many")),
+            _ => {
+                models.extend(serde_json::from_str::<String>(item.get()).ok());
+                Ok(())
+            }
+        })
+        .map_err(|_| Rejection::wrong_type("models", &format!("a list of at most {MAX_MODELS} models")))?;
+        Ok(models)
     }
 
     pub fn include_usage(&self) -> bool {

@@ -1,9 +1,9 @@
 //! How long a document may be worked on, and for whom.
 
 use std::cell::Cell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+pub use crate::compute::{Caller, Presence};
 
 /// Steps between two looks at the clock: less than a millisecond of counting tokens.
 const STEPS_PER_LOOK: u64 = 1 << 12;
@@ -17,27 +17,6 @@ pub enum Stopped {
     /// Whoever sent it has left.
     #[error("nobody waits for it any more")]
     Unwanted,
-}
-
-/// Whether somebody waits for what is computed. It crosses threads; [`Presence`] is the other end.
-#[derive(Debug, Clone, Default)]
-pub struct Caller(Arc<AtomicBool>);
-
-/// Held by whoever waits. When it is dropped, the caller has left.
-#[derive(Debug, Default)]
-pub struct Presence(Caller);
-
-impl Presence {
-    /// What the work looks at.
-    pub fn caller(&self) -> Caller {
-        self.0.clone()
-    }
-}
-
-impl Drop for Presence {
-    fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Release);
-    }
 }
 
 /// The work on one document: its steps are counted, and every few of them it is looked whether it goes on.
@@ -70,7 +49,7 @@ impl Work {
             return Ok(());
         }
         self.next_look.set(total + STEPS_PER_LOOK);
-        if self.caller.0.load(Ordering::Acquire) {
+        if self.caller.has_left() {
             return Err(Stopped::Unwanted);
         }
         match self.until {

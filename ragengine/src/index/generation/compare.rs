@@ -1,5 +1,7 @@
 //! What the next generation lacks: pure but for reading the two stores.
 
+use std::sync::Arc;
+
 use crate::index::IndexError;
 use crate::index::record::DocumentRecord;
 use crate::index::store::{Changes, Reader};
@@ -109,9 +111,9 @@ impl Pair<'_> {
     fn incoming(&self, number: u64, document: DocumentRecord) -> Result<Incoming, IndexError> {
         let (text, _) = self.serving.text(number, usize::MAX)?;
         Ok(Incoming {
-            metadata: document.metadata(),
+            metadata: Arc::new(document.metadata()),
             doc_id: document.doc_id,
-            text,
+            text: text.into(),
             source: document.source,
             content_hash: document.content_hash,
             revision: revision(self.serving, number)?,

@@ -1,4 +1,5 @@
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ragengine_client::wire::sources::MAX_REVISION_BYTES;
@@ -38,15 +39,15 @@ impl Limits {
     }
 }
 
-/// A document that has been checked and has an id.
+/// A document that has been checked and has an id. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
     /// Its id.
     pub doc_id: String,
     /// Its text.
-    pub text: String,
+    pub text: Arc<str>,
     /// Its metadata.
-    pub metadata: Metadata,
+    pub metadata: Arc<Metadata>,
     /// Where it comes from.
     pub source: Option<String>,
     /// The hash over its text and metadata.
@@ -64,12 +65,16 @@ impl Incoming {
     }
 }
 
-/// Checks documents as they were sent, and gives an id to those that have none.
+/// Checks documents as they were sent, and gives an id to those that have none. It computes hashes.
 ///
 /// # Errors
 ///
-/// [`IndexError::Document`] for the first that cannot be stored.
-pub fn check_documents(documents: Vec<Document>, limits: Limits) -> Result<Vec<Incoming>, IndexError> {
+/// [`IndexError::Document`] for the first that cannot be stored, [`IndexError::ShuttingDown`] when the caller has left.
+pub fn check_documents(
+    documents: Vec<Document>,
+    limits: Limits,
+    caller: &Caller,
+) -> Result<Vec<Incoming>, IndexError> {
     if documents.len() > limits.max_documents {
         let reason = format!("there are more than {} in the request: send them in parts", limits.max_documents);
         return Err(IndexError::Document { position: limits.max_documents, reason });
@@ -77,7 +82,10 @@ pub fn check_documents(documents: Vec<Document>, limits: Limits) -> Result<Vec<I
     documents
         .into_iter()
         .enumerate()
-        .map(|(position, document)| check(document, limits).map_err(|reason| IndexError::Document { position, reason }))
+        .map(|(position, document)| match caller.has_left() {
+            true => Err(IndexError::ShuttingDown),
+            false => check(document, limits).map_err(|reason| IndexError::Document { position, reason }),
+        })
         .collect()
 }
 
@@ -112,8 +120,8 @@ fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
     let cut_within = Some(limits.cut_within(document.text.len()));
     Ok(Incoming {
         doc_id,
-        text: document.text,
-        metadata: document.metadata,
+        text: document.text.into(),
+        metadata: Arc::new(document.metadata),
         source: document.source,
         content_hash,
         revision: document.revision,
@@ -319,9 +327,9 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<(), IndexError> {
 }
 
 impl Unembedded {
-    /// The texts that have no vector yet, each once.
-    pub fn texts_to_embed(&self) -> Vec<String> {
-        self.missing.iter().map(|(_, text)| text.clone()).collect()
+    /// The texts that have no vector yet, each once. They are given away.
+    pub fn texts_to_embed(&mut self) -> Vec<String> {
+        self.missing.iter_mut().map(|(_, text)| std::mem::take(text)).collect()
     }
 
     /// Puts in the vectors of [`Self::texts_to_embed`], in their order.
