@@ -178,20 +178,17 @@ async fn a_copy_of_another_models_vectors_is_loaded_and_never_mixed() {
     std::fs::copy(data.path().join("persisted/i.tar"), copies.join("i.tar")).unwrap();
     let server = Server::start_in(settings(&other, "{}")).await;
     post(&server, "/load/i").await.ok();
-    // It is made anew with the server's model, and nobody asks its vectors with that one before.
-    let question = json!({"index_name": "i", "query": FACTS[0].1});
-    let found = async {
+    // It answers with its own model until it has been made anew with the server's: nobody asks its vectors with that one before.
+    let made_anew = async {
         loop {
-            let reply = server.post("/retrieve", &question).await;
-            if reply.status == 200 {
-                return reply.ok()["results"][0]["doc_id"].clone();
+            assert_eq!(server.found("i", FACTS[0].1, 1).await, [FACTS[0].0]);
+            if server.get("/indexes/i").await.ok()["model"] == "all-MiniLM-L6-v2" {
+                return;
             }
-            let message = reply.error(503);
-            assert!(message.contains("small") && message.contains("next generation"), "{message}");
         }
     };
-    assert_eq!(tokio::time::timeout(Duration::from_secs(60), found).await.unwrap(), FACTS[0].0);
-    assert_eq!(server.get("/indexes/i").await.ok()["model"], "all-MiniLM-L6-v2");
+    tokio::time::timeout(Duration::from_secs(60), made_anew).await.unwrap();
+    assert_eq!(server.found("i", FACTS[0].1, 1).await, [FACTS[0].0]);
 }
 
 /// Its settings come along: it answers with its own model, at once, while the next generation is built.
