@@ -88,7 +88,7 @@ pub fn computations() -> Vec<(&'static str, Bytes)> {
     };
     let titled = format!("# {}\n\n", "title ".repeat(3000)) + &"## a\n\nb\n\n".repeat(5000);
     let nested = format!("fn f() {}{}", "{".repeat(4500), "}".repeat(4500));
-    let mut requests = vec![
+    let requests = [
         ("/v1/embeddings", embeddings.clone()),
         ("/v1/embeddings", embeddings),
         (CHAT, chat(false)),
@@ -99,10 +99,8 @@ pub fn computations() -> Vec<(&'static str, Bytes)> {
         ("/index", documents(&titled, json!({"split_type": "markdown"}))),
         ("/index", documents(&nested, json!({"split_type": "code", "language": "rust"}))),
     ];
-    let mut bodies: Vec<(&str, Bytes)> =
-        requests.drain(..).map(|(path, body)| (path, Bytes::from(body.to_string()))).collect();
-    bodies.extend(Heavy::ALL.map(Heavy::request));
-    bodies
+    let bodies = requests.map(|(path, body)| (path, Bytes::from(body.to_string())));
+    bodies.into_iter().chain(Heavy::ALL.map(Heavy::request)).collect()
 }
 
 /// The same document a few times.
