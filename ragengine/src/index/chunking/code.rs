@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
+use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use tree_sitter::{Parser, Point, Tree, TreeCursor};
 
 use super::ChunkingError;
@@ -13,10 +15,12 @@ use super::work::{Stopped, Work};
 
 /// Brackets that may be open at once. Beyond, code is cut as prose.
 const MAX_OPEN_BRACKETS: usize = 256;
+/// Angle brackets that may be open at once within a statement. Whether they are brackets at all a parser knows at the end only.
+const MAX_OPEN_ANGLES: usize = 64;
 /// How deep the syntax tells places apart. What is deeper is cut as prose.
 const MAX_DEPTH: u8 = 48;
 /// Code is parsed in parts of so many bytes at most: what a parser needs for each byte is hundreds of them.
-const MAX_PART_BYTES: usize = 64 << 10;
+const MAX_PART_BYTES: usize = 32 << 10;
 /// The parser reads so many bytes at once. Each reading is a step for every one of them.
 const READ_BYTES: usize = 256;
 /// How often a part may be read, in the end. A parser goes back over a token or two; where it goes back over everything, again and again, the
@@ -25,23 +29,30 @@ const MAX_READINGS: usize = 32;
 /// The same for what the parser does, of which it tells a hundred at a time.
 const MAX_OPERATIONS_PER_BYTE: usize = 32;
 const OPERATIONS_AT_ONCE: usize = 100;
+/// Where code means many things at once, each operation takes longer than the one before it. The processor time that a part may take, whatever
+/// else the machine does: ten times what code takes.
+const TIME_PER_BYTE: Duration = Duration::from_micros(2);
+const TIME_PER_PART: Duration = Duration::from_millis(10);
 
 /// Reads code.
 pub(super) fn boundaries(text: &str, language: Language, work: &Work) -> Result<Vec<Boundary>, ChunkingError> {
-    if open_brackets(text, work)? > MAX_OPEN_BRACKETS {
+    if is_too_deep(text, work)? {
         return Ok(prose::line_breaks(text, work)?);
     }
     let mut parser = Parser::new();
     parser
         .set_language(&grammar(language).into())
         .map_err(|error| ChunkingError::Language { language: language.name(), reason: error.to_string() })?;
-    let mut boundaries = Vec::new();
+    let (mut boundaries, mut is_code) = (Vec::new(), true);
     for part in parts(text, work)? {
         let code = &text[part.clone()];
-        let within = match parse(&mut parser, code, work)? {
-            Some(tree) => syntax(&tree, work)?,
+        let tree = if is_code { parse(&mut parser, code, work)? } else { None };
+        let within = match &tree {
+            Some(tree) => syntax(tree, work)?,
             None => prose::line_breaks(code, work)?,
         };
+        // What is not code once is not tried again.
+        is_code = tree.is_some();
         boundaries.extend(Boundary::at(part.end, level(1)));
         boundaries.extend(within.into_iter().filter_map(|boundary| shifted(boundary, part.start)));
     }
@@ -58,19 +69,24 @@ fn level(depth: u8) -> u8 {
     SENTENCE + 1 + MAX_DEPTH - depth
 }
 
-/// The most brackets that are open at once, whatever stands in strings and comments.
-fn open_brackets(text: &str, work: &Work) -> Result<usize, Stopped> {
+/// Whether more brackets are open at once than a parser is let try, whatever stands in strings and comments.
+fn is_too_deep(text: &str, work: &Work) -> Result<bool, Stopped> {
     work.step(text.len())?;
-    let (mut open, mut most) = (0_usize, 0);
+    let (mut open, mut angles, mut is_too_deep) = (0_usize, 0_usize, false);
     for byte in text.bytes() {
         match byte {
-            b'(' | b'[' | b'{' => open += 1,
-            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            b'(' | b'[' => open += 1,
+            b')' | b']' => open = open.saturating_sub(1),
+            b'{' => (open, angles) = (open + 1, 0),
+            b'}' => (open, angles) = (open.saturating_sub(1), 0),
+            b'<' => angles += 1,
+            b'>' => angles = angles.saturating_sub(1),
+            b';' => angles = 0,
             _ => {}
         }
-        most = most.max(open);
+        is_too_deep |= open > MAX_OPEN_BRACKETS || angles > MAX_OPEN_ANGLES;
     }
-    Ok(most)
+    Ok(is_too_deep)
 }
 
 /// Parts that are short enough to be parsed, cut where something begins that is not indented.
@@ -97,7 +113,8 @@ fn parts(text: &str, work: &Work) -> Result<Vec<Range<usize>>, Stopped> {
 fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, Stopped> {
     let most_read = MAX_READINGS * (code.len() + READ_BYTES);
     let most_done = MAX_OPERATIONS_PER_BYTE * (code.len() + OPERATIONS_AT_ONCE);
-    let (read, done) = (Cell::new(0), Cell::new(0));
+    let until = processor_time() + TIME_PER_PART + TIME_PER_BYTE * u32::try_from(code.len()).unwrap_or(u32::MAX);
+    let (read, done, is_slow) = (Cell::new(0), Cell::new(0), Cell::new(false));
     let stopped: Cell<Option<Stopped>> = Cell::new(None);
     let spend = |what: &Cell<usize>, steps: usize| {
         what.set(what.get() + steps);
@@ -105,7 +122,7 @@ fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, S
             stopped.set(Some(reason));
         }
     };
-    let is_over = || stopped.get().is_some() || read.get() > most_read || done.get() > most_done;
+    let is_over = || stopped.get().is_some() || is_slow.get() || read.get() > most_read || done.get() > most_done;
     let bytes = code.as_bytes();
     let mut input = |offset: usize, _: Point| {
         // The end of the code ends whatever the parser looks for.
@@ -116,6 +133,7 @@ fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, S
     };
     let mut progress = |_: &tree_sitter::ParseState| {
         spend(&done, OPERATIONS_AT_ONCE);
+        is_slow.set(is_slow.get() || processor_time() > until);
         if is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
@@ -124,8 +142,14 @@ fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, S
     parser.reset();
     match stopped.get() {
         Some(reason) => Err(reason),
-        None => Ok(tree.filter(|_| read.get() <= most_read && done.get() <= most_done)),
+        None => Ok(tree.filter(|_| !is_over())),
     }
+}
+
+/// That of this thread.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 fn syntax(tree: &Tree, work: &Work) -> Result<Vec<Boundary>, Stopped> {

@@ -27,6 +27,30 @@ pub(super) struct Reading {
     pub boundaries: Vec<Boundary>,
 }
 
+/// Quotes and lists that may stand in each other in one line. Each line after it is compared with all of them.
+const MAX_MARKS: usize = 64;
+
+/// Whether its quotes and lists are nested too deeply to be read as Markdown.
+pub(super) fn is_too_deep(text: &str, work: &Work) -> Result<bool, Stopped> {
+    work.step(text.len())?;
+    Ok(text.lines().any(|line| marks(line) > MAX_MARKS))
+}
+
+/// How many quotes and list items a line begins.
+fn marks(line: &str) -> usize {
+    let (mut rest, mut marks) = (line.trim_start(), 0);
+    loop {
+        let unnumbered = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let after = match unnumbered.as_bytes() {
+            [b'>', ..] => &unnumbered[1..],
+            [b'-' | b'*' | b'+' | b'.' | b')', b' ' | b'\t', ..] => &unnumbered[1..],
+            _ => return marks,
+        };
+        marks += 1;
+        rest = after.trim_start();
+    }
+}
+
 /// Reads a text.
 pub(super) fn read(text: &str, work: &Work) -> Result<Reading, Stopped> {
     work.step(text.len())?;

@@ -89,8 +89,11 @@ impl Outline {
         Ok(Some(Self { sections, ..Self::whole(text, prose::line_breaks(text, work)?) }))
     }
 
-    /// None when there are too many headings for the text.
+    /// None when it is nested too deeply, or there are too many headings for the text.
     fn markdown(text: &str, max_heading_tokens: usize, counter: Counter<'_>) -> Result<Option<Self>, Stopped> {
+        if markdown::is_too_deep(text, counter.work)? {
+            return Ok(None);
+        }
         let markdown::Reading { headings, boundaries } = markdown::read(text, counter.work)?;
         let headings = Headings::of(headings, max_heading_tokens, counter)?;
         let ranges = headings.sections(text, counter.work)?;

@@ -3,8 +3,6 @@ use serde_json::json;
 
 mod documents;
 mod effort;
-#[cfg(test)]
-mod scratch;
 
 use super::headings::Headings;
 use super::*;
@@ -145,6 +143,11 @@ fn what_is_nested_or_divided_too_much_is_cut_as_prose() {
     let deep = format!("{}\nlast line\n", "{\n".repeat(300));
     let code = cut(&deep, SplitType::Code(Language::Rust), sizes(30, 0));
     assert_eq!(code, cut(&deep, SplitType::Prose, sizes(30, 0)));
+    let ambiguous = "a<".repeat(30_000);
+    let code = cut(&ambiguous, SplitType::Code(Language::Java), sizes(200, 0));
+    assert_eq!(code, cut(&ambiguous, SplitType::Prose, sizes(200, 0)));
+    let quotes = format!("{}a\n{}", "> ".repeat(500), "# b\n\nc\n".repeat(9));
+    assert!(cut(&quotes, SplitType::Markdown, sizes(200, 0)).iter().all(|chunk| chunk.heading.is_none()));
     let headings = "## a\nb\n".repeat(300);
     assert!(cut(&headings, SplitType::Markdown, sizes(30, 0)).iter().all(|chunk| chunk.heading.is_none()));
     let pages = "a\u{C}".repeat(300);
