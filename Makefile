@@ -12,7 +12,7 @@ help: ## This list
 run: ## Install what is missing, build, serve on LISTEN=127.0.0.1:5000 with DATA_DIR=data; LLM_URL, LLM_MODEL, LLM_API_KEY name a language model
 	@$(local)/port.sh
 	@$(local)/setup.sh run
-	@$(local)/build.sh
+	@$(local)/build.sh --package ragengine --bin ragengine
 	@$(local)/run.sh
 
 cluster: ## Make a Kubernetes cluster, or use the one that KUBECONFIG names, install the operator, put this documentation in and ask it a question

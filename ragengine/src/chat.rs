@@ -118,12 +118,7 @@ async fn planned(request: &Arc<ChatRequest>) -> Result<Plan, ApiError> {
 }
 
 /// A request as it is: the caller's own bytes, unless one of our fields has to go.
-async fn pass_through(
-    app: &App,
-    chat: &Chat,
-    account: &Account,
-    request: &Arc<ChatRequest>,
-) -> Result<Next, ApiError> {
+async fn pass_through(app: &App, chat: &Chat, account: &Account, request: &Arc<ChatRequest>) -> Result<Next, ApiError> {
     let upstream = match &app.language_model {
         LanguageModel::Upstream(upstream) => upstream,
         LanguageModel::Extractive => {
@@ -162,7 +157,7 @@ async fn answer_from_index(
     account.was_divided(&budget, max_distance);
     account.stage_ends(Stage::Plan);
 
-    let vectors = question::embed(app, loaded, &embedding, &turn.user_prompt, Asker::Chat).await?;
+    let vectors = question::embed(app, &embedding, &turn.user_prompt, Asker::Chat).await?;
     account.was_embedded(vectors.count());
     account.stage_ends(Stage::Embed);
 
@@ -247,9 +242,8 @@ fn without_context(account: &Account, context: &Context) -> &'static str {
 /// The chunks that are in the prompt, as a JSON list.
 async fn sources(index: Arc<Index>, context: Context) -> Result<String, ApiError> {
     let bytes = context.selected.iter().map(|found| found.chunk.text.len() + found.document.metadata.len()).sum();
-    let write = move |_: &_| {
-        json_text(&context.selected.iter().map(|found| source_node(&index, found)).collect::<Vec<_>>())
-    };
+    let write =
+        move |_: &_| json_text(&context.selected.iter().map(|found| source_node(&index, found)).collect::<Vec<_>>());
     compute::run(bytes, write).await
 }
 

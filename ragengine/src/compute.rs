@@ -52,10 +52,7 @@ impl Drop for Presence {
 /// # Errors
 ///
 /// What the work says, or [`IndexError::ShuttingDown`] when it was not begun.
-pub async fn run<T, E>(
-    bytes: usize,
-    work: impl FnOnce(&Caller) -> Result<T, E> + Send + 'static,
-) -> Result<T, E>
+pub async fn run<T, E>(bytes: usize, work: impl FnOnce(&Caller) -> Result<T, E> + Send + 'static) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<IndexError> + Send + 'static,

@@ -5,7 +5,8 @@ mod cut;
 use cut::{TooLong, surely_fits};
 use ragengine_embedding::MAX_BYTES_PER_QUERY_TOKEN;
 
-use crate::app::{App, Loaded};
+use crate::app::App;
+use crate::compute::{self, Caller};
 use crate::embedding::{Embedding, Windows};
 use crate::error::ApiError;
 
@@ -35,13 +36,7 @@ impl Asker {
 /// # Errors
 ///
 /// [`ApiError::Meaning`] when it is longer than `retrieval.maxQuestionWindows` windows, or what the model says.
-pub async fn embed(
-    app: &App,
-    loaded: &Loaded,
-    embedding: &Embedding,
-    text: &str,
-    asker: Asker,
-) -> Result<Windows, ApiError> {
+pub async fn embed(app: &App, embedding: &Embedding, text: &str, asker: Asker) -> Result<Windows, ApiError> {
     let max_tokens = embedding.max_query_tokens();
     if surely_fits(text, max_tokens)
         || (text.len() <= COUNTED_AT_ONCE_BYTES.min(max_tokens * MAX_BYTES_PER_QUERY_TOKEN)
@@ -52,8 +47,11 @@ pub async fn embed(
     let max_windows = app.settings.retrieval.max_question_windows as usize;
     let (counter, text) = (embedding.clone(), text.to_owned());
     // Counting the tokens of a long text takes a while.
-    let cutting = move || Ok(cut::cut(&text, max_tokens, max_windows, &|text: &str| counter.count_tokens(text)));
-    let texts = loaded.search_pool.run(cutting).await??;
+    let cutting = move |caller: &Caller| {
+        let count = |text: &str| counter.count_tokens(text);
+        Ok::<_, ApiError>(cut::cut(&text, max_tokens, max_windows, &count, caller)?)
+    };
+    let texts = compute::elsewhere(cutting).await?;
     if texts.len() > 1 {
         app.metrics.long_question(asker.label());
     }

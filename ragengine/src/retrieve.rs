@@ -29,7 +29,7 @@ pub async fn retrieve(app: &App, request: Retrieve) -> Result<Vec<u8>, ApiError>
     let embedding = loaded.generations.embedding_of(&index)?;
     let filter = Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new()))
         .map_err(crate::index::IndexError::from)?;
-    let vectors = question::embed(app, loaded, &embedding, &request.query, Asker::Retrieve).await?;
+    let vectors = question::embed(app, &embedding, &request.query, Asker::Retrieve).await?;
     let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
     let query = Query { vectors, top_k: request.max_node_count, filter };
     let searched = Arc::clone(&index);

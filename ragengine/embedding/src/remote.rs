@@ -144,7 +144,10 @@ impl Endpoint {
         };
         let _turn = running.acquire().await.map_err(|_| Error::Stopped)?;
         let body = self.send(inputs).await?;
-        let vectors = wire::vectors(&body, inputs.len(), self.options.dimensions).map_err(Error::BadReply)?;
+        let (expected, width) = (inputs.len(), self.options.dimensions);
+        // Numbers by the thousand, which are not read on the threads that serve.
+        let read = tokio::task::spawn_blocking(move || wire::vectors(&body, expected, width));
+        let vectors = read.await.map_err(|_| Error::Stopped)?.map_err(Error::BadReply)?;
         self.check_width(&vectors)?;
         Ok(vectors)
     }

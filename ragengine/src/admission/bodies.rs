@@ -65,7 +65,11 @@ impl Bodies {
     }
 
     /// A body that comes in one piece is not copied.
-    async fn collect(&self, (max_bytes, setting): (u64, &'static str), body: &mut Body) -> Result<(Bytes, Held), ApiError> {
+    async fn collect(
+        &self,
+        (max_bytes, setting): (u64, &'static str),
+        body: &mut Body,
+    ) -> Result<(Bytes, Held), ApiError> {
         let too_large = || ApiError::TooLarge { max_bytes, setting };
         if body.size_hint().lower() > max_bytes {
             return Err(too_large());
@@ -135,7 +139,10 @@ mod tests {
             assert!(read.iter().enumerate().all(|(place, byte)| *byte == (place % 251) as u8));
         }
         for mut body in [body(200_001), Body::from(vec![0; 200_001])] {
-            assert!(matches!(bodies.read(Work::Write, &mut body).await, Err(ApiError::TooLarge { max_bytes: 200_000, setting: "limits.maxBodyBytes" })));
+            assert!(matches!(
+                bodies.read(Work::Write, &mut body).await,
+                Err(ApiError::TooLarge { max_bytes: 200_000, setting: "limits.maxBodyBytes" })
+            ));
         }
     }
 

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::ChatReply;
 use super::account::Account;
+use crate::compute;
 use crate::error::{ApiError, OpenAiError};
 use crate::llm::upstream::UpstreamReply;
 use crate::llm::{LlmError, Upstream};
@@ -57,14 +58,14 @@ pub(super) async fn run(errand: Errand, account: Account) -> Result<ChatReply, A
         .collect();
     if !wants_stream {
         let answered = upstream.send(body, &request_id).await;
-        return answer(answered, &whole, account).await;
+        return answer(answered, whole, account).await;
     }
     let fields: Fields = sources.map(|sources| ("source_nodes", sources)).into_iter().chain(explanation).collect();
     let answer_timeout = upstream.answer_timeout();
     let mut sending: Sending = Box::pin(async move { upstream.send(body, &request_id).await });
     let source = match timeout(keep_alive, &mut sending).await {
         Ok(Ok(reply)) if reply.is_event_stream() => Source::Pieces(Box::pin(reply.pieces())),
-        Ok(answered) => return answer(answered, &whole, account).await,
+        Ok(answered) => return answer(answered, whole, account).await,
         Err(_) => Source::Sending(sending),
     };
     let relay = Relay {
@@ -81,15 +82,17 @@ pub(super) async fn run(errand: Errand, account: Account) -> Result<ChatReply, A
 /// Passes a whole answer on.
 async fn answer(
     answered: Result<UpstreamReply, LlmError>,
-    fields: &[(&'static str, String)],
+    fields: Fields,
     mut account: Account,
 ) -> Result<ChatReply, ApiError> {
     let result = async {
         let reply = answered?;
         let content_type = reply.content_type().cloned();
         let body = reply.body().await?;
-        let (marked, usage) = marked(&body, fields)?;
-        Ok::<_, LlmError>((content_type, marked, usage))
+        let bytes = body.len();
+        let mark = move |_: &_| Ok::<_, ApiError>(marked(&body, &fields)?);
+        let (marked, usage) = compute::run(bytes, mark).await?;
+        Ok::<_, ApiError>((content_type, marked, usage))
     };
     match result.await {
         Ok((content_type, marked, usage)) => {
@@ -99,7 +102,6 @@ async fn answer(
             Ok(ChatReply::Whole { content_type, body: marked.into() })
         }
         Err(error) => {
-            let error = error.into();
             account.failed(&error);
             Err(error)
         }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::Response;
 use ragengine_client::wire::{
-    AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ErrorDetail, ListDocuments, SourceDocuments,
-    StoredDocument, UpdateDocuments, UpdatedDocuments,
+    AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ErrorDetail, ListDocuments,
+    SourceDocuments, StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
@@ -173,17 +173,21 @@ pub async fn delete(
     PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<DeleteDocuments>,
 ) -> Result<Response, PlainError> {
+    let doc_ids: Arc<[String]> = request.doc_ids.into();
     let delete = |index: Arc<Index>| {
-        let doc_ids = request.doc_ids.clone();
+        let doc_ids = Arc::clone(&doc_ids);
         async move { index.delete(doc_ids).await }
     };
     let were_there = app.loaded()?.generations.with(&index_name, delete).await?;
-    let (deleted, not_found): (Vec<_>, Vec<_>) =
-        request.doc_ids.into_iter().zip(were_there).partition(|(_, was_there)| *was_there);
-    let ids = |pairs: Vec<(String, bool)>| pairs.into_iter().map(|(doc_id, _)| doc_id).collect();
-    let reply = DeletedDocuments { deleted_doc_ids: ids(deleted), not_found_doc_ids: ids(not_found) };
-    let about_bytes = reply.deleted_doc_ids.iter().chain(&reply.not_found_doc_ids).map(|doc_id| doc_id.len() + 3).sum();
-    Ok(reply::json(about_bytes, reply).await?)
+    let about_bytes = doc_ids.iter().map(|doc_id| doc_id.len() + 3).sum();
+    let show = move |_: &_| {
+        let (deleted, not_found): (Vec<_>, Vec<_>) =
+            doc_ids.iter().cloned().zip(were_there).partition(|(_, was_there)| *was_there);
+        let ids = |pairs: Vec<(String, bool)>| pairs.into_iter().map(|(doc_id, _)| doc_id).collect();
+        let reply = DeletedDocuments { deleted_doc_ids: ids(deleted), not_found_doc_ids: ids(not_found) };
+        reply::written(&reply, about_bytes)
+    };
+    Ok(reply::of_bytes(compute::run(about_bytes, show).await?))
 }
 
 /// Lists documents, in the order in which they were added.

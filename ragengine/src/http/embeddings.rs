@@ -165,7 +165,8 @@ impl<'a> List<'a> {
             Encoding::Base64 => Encoded::Base64(base64_floats(vector)),
         };
         let items = vectors.iter().enumerate();
-        let data = items.map(|(index, vector)| Item { object: "embedding", index, embedding: encode(vector) }).collect();
+        let data =
+            items.map(|(index, vector)| Item { object: "embedding", index, embedding: encode(vector) }).collect();
         Self { object: "list", data, model, usage: TokenUsage { prompt_tokens: tokens, total_tokens: tokens } }
     }
 }

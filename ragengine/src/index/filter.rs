@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ragengine_client::wire::Metadata;
+use ragengine_client::wire::{METADATA, Metadata};
 use roaring::RoaringTreemap;
 use serde_json::Value;
 
@@ -54,13 +54,11 @@ impl Filter {
     ///
     /// [`FilterError::NotAnObject`] or [`FilterError::TooLong`].
     pub fn parse(text: &str) -> Result<Self, FilterError> {
-        let object = Bounds::object(METADATA, &mut serde_json::Deserializer::from_str(text));
-        let object = object.map_err(|error| {
-            if error.is_data() && text.trim_start().starts_with('{') {
-                FilterError::TooLong
-            } else {
-                FilterError::NotAnObject
-            }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let object = METADATA.object(&mut deserializer).and_then(|object| deserializer.end().map(|()| object));
+        let object = object.map_err(|error| match error.is_data() && text.trim_start().starts_with('{') {
+            true => FilterError::TooLong,
+            false => FilterError::NotAnObject,
         })?;
         Self::new(&object)
     }
@@ -234,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_is_no_filter() {
-        for text in ["", "{", "[]", "1", "\"a\""] {
+        for text in ["", "{", "[]", "1", "\"a\"", "{} {}"] {
             assert_eq!(Filter::parse(text), Err(FilterError::NotAnObject), "{text}");
         }
         assert!(Filter::parse("{}").unwrap().is_empty());

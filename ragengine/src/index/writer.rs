@@ -105,7 +105,8 @@ impl Index {
     /// # Errors
     ///
     /// When the disk refuses. Nothing is deleted then.
-    pub async fn delete(self: &Arc<Self>, doc_ids: Vec<String>) -> Result<Vec<bool>, IndexError> {
+    pub async fn delete(self: &Arc<Self>, doc_ids: impl Into<Arc<[String]>>) -> Result<Vec<bool>, IndexError> {
+        let doc_ids = doc_ids.into();
         let were_there = self.in_turn(move |index| index.remove(doc_ids)).await?;
         self.rebuild_if_due();
         Ok(were_there)
@@ -129,7 +130,8 @@ impl Index {
         })
     }
 
-    pub(super) fn remove(&self, doc_ids: Vec<String>) -> Result<Vec<bool>, IndexError> {
+    pub(super) fn remove(&self, doc_ids: impl Into<Arc<[String]>>) -> Result<Vec<bool>, IndexError> {
+        let doc_ids = doc_ids.into();
         self.require_present()?;
         let reader = self.reader();
         let are_there = doc_ids
@@ -141,7 +143,7 @@ impl Index {
         }
         self.commit(0, move |transaction| {
             let mut deleted = Vec::new();
-            for doc_id in &doc_ids {
+            for doc_id in &*doc_ids {
                 // An id may be there twice: the second time it is gone.
                 let Some((number, document)) = transaction.document_by_id(doc_id)? else { continue };
                 transaction.remove_document(number, &document)?;

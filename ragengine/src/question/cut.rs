@@ -3,7 +3,8 @@
 use ragengine_embedding::MAX_BYTES_PER_QUERY_TOKEN;
 use ragengine_pipeline::extract::sentences;
 
-use crate::index::chunking::{Sizes, SplitType, chunk};
+use crate::compute::Caller;
+use crate::index::chunking::{self, Sizes, SplitType, Work};
 
 /// How much of a window is repeated in the next, as of chunks: a tenth.
 const OVERLAP_PART: usize = 10;
@@ -48,6 +49,7 @@ pub fn cut(
     max_tokens: usize,
     max_windows: usize,
     count_tokens: &impl Fn(&str) -> usize,
+    caller: &Caller,
 ) -> Result<Vec<String>, TooLong> {
     let overlap_tokens = max_tokens / OVERLAP_PART;
     let too_long = |length| TooLong { length, max_tokens: (max_tokens - overlap_tokens).saturating_mul(max_windows) };
@@ -67,7 +69,8 @@ pub fn cut(
         return Err(too_long(told()));
     }
     let sizes = Sizes { max_tokens, overlap_tokens, max_passage_tokens: max_tokens };
-    let chunks = chunk(text, SplitType::Prose, sizes, &size).map_err(|_| too_long(told()))?;
+    let work = Work::begin(caller.clone(), None);
+    let chunks = chunking::cut(text, SplitType::Prose, sizes, &size, &work).map_err(|_| too_long(told()))?;
     if chunks.len() > max_windows {
         return Err(too_long(told()));
     }

@@ -5,6 +5,7 @@
 
 mod backup;
 mod bad_input;
+mod bodies;
 mod chat_extractive;
 mod chat_metrics;
 mod chat_upstream;

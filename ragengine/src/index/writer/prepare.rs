@@ -70,11 +70,7 @@ impl Incoming {
 /// # Errors
 ///
 /// [`IndexError::Document`] for the first that cannot be stored, [`IndexError::ShuttingDown`] when the caller has left.
-pub fn check_documents(
-    documents: Vec<Document>,
-    limits: Limits,
-    caller: &Caller,
-) -> Result<Vec<Incoming>, IndexError> {
+pub fn check_documents(documents: Vec<Document>, limits: Limits, caller: &Caller) -> Result<Vec<Incoming>, IndexError> {
     if documents.len() > limits.max_documents {
         let reason = format!("there are more than {} in the request: send them in parts", limits.max_documents);
         return Err(IndexError::Document { position: limits.max_documents, reason });

@@ -17,7 +17,7 @@ const LIMITS: Limits =
 fn prepared(text: &str, change: Change) -> Prepared {
     let revision = Some("new".to_owned());
     let document = Document { doc_id: Some("d".into()), text: text.into(), revision, ..Document::default() };
-    let incoming = check_documents(vec![document], LIMITS).unwrap().remove(0);
+    let incoming = check_documents(vec![document], LIMITS, &Caller::default()).unwrap().remove(0);
     Prepared { incoming, fate: Fate::Written, change }
 }
 
@@ -34,7 +34,7 @@ fn embedded(doc_id: &str, vectors: &[[f32; 2]]) -> Embedded {
     let document = Document { doc_id: Some(doc_id.into()), text: "text".into(), ..Document::default() };
     let chunk = |vector: &[f32; 2]| (Chunk { heading: None, page: None, text: "text".into() }, vector.to_vec());
     Embedded {
-        document: check_documents(vec![document], LIMITS).unwrap().remove(0),
+        document: check_documents(vec![document], LIMITS, &Caller::default()).unwrap().remove(0),
         chunks: vectors.iter().map(chunk).collect(),
     }
 }
@@ -99,7 +99,7 @@ const SIZES: Sizes = Sizes { max_tokens: 100, overlap_tokens: 10, max_passage_to
 
 fn incoming(text: &str) -> Incoming {
     let document = Document { doc_id: Some("d".into()), text: text.into(), ..Document::default() };
-    check_documents(vec![document], LIMITS).unwrap().remove(0)
+    check_documents(vec![document], LIMITS, &Caller::default()).unwrap().remove(0)
 }
 
 #[test]

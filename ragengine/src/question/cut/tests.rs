@@ -14,36 +14,38 @@ fn numbered(count: usize) -> String {
 #[test]
 fn what_the_model_reads_at_once_is_one_window_as_it_is() {
     for text in ["one two", " spaces stay ", &numbered(10)] {
-        assert_eq!(cut(text, 10, 1, &words).unwrap(), [text]);
+        assert_eq!(cut(text, 10, 1, &words, &Caller::default()).unwrap(), [text]);
     }
 }
 
 #[test]
 fn a_question_at_the_end_of_a_long_paste_is_a_window_of_its_own() {
     let question = "How long is a month on the moon?";
-    let windows = cut(&format!("{}.\n\n{question}", numbered(100)), 20, 20, &words).unwrap();
+    let windows = cut(&format!("{}.\n\n{question}", numbered(100)), 20, 20, &words, &Caller::default()).unwrap();
     assert_eq!(windows.last().unwrap(), question);
-    let windows = cut(&format!("{question}\n\n{}.", numbered(100)), 20, 20, &words).unwrap();
+    let windows = cut(&format!("{question}\n\n{}.", numbered(100)), 20, 20, &words, &Caller::default()).unwrap();
     assert!(windows.contains(&question.to_owned()), "{windows:?}");
 }
 
 #[test]
 fn windows_overlap_and_the_last_ends_where_the_question_does() {
-    let windows = cut(&numbered(35), 20, 20, &words).unwrap();
+    let windows = cut(&numbered(35), 20, 20, &words, &Caller::default()).unwrap();
     assert_eq!(windows.len(), 2, "{windows:?}");
     assert!(windows[0].ends_with("word19") && windows[1].starts_with("word18 ") && windows[1].ends_with("word34"));
 }
 
 #[test]
 fn what_is_too_long_says_how_long_it_may_be() {
-    let too_long = |text: &str, max_windows| cut(text, 20, max_windows, &words).unwrap_err().to_string();
+    let too_long =
+        |text: &str, max_windows| cut(text, 20, max_windows, &words, &Caller::default()).unwrap_err().to_string();
     let words = too_long(&numbered(400), 4);
     for said in ["400 tokens", "at most about 72 tokens", "retrieval.maxQuestionWindows"] {
         assert!(words.contains(said), "{said}: {words}");
     }
     // Nothing is counted of what no window could hold.
     let counted = |_: &str| panic!("counted");
-    let error = cut(&"x".repeat(20 * 4 * MAX_BYTES_PER_QUERY_TOKEN + 1), 20, 4, &counted).unwrap_err();
+    let error =
+        cut(&"x".repeat(20 * 4 * MAX_BYTES_PER_QUERY_TOKEN + 1), 20, 4, &counted, &Caller::default()).unwrap_err();
     assert!(error.to_string().contains("5121 bytes"), "{error}");
     // Two short windows too many.
     assert!(too_long(&numbered(75), 4).contains("75 tokens"));
@@ -52,7 +54,7 @@ fn what_is_too_long_says_how_long_it_may_be() {
 #[test]
 fn a_question_of_few_tokens_and_many_bytes_is_read_whole() {
     let gap = " ".repeat(20 * MAX_BYTES_PER_QUERY_TOKEN);
-    let windows = cut(&format!("first of all{gap}and the question"), 20, 20, &words).unwrap();
+    let windows = cut(&format!("first of all{gap}and the question"), 20, 20, &words, &Caller::default()).unwrap();
     assert!(windows.iter().all(|window| window.len() <= 20 * MAX_BYTES_PER_QUERY_TOKEN));
     assert!(windows.iter().any(|window| window.ends_with("and the question")), "{windows:?}");
 }
@@ -82,7 +84,7 @@ proptest! {
         text in "([a-z]{1,9}[ .\n]{1,3}){1,80}",
         max_tokens in 4_usize..30,
     ) {
-        let windows = cut(&text, max_tokens, 1000, &words).unwrap();
+        let windows = cut(&text, max_tokens, 1000, &words, &Caller::default()).unwrap();
         for window in &windows {
             prop_assert!(words(window) <= max_tokens, "{}", window);
         }

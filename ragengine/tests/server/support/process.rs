@@ -139,7 +139,13 @@ impl Process {
         rustix::process::prlimit(Some(pid), rustix::process::Resource::Fsize, limit).unwrap();
     }
 
-    /// The most memory that it ever took.
+    /// Measures the most memory anew from now on; how much it takes now.
+    pub fn forget_peak_memory(&self) -> u64 {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
+        self.peak_memory_bytes()
+    }
+
+    /// The most memory that it took, since it was started or [`Self::forget_peak_memory`].
     pub fn peak_memory_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
