@@ -161,17 +161,12 @@ impl<'de> Visitor<'de> for Nested<'_> {
 
 /// How much of a budget an object took.
 pub fn weight(object: &Map<String, Value>) -> usize {
-    let of = |value: &Value| match value {
-        Value::Array(items) => 1 + items.iter().map(of_value).sum::<usize>(),
-        Value::Object(object) => weight(object),
-        _ => 1,
-    };
-    OBJECT_WEIGHT + object.values().map(of).sum::<usize>()
+    OBJECT_WEIGHT + object.values().map(value_weight).sum::<usize>()
 }
 
-fn of_value(value: &Value) -> usize {
+fn value_weight(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(of_value).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(value_weight).sum::<usize>(),
         Value::Object(object) => weight(object),
         _ => 1,
     }

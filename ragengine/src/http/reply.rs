@@ -1,22 +1,11 @@
-//! Replies in JSON, written apart from the threads that serve requests.
+//! Replies in JSON that are written where they are made: apart from the threads that serve requests.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 
-use crate::compute;
 use crate::error::ApiError;
-
-/// A value as the body of a 200. `about_bytes`: how large it may be, as far as is known.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`]: it cannot be written, which is a mistake of ours.
-pub async fn json(about_bytes: usize, value: impl Serialize + Send + 'static) -> Result<Response, ApiError> {
-    let write = move |_: &_| written(&value, about_bytes);
-    compute::run(about_bytes, write).await.map(of_bytes)
-}
 
 /// A 200 whose body is this JSON.
 pub fn of_bytes(bytes: Vec<u8>) -> Response {
@@ -27,7 +16,7 @@ pub fn of_bytes(bytes: Vec<u8>) -> Response {
 ///
 /// # Errors
 ///
-/// [`ApiError::Internal`], as [`json`].
+/// [`ApiError::Internal`]: it cannot be written, which is a mistake of ours.
 pub fn written(value: &impl Serialize, about_bytes: usize) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::with_capacity(about_bytes.min(MAX_RESERVED_BYTES));
     serde_json::to_writer(&mut bytes, value).map_err(|error| ApiError::Internal(error.to_string()))?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use ragengine::compute::Caller;
 use ragengine::index::Index;
 use ragengine::index::chunking::Chunk;
 use ragengine::index::writer::{Embedded, Limits, check_documents};
@@ -121,6 +122,7 @@ pub fn document(number: usize, vector: Vec<f32>) -> anyhow::Result<Embedded> {
         max_metadata_bytes: 1 << 10,
         cut_timeout: Duration::from_secs(30),
     };
-    let document = check_documents(vec![document], limits)?.pop().context("a document is missing")?;
+    let document =
+        check_documents(vec![document], limits, &Caller::default())?.pop().context("a document is missing")?;
     Ok(Embedded { document, chunks: vec![(Chunk { heading: None, page: None, text }, vector)] })
 }

@@ -53,7 +53,7 @@ fn against_faiss(index: &Index, folder: &Path, queries: &[Query], rounds: usize)
     let faiss = faiss(folder)?;
     let direct = || {
         for query in queries {
-            let found = faiss.search(&query.vector, NEAREST, None, SearchOptions::default())?;
+            let found = faiss.search(query.vectors.first(), NEAREST, None, SearchOptions::default())?;
             ensure!(found.len() == NEAREST, "FAISS found {}", found.len());
         }
         Ok(())

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
-use http_body_util::BodyExt as _;
+use futures_util::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use ragengine::app::{App, start};
 use ragengine::{router, server};
@@ -64,28 +64,10 @@ impl<F: Future> Future for Measured<F> {
 
 async fn measured(longest: Longest, request: Request, next: Next) -> Response {
     let response = Measured { longest: longest.clone(), future: Box::pin(next.run(request)) }.await;
-    let (head, mut body) = response.into_parts();
-    let frames =
-        futures_util::stream::poll_fn(move |context| longest.measure(|| Pin::new(&mut body).poll_frame_data(context)));
-    Response::from_parts(head, Body::from_stream(frames))
-}
-
-/// The pieces of a body, polled one by one.
-trait PollData {
-    fn poll_frame_data(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<bytes::Bytes, axum::Error>>>;
-}
-
-impl PollData for Body {
-    fn poll_frame_data(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<bytes::Bytes, axum::Error>>> {
-        let mut frame = self.frame();
-        Pin::new(&mut frame).poll(context).map(|frame| frame?.map(|frame| frame.into_data().unwrap_or_default()).into())
-    }
+    let (head, body) = response.into_parts();
+    let mut pieces = body.into_data_stream();
+    let pieces = stream::poll_fn(move |context| longest.measure(|| pieces.poll_next_unpin(context)));
+    Response::from_parts(head, Body::from_stream(pieces))
 }
 
 /// A request, and the status that it must get.
@@ -93,13 +75,14 @@ type Asked = (&'static str, &'static str, String, u16);
 
 /// The worst that each route can be asked to compute.
 fn worst() -> Vec<Asked> {
-    let long_words = |bytes: usize| "qzxjvkw".repeat(14).as_str().to_owned().repeat(bytes / 99);
+    let long_word = format!("{} ", "qzxjvkw".repeat(14));
+    let long_words = |bytes: usize| long_word.repeat(bytes / long_word.len());
     let chat = "/v1/chat/completions";
     let message =
         |text: &str| json!({"index_name": "docs", "messages": [{"role": "user", "content": text}]}).to_string();
     let document = json!({"text": "a ".repeat(400_000)}).to_string();
     let no_text = r#"{"text":""}]}"#;
-    let embeddings = json!({"input": vec![format!("{} ", "qzxjvkw".repeat(14)).repeat(9); 2000]}).to_string();
+    let embeddings = json!({"input": vec![long_words(900); 2000]}).to_string();
     let ids: Vec<String> = (0..100_000).map(|number| format!("no document {number}")).collect();
     let name_of_many = r#"{"":0}"#;
     vec![
