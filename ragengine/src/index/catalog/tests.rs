@@ -31,7 +31,7 @@ pub fn put(index: &Arc<Index>, doc_id: &str) -> Result<(), IndexError> {
         cut_timeout: std::time::Duration::from_secs(9),
     };
     let chunk = Chunk { heading: None, page: None, text: doc_id.into() };
-    let document = check_documents(vec![document], limits).unwrap().remove(0);
+    let document = check_documents(vec![document], limits, &crate::compute::Caller::default()).unwrap().remove(0);
     index.put_vectors(vec![Embedded { document, chunks: vec![(chunk, vec![1.0, 0.0])] }])
 }
 

@@ -4,7 +4,7 @@ use ragengine_client::wire::Document;
 
 use super::*;
 use crate::index::SearchSettings;
-use crate::index::chunking::{Caller, Chunk, ChunkingError, Stopped};
+use crate::index::chunking::{Caller, Chunk, ChunkingError, Presence, Stopped};
 use crate::index::filter::Filter;
 use crate::index::record::IndexRecord;
 use crate::index::search::Query;
