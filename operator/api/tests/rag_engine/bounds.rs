@@ -15,7 +15,7 @@ fn what_is_out_of_bounds_is_refused() {
         ("embedding: {local: {pooling: max}}", ".spec.embedding.local.pooling"),
         ("embedding: {local: {image: registry/model}}", ".spec.embedding.local"),
         ("inferenceService: {contextWindowSize: 0}", ".spec.inferenceService.contextWindowSize"),
-        ("inferenceService: {models: ['']}", ".spec.inferenceService.models"),
+        ("inferenceService: {models: ['']}", ".spec.inferenceService.models[0]"),
         ("inferenceService: {maxConcurrentRequests: 0}", ".spec.inferenceService.maxConcurrentRequests"),
         ("inferenceService: {maxWaitingRequests: -1}", ".spec.inferenceService.maxWaitingRequests"),
         ("inferenceService: {accessSecret: 'a b'}", ".spec.inferenceService.accessSecret"),

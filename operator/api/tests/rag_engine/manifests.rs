@@ -91,9 +91,10 @@ fn the_defaults_are_the_servers_own() {
     assert_eq!((local.model_id, local.revision, local.hub_url), (server.model_id, server.revision, server.hub_url));
 
     let retrieval = serde_json::to_value(spec.retrieval).unwrap();
-    for (field, value) in serde_json::to_value(settings.retrieval).unwrap().as_object().unwrap() {
-        let difference = retrieval[field].as_f64().unwrap() - value.as_f64().unwrap();
-        assert!(difference.abs() < 1e-6, "{field}: {} here, {value} there", retrieval[field]);
+    let servers = serde_json::to_value(settings.retrieval).unwrap();
+    for (field, value) in retrieval.as_object().unwrap() {
+        let difference = servers[field].as_f64().unwrap() - value.as_f64().unwrap();
+        assert!(difference.abs() < 1e-6, "{field}: {value} here, {} there", servers[field]);
     }
 
     let remote = "embedding: {remote: {url: 'http://e', model: m}}";
