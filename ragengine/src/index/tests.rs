@@ -174,7 +174,7 @@ impl Subject {
             Step::Delete(ids) => {
                 let known: BTreeSet<u8> = model.documents.values().map(|written| written.id).collect();
                 let were_there: Vec<bool> = ids.iter().map(|id| known.contains(id)).collect();
-                let doc_ids = ids.iter().map(|id| format!("document {id}")).collect();
+                let doc_ids: Vec<String> = ids.iter().map(|id| format!("document {id}")).collect();
                 let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
                 assert_eq!(runtime.block_on(self.index.delete(doc_ids)).unwrap(), were_there);
                 model.documents.retain(|_, written| !ids.contains(&written.id));

@@ -200,7 +200,8 @@ fn shown(difference: Difference) -> Shown {
         assert_eq!((written.source.as_deref(), written.content_hash.as_str()), (Some("s"), &*written.text));
         assert_eq!(*written.metadata, Metadata::from_iter([("a".to_owned(), 1.into())]));
     }
-    let written = difference.to_write.into_iter().map(|document| (document.doc_id, document.text.to_string(), document.revision));
+    let written =
+        difference.to_write.into_iter().map(|document| (document.doc_id, document.text.to_string(), document.revision));
     (difference.to_remove, written.collect(), difference.revisions)
 }
 

@@ -45,7 +45,10 @@ fn embedded(number: u64, at: u64) -> Embedded {
         cut_timeout: std::time::Duration::from_secs(9),
     };
     let chunk = Chunk { heading: None, page: None, text: format!("at {at}") };
-    Embedded { document: check_documents(vec![document], limits).unwrap().remove(0), chunks: vec![(chunk, point(at))] }
+    Embedded {
+        document: check_documents(vec![document], limits, &crate::compute::Caller::default()).unwrap().remove(0),
+        chunks: vec![(chunk, point(at))],
+    }
 }
 
 /// What happens to an index that is open.
@@ -101,7 +104,7 @@ impl Kept {
     }
 
     fn delete(&mut self, numbers: std::ops::Range<u64>) {
-        self.index().remove(numbers.clone().map(|number| number.to_string()).collect()).unwrap();
+        self.index().remove(numbers.clone().map(|number| number.to_string()).collect::<Vec<_>>()).unwrap();
         self.model.retain(|number, _| !numbers.contains(number));
     }
 

@@ -133,7 +133,7 @@ fn a_short_document_has_its_part_of_the_time() {
     let limits = Limits { max_document_bytes: 1000, cut_timeout: Duration::from_secs(30), ..LIMITS };
     let within = |bytes: usize| {
         let document = Document { text: "x".repeat(bytes), ..Document::default() };
-        check_documents(vec![document], limits).unwrap()[0].cut_within.unwrap().as_secs_f64()
+        check_documents(vec![document], limits, &Caller::default()).unwrap()[0].cut_within.unwrap().as_secs_f64()
     };
     assert_eq!((within(1), within(500), within(1000)), (2.0, 15.0, 30.0));
 }
