@@ -248,12 +248,13 @@ fn a_stream_that_breaks_leaves_out_what_was_not_finished() {
     let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
     let error = "data: {\"error\":{\"message\":\"no\"}}";
     let fine = Verdict { usage: None, has_error: false };
+    let closing = "data: {\"object\":\"chat.completion.chunk\",\"choices\":[],\"source_nodes\":[]}\n\n";
     for (pieces, sent, verdict) in [
         (vec![word, "data: {\"choi"], word.to_owned(), Err(Broken::Early)),
         (vec![word], word.to_owned(), Err(Broken::Early)),
         (vec![], String::new(), Err(Broken::Early)),
         (vec![word, error], [word, error].concat(), Ok(Verdict { has_error: true, ..fine })),
-        (vec![word, "data: [DO", "NE]\n\n"], [word, "data: [DONE]\n\n"].concat(), Ok(fine)),
+        (vec![word, "data: [DO", "NE]\n\n"], [word, closing, "data: [DONE]\n\n"].concat(), Ok(fine)),
     ] {
         assert_eq!(relayed(&pieces), (sent, verdict), "{pieces:?}");
     }
