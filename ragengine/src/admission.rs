@@ -133,7 +133,7 @@ impl Admission {
             read: gate(Work::Read, limits.max_running_reads, limits.max_waiting_reads),
             chat: gate(Work::Chat, limits.max_running_chats, limits.max_waiting_chats),
             write: gate(Work::Write, limits.max_running_writes, limits.max_waiting_writes),
-            bodies: Bodies::new(limits),
+            bodies: Bodies::new(limits, &metrics.admission),
             read_timeout: Duration::from_secs(limits.read_timeout_seconds),
             write_timeout: Duration::from_secs(limits.write_timeout_seconds),
             metrics,

@@ -5,11 +5,13 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
+use prometheus::IntGauge;
 use ragengine_settings::Limits;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Refused, Work};
 use crate::error::ApiError;
+use crate::metrics::AdmissionMetrics;
 
 /// What of each body is not counted. A question is seldom longer: it gets in while documents fill the room.
 const FREE_BYTES: usize = 64 << 10;
@@ -21,14 +23,24 @@ pub struct Bodies {
     timeout: Duration,
     max_bytes: u64,
     room: Arc<Semaphore>,
+    held_bytes: IntGauge,
 }
 
-/// The room that a body takes, until it is dropped. None: it is a small one.
-#[derive(Default)]
-pub struct Held(Option<OwnedSemaphorePermit>);
+/// The room that a body takes, until it is dropped.
+pub struct Held {
+    /// None: it is a small one.
+    room: Option<OwnedSemaphorePermit>,
+    all_bytes: IntGauge,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.all_bytes.sub(self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) as i64);
+    }
+}
 
 impl Bodies {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &Limits, metrics: &AdmissionMetrics) -> Self {
         let room = usize::try_from(limits.max_bodies_bytes).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
         Self {
             max_body_bytes: limits.max_body_bytes,
@@ -36,6 +48,7 @@ impl Bodies {
             timeout: Duration::from_secs(limits.body_timeout_seconds),
             max_bytes: limits.max_bodies_bytes,
             room: Arc::new(Semaphore::new(room)),
+            held_bytes: metrics.request_bodies_bytes.clone(),
         }
     }
 
@@ -74,7 +87,8 @@ impl Bodies {
         if body.size_hint().lower() > max_bytes {
             return Err(too_large());
         }
-        let (mut first, mut joined, mut held) = (Bytes::new(), BytesMut::new(), Held::default());
+        let (mut first, mut joined) = (Bytes::new(), BytesMut::new());
+        let mut held = Held { room: None, all_bytes: self.held_bytes.clone() };
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| ApiError::BodyLost("the request body broke off".to_owned()))?;
             let Ok(piece) = frame.into_data() else { continue };
@@ -86,10 +100,15 @@ impl Bodies {
             self.hold(&mut held, after.saturating_sub(FREE_BYTES) - before.saturating_sub(FREE_BYTES))?;
             if before == 0 {
                 first = piece;
-            } else {
-                joined.extend_from_slice(&std::mem::take(&mut first));
-                joined.extend_from_slice(&piece);
+                continue;
             }
+            if joined.is_empty() {
+                // The whole body's room at once, where its length is known: growing would copy it again and again. Only what has arrived takes memory.
+                let rest = usize::try_from(body.size_hint().lower()).unwrap_or(0);
+                joined.reserve(after + rest);
+                joined.extend_from_slice(&std::mem::take(&mut first));
+            }
+            joined.extend_from_slice(&piece);
         }
         Ok((if joined.is_empty() { first } else { joined.freeze() }, held))
     }
@@ -102,9 +121,10 @@ impl Bodies {
         let full = || Refused::BodiesFull { max_bytes: self.max_bytes };
         let bytes = u32::try_from(bytes).map_err(|_| full())?;
         let room = Arc::clone(&self.room).try_acquire_many_owned(bytes).map_err(|_| full())?;
-        match &mut held.0 {
+        self.held_bytes.add(i64::from(bytes));
+        match &mut held.room {
             Some(held) => held.merge(room),
-            None => held.0 = Some(room),
+            None => held.room = Some(room),
         }
         Ok(())
     }
@@ -117,9 +137,14 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
+    use crate::metrics::Metrics;
 
     fn bodies(max_body_bytes: u64, max_bodies_bytes: u64) -> Bodies {
-        Bodies::new(&Limits { max_body_bytes, max_bodies_bytes, ..Limits::default() })
+        with(&Limits { max_body_bytes, max_bodies_bytes, ..Limits::default() })
+    }
+
+    fn with(limits: &Limits) -> Bodies {
+        Bodies::new(limits, &Metrics::new(Duration::from_secs(300)).unwrap().admission)
     }
 
     /// A body of so many bytes in pieces of 40 KiB whose length nobody says.
@@ -149,7 +174,7 @@ mod tests {
     #[tokio::test]
     async fn a_read_has_a_bound_of_its_own() {
         let limits = Limits { max_body_bytes: 200_000, max_read_body_bytes: 50_000, ..Limits::default() };
-        let bodies = Bodies::new(&limits);
+        let bodies = with(&limits);
         assert!(bodies.read(Work::Read, &mut body(50_000)).await.is_ok());
         assert!(bodies.read(Work::Chat, &mut body(50_001)).await.is_ok());
         let refused = bodies.read(Work::Read, &mut body(50_001)).await.err().unwrap();
@@ -166,11 +191,12 @@ mod tests {
         };
         assert!(refused(bodies.read(Work::Write, &mut body(200_000)).await));
         assert_eq!(bodies.read(Work::Write, &mut body(FREE_BYTES)).await.unwrap().0.len(), FREE_BYTES);
+        assert_eq!(bodies.held_bytes.get(), 2 * (200_000 - FREE_BYTES as i64));
         drop(first);
         // What the refused one held is free again, too.
         let third = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
         drop((second, third));
-        assert_eq!(bodies.room.available_permits(), 300_000);
+        assert_eq!((bodies.room.available_permits(), bodies.held_bytes.get()), (300_000, 0));
     }
 
     #[tokio::test(start_paused = true)]

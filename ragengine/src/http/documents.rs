@@ -25,7 +25,7 @@ use crate::compute::{self, Caller};
 use crate::error::{ApiError, PlainError};
 use crate::index::catalog::Catalog;
 use crate::index::filter::Filter;
-use crate::index::listing::Page;
+use crate::index::listing::{Page, TextLength};
 use crate::index::name::check_name;
 use crate::index::record::IndexRecord;
 use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
@@ -34,6 +34,9 @@ use crate::logging::Logged as _;
 
 /// Room for a list of some documents.
 const ABOUT_BYTES: usize = 64 << 10;
+
+/// Characters of the documents' texts on a page.
+const MAX_PAGE_CHARACTERS: usize = 4 << 20;
 
 /// How often an index is made anew that was deleted under those who write to it.
 const ATTEMPTS: u32 = 3;
@@ -214,7 +217,8 @@ pub async fn list(
     let filter = filter.map_or(Ok(Filter::default()), Filter::parse).map_err(IndexError::from)?;
     let page = Page { limit: request.limit, offset: request.offset };
     let list = move |_: &_| {
-        let listing = index.list(&filter, &page, request.max_text_length)?;
+        let length = TextLength { each: request.max_text_length, together: MAX_PAGE_CHARACTERS };
+        let listing = index.list(&filter, &page, length)?;
         reply::written(&listing, ABOUT_BYTES)
     };
     Ok(reply::of_bytes(compute::elsewhere(list).await?))

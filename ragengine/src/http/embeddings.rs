@@ -1,22 +1,21 @@
 //! OpenAI's embeddings, by the model that the indexes use.
 
+mod input;
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use ragengine_client::wire::{FieldError, OpenAiError as ErrorBody};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use ragengine_client::wire::OpenAiError as ErrorBody;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use self::input::Input;
 use super::{extract, reply};
 use crate::app::App;
 use crate::compute::{self, Caller};
 use crate::error::{ApiError, OpenAiError};
 use crate::index::IndexError;
-
-/// Texts in one request, as OpenAI has it.
-const MAX_INPUTS: usize = 2048;
 
 /// A longer text in proportion to the model's limit is refused before its tokens are counted.
 const MAX_BYTES_PER_TOKEN: usize = 64;
@@ -36,18 +35,6 @@ pub struct EmbeddingsRequest {
     /// The model's own width, which is the only one that it has.
     #[serde(default)]
     dimensions: Option<usize>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "input must be a string or a list of strings")]
-enum Input {
-    One(String),
-    Many(#[serde(deserialize_with = "inputs")] Vec<String>),
-}
-
-/// One more is read than there may be, so that a list that is too long is told so by its own words.
-fn inputs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    ragengine_json::bounded_list(deserializer, MAX_INPUTS + 1)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -76,7 +63,7 @@ impl Encoding {
 pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result<Response, OpenAiError> {
     let request: EmbeddingsRequest = extract::json(request).await?;
     let embedding = &app.loaded()?.embedding;
-    let texts = checked(request.input)?;
+    let texts = request.input.texts()?;
     let asked = request.model.as_deref().unwrap_or("default");
     if asked != "default" && asked != embedding.model_id() {
         let message = format!("The model '{asked}' does not exist: use '{}' or 'default'.", embedding.model_id());
@@ -168,26 +155,6 @@ impl<'a> List<'a> {
         let data =
             items.map(|(index, vector)| Item { object: "embedding", index, embedding: encode(vector) }).collect();
         Self { object: "list", data, model, usage: TokenUsage { prompt_tokens: tokens, total_tokens: tokens } }
-    }
-}
-
-fn checked(input: Input) -> Result<Vec<String>, ApiError> {
-    let texts = match input {
-        Input::One(text) => vec![text],
-        Input::Many(texts) => texts,
-    };
-    let wrong = |msg: String| {
-        ApiError::Schema(vec![FieldError {
-            loc: vec![Value::from("body"), Value::from("input")],
-            msg,
-            kind: "bounds".to_owned(),
-        }])
-    };
-    match texts.len() {
-        0 => Err(wrong("must hold at least one text".to_owned())),
-        count if count > MAX_INPUTS => Err(wrong(format!("holds {count} texts, which is more than {MAX_INPUTS}"))),
-        _ if texts.iter().any(|text| text.trim().is_empty()) => Err(wrong("holds an empty text".to_owned())),
-        _ => Ok(texts),
     }
 }
 

@@ -14,13 +14,22 @@ pub struct Page {
     pub offset: usize,
 }
 
+/// How many characters of the documents' texts are listed.
+#[derive(Debug, Clone, Copy)]
+pub struct TextLength {
+    /// Of one text, at most.
+    pub each: usize,
+    /// Of all texts of a page, at most: the last ones have what the first ones leave.
+    pub together: usize,
+}
+
 impl Index {
-    /// A page of the documents that pass a filter, with at most `max_text_length` characters of each text.
+    /// A page of the documents that pass a filter, and the beginnings of their texts.
     ///
     /// # Errors
     ///
     /// When the disk refuses.
-    pub fn list(&self, filter: &Filter, page: &Page, max_text_length: usize) -> Result<DocumentList, IndexError> {
+    pub fn list(&self, filter: &Filter, page: &Page, length: TextLength) -> Result<DocumentList, IndexError> {
         let (matching, all, reader) = {
             let view = self.view.read();
             let matching = view.matching(filter);
@@ -29,9 +38,11 @@ impl Index {
         };
         let (numbers, total_items) = matching.map_or(all, |matching| matching.page(page.offset, page.limit));
         let mut documents = Vec::with_capacity(numbers.len());
+        let mut left = length.together;
         for number in numbers {
             let Some(record) = reader.document(number)? else { continue };
-            let (text, is_truncated) = reader.text(number, max_text_length)?;
+            let (text, is_truncated) = reader.text(number, length.each.min(left))?;
+            left -= text.chars().count();
             let metadata = record.metadata();
             documents.push(ListedDocument {
                 doc_id: record.doc_id,

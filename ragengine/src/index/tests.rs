@@ -5,13 +5,13 @@ use std::path::Path;
 
 use fastrand::Rng;
 use proptest::prelude::*;
-use ragengine_client::wire::Metadata;
+use ragengine_client::wire::{DocumentList, Metadata};
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::chunking::Chunk;
 use super::filter::Filter;
-use super::listing::Page;
+use super::listing::{Page, TextLength};
 use super::search::Query;
 use super::writer::{Embedded, Incoming};
 use super::*;
@@ -216,8 +216,10 @@ impl Subject {
     }
 
     fn check_listing(&self, model: &Model) {
-        let list = |filter: &Filter| self.index.list(filter, &EVERYTHING, 1000).unwrap();
+        let length = TextLength { each: 1000, together: usize::MAX };
+        let list = |filter: &Filter| self.index.list(filter, &EVERYTHING, length).unwrap();
         let all = list(&Filter::default());
+        self.check_text_lengths(&all);
         assert_eq!(all.total_items, model.documents.len());
         for (listed, written) in all.documents.iter().zip(model.documents.values()) {
             let expected = (written.doc_id(), written.text(), written.metadata(), written.source.map(source_name));
@@ -238,6 +240,19 @@ impl Subject {
             let listed: Vec<_> = listed.into_iter().map(|document| (document.doc_id, document.revision)).collect();
             assert_eq!(listed, expected);
         }
+    }
+
+    /// Texts are cut where they are long, and where those before them have taken what there is for all.
+    fn check_text_lengths(&self, all: &DocumentList) {
+        let length = TextLength { each: 5, together: 12 };
+        let cut = self.index.list(&Filter::default(), &EVERYTHING, length).unwrap();
+        let mut left = length.together;
+        for (cut, whole) in cut.documents.iter().zip(&all.documents) {
+            let expected: String = whole.text.chars().take(length.each.min(left)).collect();
+            left -= expected.chars().count();
+            assert_eq!((&cut.text, cut.is_truncated), (&expected, expected != whole.text));
+        }
+        assert_eq!(cut.documents.len(), all.documents.len());
     }
 
     fn check_search(

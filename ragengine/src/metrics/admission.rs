@@ -8,6 +8,8 @@ pub struct AdmissionMetrics {
     requests_waiting: IntGaugeVec,
     requests_running: IntGaugeVec,
     requests_refused_total: IntCounterVec,
+    /// Changed by whoever holds the room.
+    pub request_bodies_bytes: IntGauge,
     connections_cut_total: IntCounterVec,
 }
 
@@ -47,6 +49,10 @@ impl AdmissionMetrics {
                 "Requests that were refused because the server is busy. `reason` is `queue_full`, `bodies_full`, `waited_too_long` or \
                  `late`: begun, and not done in time.",
                 &["work", "reason"],
+            )?,
+            request_bodies_bytes: builder.gauge(
+                "request_bodies_bytes",
+                "What of the bodies of requests counts to `limits.maxBodiesBytes`: of each what is over 64 KiB.",
             )?,
             connections_cut_total: builder.counters(
                 "connections_cut_total",

@@ -119,18 +119,6 @@ async fn a_huge_body_is_refused() {
 }
 
 #[tokio::test]
-async fn connections_over_the_limit_wait_for_one_to_end() {
-    let server = Server::start("limits: {maxConnections: 1}").await;
-    let address = server.url.trim_start_matches("http://").to_owned();
-    let first = tokio::net::TcpStream::connect(&address).await.unwrap();
-    let second = server.get("/livez");
-    let mut second = std::pin::pin!(second);
-    assert!(tokio::time::timeout(std::time::Duration::from_millis(200), &mut second).await.is_err());
-    drop(first);
-    assert_eq!(second.await.status, 200);
-}
-
-#[tokio::test]
 async fn a_body_that_does_not_arrive_is_given_up() {
     let server = Server::start("limits: {bodyTimeoutSeconds: 1}").await;
     let endless = reqwest::Body::wrap_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());

@@ -54,7 +54,7 @@ fn a_request_is_one_line_of_json_in_the_log() {
     assert!(good[0]["elapsed_ms"].is_number());
     assert_eq!(
         (&bad[0]["kind"], &bad[0]["error"]),
-        (&"no_such_index".into(), &"No such index: 'nowhere' exists.".into())
+        (&"no_such_index".into(), &"32 bytes (log.texts: true shows them)".into())
     );
 }
 

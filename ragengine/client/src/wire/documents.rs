@@ -123,7 +123,7 @@ pub struct ListDocuments {
     /// How many are skipped.
     #[serde(default)]
     pub offset: usize,
-    /// How many characters of a text are shown, at least 1.
+    /// How many characters of a text are shown, at least 1. Those of a page are 4,194,304 at most: see `is_truncated`.
     #[serde(default = "default_max_text_length")]
     #[param(minimum = 1, default = 1000)]
     pub max_text_length: usize,

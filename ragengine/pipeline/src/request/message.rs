@@ -85,7 +85,10 @@ pub(super) fn parse_all(body: &[u8], field: Option<&RawValue>) -> Result<Vec<Mes
             position => parse(position, message, place_in(body, message)),
         };
         match parsed {
-            Ok(message) => Ok(messages.push(message)),
+            Ok(message) => {
+                messages.push(message);
+                Ok(())
+            }
             Err(rejection) => {
                 rejected = Some(rejection);
                 Err(serde::de::Error::custom("refused"))
