@@ -25,7 +25,7 @@ use relay::Errand;
 use serde::Serialize;
 use served::{Model, Served, model_of};
 
-use crate::admission::{Permit, Work};
+use crate::admission::{Held, Permit, Work};
 use crate::app::{App, Loaded};
 use crate::compute;
 use crate::error::ApiError;
@@ -43,6 +43,8 @@ pub struct Chat {
     pub request_id: HeaderValue,
     /// The right to work, which it has until the language model is asked.
     pub permit: Option<Permit>,
+    /// The room that its body takes, until the language model has it.
+    pub room: Option<Arc<Held>>,
 }
 
 /// What is left to do when everything has been decided.
@@ -149,7 +151,7 @@ async fn answer_from_index(
     let loaded = app.loaded()?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let served = Served::of(app, loaded, &request).await?;
-    let (sent, conversation_tokens) = served.conversation(loaded, &request).await?;
+    let (sent, conversation_tokens) = served.conversation(&request).await?;
     let model = served.name.as_deref().filter(|model| app.language_model.knows(model));
     account.was_counted(served.counter.kind(), model, served.window_tokens, conversation_tokens);
     let budget = budget(&given(app, &served, conversation_tokens, &request))?;
@@ -274,6 +276,7 @@ fn errand(
     Ok(Next::Ask(Box::new(Errand {
         upstream: Arc::clone(upstream),
         body,
+        room: chat.room.clone(),
         request_id: chat.request_id.clone(),
         wants_stream: request.stream,
         sources,

@@ -1,4 +1,6 @@
-//! Computing apart from the threads that serve requests: as much at once as there are cores, and not for somebody who has left.
+//! Computing apart from the threads that serve requests: in turns, of which there are few, and not for somebody who has left.
+//!
+//! What writes compute has turns of its own. Cutting the documents of one request may take minutes, and whoever reads would wait for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -13,10 +15,21 @@ use crate::index::IndexError;
 /// thread takes some of that, too.
 const AT_ONCE_BYTES: usize = 64 << 10;
 
-/// The turns to compute. The processors are the machine's, so that they are shared by all that is in the process. Who waits for one has
-/// been admitted: there are never more than the admission lets in.
-static TURNS: LazyLock<Arc<Semaphore>> =
-    LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
+/// The turns to compute, as many as there are cores. The processors are the machine's, so that they are shared by all that is in the
+/// process. Who waits for one has been admitted: there are never more than the admission lets in.
+static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(cores())));
+
+/// Those of writes.
+static TURNS_OF_WRITES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(writes_at_once())));
+
+fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+/// A core is left to what reads, where there is more than one.
+fn writes_at_once() -> usize {
+    cores().saturating_sub(1).max(1)
+}
 
 /// Whether somebody waits for what is computed. It crosses threads; [`Presence`] is the other end.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +76,7 @@ where
     }
 }
 
-/// Computes something in turn on another thread, however little it is about.
+/// Computes something in turn on another thread, however little it is about. It does not wait for [`for_writes`].
 ///
 /// # Errors
 ///
@@ -73,7 +86,31 @@ where
     T: Send + 'static,
     E: From<IndexError> + Send + 'static,
 {
-    let turn = Arc::clone(&TURNS).acquire_owned().await.map_err(|_| IndexError::ShuttingDown)?;
+    in_turn(&TURNS, work).await
+}
+
+/// The same for what a write computes: documents are checked, hashed and cut here. It takes no turn from what reads.
+///
+/// # Errors
+///
+/// As [`run`].
+pub async fn for_writes<T, E>(work: impl FnOnce(&Caller) -> Result<T, E> + Send + 'static) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<IndexError> + Send + 'static,
+{
+    in_turn(&TURNS_OF_WRITES, work).await
+}
+
+async fn in_turn<T, E>(
+    turns: &Arc<Semaphore>,
+    work: impl FnOnce(&Caller) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<IndexError> + Send + 'static,
+{
+    let turn = Arc::clone(turns).acquire_owned().await.map_err(|_| IndexError::ShuttingDown)?;
     // Dropped with this future.
     let presence = Presence::default();
     let caller = presence.caller();
@@ -117,5 +154,16 @@ mod tests {
         task.abort();
         tokio::task::spawn_blocking(move || has_ended.recv().unwrap()).await.unwrap();
         assert_eq!(elsewhere(|_| Ok::<_, IndexError>(7)).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn what_reads_waits_for_no_write() {
+        let all = u32::try_from(writes_at_once()).unwrap();
+        let taken = TURNS_OF_WRITES.acquire_many(all).await.unwrap();
+        let write = tokio::spawn(for_writes(|_| Ok::<_, IndexError>("written")));
+        assert_eq!(elsewhere(|_| Ok::<_, IndexError>("read")).await.unwrap(), "read");
+        assert!(!write.is_finished(), "its turn has not come");
+        drop(taken);
+        assert_eq!(write.await.unwrap().unwrap(), "written");
     }
 }

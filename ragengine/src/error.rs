@@ -296,7 +296,8 @@ fn llm_status(error: &LlmError) -> StatusCode {
 
 /// A field's error without the whole of a long value that it quotes.
 fn shortened(error: &FieldError) -> FieldError {
-    FieldError { msg: error.msg.chars().take(MAX_WORDS).collect(), ..error.clone() }
+    let msg = error.msg.chars().take(MAX_WORDS).collect();
+    FieldError { loc: error.loc.clone(), msg, kind: error.kind.clone() }
 }
 
 /// What the access log says of a failed request. It travels with the response.

@@ -272,6 +272,31 @@ impl Index {
         Arc::clone(self.view.read().reader())
     }
 
+    /// The store with all that was answered, for whoever writes what differs from it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::bring_up_to_date`].
+    fn latest_reader(&self) -> Result<Arc<Reader>, IndexError> {
+        self.bring_up_to_date()?;
+        Ok(self.reader())
+    }
+
+    /// Shows what is on disk and could not be shown: compared with a view that lacks it, a document would be the same that is not, or not be
+    /// there. To be called before whatever decides from the view what is written. It may wait for writers.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::NotShown`] when it still cannot be shown, or that the index is gone.
+    fn bring_up_to_date(&self) -> Result<(), IndexError> {
+        if !self.has_unshown() {
+            return Ok(());
+        }
+        let _writing = self.writing.lock();
+        self.require_present()?;
+        self.require_shown()
+    }
+
     fn kind(&self) -> VectorIndexKind {
         self.record.vector_index
     }

@@ -51,7 +51,7 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
         shaped(&path, error)
     };
     let (parts, mut body) = request.into_parts();
-    let (bytes, _held) = match app.admission.bodies().read(work, &mut body).await {
+    let (bytes, held) = match app.admission.bodies().read(work, &mut body).await {
         Ok(read) => read,
         Err(error) => {
             // Who is still sending would find the connection broken, and not read why.
@@ -65,11 +65,13 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
         Err(refused) => return refuse(refused.into()),
     };
     if work == Work::Chat {
-        // It gives the turn back before the language model is asked.
+        // It gives the turn back before the language model is asked, and the room for its body when that has it.
         request.extensions_mut().insert(turn);
+        request.extensions_mut().insert(Arc::new(held));
         return next.run(request).await;
     }
     let response = app.admission.in_time(work, next.run(request)).await;
+    drop(held);
     response.unwrap_or_else(|late| refuse(late.into()))
 }
 

@@ -56,7 +56,7 @@ pub async fn embed(app: &App, embedding: &Embedding, text: &str, asker: Asker) -
         app.metrics.long_question(asker.label());
     }
     let vectors = embedding.embed_queries(texts).await?;
-    Windows::new(vectors).ok_or_else(|| ApiError::Internal("a question has no vector".to_owned()))
+    Windows::new(vectors).ok_or_else(|| ApiError::Internal("a question has no vectors of one width".to_owned()))
 }
 
 impl From<TooLong> for ApiError {

@@ -34,9 +34,6 @@ pub type Metadata = Map<String, Value>;
 /// Bounds on the metadata of one document, and on a filter.
 pub const METADATA: Bounds = Bounds { max_values: 1_000, max_depth: 8 };
 
-/// Values in the metadata of all documents of a request, an object counting as [`ragengine_json::OBJECT_WEIGHT`] of them.
-pub const MAX_METADATA_VALUES: usize = 100_000;
-
 /// Documents, or ids of documents, that are read of a request: no setting allows more.
 pub const MAX_ITEMS: usize = 100_000;
 

@@ -95,12 +95,14 @@ impl Endpoint {
     /// [`Error::Timeout`], and [`Error::BadReply`] when number, order, width or values of the reply are not right.
     pub async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
         let _admission = self.admit(purpose)?;
-        let inputs = texts
-            .iter()
-            .enumerate()
-            .map(|(position, text)| self.input(purpose, text, position))
-            .collect::<Result<Vec<_>, _>>()?;
-        let batches: Vec<Vec<String>> = inputs.chunks(self.options.max_batch).map(<[String]>::to_vec).collect();
+        self.check_lengths(purpose, &texts)?;
+        let mut texts = texts.into_iter();
+        // A batch is made when its turn comes: of a long list no more is copied than what is under way.
+        let batches = std::iter::from_fn(move || {
+            let batch = texts.by_ref().take(self.options.max_batch);
+            let batch: Vec<String> = batch.map(|text| self.input(purpose, text)).collect();
+            (!batch.is_empty()).then_some(batch)
+        });
         let replies: Vec<Vec<Vector>> = stream::iter(batches)
             // The batch is owned: a closure over a borrowed one makes this future fail the check for Send in its callers.
             .map(|batch| async move { self.embed_batch(purpose, &batch).await })
@@ -121,20 +123,30 @@ impl Endpoint {
         }
     }
 
-    fn input(&self, purpose: Purpose, text: &str, position: usize) -> Result<String, Error> {
+    /// Refuses a passage that is too long, before anything is sent.
+    fn check_lengths(&self, purpose: Purpose, texts: &[String]) -> Result<(), Error> {
+        if purpose == Purpose::Query {
+            return Ok(());
+        }
+        let (prefix_bytes, max_tokens) = (self.options.passage_prefix.len(), self.options.max_tokens);
+        let tokens = texts.iter().map(|text| (prefix_bytes + text.len()).div_ceil(BYTES_PER_TOKEN));
+        match tokens.enumerate().find(|(_, tokens)| *tokens > max_tokens) {
+            Some((position, tokens)) => Err(Error::TooLong { position, tokens, max_tokens }),
+            None => Ok(()),
+        }
+    }
+
+    /// A text as it is sent: behind its prefix, and a query cut at the limit.
+    fn input(&self, purpose: Purpose, text: String) -> String {
         let prefix = match purpose {
             Purpose::Query => &self.options.query_prefix,
             Purpose::Passage => &self.options.passage_prefix,
         };
-        let mut input = format!("{prefix}{text}");
-        let tokens = self.count_tokens(&input);
-        let max_tokens = self.options.max_tokens;
-        match purpose {
-            _ if tokens <= max_tokens => {}
-            Purpose::Query => input.truncate(input.floor_char_boundary(max_tokens * BYTES_PER_TOKEN)),
-            Purpose::Passage => return Err(Error::TooLong { position, tokens, max_tokens }),
+        let mut input = if prefix.is_empty() { text } else { format!("{prefix}{text}") };
+        if purpose == Purpose::Query {
+            input.truncate(input.floor_char_boundary(self.options.max_tokens.saturating_mul(BYTES_PER_TOKEN)));
         }
-        Ok(input)
+        input
     }
 
     async fn embed_batch(&self, purpose: Purpose, inputs: &[String]) -> Result<Vec<Vector>, Error> {

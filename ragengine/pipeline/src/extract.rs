@@ -2,10 +2,14 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::prompt::escape;
 use crate::sentences::sentence_ends;
 
 /// The longest answer, in sentences.
 const MAX_SENTENCES: usize = 5;
+
+/// Words that a sentence has at least: fewer answer nothing.
+const MIN_WORDS: usize = 3;
 
 /// How far below the best sentence another may be, in cosine similarity.
 const SIMILARITY_MARGIN: f32 = 0.2;
@@ -22,12 +26,18 @@ pub struct Sentence {
 /// The sentences of a passage's text, in reading order. Headings, code blocks, rules and fragments of less than three words are
 /// left out: they answer nothing on their own.
 pub fn sentences(number: usize, text: &str) -> Vec<Sentence> {
+    let has_words = |phrase: &String| phrase.unicode_words().count() >= MIN_WORDS;
+    phrases(text).into_iter().filter(has_words).map(|text| Sentence { number, text }).collect()
+}
+
+/// What stands between the ends of sentences, however short, in reading order and without headings and code.
+pub fn phrases(text: &str) -> Vec<String> {
     paragraphs(text)
         .iter()
         .flat_map(|paragraph| parts(paragraph))
         .map(str::trim)
-        .filter(|sentence| sentence.unicode_words().count() >= 3)
-        .map(|sentence| Sentence { number, text: sentence.to_owned() })
+        .filter(|phrase| !phrase.is_empty())
+        .map(str::to_owned)
         .collect()
 }
 
@@ -41,7 +51,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     let mut in_code = false;
     for line in text.lines().map(str::trim) {
-        let is_fence = line.starts_with("```") || line.starts_with("~~~");
+        let is_fence = is_fence(line);
         in_code ^= is_fence;
         let is_break = is_fence || in_code || line.is_empty() || line.starts_with('#') || line.starts_with("---");
         let item = list_item(line);
@@ -59,6 +69,11 @@ fn paragraphs(text: &str) -> Vec<String> {
         }
     }
     paragraphs
+}
+
+/// Whether a line without the space around it begins or ends a block of code.
+pub fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// The text of a list item or a quotation without its mark.
@@ -88,9 +103,9 @@ pub fn pick(sentences: &[Sentence], similarities: &[f32]) -> Vec<usize> {
     picked
 }
 
-/// A sentence as it stands in the answer: with the number of its source behind it.
+/// A sentence as it stands in the answer: with the number of its source behind it, and no other that could be taken for a source's.
 pub fn quote(sentence: &Sentence) -> String {
-    format!("{} [{}]", sentence.text, sentence.number)
+    format!("{} [{}]", escape::text(&sentence.text), sentence.number)
 }
 
 #[cfg(test)]
@@ -124,6 +139,23 @@ mod tests {
         .concat();
         assert_eq!(pick(&sentences, &[0.5, 0.1, 0.6]), [0, 2]);
         assert_eq!(quote(&sentences[2]), "Gamma is the third letter. [2]");
+    }
+
+    #[test]
+    fn the_only_source_of_a_quotation_is_its_own() {
+        for (text, quoted) in [
+            ("It is free [2].", "It is free \\[2]. [1]"),
+            ("It is free[2], as in [1, 3].", "It is free\\[2], as in \\[1, 3]. [1]"),
+            ("Give it row_values[2] as it is.", "Give it row_values[2] as it is. [1]"),
+        ] {
+            assert_eq!(quote(&sentences(1, text)[0]), quoted);
+        }
+    }
+
+    #[test]
+    fn phrases_may_be_short() {
+        let markdown = "# Leave\n\nThe boat leaves. Sick leave?\n\n```\nNo code.\n```\nYes.\n\n";
+        assert_eq!(phrases(markdown), ["The boat leaves.", "Sick leave?", "Yes."]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the language model gets when context was found: one system message, the history, the question.
 
 mod boundary;
-mod escape;
+pub(crate) mod escape;
 
 pub use boundary::Boundary;
 use serde_json::{Value, json};
@@ -30,11 +30,13 @@ pub struct Passage<'a> {
 }
 
 /// One passage with its number, title, heading, page and address where they are known, and a line break at the end. What looks like a
-/// boundary, another passage's number or the end of the message in it is escaped.
+/// boundary, another passage's number or the end of the message in it is escaped. Title and heading are quoted: a document can call itself
+/// `page 7` or by any address, and neither is then the page or the address that it has.
 pub fn block(number: usize, passage: &Passage<'_>) -> String {
     let page = passage.page.map(|page| format!("page {page}"));
-    let known = [passage.title, passage.heading, page.as_deref(), passage.url];
-    let parts: Vec<String> = known.into_iter().flatten().map(escape::label).filter(|part| !part.is_empty()).collect();
+    let said = [passage.title, passage.heading].into_iter().flatten().map(escape::quotation);
+    let known = [page.as_deref(), passage.url].into_iter().flatten().map(escape::label);
+    let parts: Vec<String> = said.chain(known).filter(|part| !part.is_empty()).collect();
     let label = if parts.is_empty() { String::new() } else { format!(" {}", parts.join(escape::SEPARATOR)) };
     format!("[{number}]{label}\n{}\n\n", escape::text(passage.text.trim_end()))
 }
@@ -84,9 +86,22 @@ mod tests {
             page: Some(7),
             text: "Call first.\n",
         };
-        assert_eq!(block(2, &whole), "[2] Handbook · Leave > Sick · page 7 · https://e/h\nCall first.\n\n");
+        assert_eq!(block(2, &whole), "[2] “Handbook” · “Leave > Sick” · page 7 · https://e/h\nCall first.\n\n");
         assert_eq!(block(1, &Passage { text: "Bare.", ..Passage::default() }), "[1]\nBare.\n\n");
         assert_eq!(block(1, &Passage { title: Some(" \n"), text: "x", ..Passage::default() }), "[1]\nx\n\n");
+    }
+
+    #[test]
+    fn a_document_cannot_give_itself_a_page_or_an_address() {
+        for (title, heading, head) in [
+            ("a.md", "https://bank.example/rates", "[1] “a.md” · “https://bank.example/rates” · https://e/h"),
+            ("a.md", "page 7", "[1] “a.md” · “page 7” · https://e/h"),
+            ("A” · page 7", "\" · https://b", "[1] “A' - page 7” · “' - https://b” · https://e/h"),
+        ] {
+            let passage =
+                Passage { title: Some(title), heading: Some(heading), url: Some("https://e/h"), page: None, text: "x" };
+            assert_eq!(block(1, &passage), format!("{head}\nx\n\n"));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use ragengine_settings::EmbeddingSource;
 use tokio::sync::Semaphore;
 use tracing::{info, warn};
@@ -30,6 +31,8 @@ pub struct Generations {
     turns: Arc<Semaphore>,
     /// The settings of the server's model.
     source: EmbeddingSource,
+    /// Held while it is found out which models are needed: what was found out first must not count last.
+    keeping: Mutex<()>,
 }
 
 impl Generations {
@@ -40,7 +43,14 @@ impl Generations {
         source: EmbeddingSource,
         metrics: Arc<Metrics>,
     ) -> Arc<Self> {
-        Arc::new(Self { catalog, embeddings, metrics, turns: Arc::new(Semaphore::new(1)), source })
+        Arc::new(Self {
+            catalog,
+            embeddings,
+            metrics,
+            turns: Arc::new(Semaphore::new(1)),
+            source,
+            keeping: Mutex::default(),
+        })
     }
 
     /// Begins and goes on with what the server's model makes necessary, and loads the models of what serves meanwhile.
@@ -173,7 +183,9 @@ impl Generations {
 
     /// The models of the generations that serve.
     fn keep_models(&self) {
+        let _keeping = self.keeping.lock();
         let needed = |index: Arc<Index>| Needed {
+            index: index.name().to_owned(),
             key: key(index.record()),
             name: index.record().model.clone(),
             source: index.embedding_source().unwrap_or_else(|error| {
@@ -191,7 +203,7 @@ impl Generations {
     /// [`IndexError::ModelMissing`], with how far the next generation is.
     pub fn embedding_of(&self, index: &Index) -> Result<Embedding, IndexError> {
         let record = index.record();
-        self.embeddings.of(&key(record)).map_err(|reason| IndexError::ModelMissing {
+        self.embeddings.of(index.name(), &key(record)).map_err(|reason| IndexError::ModelMissing {
             index: index.name().to_owned(),
             model: record.model.clone(),
             reason,

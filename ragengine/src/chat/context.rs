@@ -14,6 +14,7 @@ use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select
 use serde_json::Value;
 
 use super::tokens::TokenCounter;
+use crate::compute::Caller;
 use crate::embedding::Windows;
 use crate::error::ApiError;
 use crate::index::filter::Filter;
@@ -160,13 +161,13 @@ fn write(question: &Question, blocks: &[String], block_tokens: &[u64]) -> Result
         budget: &question.budget,
         boundary: &question.boundary,
     };
-    let counter = &question.counter;
+    let (counter, caller) = (&question.counter, Caller::default());
     let finished = match counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {
         true => {
-            let without_blocks = counter.conversation(&without_blocks(&given));
+            let without_blocks = counter.conversation(&without_blocks(&given), &caller);
             finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
         }
-        false => finish(&given, blocks, |messages, _| counter.conversation(messages))?,
+        false => finish(&given, blocks, |messages, _| counter.conversation(messages, &caller))?,
     };
     Ok(Some(finished).filter(|finished| finished.blocks > 0))
 }

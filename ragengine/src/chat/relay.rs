@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::ChatReply;
 use super::account::Account;
+use crate::admission::Held;
 use crate::compute;
 use crate::error::{ApiError, OpenAiError};
 use crate::llm::upstream::UpstreamReply;
@@ -28,6 +29,8 @@ pub(super) struct Errand {
     pub upstream: Arc<Upstream>,
     /// The body.
     pub body: Bytes,
+    /// The room that the caller's body takes.
+    pub room: Option<Arc<Held>>,
     /// The id that goes along.
     pub request_id: HeaderValue,
     /// Whether the answer is wanted as a stream.
@@ -50,7 +53,7 @@ type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, LlmError>> + Send>>;
 ///
 /// What the language model says before the reply has begun.
 pub(super) async fn run(errand: Errand, account: Account) -> Result<ChatReply, ApiError> {
-    let Errand { upstream, body, request_id, wants_stream, sources, explanation, keep_alive } = errand;
+    let Errand { upstream, body, room, request_id, wants_stream, sources, explanation, keep_alive } = errand;
     let explanation = explanation.map(|explanation| ("explanation", explanation));
     let whole: Fields = [("source_nodes", sources.clone().unwrap_or_else(|| "null".to_owned()))]
         .into_iter()
@@ -58,11 +61,16 @@ pub(super) async fn run(errand: Errand, account: Account) -> Result<ChatReply, A
         .collect();
     if !wants_stream {
         let answered = upstream.send(body, &request_id).await;
+        drop(room);
         return answer(answered, whole, account).await;
     }
     let fields: Fields = sources.map(|sources| ("source_nodes", sources)).into_iter().chain(explanation).collect();
     let answer_timeout = upstream.answer_timeout();
-    let mut sending: Sending = Box::pin(async move { upstream.send(body, &request_id).await });
+    let mut sending: Sending = Box::pin(async move {
+        let answered = upstream.send(body, &request_id).await;
+        drop(room);
+        answered
+    });
     let source = match timeout(keep_alive, &mut sending).await {
         Ok(Ok(reply)) if reply.is_event_stream() => Source::Pieces(Box::pin(reply.pieces())),
         Ok(answered) => return answer(answered, whole, account).await,

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::tokens::TokenCounter;
 use crate::app::{App, Loaded};
+use crate::compute::{self, Caller};
 use crate::error::ApiError;
 use crate::llm::{LanguageModel, Upstream, extractive};
 
@@ -65,26 +66,22 @@ impl Served {
     }
 
     /// The conversation as it was sent, and its tokens. One that cannot fit is refused before it is counted, and counting a long one is
-    /// kept from the threads that serve requests.
-    pub async fn conversation(
-        &self,
-        loaded: &Loaded,
-        request: &Arc<ChatRequest>,
-    ) -> Result<(Vec<Value>, u64), ApiError> {
+    /// kept from the threads that serve requests. It ends before the next message when the caller has left.
+    pub async fn conversation(&self, request: &Arc<ChatRequest>) -> Result<(Vec<Value>, u64), ApiError> {
         let bytes = request.conversation_bytes();
         if bytes as u64 > self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN).saturating_add(JSON_BYTES) {
             return Err(Rejection::ContextWindow.into());
         }
         let (counter, request) = (self.counter.clone(), Arc::clone(request));
-        let count = move || {
+        let count = move |caller: &Caller| {
             let messages = request.conversation()?;
-            let tokens = counter.conversation(&messages);
-            Ok::<_, Rejection>((messages, tokens))
+            let tokens = counter.conversation(&messages, caller);
+            Ok::<_, ApiError>((messages, tokens))
         };
-        Ok(match bytes <= COUNTED_AT_ONCE_BYTES {
-            true => count()?,
-            false => loaded.search_pool.run(move || Ok(count())).await??,
-        })
+        match bytes <= COUNTED_AT_ONCE_BYTES {
+            true => count(&Caller::default()),
+            false => compute::elsewhere(count).await,
+        }
     }
 }
 

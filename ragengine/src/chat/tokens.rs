@@ -6,6 +6,7 @@ use ragengine_tokenizer::Tokenizer;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::compute::Caller;
 use crate::embedding::Embedding;
 
 /// Counts tokens as the served model does, or on the safe side of it.
@@ -51,10 +52,11 @@ impl TokenCounter {
         }
     }
 
-    /// The tokens of a conversation with its template.
-    pub fn conversation(&self, messages: &[Value]) -> u64 {
+    /// The tokens of a conversation with its template. Texts that come after the caller has left are not counted.
+    pub fn conversation(&self, messages: &[Value], caller: &Caller) -> u64 {
+        let count = |text: &str| if caller.has_left() { 0 } else { self.text(text) };
         match self {
-            Self::Embedding(_) => tokens::conversation(messages, |text| self.text(text)),
+            Self::Embedding(_) => tokens::conversation(messages, count),
             Self::Served(tokenizer) => tokenizer.count_conversation(messages),
         }
     }

@@ -14,10 +14,13 @@ impl From<Vec<f32>> for Windows {
 }
 
 impl Windows {
-    /// The vectors of the windows, in their order. None: there are none.
+    /// The vectors of the windows, in their order. None: there are none, or they are not of one width.
     pub fn new(vectors: Vec<Vec<f32>>) -> Option<Self> {
         let mut vectors = vectors.into_iter();
-        Some(Self { first: vectors.next()?, others: vectors.collect() })
+        let first = vectors.next()?;
+        let others: Vec<_> = vectors.collect();
+        let is_alike = others.iter().all(|other| other.len() == first.len());
+        is_alike.then_some(Self { first, others })
     }
 
     /// That of the first window, or of the whole question.
@@ -85,7 +88,10 @@ mod tests {
         for other in [vec![], vec![1.0], vec![1.0, 0.0, 0.0]] {
             assert_eq!((windows.similarity(&other), windows.squared_distance(&other)), (None, None));
         }
-        assert_eq!(Windows::new(Vec::new()), None);
+        for none in [vec![], vec![vec![1.0, 0.0], vec![1.0]], vec![vec![1.0], vec![0.6, 0.8]], vec![vec![1.0], vec![]]]
+        {
+            assert_eq!(Windows::new(none), None);
+        }
     }
 
     #[test]

@@ -111,6 +111,7 @@ impl Logged for IndexError {
             | Self::Store(_)
             | Self::Unavailable { .. }
             | Self::OtherVectors(_)
+            | Self::NotShown { .. }
             | Self::ShuttingDown => Some(self.to_string()),
             _ => None,
         }

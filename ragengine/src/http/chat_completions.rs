@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError as ErrorBody};
 
 use super::extract;
-use crate::admission::Permit;
+use crate::admission::{Held, Permit};
 use crate::app::App;
 use crate::chat::{Chat, ChatReply, chat};
 use crate::error::OpenAiError;
@@ -33,8 +33,9 @@ use crate::middleware::{Logged, REQUEST_ID};
 pub async fn chat_completions(State(app): State<Arc<App>>, mut request: Request) -> Result<Response, OpenAiError> {
     let request_id = request.headers().get(REQUEST_ID).cloned().unwrap_or(HeaderValue::from_static("none"));
     let permit = request.extensions_mut().remove::<Permit>();
+    let room = request.extensions_mut().remove::<Arc<Held>>();
     let body = extract::body(request).await?;
-    let mut response = match chat(&app, Chat { body, request_id, permit }).await {
+    let mut response = match chat(&app, Chat { body, request_id, permit, room }).await {
         Ok(reply) => respond(reply),
         Err(error) => OpenAiError(error).into_response(),
     };

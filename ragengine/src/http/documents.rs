@@ -58,7 +58,7 @@ pub async fn add(
     let loaded = app.loaded()?;
     check_name(&request.index_name).map_err(IndexError::from)?;
     let limits = limits(&app);
-    let batch = compute::elsewhere(move |caller| Batch::check(request.documents, limits, caller)).await?;
+    let batch = compute::for_writes(move |caller| Batch::check(request.documents, limits, caller)).await?;
     if batch.writes.is_empty() {
         return Err(ApiError::Meaning("documents is empty: send at least one".to_owned()).into());
     }
@@ -139,7 +139,7 @@ pub async fn update(
         return Err(IndexError::Document { position, reason }.into());
     }
     let limits = limits(&app);
-    let batch = compute::elsewhere(move |caller| Batch::check(request.documents, limits, caller)).await?;
+    let batch = compute::for_writes(move |caller| Batch::check(request.documents, limits, caller)).await?;
     let writes = &batch.writes;
     let generations = &loaded.generations;
     let write = |index: Arc<Index>| {

@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Collected, Limited};
 use ragengine_client::wire::FieldError;
+use ragengine_json::Terse;
 use ragengine_settings::Limits;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -59,7 +60,7 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         return Err(ApiError::Schema(vec![FieldError { loc, msg, kind: "type".to_owned() }]));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let value = serde_path_to_error::deserialize(Terse(&mut deserializer)).map_err(|error| {
         let mut loc = vec![Value::from("body")];
         loc.extend(error.path().iter().filter_map(place));
         schema(loc, error.inner())

@@ -66,8 +66,10 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// What the disk says. What was deleted until then stays deleted.
+    /// What the disk says, or [`IndexError::NotShown`]. What was deleted until then stays deleted.
     pub fn delete_source(self: &Arc<Self>, source: &str) -> Result<u64, IndexError> {
+        // First: what is on disk and not in the view has to be deleted, too.
+        self.bring_up_to_date()?;
         let numbers = self.view.read().numbers_of_source(source);
         let mut documents = 0;
         for batch in numbers.chunks(DELETED_AT_ONCE) {

@@ -77,7 +77,7 @@ impl Catalog {
             let admitted = admitted(source.clone(), &known);
             if admitted != source {
                 warn!(
-                    "a backup names a key or a hub for its embedding model that this server does not use there: it is left out"
+                    "a backup names a key, a hub or a number of threads for its embedding model that this server does not use: it is left out"
                 );
             }
             admitted

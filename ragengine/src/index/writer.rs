@@ -3,13 +3,14 @@
 mod prepare;
 mod slow;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use prepare::{Change, Known, Prepared, PreparedChunk};
+use prepare::{Change, Known, Prepared, PreparedChunk, Unembedded};
 pub use prepare::{Embedded, Incoming, Limits, check_documents};
 use ragengine_client::wire::Metadata;
 
-use super::chunking::Sizes;
+use super::chunking::{Caller, Sizes};
 use super::record::{ChunkRecord, DocumentRecord};
 use super::store::{Reader, StoreError, Transaction};
 use super::view::Changed;
@@ -40,7 +41,8 @@ pub enum Fate {
 impl Index {
     /// Writes documents, whose ids must differ. When this returns, they are on disk and every later search finds them.
     ///
-    /// No lock is held while texts are cut and embedded; what was prepared is compared with the store once more when it is written.
+    /// No lock is held while texts are cut and embedded; what was prepared is compared with the store once more when it is written. A document
+    /// that was found to be the same, or not to be there, is answered as it was then: what changes it meanwhile comes after.
     ///
     /// # Errors
     ///
@@ -72,18 +74,32 @@ impl Index {
         };
         let index = Arc::clone(self);
         let counter = embedding.clone();
-        let mut prepared = compute::elsewhere(move |caller| {
-            let known = Known { reader: &index.reader(), donor: donor.as_deref() };
-            prepare::prepare(known, incoming, mode, sizes, |text| counter.count_tokens(text), caller)
+        let mut prepared = compute::for_writes(move |caller| {
+            index.prepare(incoming, mode, sizes, |text| counter.count_tokens(text), donor.as_deref(), caller)
         })
         .await?;
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
         let dimensions = self.record.dimensions;
-        let prepared = compute::elsewhere(move |_| prepared.with_vectors(vectors, dimensions)).await?;
+        let prepared = compute::for_writes(move |_| prepared.with_vectors(vectors, dimensions)).await?;
         self.wait_while_catching_up().await;
         let fates = self.in_turn(move |index| index.put(prepared, mode)).await?;
         self.rebuild_if_due();
         Ok(fates)
+    }
+
+    /// Compares documents with all that is on disk, and cuts those that have to be written.
+    fn prepare(
+        &self,
+        incoming: Vec<Incoming>,
+        mode: Mode,
+        sizes: Sizes,
+        count_tokens: impl Fn(&str) -> usize,
+        donor: Option<&Reader>,
+        caller: &Caller,
+    ) -> Result<Unembedded, IndexError> {
+        let reader = self.latest_reader()?;
+        let known = Known { reader: &reader, donor };
+        prepare::prepare(known, incoming, mode, sizes, count_tokens, caller)
     }
 
     /// Writes documents that were cut and embedded elsewhere, whose ids must differ: for loading data that has its vectors already.
@@ -104,7 +120,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// When the disk refuses. Nothing is deleted then.
+    /// When the disk refuses. Nothing is deleted then. [`IndexError::NotShown`] when they may be deleted on disk.
     pub async fn delete(self: &Arc<Self>, doc_ids: impl Into<Arc<[String]>>) -> Result<Vec<bool>, IndexError> {
         let doc_ids = doc_ids.into();
         let were_there = self.in_turn(move |index| index.remove(doc_ids)).await?;
@@ -114,6 +130,7 @@ impl Index {
 
     pub(super) fn put(&self, prepared: Vec<Prepared>, mode: Mode) -> Result<Vec<Fate>, IndexError> {
         self.require_present()?;
+        // What they were compared with had all that was answered before: nothing that is on disk and not shown can make this untrue.
         if prepared.iter().all(Prepared::is_unchanged) {
             return Ok(prepared.iter().map(|document| document.fate).collect());
         }
@@ -133,23 +150,28 @@ impl Index {
     pub(super) fn remove(&self, doc_ids: impl Into<Arc<[String]>>) -> Result<Vec<bool>, IndexError> {
         let doc_ids = doc_ids.into();
         self.require_present()?;
-        let reader = self.reader();
-        let are_there = doc_ids
-            .iter()
-            .map(|doc_id| Ok(reader.number(doc_id)?.is_some()))
-            .collect::<Result<Vec<_>, StoreError>>()?;
-        if !are_there.contains(&true) {
-            return Ok(are_there);
+        let reader = self.latest_reader()?;
+        let mut is_any_there = false;
+        for doc_id in &*doc_ids {
+            is_any_there = is_any_there || reader.number(doc_id)?.is_some();
+        }
+        if !is_any_there {
+            return Ok(vec![false; doc_ids.len()]);
         }
         self.commit(0, move |transaction| {
-            let mut deleted = Vec::new();
+            // What the transaction finds is what is answered: others may have written since it was looked.
+            let (mut were_there, mut deleted) = (Vec::with_capacity(doc_ids.len()), Vec::new());
+            let mut gone = HashSet::new();
             for doc_id in &*doc_ids {
+                if let Some((number, document)) = transaction.document_by_id(doc_id)? {
+                    transaction.remove_document(number, &document)?;
+                    deleted.push(Changed { number, before: Some(document), after: None });
+                    gone.insert(doc_id);
+                }
                 // An id may be there twice: the second time it is gone.
-                let Some((number, document)) = transaction.document_by_id(doc_id)? else { continue };
-                transaction.remove_document(number, &document)?;
-                deleted.push(Changed { number, before: Some(document), after: None });
+                were_there.push(gone.contains(doc_id));
             }
-            Ok((are_there.clone(), deleted))
+            Ok((were_there, deleted))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Cutting a question into windows that the embedding model reads whole: nothing of it is left out.
 
 use ragengine_embedding::MAX_BYTES_PER_QUERY_TOKEN;
-use ragengine_pipeline::extract::sentences;
+use ragengine_pipeline::extract::{is_fence, phrases, sentences};
 
 use crate::compute::Caller;
 use crate::index::chunking::{self, Sizes, SplitType, Work};
@@ -38,12 +38,12 @@ pub fn surely_fits(text: &str, max_tokens: usize) -> bool {
     text.len() + odd * (MAX_TOKENS_PER_ODD_BYTE - 1) < max_tokens
 }
 
-/// Cuts a question into texts that the model reads whole: itself when that is all, else windows that overlap, and after them its first and its
-/// last sentence. What people ask stands at one of the ends of what they paste, and in a window with much else it is near to nothing.
+/// Cuts a question into texts that the model reads whole: itself when that is all, else windows that overlap, and after them the lines and
+/// sentences at its ends. What people ask stands at one of the ends of what they paste, and in a window with much else it is near to nothing.
 ///
 /// # Errors
 ///
-/// [`TooLong`] when there are more than `max_windows`.
+/// [`TooLong`] when there are more than `max_windows`. Those of the ends, four at most, do not count.
 pub fn cut(
     text: &str,
     max_tokens: usize,
@@ -75,21 +75,45 @@ pub fn cut(
         return Err(too_long(told()));
     }
     let mut windows: Vec<String> = chunks.into_iter().map(|chunk| chunk.text).collect();
-    for end in ends(text) {
-        if size(&end) <= max_tokens && !windows.contains(&end) {
+    // A line may be megabytes: those are not counted again.
+    let fits = |text: &str| text.len() <= max_tokens * MAX_BYTES_PER_QUERY_TOKEN && count_tokens(text) <= max_tokens;
+    for end in ends(text, &fits) {
+        if !windows.contains(&end) {
             windows.push(end);
         }
     }
     Ok(windows)
 }
 
-/// The first and the last sentence.
-fn ends(text: &str) -> impl Iterator<Item = String> {
-    let first = &text[..text.floor_char_boundary(END_BYTES)];
-    let last = &text[text.ceil_char_boundary(text.len().saturating_sub(END_BYTES))..];
-    let first = sentences(0, first).into_iter().next();
-    let last = sentences(0, last).pop();
-    first.into_iter().chain(last).map(|sentence| sentence.text)
+/// The first line, the first and the last sentence, and the last line: those that fit into a window. Where prose has no sentence, there is a
+/// line: a heading, two words, a question right below a log. In place of a line that does not fit there is its outermost phrase.
+fn ends(text: &str, fits: &impl Fn(&str) -> bool) -> Vec<String> {
+    let (head, tail) = (&text[..text.floor_char_boundary(END_BYTES)], tail(text));
+    let says_something = |line: &&str| line.contains(char::is_alphanumeric);
+    let lines = || text.split(is_line_break).map(str::trim).filter(says_something);
+    let whole = |line: Option<&str>| line.filter(|&line| fits(line)).map(str::to_owned);
+    let first = [
+        whole(lines().next()).or_else(|| phrases(head).into_iter().next()),
+        sentences(0, head).into_iter().next().map(|sentence| sentence.text),
+    ];
+    let last = [
+        sentences(0, &tail).pop().map(|sentence| sentence.text),
+        whole(lines().next_back()).or_else(|| phrases(&tail).pop()),
+    ];
+    first.into_iter().chain(last).flatten().filter(|end| fits(end)).collect()
+}
+
+/// The end of a text. Where it begins within a block of code, it begins with a fence of its own: by the block's last fence alone, what stands
+/// behind the block would be the code.
+fn tail(text: &str) -> String {
+    let (before, tail) = text.split_at(text.ceil_char_boundary(text.len().saturating_sub(END_BYTES)));
+    let fences = before.lines().filter(|line| is_fence(line.trim())).count();
+    let fence = if fences % 2 == 1 { "```\n" } else { "" };
+    format!("{fence}{tail}")
+}
+
+fn is_line_break(character: char) -> bool {
+    matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

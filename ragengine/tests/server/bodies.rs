@@ -32,6 +32,7 @@ fn worst() -> Vec<(&'static str, String)> {
     let read = |head: &str, item: &str, tail: &str| filled(READ_BODY_BYTES, head, item, tail);
     let chat = "/v1/chat/completions";
     let question = r#""messages":[{"role":"user","content":"Why?"}]"#;
+    let deletes = "\u{7f}".repeat(1000);
     let parts = r#"{"messages":[{"role":"user","content":["#;
     vec![
         (chat, write(&format!(r#"{{"model":"m",{question},"x":["#), "0", "]}")),
@@ -49,6 +50,11 @@ fn worst() -> Vec<(&'static str, String)> {
         ("/index", write(r#"{"index_name":"docs","documents":["#, r#"{"text":""}"#, "]}")),
         ("/index", write(r#"{"index_name":"docs","documents":[],"x":["#, "[]", "]}")),
         ("/indexes/docs/documents", write(r#"{"documents":["#, r#"{"text":"","metadata":{"":{}}}"#, "]}")),
+        // Quoted in an error, each would be six characters.
+        ("/index", write(r#"{"index_name":"docs","documents":""#, &deletes, r#""}"#)),
+        ("/index", write(r#"{"index_name":"docs","documents":[],""#, &deletes, r#"":}"#)),
+        (chat, write(&format!(r#"{{"index_name":"docs",{question},"model":""#), "a", r#""}"#)),
+        (chat, write(&format!(r#"{{"index_name":"docs",{question},"explain":""#), &deletes, r#""}"#)),
         ("/indexes/docs/documents/delete", write(r#"{"doc_ids":["#, r#""""#, "]}")),
         ("/retrieve", read(r#"{"index_name":"docs","query":"Why?","metadata_filter":{"x":["#, "0", "]}}")),
         ("/retrieve", read(r#"{"index_name":"docs","query":"Why?","metadata_filter":{"x":["#, "{}", "]}}")),

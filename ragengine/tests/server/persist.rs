@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 use crate::support::embedder::{RemoteEmbedder, reply, words};
 use crate::support::upstream::text_reply;
-use crate::support::{FACTS, Reply, Server, ask, settings};
+use crate::support::{FACTS, Reply, Server, ask, copy_folder, settings};
 
 async fn ids(server: &Server, index: &str) -> Vec<String> {
     let listed = server.get(&format!("/indexes/{index}/documents")).await.ok();
@@ -217,5 +217,38 @@ async fn a_copy_answers_with_its_own_model_meanwhile() {
         server.add(index, &FACTS[2..3]).await;
         let described = server.get(&format!("/indexes/{index}")).await.ok();
         assert_eq!((&described["model"], &described["next_generation"]["model"]), (&json!("small"), &json!("big")));
+    }
+}
+
+/// A backup of a server with this embedder, whose one index has two documents.
+async fn backup_of(embedder: &RemoteEmbedder, index: &str) -> Vec<u8> {
+    let server = Server::start(&embedder.settings("small", "")).await;
+    server.add(index, &FACTS[..2]).await;
+    reqwest::get(format!("{}/backup", server.url)).await.unwrap().bytes().await.unwrap().to_vec()
+}
+
+/// A copy may say that a model is anywhere: its own questions go there, and those of no other index with a model of that name.
+#[tokio::test]
+async fn what_a_copy_says_of_its_model_is_for_itself_alone() {
+    let (own, strangers) = (RemoteEmbedder::with_width(8).await, RemoteEmbedder::with_width(8).await);
+    let refusing = RemoteEmbedder::scripted(|inputs| match inputs == ["probe"] {
+        true => reply(&inputs, |text| words(text, 16)),
+        false => text_reply(400, r#"{"error": {"message": "not now"}}"#),
+    });
+    let yaml = refusing.await.settings("big", "");
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(settings(&data, &yaml)).await;
+    for (embedder, index) in [(&own, "a"), (&strangers, "z")] {
+        server.post_bytes("/restore", backup_of(embedder, index).await).await.ok();
+    }
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(data.path(), copy.path());
+    let started_again = Server::start_in(settings(&copy, &yaml)).await;
+    for server in [&server, &started_again] {
+        let before = (own.embedded(), strangers.embedded());
+        assert_eq!(server.found("a", FACTS[0].1, 1).await, [FACTS[0].0]);
+        assert_eq!((own.embedded(), strangers.embedded()), (before.0 + 1, before.1));
+        assert_eq!(server.found("z", FACTS[0].1, 1).await, [FACTS[0].0]);
+        assert_eq!((own.embedded(), strangers.embedded()), (before.0 + 1, before.1 + 1));
     }
 }

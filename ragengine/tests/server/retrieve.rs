@@ -133,7 +133,7 @@ async fn a_chunk_of_a_page_says_which_wherever_its_metadata_is_shown() {
     assert_eq!(shown(&reply["source_nodes"]), expected);
     let prompt = upstream.last().json()["messages"][0]["content"].as_str().unwrap().to_owned();
     for (page, text) in [(1, FACTS[3].1), (3, FACTS[4].1)] {
-        assert!(prompt.contains(&format!("Almanac · page {page}\n{text}")), "{prompt}");
+        assert!(prompt.contains(&format!("“Almanac” · page {page}\n{text}")), "{prompt}");
     }
     assert!(!prompt.contains("99"), "{prompt}");
     // The document itself has what was said of it, and filters ask for that.

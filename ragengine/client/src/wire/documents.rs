@@ -1,9 +1,12 @@
-use ragengine_json::{OBJECT_WEIGHT, bounded_list, each_item, weight};
+mod memory;
+
+use ragengine_json::{bounded_list, each_item};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{MAX_ITEMS, MAX_METADATA_VALUES, Metadata};
+use self::memory::{MAX_UNEXPLAINED_BYTES, Taken};
+use super::{MAX_ITEMS, Metadata};
 
 /// A document as it is sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -30,15 +33,16 @@ pub struct Document {
 
 /// Documents, of which together no more is built in memory than their bytes explain.
 fn documents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Document>, D::Error> {
-    let (mut documents, mut values) = (Vec::new(), 0);
+    let (mut documents, mut taken) = (Vec::new(), Taken::default());
     each_item(deserializer, |document: Document| {
-        values += weight(&document.metadata);
         if documents.len() == MAX_ITEMS {
             return Err(D::Error::custom(format_args!("has more than {MAX_ITEMS} items: send them in parts")));
         }
-        if values > MAX_METADATA_VALUES {
+        taken.add(&document);
+        if taken.is_too_much() {
+            let max_mib = MAX_UNEXPLAINED_BYTES >> 20;
             return Err(D::Error::custom(format_args!(
-                "has more than {MAX_METADATA_VALUES} values of metadata, an object counting as {OBJECT_WEIGHT}: send the documents in parts"
+                "has documents that, with their metadata, take {max_mib} MiB of memory more than one and a half times their bytes: send them in parts"
             )));
         }
         documents.push(document);
@@ -168,3 +172,6 @@ pub struct ListedDocument {
     /// Whether the text is only the beginning.
     pub is_truncated: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,7 +127,7 @@ pub struct SourceSync {
     #[serde(default)]
     pub error_count: u64,
     /// The errors, at most 100 of them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "errors")]
     pub errors: Vec<FileError>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -249,6 +249,21 @@ async fn limits_and_prefixes() {
 }
 
 #[tokio::test]
+async fn nothing_is_sent_when_a_passage_of_any_batch_is_too_long() {
+    let server = Server::start(Vec::new(), works).await;
+    let passage_prefix = "p: ".to_owned();
+    let endpoint = endpoint(EndpointOptions { max_tokens: 10, max_batch: 2, passage_prefix, ..options(&server) });
+    let error = endpoint.embed(Purpose::Passage, texts(30)).await.unwrap_err();
+    assert_eq!(error, Error::TooLong { position: 27, tokens: 11, max_tokens: 10 });
+    assert!(server.seen().is_empty());
+    assert_eq!(endpoint.embed(Purpose::Passage, texts(27)).await.unwrap().len(), 27);
+    let sent =
+        server.seen().iter().map(|seen| serde_json::from_slice::<Value>(&seen.body).unwrap()).collect::<Vec<_>>();
+    assert!(sent.iter().all(|body| body["input"][0].as_str().unwrap().starts_with("p: x")));
+    assert_eq!(sent.len(), 14);
+}
+
+#[tokio::test]
 async fn options_that_cannot_work_are_refused() {
     install_provider();
     let good = || EndpointOptions::new("http://localhost/v1", "model");

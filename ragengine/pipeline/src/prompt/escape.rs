@@ -1,6 +1,10 @@
 //! Retrieved text that cannot be taken for the lines around it, for the head of another passage, or for the end of the message.
 
+mod numbers;
+
 use std::borrow::Cow;
+
+use numbers::numbers;
 
 /// What stands between the parts of a passage's head.
 pub(super) const SEPARATOR: &str = " · ";
@@ -26,11 +30,11 @@ const MAX_MARK_BYTES: usize = 64;
 const RULE_DASHES: usize = 3;
 
 /// A passage's text with a backslash in everything that looks like more than text. Escaping again changes nothing.
-pub(super) fn text(text: &str) -> Cow<'_, str> {
-    let mut backslashes = Vec::new();
+pub(crate) fn text(text: &str) -> Cow<'_, str> {
+    let mut backslashes = numbers(text);
     let mut start = 0;
     for line in text.split_inclusive(is_line_break) {
-        rule(line).into_iter().chain(numbers(line)).chain(marks(line)).for_each(|at| backslashes.push(start + at));
+        rule(line).into_iter().chain(marks(line)).for_each(|at| backslashes.push(start + at));
         start += line.len();
     }
     if backslashes.is_empty() {
@@ -52,6 +56,12 @@ pub(super) fn label(part: &str) -> String {
     let is_gap = |character: char| character.is_whitespace() || character.is_control();
     let words: Vec<&str> = part.split(is_gap).filter(|word| !word.is_empty()).collect();
     text(&words.join(" ").replace('·', "-")).into_owned()
+}
+
+/// What a document calls itself or a part of it, as a part of a head: in quotes, which do not end before it does.
+pub(super) fn quotation(part: &str) -> String {
+    let label = label(part);
+    if label.is_empty() { label } else { format!("“{}”", label.replace(is_double_quote, "'")) }
 }
 
 /// Where the dashes of a line begin that looks like a boundary: they come before its first letter or digit, or there is nothing else at all.
@@ -79,45 +89,6 @@ fn dashes(lead: &str) -> Option<(usize, Option<char>)> {
         count += 1;
         if count == RULE_DASHES {
             return Some((began, before));
-        }
-    }
-    None
-}
-
-/// Where numbers in brackets begin, such as `[2]`: so do the heads of passages, and so an answer names its sources. Those right behind a
-/// name stay, as `args[1]` in code.
-fn numbers(line: &str) -> Vec<usize> {
-    let mut found = Vec::new();
-    let (mut before, mut last_closing) = (None, None);
-    for (at, character) in visible(line) {
-        if let Some(closing) = bracketed_number(&line[at..]) {
-            let follows_another = before.is_some_and(|(place, _)| Some(place) == last_closing);
-            if follows_another || !before.is_some_and(|(_, character)| is_indexed(character)) {
-                found.push(at);
-                last_closing = Some(at + closing);
-            }
-        }
-        before = Some((at, character));
-    }
-    found
-}
-
-/// Whether a number in brackets behind this character is an index, or escaped already.
-fn is_indexed(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '_' | ')' | ']' | '\\')
-}
-
-/// Where the number in brackets that a text begins with is closed.
-fn bracketed_number(text: &str) -> Option<usize> {
-    let mut characters = visible(text);
-    characters.next().filter(|(_, first)| is_opening(*first))?;
-    let mut has_digits = false;
-    for (at, character) in characters {
-        match character {
-            _ if character.is_numeric() => has_digits = true,
-            _ if is_closing(character) && has_digits => return Some(at),
-            _ if character.is_whitespace() => {}
-            _ => return None,
         }
     }
     None
@@ -162,24 +133,14 @@ fn is_invisible(character: char) -> bool {
     ) || character.is_control() && !character.is_whitespace()
 }
 
+fn is_double_quote(character: char) -> bool {
+    matches!(character, '"' | '“' | '”' | '„' | '‟' | '\u{301d}'..='\u{301f}' | '\u{ff02}')
+}
+
 fn is_dash(character: char) -> bool {
     matches!(
         character,
         '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2500}' | '\u{2501}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
-    )
-}
-
-fn is_opening(character: char) -> bool {
-    matches!(
-        character,
-        '[' | '\u{2045}' | '\u{2772}' | '\u{27e6}' | '\u{3010}' | '\u{3014}' | '\u{3016}' | '\u{301a}' | '\u{ff3b}'
-    )
-}
-
-fn is_closing(character: char) -> bool {
-    matches!(
-        character,
-        ']' | '\u{2046}' | '\u{2773}' | '\u{27e7}' | '\u{3011}' | '\u{3015}' | '\u{3017}' | '\u{301b}' | '\u{ff3d}'
     )
 }
 

@@ -207,3 +207,23 @@ fn max_tokens_is_lowered_where_it_stands_and_nowhere_else() {
     );
     assert_eq!(lowered(json!({"model": "m"})), json!({"model": "m"}));
 }
+
+#[test]
+fn models_are_found_whatever_the_case_of_the_field() {
+    let models = |body: &str| ChatRequest::parse(body.to_owned()).map(|request| request.other_models);
+    let messages = r#""messages":[{"role":"user","content":"Why?"}]"#;
+    for (fields, expected) in [
+        (r#""model":"a""#, vec![]),
+        (r#""model":"a","models":["b","c"]"#, vec!["b", "c"]),
+        (r#""model":"a","Model":"b","MODELS":["c"]"#, vec!["b", "c"]),
+        // The long s, which Go takes for an s.
+        (r#""model\u017f":["b"]"#, vec!["b"]),
+        (r#""models":[{"name":"b"}],"modeling":"c""#, vec![r#"{"name":"b"}"#]),
+    ] {
+        assert_eq!(models(&format!("{{{fields},{messages}}}")).unwrap(), expected, "{fields}");
+    }
+    let long = "a".repeat(1000);
+    for field in ["model", "models", "Model", "index_name"] {
+        assert!(models(&format!(r#"{{"{field}":"{long}",{messages}}}"#)).is_err(), "{field}");
+    }
+}

@@ -3,14 +3,17 @@ use roaring::RoaringTreemap;
 use super::{ArchiveError, IndexHeader, Row};
 use crate::index::record::DocumentRecord;
 
+/// A document is named by so much of its id.
+const NAMED_BY_CHARACTERS: usize = 128;
+
 /// Whether the rows of an index make an index. It sees them in their order.
 pub(super) struct Checker {
     header: IndexHeader,
     documents: u64,
     chunks: u64,
     last_number: Option<u64>,
-    /// The document whose chunks come now, and how many have come.
-    open: Option<(u64, DocumentRecord, u32)>,
+    /// The number of the document whose chunks come now, how many it has, and how many have come.
+    open: Option<(u64, u32, u32)>,
     rows: RoaringTreemap,
     syncs_have_begun: bool,
 }
@@ -31,14 +34,17 @@ impl Checker {
     /// Takes the next row.
     pub(super) fn take(&mut self, row: &Row) -> Result<(), ArchiveError> {
         let reason = match row {
-            Row::Document { number, record, text, .. } => self.document(*number, record, text),
+            Row::Document { number, record, text, .. } => {
+                check_metadata(record)?;
+                self.document(*number, record, text)
+            }
             Row::Chunk { record, vector, .. } => {
                 let is_whole =
                     vector.len() == self.header.record.dimensions && vector.iter().all(|value| value.is_finite());
                 match &mut self.open {
                     _ if !is_whole => Err("a vector is not one of this index"),
-                    Some((number, document, seen))
-                        if record.document == *number && record.ordinal == *seen && *seen < document.chunks =>
+                    Some((number, chunks, seen))
+                        if record.document == *number && record.ordinal == *seen && *seen < *chunks =>
                     {
                         *seen += 1;
                         self.chunks += 1;
@@ -72,23 +78,28 @@ impl Checker {
         if !is_next || number >= self.header.next_document || end > self.header.next_row {
             return Err("a document is not where it belongs");
         }
-        if record.text_bytes != text.len() as u64
-            || serde_json::from_str::<ragengine_client::wire::Metadata>(&record.metadata).is_err()
-        {
+        if record.text_bytes != text.len() as u64 {
             return Err("a document is not what it says");
         }
         if self.rows.insert_range(record.first_row..end) != u64::from(record.chunks) {
             return Err("two documents have the same rows");
         }
         (self.documents, self.last_number) = (self.documents + 1, Some(number));
-        self.open = Some((number, record.clone(), 0));
+        self.open = Some((number, record.chunks, 0));
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), &'static str> {
         match self.open.take() {
-            Some((_, document, seen)) if seen != document.chunks => Err("chunks of a document are missing"),
+            Some((_, chunks, seen)) if seen != chunks => Err("chunks of a document are missing"),
             _ => Ok(()),
         }
     }
+}
+
+fn check_metadata(record: &DocumentRecord) -> Result<(), ArchiveError> {
+    record.check_copied_metadata().map_err(|reason| {
+        let doc_id: String = record.doc_id.chars().take(NAMED_BY_CHARACTERS).collect();
+        ArchiveError::Damaged(format!("the metadata of document '{doc_id}': {reason}"))
+    })
 }

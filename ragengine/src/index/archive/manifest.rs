@@ -1,7 +1,15 @@
+use ragengine_json::bounded_list;
 use ragengine_settings::EmbeddingSource;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use crate::index::record::IndexRecord;
+
+/// Nobody has as many indexes in one server: each has files of its own.
+const MAX_INDEXES: usize = 100_000;
+
+/// The settings of a model are not longer.
+const MAX_SOURCE_BYTES: usize = 64 << 10;
 
 /// What an archive begins with: enough to know whether it can be read, and into what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +23,7 @@ pub struct Manifest {
     /// The id of the data folder that it was made from.
     pub data_id: String,
     /// The indexes in it, in their order.
+    #[serde(deserialize_with = "names")]
     pub indexes: Vec<String>,
 }
 
@@ -29,6 +38,10 @@ impl Manifest {
             indexes,
         }
     }
+}
+
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    bounded_list(deserializer, MAX_INDEXES)
 }
 
 /// What an index begins with.
@@ -50,10 +63,14 @@ pub struct IndexHeader {
     pub embedding: Option<EmbeddingSource>,
 }
 
-/// What another version says of its settings in other words is as good as nothing: the index can be read all the same.
+/// What another version says of its settings in other words is as good as nothing: the index can be read all the same. It stays text until it
+/// is read as settings, because anybody may have written it, and as values it could take gigabytes.
 fn source_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EmbeddingSource>, D::Error> {
-    let json = serde_json::Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(json).ok())
+    let json = Box::<RawValue>::deserialize(deserializer)?;
+    match json.get().len() <= MAX_SOURCE_BYTES {
+        true => Ok(serde_json::from_str(json.get()).ok()),
+        false => Ok(None),
+    }
 }
 
 /// The only field of a manifest that is looked at before the others: those of a newer format may be other ones.

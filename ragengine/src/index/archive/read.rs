@@ -18,6 +18,9 @@ const MAX_JSON_BYTES: u64 = 16 << 20;
 /// What follows the end at most: tar fills up with zeros.
 const MAX_PADDING_BYTES: u64 = 1 << 20;
 
+/// Rows are given on when they have so many bytes in memory: of a block of short ones they would take many times what it has.
+const MAX_ROWS_BYTES: u64 = 1 << 20;
+
 /// The widest vectors.
 const MAX_DIMENSIONS: usize = 1 << 16;
 
@@ -65,9 +68,7 @@ pub fn read<E: From<ArchiveError>>(
         if bytes.len() as u64 != size {
             return Err(ArchiveError::BrokenOff.into());
         }
-        if let Some(piece) = state.step(&kind, &bytes)? {
-            take(piece)?;
-        }
+        state.step(&kind, &bytes, &mut take)?;
     }
     state.finish(archive.into_inner())?;
     Ok(())
@@ -121,9 +122,14 @@ struct State {
 }
 
 impl State {
-    fn step(&mut self, entry: &Entry, bytes: &[u8]) -> Result<Option<Piece>, ArchiveError> {
+    fn step<E: From<ArchiveError>>(
+        &mut self,
+        entry: &Entry,
+        bytes: &[u8],
+        take: &mut impl FnMut(Piece) -> Result<(), E>,
+    ) -> Result<(), E> {
         if self.has_ended {
-            return Err(ArchiveError::damaged("it goes on after its end"));
+            return Err(ArchiveError::damaged("it goes on after its end").into());
         }
         let piece = match (entry, &self.manifest) {
             (Entry::Manifest, None) => {
@@ -131,47 +137,61 @@ impl State {
                 self.manifest = Some(manifest.clone());
                 Some(Piece::Manifest(manifest))
             }
-            (_, None) => return Err(ArchiveError::Foreign),
+            (_, None) => return Err(ArchiveError::Foreign.into()),
             (Entry::Header(name), Some(manifest)) if manifest.indexes.get(self.begun) == Some(name) => {
                 let header: IndexHeader = json(entry, bytes)?;
                 if !(1..=MAX_DIMENSIONS).contains(&header.record.dimensions) {
-                    return Err(ArchiveError::damaged("the vectors of an index have no width"));
+                    return Err(ArchiveError::damaged("the vectors of an index have no width").into());
                 }
                 self.close_index()?;
                 self.begun += 1;
                 self.open = Some((name.clone(), 0, Checker::new(header.clone())));
                 Some(Piece::Index(name.clone(), header))
             }
-            (Entry::Block(name, number), Some(_)) => Some(Piece::Rows(self.block(name, *number, bytes)?)),
+            (Entry::Block(name, number), Some(_)) => {
+                self.block(name, *number, bytes, take)?;
+                None
+            }
             (Entry::End, Some(manifest)) if manifest.indexes.len() == self.begun => {
                 self.close_index()?;
                 let end: End = json(entry, bytes)?;
                 if end.sha256 != hex::encode(std::mem::take(&mut self.digest).finalize()) {
-                    return Err(ArchiveError::damaged("its checksum does not match"));
+                    return Err(ArchiveError::damaged("its checksum does not match").into());
                 }
                 self.has_ended = true;
                 None
             }
-            _ => return Err(out_of_place(entry)),
+            _ => return Err(out_of_place(entry).into()),
         };
         digest_entry(&mut self.digest, &entry.name(), bytes);
-        Ok(piece)
+        piece.map_or(Ok(()), take)
     }
 
-    fn block(&mut self, name: &str, number: u32, bytes: &[u8]) -> Result<Vec<Row>, ArchiveError> {
+    fn block<E: From<ArchiveError>>(
+        &mut self,
+        name: &str,
+        number: u32,
+        bytes: &[u8],
+        take: &mut impl FnMut(Piece) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Some((_, last, checker)) = self.open.as_mut().filter(|(open, last, _)| open == name && *last + 1 == number)
         else {
-            return Err(out_of_place(&Entry::Block(name.to_owned(), number)));
+            return Err(out_of_place(&Entry::Block(name.to_owned(), number)).into());
         };
         *last = number;
-        let (mut rows, mut rest) = (Vec::new(), bytes);
+        let (mut rows, mut rows_bytes, mut rest) = (Vec::new(), 0, bytes);
         while !rest.is_empty() {
             let (row, after) = postcard::take_from_bytes::<Row>(rest).map_err(ArchiveError::damaged)?;
             checker.take(&row)?;
+            rows_bytes += row.bytes();
             rows.push(row);
             rest = after;
+            if rows_bytes >= MAX_ROWS_BYTES || rest.is_empty() {
+                take(Piece::Rows(std::mem::take(&mut rows)))?;
+                rows_bytes = 0;
+            }
         }
-        Ok(rows)
+        Ok(())
     }
 
     fn close_index(&mut self) -> Result<(), ArchiveError> {

@@ -121,6 +121,21 @@ fn a_long_index_comes_in_blocks_and_a_long_row_in_one() {
     assert!(matches!(limited, Err(ArchiveError::Damaged(reason)) if reason.contains("indexes/a/00000001")));
 }
 
+#[test]
+fn rows_come_in_pieces_however_short_they_are() {
+    let (mut header, rows) = rows(&[0; 20_000]);
+    header.next_document = 30_000;
+    let mut read = Vec::new();
+    for piece in pieces(&archive(&[("a", header, rows.clone())])).unwrap() {
+        if let Piece::Rows(rows) = piece {
+            let bytes: u64 = rows.iter().map(Row::bytes).sum();
+            assert!(bytes < 2 << 20, "{bytes} bytes in {} rows", rows.len());
+            read.extend(rows);
+        }
+    }
+    assert!(read == rows);
+}
+
 /// An archive that an earlier version has written is read for ever: when this fails, the layout has changed, and FORMAT must too.
 #[test]
 fn an_archive_of_this_format_is_always_read() {
@@ -230,7 +245,7 @@ fn rows_that_make_no_index_are_refused() {
         }
     }
     // The rows: document 5, its chunks 0 and 1, document 6, its chunk 0, the record of a source.
-    let cases: [(&str, Change); 19] = [
+    let cases: [(&str, Change); 21] = [
         ("", |_, _| {}),
         ("as many documents", |header, _| header.documents += 1),
         ("as many documents", |header, _| header.chunks -= 1),
@@ -242,7 +257,13 @@ fn rows_that_make_no_index_are_refused() {
         ("a document has no rows", |_, rows| document(rows, 3).1.first_row = u64::MAX),
         ("have the same rows", |_, rows| document(rows, 3).1.first_row = 11),
         ("not what it says", |_, rows| document(rows, 3).1.text_bytes += 1),
-        ("not what it says", |_, rows| document(rows, 3).1.metadata = "[]".into()),
+        ("the metadata of document 'd6': must be", |_, rows| document(rows, 3).1.metadata = "[]".into()),
+        ("the metadata of document 'd6': has more than 10000 values", |_, rows| {
+            document(rows, 3).1.metadata = format!(r#"{{"x":[{}]}}"#, vec!["10"; 10_000].join(","));
+        }),
+        ("the metadata of document 'd6': recursion limit", |_, rows| {
+            document(rows, 3).1.metadata = format!(r#"{{"x":{}{}}}"#, "[".repeat(500), "]".repeat(500));
+        }),
         ("chunks of a document are missing", |_, rows| drop(rows.remove(2))),
         ("a chunk is not where", |_, rows| drop(rows.remove(0))),
         ("a chunk is not where", |_, rows| rows.swap(1, 2)),
@@ -288,6 +309,32 @@ proptest! {
         archive.splice(place..(place + bytes.len()).min(archive.len()), bytes);
         drop(pieces(&archive));
     }
+}
+
+/// Whatever else somebody has written there, and however much of it: nothing of it is built.
+#[test]
+fn what_cannot_be_settings_of_an_embedding_model_is_passed_over() {
+    let header = serde_json::to_string(&rows(&[1]).0).unwrap();
+    let long = serde_json::json!({"remote": {"url": "http://e/".repeat(10_000), "model": "m"}});
+    for said in [
+        format!("[{}]", vec!["0"; 1 << 20].join(",")),
+        format!("{}{}", "[".repeat(10_000), "]".repeat(10_000)),
+        "1e999".to_owned(),
+        long.to_string(),
+    ] {
+        let header = format!(r#"{},"embedding":{said}}}"#, header.strip_suffix('}').unwrap());
+        assert_eq!(serde_json::from_str::<IndexHeader>(&header).unwrap().embedding, None);
+    }
+}
+
+#[test]
+fn a_manifest_names_no_more_indexes_than_there_can_be() {
+    let manifest = |count: usize| {
+        let names = (0..count).map(|number| format!("i{number}")).collect();
+        serde_json::from_str::<Manifest>(&serde_json::to_string(&Manifest::new("data", names)).unwrap())
+    };
+    assert_eq!(manifest(100_000).unwrap().indexes.len(), 100_000);
+    assert!(manifest(100_001).unwrap_err().to_string().contains("more than 100000 items"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
-use crate::index::SearchSettings;
 use crate::index::record::{ChunkRecord, DocumentRecord, IndexRecord};
 use crate::index::vectors::tests::refuse;
+use crate::index::{IndexSize, SearchSettings};
 use crate::metrics::Metrics;
 
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
@@ -38,6 +38,15 @@ fn put_chunk(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreEr
     *vectors = vec![1.0, 0.0];
     let chunk = ChunkRecord { document: changed.number, ordinal: 0, heading: None, text: "t".into(), hash: [7; 32] };
     transaction.put_chunks(document.first_row, [(&chunk, vectors.as_slice())])?;
+    transaction.put_document(changed.number, document, "t")?;
+    Ok(changed)
+}
+
+/// Puts a document with a chunk, of the source `s`.
+fn put_of_source(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
+    let mut changed = put_chunk(transaction, doc_id)?;
+    let Some((document, _)) = &mut changed.after else { return Ok(changed) };
+    document.source = Some("s".to_owned());
     transaction.put_document(changed.number, document, "t")?;
     Ok(changed)
 }
@@ -175,6 +184,40 @@ fn what_is_on_disk_and_could_not_be_shown_is_shown_before_what_comes_next() {
     assert_eq!((index.size().documents, index.size().chunks, index.has_unshown()), (3, 3, false));
     remove("b");
     assert_eq!((index.size().documents, index.size().chunks, index.size().text_bytes), (2, 2, 2));
+}
+
+#[test]
+fn what_is_on_disk_and_could_not_be_shown_is_deleted_or_nothing_is_answered() {
+    let (_folder, index) = new_index();
+    let write = || index.commit(1, |transaction| Ok(((), vec![put_of_source(transaction, "b")?])));
+    let by_id: fn(&Arc<Index>) -> Result<bool, IndexError> = |index| Ok(index.remove(vec!["b".to_owned()])? == [true]);
+    let by_source: fn(&Arc<Index>) -> Result<bool, IndexError> = |index| Ok(index.delete_source("s")? == 1);
+    for delete in [by_id, by_source] {
+        refuse(2);
+        assert!(matches!(write(), Err(IndexError::NotShown { .. })));
+        assert!(matches!(delete(&index), Err(IndexError::NotShown { .. })), "no memory yet");
+        assert!(delete(&index).unwrap(), "it was there");
+        assert!(index.store.reader().unwrap().number("b").unwrap().is_none());
+        index.show_unshown();
+        assert_eq!((index.size(), index.has_unshown()), (IndexSize::default(), false));
+    }
+}
+
+#[test]
+fn what_was_there_is_what_the_transaction_finds() {
+    let (_folder, index) = new_index();
+    index.commit(1, |transaction| Ok(((), vec![put(transaction, "a")?, put(transaction, "b")?]))).unwrap();
+    // Both come after it was looked what there is, and before anything is deleted.
+    let other_deletes = waiting(&index, |transaction| {
+        let (number, document) = transaction.document_by_id("a")?.unwrap();
+        transaction.remove_document(number, &document)?;
+        Ok(vec![Changed { number, before: Some(document), after: None }])
+    });
+    let other_puts = waiting(&index, |transaction| Ok(vec![put(transaction, "c")?]));
+    let doc_ids = ["a", "b", "c", "d", "b"].map(str::to_owned).to_vec();
+    assert_eq!(index.remove(doc_ids).unwrap(), [false, true, true, false, true]);
+    assert!([other_deletes, other_puts].into_iter().all(|mut other| matches!(other.try_recv(), Ok(Ok(())))));
+    assert_eq!(index.size(), IndexSize::default());
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Index {
 
     fn take_syncs(&self, syncs: &Syncs) -> Result<(), IndexError> {
         let _writing = self.writing.lock();
-        let known: Vec<String> = self.reader().syncs()?.into_iter().map(|(source, _)| source).collect();
+        let known: Vec<String> = self.store.reader()?.syncs()?.into_iter().map(|(source, _)| source).collect();
         if !known.is_empty() || syncs.on_disk().next().is_some() {
             self.store.write(|transaction| {
                 known.iter().try_for_each(|source| transaction.put_sync(source, None))?;

@@ -2,8 +2,9 @@
 
 use ragengine_settings::{EmbeddingSource, LocalEmbedding, RemoteEmbedding};
 
-/// The settings without what this server must not do for a stranger: a key is only used where it is used already, and models are fetched from
-/// known hubs only. `known` are the settings of the server and of its indexes.
+/// The settings without what this server must not do for a stranger: a key is only used where it is used already, models are fetched from
+/// known hubs only, and run as this server runs its own. An endpoint may be anywhere: it gets the texts of the index that names it, and no
+/// other's. `known` are the settings of the server, which come first, and of its indexes.
 pub(super) fn admitted(source: EmbeddingSource, known: &[EmbeddingSource]) -> EmbeddingSource {
     match source {
         EmbeddingSource::Remote(mut remote) => {
@@ -12,14 +13,13 @@ pub(super) fn admitted(source: EmbeddingSource, known: &[EmbeddingSource]) -> Em
             EmbeddingSource::Remote(remote)
         }
         EmbeddingSource::Local(mut local) => {
-            let same_hub = |other: &&LocalEmbedding| other.hub_url == local.hub_url;
             let usual = LocalEmbedding::default();
+            let own = locals(known).next().unwrap_or(&usual);
+            (local.threads, local.queue) = (own.threads, own.queue);
+            let same_hub = |other: &&LocalEmbedding| other.hub_url == local.hub_url;
             match locals(known).find(same_hub).or((local.hub_url == usual.hub_url).then_some(&usual)) {
                 Some(hub) => local.hub_token.clone_from(&hub.hub_token),
-                None => {
-                    let own = locals(known).next().unwrap_or(&usual);
-                    (local.hub_url, local.hub_token) = (own.hub_url.clone(), own.hub_token.clone());
-                }
+                None => (local.hub_url, local.hub_token) = (own.hub_url.clone(), own.hub_token.clone()),
             }
             EmbeddingSource::Local(local)
         }
@@ -68,6 +68,10 @@ mod tests {
             ),
             (r#"{"local": {"modelID": "a/b", "hubUrl": "https://mirror", "hubToken": {"env": "T"}}}"#, None),
             (r#"{"local": {"modelID": "a/b"}}"#, None),
+            (
+                r#"{"local": {"modelID": "a/b", "threads": 4000000000, "queue": 0}}"#,
+                Some(r#"{"local": {"modelID": "a/b"}}"#),
+            ),
             (
                 r#"{"local": {"modelID": "a/b", "hubToken": {"file": "/etc/passwd"}}}"#,
                 Some(r#"{"local": {"modelID": "a/b"}}"#),

@@ -9,6 +9,7 @@ use crate::index::filter::Filter;
 use crate::index::record::IndexRecord;
 use crate::index::search::Query;
 use crate::index::store::Store;
+use crate::index::vectors::tests::refuse;
 use crate::metrics::Metrics;
 
 const LIMITS: Limits =
@@ -136,4 +137,44 @@ fn a_short_document_has_its_part_of_the_time() {
         check_documents(vec![document], limits, &Caller::default()).unwrap()[0].cut_within.unwrap().as_secs_f64()
     };
     assert_eq!((within(1), within(500), within(1000)), (2.0, 15.0, 30.0));
+}
+
+/// Writes a document as a request does: compared, cut, embedded and put.
+fn write(index: &Index, text: &str, mode: Mode) -> Result<Vec<Fate>, IndexError> {
+    let caller = Caller::default();
+    let mut prepared = index.prepare(vec![incoming(text)], mode, SIZES, str::len, None, &caller)?;
+    let vectors = prepared.texts_to_embed().iter().map(|_| vec![1.0, 0.0]).collect();
+    index.put(prepared.with_vectors(vectors, 2)?, mode)
+}
+
+/// The text that is shown.
+fn shown(index: &Index) -> String {
+    let reader = index.reader();
+    let number = reader.number("d").unwrap().unwrap();
+    reader.text(number, usize::MAX).unwrap().0
+}
+
+#[test]
+fn what_is_put_back_after_a_write_that_could_not_be_shown_is_written() {
+    let (_folder, index) = new_index();
+    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [Fate::Written]);
+    refuse(2);
+    assert!(matches!(write(&index, "second", Mode::Upsert), Err(IndexError::NotShown { .. })));
+    // The view still shows what is put back.
+    assert_eq!(shown(&index), "first");
+    assert!(matches!(write(&index, "first", Mode::Upsert), Err(IndexError::NotShown { .. })), "no memory yet");
+    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [Fate::Written]);
+    index.show_unshown();
+    assert_eq!((shown(&index), index.has_unshown()), ("first".to_owned(), false));
+    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [Fate::Unchanged]);
+}
+
+#[test]
+fn what_is_on_disk_and_could_not_be_shown_can_be_updated() {
+    let (_folder, index) = new_index();
+    assert_eq!(write(&index, "first", Mode::UpdateOnly).unwrap(), [Fate::NotFound]);
+    refuse(1);
+    assert!(matches!(write(&index, "first", Mode::Upsert), Err(IndexError::NotShown { .. })));
+    assert_eq!(write(&index, "second", Mode::UpdateOnly).unwrap(), [Fate::Written]);
+    assert_eq!(shown(&index), "second");
 }

@@ -27,6 +27,50 @@ fn a_question_at_the_end_of_a_long_paste_is_a_window_of_its_own() {
     assert!(windows.contains(&question.to_owned()), "{windows:?}");
 }
 
+/// More of a line than an end of a question has bytes.
+fn much(line: &str) -> String {
+    line.repeat(2 * END_BYTES / line.len())
+}
+
+#[test]
+fn a_question_is_a_window_of_its_own_wherever_it_stands_at_an_end() {
+    let question = "How long is a month on the moon?";
+    let code = format!("```\n{}```\n", much("let x = 1;\n"));
+    let log = much("12:00:01 INFO worker started\n");
+    let one_line = much("word ");
+    for (text, asked) in [
+        // Behind a fence whose beginning is far above.
+        (format!("{code}{question}"), question),
+        (format!("{code}How long is a month\non the moon?"), question),
+        (format!("{question}\n{code}"), question),
+        // Next to lines without full stops.
+        (format!("{log}{question}"), question),
+        (format!("{log}{question}\r\n\r\n---\r\n"), question),
+        (format!("{question}\n{log}"), question),
+        (format!("{}\u{2028}{question}", one_line.trim_end()), question),
+        // Of fewer words than a sentence has.
+        (format!("{log}Sick leave?"), "Sick leave?"),
+        (format!("Sick leave?\n\n{log}"), "Sick leave?"),
+        (format!("{one_line}end. Sick leave?"), "Sick leave?"),
+        (format!("Sick leave? {one_line}"), "Sick leave?"),
+        // A heading, as it is.
+        (format!("{log}# Sick leave"), "# Sick leave"),
+    ] {
+        let windows = cut(&text, 20, 1000, &words, &Caller::default()).unwrap();
+        let end = &text[text.floor_char_boundary(text.len() - 60)..];
+        assert!(windows.iter().any(|window| window == asked), "{asked} in {end:?}");
+    }
+}
+
+#[test]
+fn what_stands_at_an_end_is_a_window_once() {
+    let text = format!("What is it?\n\n{}.\n\nSick leave?", numbered(100));
+    let windows = cut(&text, 20, 20, &words, &Caller::default()).unwrap();
+    for end in ["What is it?", "Sick leave?"] {
+        assert_eq!(windows.iter().filter(|window| *window == end).count(), 1, "{windows:?}");
+    }
+}
+
 #[test]
 fn windows_overlap_and_the_last_ends_where_the_question_does() {
     let windows = cut(&numbered(35), 20, 20, &words, &Caller::default()).unwrap();

@@ -42,10 +42,30 @@ fn what_looks_like_the_number_of_another_passage_is_escaped() {
         ("\u{3010}2\u{3011} \u{ff3b}\u{ff12}\u{ff3d}", "\\\u{3010}2\u{3011} \\\u{ff3b}\u{ff12}\u{ff3d}"),
         ("[\u{665}] [\u{2461}]", "\\[\u{665}] \\[\u{2461}]"),
         ("[1](https://e) [2]: x", "\\[1](https://e) \\[2]: x"),
-        // Code and other brackets stay.
-        ("args[1] + f(x)[2] + m[1][2] + a_[0]", "args[1] + f(x)[2] + m[1][2] + a_[0]"),
-        ("[1, 2] [x] [] [ ] [a1] [1a] [1", "[1, 2] [x] [] [ ] [a1] [1a] [1"),
-        ("\\[2] \\[2][3]", "\\[2] \\[2][3]"),
+        // Behind markup.
+        ("_[2] Handbook_", "_\\[2] Handbook_"),
+        (")[2] Head", ")\\[2] Head"),
+        ("][2] Head", "]\\[2] Head"),
+        ("_It is free_[2]", "_It is free_\\[2]"),
+        ("**Free**[2] (free)[0]", "**Free**\\[2] (free)\\[0]"),
+        // Right behind a word of prose.
+        ("refunded in full[2]", "refunded in full\\[2]"),
+        ("in full[2]. In full[2]; in full[2]", "in full\\[2]. In full\\[2]; in full\\[2]"),
+        ("==free[2]== full[2](https://e)", "==free\\[2]== full\\[2](https://e)"),
+        ("in 2020[2] by A380[3]", "in 2020\\[2] by A380\\[3]"),
+        // Several.
+        ("[1, 2] [1;2] [1\u{2013}3] [1,\n2]", "\\[1, 2] \\[1;2] \\[1\u{2013}3] \\[1,\n2]"),
+        ("a_b[1, 2] a_b[1\n][2]", "a_b\\[1, 2] a_b\\[1\n]\\[2]"),
+        // An index is one behind a name that prose does not have, or before what it does not have.
+        ("row_values[2] + row_values[1][2]", "row_values[2] + row_values[1][2]"),
+        ("args[1] = x; args[1].name", "args[1] = x; args[1].name"),
+        ("a_[0] + args[0] + m[0][0]", "a_[0] + args[0] + m[0][0]"),
+        ("args[1] + f(x)[2] + m[0][2]", "args\\[1] + f(x)\\[2] + m[0]\\[2]"),
+        // Other brackets stay.
+        ("[x] [] [ ] [a1] [1a] [-1] [1:] [:2] [1.5] [1", "[x] [] [ ] [a1] [1a] [-1] [1:] [:2] [1.5] [1"),
+        // What is escaped stays, and an escaped backslash escapes nothing.
+        ("\\[2] \\[2][3]", "\\[2] \\[2]\\[3]"),
+        ("\\\\[2] \\\\\\[2]", "\\\\\\[2] \\\\\\[2]"),
     ] {
         assert_eq!(text(line), escaped, "{line:?}");
     }
@@ -80,8 +100,21 @@ fn a_label_is_one_line_without_the_sign_between_its_parts() {
 }
 
 #[test]
+fn a_quotation_ends_where_it_ends() {
+    for (part, shown) in [
+        (" Hand\nbook ", "“Hand book”"),
+        ("A \"B\" “C” \u{201e}D\u{201f}", "“A 'B' 'C' 'D'”"),
+        ("x\\", "“x\\”"),
+        ("[2] Other", "“\\[2] Other”"),
+        (" \n", ""),
+    ] {
+        assert_eq!(quotation(part), shown, "{part:?}");
+    }
+}
+
+#[test]
 fn text_without_any_of_it_is_not_copied() {
-    for plain in ["", "Wages come monthly - on the last day.\n| a | b |\n|---|---|\n", "let x = a[1] < b;"] {
+    for plain in ["", "Wages come monthly - on the last day.\n| a | b |\n|---|---|\n", "let x = a[0] < b_c[1];"] {
         assert!(matches!(text(plain), Cow::Borrowed(_)), "{plain}");
     }
 }
@@ -90,8 +123,8 @@ fn text_without_any_of_it_is_not_copied() {
 fn pieces() -> impl Strategy<Value = String> {
     const SIGNS: &[&str] = &[
         "\n", "\r", "\u{2028}", "\u{c}", " ", "\u{200b}", "\u{feff}", "[", "]", "\u{ff3b}", "\u{ff3d}", "1", "2", "42",
-        "\u{ff12}", "-", "--", "---", "\u{2014}", "- ", "\\", "a", "_", "*", "> ", "# ", "|", "·", "<|", "|>", "<",
-        ">", "im_end", "</s>", "[INST]", "\u{0}",
+        "\u{ff12}", ",", "-", "--", "---", "\u{2014}", "- ", "\\", "a", "_", ")", "a_b", " = ", ".a", "*", "> ", "# ",
+        "|", "·", "\"", "“", "”", "page 7", "://", "<|", "|>", "<", ">", "im_end", "</s>", "[INST]", "\u{0}",
     ];
     let piece = prop_oneof![8 => proptest::sample::select(SIGNS).prop_map(str::to_owned), 1 => ".{0,4}".boxed()];
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
@@ -107,20 +140,28 @@ fn as_read(line: &str) -> String {
         '\u{ff12}' => '2',
         other => other,
     });
-    folded.collect::<String>().trim_start_matches([' ', '*', '>', '#']).to_owned()
+    folded.collect()
 }
 
 fn reads_as_a_head(line: &str) -> bool {
     let line = as_read(line);
-    let Some((number, _)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) else { return false };
+    let unmarked = line.trim_start_matches([' ', '*', '>', '#', '_', ')', ']']);
+    let Some((number, _)) = unmarked.strip_prefix('[').and_then(|rest| rest.split_once(']')) else { return false };
     let number: String = number.split_whitespace().collect();
-    !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
+    number.starts_with(|first: char| first.is_ascii_digit())
+        && number.chars().all(|sign| sign.is_ascii_digit() || sign == ',')
 }
 
 fn reads_as_a_boundary(line: &str) -> bool {
     let line = as_read(line);
+    let line = line.trim_start_matches([' ', '*', '>', '#', '_']);
     line.starts_with("---")
         && (line.chars().any(char::is_alphanumeric) || line.chars().all(|sign| sign == '-' || sign.is_whitespace()))
+}
+
+fn is_quoted(part: &str) -> bool {
+    let inner = part.strip_prefix('“').and_then(|rest| rest.strip_suffix('”'));
+    inner.is_some_and(|inner| !inner.contains(['"', '“', '”']))
 }
 
 fn lines(text: &str) -> Vec<&str> {
@@ -140,6 +181,10 @@ proptest! {
         let head = format!("[{number}] ");
         prop_assert!(shown[0].starts_with(&head), "{block:?}");
         prop_assert!(shown[0].matches(" · ").count() <= 3, "{block:?}");
+        let parts: Vec<&str> = shown[0][head.len()..].split(" · ").collect();
+        let page = parts.iter().position(|part| *part == "page 7").unwrap();
+        prop_assert!(parts[..page].iter().all(|part| is_quoted(part)), "{block:?}");
+        prop_assert!(parts[page..].len() <= 2, "{block:?}");
         for line in &shown[1..] {
             prop_assert!(!reads_as_a_head(line), "{line:?} in {block:?}");
             prop_assert!(!reads_as_a_boundary(line), "{line:?} in {block:?}");

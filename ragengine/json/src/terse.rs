@@ -1,0 +1,324 @@
+//! A deserializer whose errors do not quote strings, and are not longer than what they are about.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// A longer name of a field is refused.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// Reads what the deserializer inside reads. A string where another type belongs is an error that says so and no more: serde's own would
+/// quote all of it, with escapes up to six times as long. A name of over 1,024 bytes is an error as well.
+pub struct Terse<D>(pub D);
+
+/// What a string is, where one is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Text {
+    Value,
+    Name,
+    Wrong,
+}
+
+impl<'de, D: Deserializer<'de>> Terse<D> {
+    fn read<V: Visitor<'de>>(self, text: Text, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(Visited { visitor, text })
+    }
+}
+
+/// Types that no string is.
+macro_rules! not_text {
+    ($($name:ident)*) => {
+        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.read(Text::Wrong, visitor)
+        })*
+    };
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Terse<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.read(Text::Value, visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.read(Text::Value, visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.read(Text::Value, visitor)
+    }
+
+    not_text! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
+        deserialize_u64 deserialize_f32 deserialize_f64 deserialize_unit deserialize_seq deserialize_map
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.read(Text::Wrong, visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, D::Error> {
+        self.read(Text::Wrong, visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_option(Visited { visitor, text: Text::Value })
+    }
+
+    /// Raw values are such: they are read as they stand.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_newtype_struct(name, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_enum(name, variants, Visited { visitor, text: Text::Name })
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.read(Text::Name, visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_ignored_any(visitor)
+    }
+
+    forward_to_deserialize_any! { i128 u128 char bytes byte_buf unit_struct tuple_struct }
+}
+
+struct Visited<V> {
+    visitor: V,
+    text: Text,
+}
+
+impl<'de, V: Visitor<'de>> Visited<V> {
+    fn check<E: Error>(&self, text: &str) -> Result<(), E> {
+        match self.text {
+            Text::Value => Ok(()),
+            Text::Name if text.len() <= MAX_NAME_BYTES => Ok(()),
+            Text::Name => Err(E::custom(format_args!("a name has {} bytes, over {MAX_NAME_BYTES}", text.len()))),
+            Text::Wrong => Err(E::invalid_type(Unexpected::Other("string"), &self.visitor)),
+        }
+    }
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Visited<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.visitor.expecting(formatter)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<V::Value, E> {
+        self.visitor.visit_bool(value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
+        self.visitor.visit_i64(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
+        self.visitor.visit_u64(value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
+        self.visitor.visit_f64(value)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+        self.check(text)?;
+        self.visitor.visit_str(text)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<V::Value, E> {
+        self.check(text)?;
+        self.visitor.visit_borrowed_str(text)
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<V::Value, E> {
+        self.check(&text)?;
+        self.visitor.visit_string(text)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.visitor.visit_none()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        self.visitor.visit_some(Terse(deserializer))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.visitor.visit_unit()
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
+        self.visitor.visit_seq(Inside(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
+        self.visitor.visit_map(Inside(fields))
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
+        self.visitor.visit_enum(Inside(variant))
+    }
+}
+
+/// What is inside a list, an object or a variant.
+struct Inside<A>(A);
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Inside<A> {
+    type Error = A::Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, A::Error> {
+        self.0.next_element_seed(Seed { seed, text: Text::Value })
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Inside<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        self.0.next_key_seed(Seed { seed, text: Text::Name })
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, A::Error> {
+        self.0.next_value_seed(Seed { seed, text: Text::Value })
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Inside<A> {
+    type Error = A::Error;
+    type Variant = A::Variant;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, A::Variant), A::Error> {
+        self.0.variant_seed(Seed { seed, text: Text::Name })
+    }
+}
+
+struct Seed<T> {
+    seed: T,
+    text: Text,
+}
+
+impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<T> {
+    type Value = T::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T::Value, D::Error> {
+        match self.text {
+            Text::Name => self.seed.deserialize(TerseName(deserializer)),
+            Text::Value | Text::Wrong => self.seed.deserialize(Terse(deserializer)),
+        }
+    }
+}
+
+/// A field's name, whatever type is asked for.
+struct TerseName<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for TerseName<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(Visited { visitor, text: Text::Name })
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq tuple
+        tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde_json::value::RawValue;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        Small,
+        Large,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        name: Option<String>,
+        count: Option<usize>,
+        ratio: Option<f32>,
+        is_new: Option<bool>,
+        kind: Option<Kind>,
+        list: Option<Vec<i64>>,
+        map: Option<BTreeMap<String, u8>>,
+        any: Option<Value>,
+        raw: Option<Box<RawValue>>,
+        inner: Option<Box<Sample>>,
+    }
+
+    fn read(text: &str) -> Result<Sample, String> {
+        Sample::deserialize(Terse(&mut serde_json::Deserializer::from_str(text))).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn everything_is_read_as_without_it() {
+        let sample = json!({
+            "name": "a\n", "count": 3, "ratio": 1, "is_new": true, "kind": "large", "list": [1, -2], "map": {"a": 1},
+            "any": {"b": [null, "c"]}, "raw": {"d": 1e2}, "inner": {"name": null, "kind": "small"},
+        });
+        let read = read(&sample.to_string()).unwrap();
+        assert_eq!((read.name.as_deref(), read.count, read.ratio), (Some("a\n"), Some(3), Some(1.0)));
+        assert_eq!((read.is_new, read.kind), (Some(true), Some(Kind::Large)));
+        assert_eq!((read.list, read.map), (Some(vec![1, -2]), Some(BTreeMap::from([("a".to_owned(), 1)]))));
+        assert_eq!((&read.any.unwrap(), read.raw.unwrap().get()), (&sample["any"], r#"{"d":100.0}"#));
+        let inner = read.inner.unwrap();
+        assert_eq!((inner.name, inner.kind), (None, Some(Kind::Small)));
+    }
+
+    #[test]
+    fn an_error_quotes_no_string_and_no_long_name() {
+        let long = "\u{7f}".repeat(100_000);
+        for (field, expected) in [
+            ("count", "usize"),
+            ("ratio", "f32"),
+            ("is_new", "a boolean"),
+            ("list", "a sequence"),
+            ("map", "a map"),
+            ("inner", "struct Sample"),
+        ] {
+            let error = read(&json!({ field: long }).to_string()).unwrap_err();
+            assert!(error.starts_with(&format!("invalid type: string, expected {expected}")), "{error}");
+            assert!(error.len() < 200, "{} bytes", error.len());
+        }
+        for body in [json!({ &long: 1 }), json!({"map": { &long: 1 }}), json!({"kind": long})] {
+            let error = read(&body.to_string()).unwrap_err();
+            assert!(error.starts_with("a name has 100000 bytes, over 1024"), "{}", error.len());
+        }
+        assert!(read(r#"{"other": 1}"#).unwrap_err().contains("unknown field `other`"));
+        assert!(read(r#"{"kind": "huge"}"#).unwrap_err().contains("unknown variant `huge`"));
+    }
+}
