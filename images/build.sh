@@ -55,11 +55,12 @@ build_binary() {
 }
 
 check_size() {
-    local bytes
+    local bytes max
+    max=$(max_mb "$image" "$profile")
     bytes=$(stat --format %s "$output/context/rootfs.tar")
     printf 'Root file system: %s, %d MB, sha256 %s\n' "$output/rootfs" $((bytes / 1000000)) "$(cut -d' ' -f1 "$output/rootfs.tar.sha256")"
-    ((bytes < max_image_mb[$image] * 1000000)) ||
-        fail "the image $image has $((bytes / 1000000)) MB; ${max_image_mb[$image]} are what it may have: see what has grown: du -ah $output/rootfs | sort -h"
+    ((bytes < max * 1000000)) ||
+        fail "the image $image has $((bytes / 1000000)) MB; $max are what it may have: see what has grown: du -ah $output/rootfs | sort -h"
 }
 
 # The commit that the image is made from, marked when the checkout differs from it.

@@ -10,7 +10,7 @@ source images/size.sh
 
 usage="usage: check.sh ragengine|ragengine-operator dev|release"
 [[ $# == 2 && $1 =~ ^ragengine(-operator)?$ ]] || fail "$usage"
-image=$1
+image=$1 profile=$2
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n1)
 case $2 in
     dev) binary="$target_dir/debug/$image" tag="$image:dev" ;;
@@ -74,9 +74,10 @@ has_certificates_and_licences() {
 }
 
 is_small() {
-    local bytes
+    local bytes max
+    max=$(max_mb "$image" "$profile")
     bytes=$(inspect '{{.Size}}')
-    ((bytes < max_image_mb[$image] * 1000000)) || fail "it has $((bytes / 1000000)) MB, ${max_image_mb[$image]} are what it may have"
+    ((bytes < max * 1000000)) || fail "it has $((bytes / 1000000)) MB, $max are what it may have"
 }
 
 # inspect TEMPLATE

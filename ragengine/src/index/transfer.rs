@@ -166,7 +166,7 @@ impl Catalog {
                     flush(&mut made)?;
                     let name = names.next().flatten();
                     is_wanted = name.is_some();
-                    header.embedding = header.embedding.map(|source| admit(source));
+                    header.embedding = header.embedding.map(&admit);
                     name.map_or(Ok(()), |name| self.stage(&header).map(|staged| made.push((name, staged))))?;
                 }
                 Piece::Rows(rows) if is_wanted => made.last_mut().map_or(Ok(()), |(_, staged)| staged.put(rows))?,

@@ -101,7 +101,7 @@ fn parts(text: &str, work: &Work) -> Result<Vec<Range<usize>>, Stopped> {
         let begins = |line: &usize| {
             text[*line..].starts_with(|letter: char| !letter.is_whitespace() && !matches!(letter, ')' | ']' | '}'))
         };
-        let end = lines().filter(begins).last().or_else(|| lines().last()).unwrap_or(end);
+        let end = lines().rfind(begins).or_else(|| lines().next_back()).unwrap_or(end);
         parts.push(start..end);
         start = end;
     }

@@ -46,6 +46,7 @@ pub(super) fn seams(text: &str, from: usize, reach: usize) -> Vec<usize> {
         return words;
     }
     let begin = text.ceil_char_boundary(reach.saturating_sub(MAX_CLUSTER_BYTES)).max(from);
-    let letters = text[begin..].grapheme_indices(true).map(|(offset, _)| begin + offset).filter(is_there);
+    let offsets = text[begin..].grapheme_indices(true).map(|(offset, _)| begin + offset);
+    let letters = offsets.take_while(|offset| *offset <= reach).filter(is_there);
     vec![letters.last().unwrap_or(reach)]
 }

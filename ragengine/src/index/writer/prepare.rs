@@ -304,7 +304,7 @@ fn chunks(
     let work = Work::begin(caller.clone(), incoming.cut_within);
     let chunks = match (cut(&incoming.text, split, sizes, count_tokens, &work), incoming.cut_within) {
         (Err(ChunkingError::Stopped(Stopped::Late)), Some(limit)) => {
-            attempt.is_too_slow();
+            attempt.remember_as_too_slow();
             return Err(too_slow(limit));
         }
         (chunks, _) => chunks?,

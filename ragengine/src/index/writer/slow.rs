@@ -32,7 +32,7 @@ impl Attempt {
     }
 
     /// Remembers it. The oldest is forgotten for it.
-    pub fn is_too_slow(self) {
+    pub fn remember_as_too_slow(self) {
         let mut too_slow = TOO_SLOW.lock();
         if too_slow.len() >= MAX_REMEMBERED {
             too_slow.pop_front();

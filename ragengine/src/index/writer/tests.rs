@@ -112,7 +112,7 @@ fn a_document_over_its_time_is_named_and_not_cut_again() {
 
     let slow = incoming("slow once");
     assert!(cut_one(slow.clone(), &Caller::default()).0.is_ok());
-    slow::Attempt::of(&slow, SIZES).is_too_slow();
+    slow::Attempt::of(&slow, SIZES).remember_as_too_slow();
     let (refused, counted) = cut_one(slow.clone(), &Caller::default());
     assert!(matches!(refused, Err(IndexError::SlowDocument { doc_id, .. }) if doc_id == "d"));
     assert_eq!(counted, 0);

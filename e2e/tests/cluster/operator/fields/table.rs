@@ -103,6 +103,9 @@ pub fn bases() -> Vec<Base> {
                 ("inferenceService.contextWindowSize", json!(8192), Settings),
                 ("inferenceService.tokenizer", json!("/models/b"), Settings),
                 ("inferenceService.timeoutSeconds", json!(60), Settings),
+                ("inferenceService.models", json!(["b", "c"]), Settings),
+                ("inferenceService.maxConcurrentRequests", json!(8), Settings),
+                ("inferenceService.maxWaitingRequests", json!(16), Settings),
             ],
         },
         Base {
