@@ -21,9 +21,8 @@ fuzz_target!(|body: &[u8]| {
     if let Ok(request) = ChatRequest::parse(body.to_vec()) {
         is_passed_on_whole(&request);
         is_lowered(&request);
-        match (plan(&request), request.conversation()) {
-            (Ok(Plan::Retrieve(turn)), Ok(sent)) => is_split_in_two(&request, &sent, &turn),
-            _ => {}
+        if let (Ok(Plan::Retrieve(turn)), Ok(sent)) = (plan(&request), request.conversation()) {
+            is_split_in_two(&request, &sent, &turn);
         }
     }
 });
