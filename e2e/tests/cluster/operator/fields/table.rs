@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 pub enum Changes {
     /// The settings file, and with it the pod.
     Settings,
+    /// The settings file, the pod, and the Service's ports.
+    Version,
     /// The pod only.
     Pod,
     /// The pod and the write token's Secret, and the settings file.
@@ -32,7 +34,7 @@ pub struct Base {
 pub const UNCHANGEABLE: [&str; 1] = ["storage.persistentVolume.storageClassName"];
 
 pub fn bases() -> Vec<Base> {
-    use Changes::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Token};
+    use Changes::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Token, Version};
     vec![
         Base {
             name: "local",
@@ -51,7 +53,8 @@ pub fn bases() -> Vec<Base> {
                 ("retrieval.minTopK", json!(20), Settings),
                 ("retrieval.tokensPerChunk", json!(250), Settings),
                 ("image.repository", json!("registry.example/ragengine"), Pod),
-                ("image.tag", json!("other"), Pod),
+                // A server of another version may not know the listener for probes, which the settings and the Service name.
+                ("image.tag", json!("other"), Version),
                 ("image.pullPolicy", json!("Never"), Pod),
                 ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
                 ("resources.limits", json!({"memory": "900Mi"}), Pod),
