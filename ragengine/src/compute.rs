@@ -1,6 +1,6 @@
 //! Computing apart from the threads that serve requests: in turns, of which there are few, and not for somebody who has left.
 //!
-//! What writes compute has turns of its own. Cutting the documents of one request may take minutes, and whoever reads would wait for it.
+//! Writes and reads have separate turns. Cutting the documents of one request may take minutes, and no read waits for that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};

@@ -3,7 +3,7 @@
 //!
 //! A `serde_json::Value` takes 72 bytes and an object several hundred, where the text has two or seven: a body of a few megabytes
 //! becomes gigabytes. So a value of any shape is read within [`Bounds`], a list by [`bounded_list`], and an object that is passed on is
-//! never built: [`each_field`] and [`rewrite`] go over its text. What many objects take together is told by [`memory_bytes`].
+//! never built: [`each_field`] and [`rewrite`] go over its text. [`memory_bytes`] says what many objects take together.
 
 mod bounded;
 mod fields;

@@ -46,7 +46,7 @@ pub struct Needed {
     pub key: ModelKey,
     /// Its name, for people.
     pub name: String,
-    /// Where it comes from, as the index says. None: nobody has kept that.
+    /// Where it comes from, as the index says. None: the index does not say.
     pub source: Option<EmbeddingSource>,
 }
 

@@ -59,7 +59,7 @@ async fn measure(bench: &Bench, server: &Server) -> anyhow::Result<Vec<f64>> {
     probed
 }
 
-/// Probes from a thread of its own: those of the clients are busy with their bodies, and what waits there is no time of the server's.
+/// Probes from a separate thread. The clients' threads are busy with their bodies: a probe that waits there would count as the server's time.
 fn probe_alone(address: SocketAddr, length: Duration) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
