@@ -10,6 +10,10 @@ const LOOK_AHEAD_BYTES: usize = 64;
 /// How often less is taken by tokens when a chunk was too long after all, before its bytes are halved.
 const MAX_ATTEMPTS: u32 = 3;
 
+/// What a chunk adds is at least one part in so many of what fits, wherever better places are. In a block of blocks of blocks the best place is
+/// always the first one: each chunk would be a single bracket.
+const LEAST_PART: usize = 8;
+
 /// What a chunk may have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
@@ -120,9 +124,17 @@ impl Filler<'_> {
         }
         let within = between(self.boundaries, self.origin + start, self.origin + reach);
         self.counter.work.step(within.len() + 1)?;
-        if let Some(level) = within.iter().map(|boundary| boundary.level).max() {
-            let best = within.iter().filter(|boundary| boundary.level == level);
-            let starts: Vec<usize> = best.map(|boundary| boundary.offset() - self.origin).collect();
+        if let Some(last) = within.last() {
+            let (repeated, added) = within.split_at(between(within, 0, self.origin + new).len());
+            if best_level(repeated) > best_level(added) {
+                return Ok(None);
+            }
+            let least = self.origin + new + (reach - new) / LEAST_PART;
+            let starts = match best_level(between(added, least, usize::MAX)) {
+                Some(level) => within.iter().filter(|boundary| boundary.level >= level).collect(),
+                None => vec![last],
+            };
+            let starts = starts.into_iter().map(|boundary| boundary.offset() - self.origin).collect();
             return Ok(Self::last(starts, new));
         }
         let ahead = self.text.ceil_char_boundary((reach + LOOK_AHEAD_BYTES).min(self.text.len()));
@@ -154,6 +166,10 @@ impl Filler<'_> {
         }
         Ok(end.starts.get(low).copied().filter(|offset| *offset > start).unwrap_or(end.offset))
     }
+}
+
+fn best_level(boundaries: &[Boundary]) -> Option<u8> {
+    boundaries.iter().map(|boundary| boundary.level).max()
 }
 
 fn trimmed(text: &str, trim: Trim) -> &str {

@@ -46,6 +46,22 @@ fn what_was_too_slow_costs_what_its_size_says() {
     }
 }
 
+/// Each is embedded: a document of many small ones costs more than it should, and none of them says much.
+#[test]
+fn code_and_prose_are_not_cut_into_slivers() {
+    const MAX_TOKENS: usize = 200;
+    const MAX_TIMES: usize = 10;
+    for (what, split, text) in measured(50_000) {
+        if matches!(split, SplitType::Markdown | SplitType::Pages) {
+            continue;
+        }
+        let tokens = |text: &str| text.len().div_ceil(3);
+        let chunks = super::super::cut(&text, split, sizes(MAX_TOKENS, MAX_TOKENS / 10), &tokens, &unlimited()).unwrap();
+        let least = tokens(&text).div_ceil(MAX_TOKENS);
+        assert!(chunks.len() <= MAX_TIMES * least, "{what}: {} chunks instead of {least}", chunks.len());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
