@@ -7,7 +7,7 @@ cd "$root"
 
 stage "Format" cargo fmt --all --check
 stage "Format of the fuzz targets" cargo fmt --manifest-path ragengine/fuzz/Cargo.toml --check
-stage "Shell scripts" shellcheck --external-sources --source-path=SCRIPTDIR .ci/run config/local/*.sh images/*.sh e2e/cluster/*.sh e2e/cluster/node/*.sh
+stage "Shell scripts" shellcheck --external-sources --source-path=SCRIPTDIR .ci/run config/local/*.sh images/*.sh ragengine/*/*.sh e2e/cluster/*.sh e2e/cluster/node/*.sh
 stage "Dependencies" "$here/dependencies.sh"
 stage "Features" "$here/features.sh"
 stage "Lints" cargo clippy --workspace --all-targets --features ragengine-e2e/cluster -- -D warnings

@@ -56,7 +56,8 @@ fn code_and_prose_are_not_cut_into_slivers() {
             continue;
         }
         let tokens = |text: &str| text.len().div_ceil(3);
-        let chunks = super::super::cut(&text, split, sizes(MAX_TOKENS, MAX_TOKENS / 10), &tokens, &unlimited()).unwrap();
+        let chunks =
+            super::super::cut(&text, split, sizes(MAX_TOKENS, MAX_TOKENS / 10), &tokens, &unlimited()).unwrap();
         let least = tokens(&text).div_ceil(MAX_TOKENS);
         assert!(chunks.len() <= MAX_TIMES * least, "{what}: {} chunks instead of {least}", chunks.len());
     }
