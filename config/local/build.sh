@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 cd "$root"
 
-[[ -d $target_dir/debug/deps ]] || echo "The first build takes 12 to 20 minutes on 2 cores."
+[[ -d $target_dir/debug/deps ]] || echo "The first build takes about 13 minutes on 2 cores."
 # A server that is built alone has the dependencies' features that the workspace has (ragengine/features): the tests compile nothing of it again.
 [[ " $* " == *" --package "* ]] || set -- --workspace "$@"
 cargo build --locked "$@"
