@@ -86,7 +86,8 @@ impl<'a> Index<'a> {
     ///
     /// When that is not so in time.
     pub async fn sync(&self) -> Result<Object, Error> {
-        let value = self.annotate(SYNC_ANNOTATION).await?;
+        let value = uuid::Uuid::new_v4().to_string();
+        self.annotate(SYNC_ANNOTATION, &value).await?;
         let is_handled =
             |status: &IndexStatus| status.handled.as_ref().and_then(|handled| handled.sync.as_ref()) == Some(&value);
         self.until_so("the synchronisation that was asked for has ended", |index| {
@@ -96,21 +97,22 @@ impl<'a> Index<'a> {
         .await
     }
 
-    /// Lets one synchronisation delete what a source has suddenly lost.
+    /// Confirms the deletions that are held back now, with the word that the status has for it.
     ///
     /// # Errors
     ///
-    /// When the API server refuses.
+    /// When nothing is held back, or the API server refuses.
     pub async fn confirm_delete(&self) -> Result<(), Error> {
-        self.annotate(CONFIRM_DELETE_ANNOTATION).await.map(drop)
+        let last = self.object().await?.status.and_then(|status| status.last_sync);
+        let word = last
+            .and_then(|last| last.confirmation)
+            .ok_or_else(|| Error::Unexpected("nothing is held back that could be confirmed".to_owned()))?;
+        self.annotate(CONFIRM_DELETE_ANNOTATION, &word).await
     }
 
-    /// Gives an annotation a value that it never had.
-    async fn annotate(&self, annotation: &str) -> Result<String, Error> {
-        let value = uuid::Uuid::new_v4().to_string();
+    async fn annotate(&self, annotation: &str, value: &str) -> Result<(), Error> {
         let patch = json!({"metadata": {"annotations": {annotation: value}}});
-        self.namespace.change::<Object>(&self.name, &patch).await?;
-        Ok(value)
+        self.namespace.change::<Object>(&self.name, &patch).await.map(drop)
     }
 
     /// Waits until it holds what its sources hold, for the specification that it has now.

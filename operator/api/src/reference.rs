@@ -17,9 +17,11 @@ pub fn index_reference() -> String {
          new or changed to the engine; what has left a source is deleted from the index, what has not changed is not touched.\n\n\
          It looks again when the specification, a ConfigMap or a Secret that it names changes, when `schedule` says so, and when the annotation \
          `ragengine.dev/sync` gets another value:\n\n```sh\nkubectl annotate index handbook ragengine.dev/sync=\"$(date +%s)\" --overwrite\n```\n\n\
-         A source that is suddenly empty, or has lost more than half of its files, is held back: nothing of it is deleted, and the condition says so. \
-         If that is meant, confirm it for one synchronisation:\n\n\
-         ```sh\nkubectl annotate index handbook ragengine.dev/confirm-delete=\"$(date +%s)\" --overwrite\n```\n\n\
+         What may be broken is not gone. A source that is suddenly empty, or has lost more than half of its files, keeps its documents. So does a file \
+         that is suddenly empty, has lost more than half of its documents, or cannot be read in some place. A source that is removed from the \
+         specification, or renamed, goes when every other source was read without an error, unless more than half of all documents would go with it. \
+         What is held back is in the condition, which has the command that confirms the deletion: for these sources, as they are now.\n\n\
+         ```sh\nkubectl annotate index handbook ragengine.dev/confirm-delete=site@0123456789ab --overwrite\n```\n\n\
          A Secret is named, never written: the field says the Secret's name in the same namespace, and which keys it must have. It is mounted in the \
          Job's pod only.";
     reference("Index", words, index_definition())

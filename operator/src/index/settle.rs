@@ -22,6 +22,8 @@ const PATIENCE: u32 = 3;
 const MAX_ERRORS: (usize, usize) = (64, 10);
 /// The longest path and message of an error, and message of a source, in bytes: a status has its bounds.
 const MAX_BYTES: (usize, usize, usize) = (200, 250, 300);
+/// The longest word that confirms deletions, in bytes.
+const MAX_CONFIRMATION: usize = 2000;
 /// So much of a revision is enough to know it.
 const MAX_REVISION: usize = 12;
 
@@ -39,6 +41,8 @@ pub fn settle(index: &Index, observed: &Observed, previous: &IndexStatus, now: &
 struct Outcome {
     result: SyncResult,
     message: Option<String>,
+    /// What confirms the deletions that were held back.
+    confirmation: Option<String>,
     /// What the engine has of each source; none when it was not asked.
     sources: Option<Vec<SourceDescription>>,
     /// Whether every source was looked at to its end: what was confirmed has been used up.
@@ -48,7 +52,7 @@ struct Outcome {
 /// None: it is not known yet.
 fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<Outcome> {
     let has_failed = job::stage(job) == Stage::Failed;
-    let unread = |result, message| Outcome { result, message, sources: None, is_through: false };
+    let unread = |result, message| Outcome { result, message, confirmation: None, sources: None, is_through: false };
     if job::wanted(job) == DELETION {
         return Some(match has_failed {
             false => unread(SyncResult::Succeeded, None),
@@ -91,18 +95,51 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         let words = if has_failed { why(observed, job) } else { "a source was not looked at".to_owned() };
         failed.push(format!("it ended before it was done ({words})"));
     }
-    let held: Vec<String> = syncs
-        .iter()
-        .filter_map(|(name, sync)| Some((name, sync.filter(|sync| sync.held_back > 0)?.held_back)))
-        .map(|(name, documents)| format!("source {name} would lose {documents} documents"))
-        .collect();
-    let (result, message) = match (failed.is_empty(), held.is_empty(), has_failed) {
+    let held = Held::of(&syncs, &removed(index, &sources, is_ours));
+    let (result, message) = match (failed.is_empty(), held.words.is_empty(), has_failed) {
         (true, true, false) => (SyncResult::Succeeded, None),
-        (_, false, _) => (SyncResult::HeldBack, Some(held.into_iter().chain(failed).collect::<Vec<_>>().join("; "))),
+        (_, false, _) => {
+            (SyncResult::HeldBack, Some(held.words.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
+        }
         (false, true, _) => (SyncResult::Failed, Some(failed.join("; "))),
         (true, true, true) => (SyncResult::Failed, Some(why(observed, job))),
     };
-    Outcome { result, message, sources: Some(sources), is_through }
+    let confirmation = (!held.confirmations.is_empty()).then(|| held.confirmations.join(","));
+    Outcome { result, message, confirmation, sources: Some(sources), is_through }
+}
+
+/// Sources that the specification does not name any more, and that this synchronisation has kept.
+fn removed<'a>(
+    index: &Index,
+    sources: &'a [SourceDescription],
+    is_ours: impl Fn(&SourceSync) -> bool,
+) -> Vec<(&'a str, &'a SourceSync)> {
+    let is_named = |name: &str| index.spec.sources.iter().any(|source| source.name == name);
+    let kept = |source: &'a SourceDescription| Some((source.name.as_str(), source.sync.as_ref()?));
+    let unnamed = sources.iter().filter(|source| !is_named(&source.name)).filter_map(kept);
+    unnamed.filter(|(_, sync)| is_ours(sync)).collect()
+}
+
+/// What is held back.
+#[derive(Default)]
+struct Held {
+    /// Of which source how much, and why.
+    words: Vec<String>,
+    /// What confirms it.
+    confirmations: Vec<String>,
+}
+
+impl Held {
+    fn of(named: &[(&str, Option<&SourceSync>)], removed: &[(&str, &SourceSync)]) -> Self {
+        let mut held = Self::default();
+        let named = named.iter().filter_map(|(name, sync)| Some((*name, (*sync)?)));
+        for (name, sync) in named.chain(removed.iter().copied()).filter(|(_, sync)| sync.held_back > 0) {
+            let why = sync.message.as_ref().map_or_else(String::new, |message| format!(" ({message})"));
+            held.words.push(format!("source {name} would lose {} documents{why}", sync.held_back));
+            held.confirmations.extend(sync.confirmation.clone());
+        }
+        held
+    }
 }
 
 /// Why a Job failed, in its own words or Kubernetes'.
@@ -137,6 +174,7 @@ fn settled(
         finished_at: finished_at.clone(),
         result: outcome.result,
         message: outcome.message.map(|message| shortened(&message, 1000)),
+        confirmation: outcome.confirmation.filter(|words| words.len() <= MAX_CONFIRMATION),
     });
     let handled = status.handled.get_or_insert_default();
     handled.sync = job::annotation(job, SYNC_ANNOTATION).or(handled.sync.take());

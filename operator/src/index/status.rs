@@ -101,11 +101,18 @@ fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
         SyncResult::HeldBack => Some(Finding::new(
             Reason::HeldBack,
             format!(
-                "{why}: nothing of it was deleted, because a source that is suddenly empty or has lost more than half of its files may only be broken. If it is meant: kubectl annotate index {} ragengine.dev/confirm-delete=\"$(date +%s)\" --overwrite{again}",
-                known.index.metadata.name.as_deref().unwrap_or_default()
+                "{why}. Nothing of that was deleted: what has suddenly lost so much may be broken{}{again}",
+                confirm(known, last)
             ),
         )),
     }
+}
+
+/// How it is confirmed, where it can be.
+fn confirm(known: Known<'_>, last: &LastSync) -> String {
+    let Some(confirmation) = &last.confirmation else { return String::new() };
+    let name = known.index.metadata.name.as_deref().unwrap_or_default();
+    format!(". If it is meant: kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite")
 }
 
 /// Whether it was for what is asked for now, whenever its turn was.

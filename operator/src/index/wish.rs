@@ -9,6 +9,8 @@ use crate::hash::hash;
 
 /// The longest value of an annotation that is looked at, in characters.
 const MAX_ANNOTATION: usize = 200;
+/// The same for one that confirms deletions: it has a word for each source.
+const MAX_CONFIRMATION: usize = 2000;
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +49,8 @@ pub fn wish(
 /// An annotation's value, or its beginning. An empty one is none.
 pub fn annotation(index: &Index, name: &str) -> Option<String> {
     let value = index.metadata.annotations.as_ref()?.get(name)?;
-    (!value.is_empty()).then(|| value.chars().take(MAX_ANNOTATION).collect())
+    let max = if name == CONFIRM_DELETE_ANNOTATION { MAX_CONFIRMATION } else { MAX_ANNOTATION };
+    (!value.is_empty()).then(|| value.chars().take(max).collect())
 }
 
 /// The identity of the engine's data directory.

@@ -21,16 +21,16 @@ pub struct SyncTask {
     pub write_token: Option<SecretReference>,
     /// The index that is filled.
     pub index: String,
-    /// Whose sources these are: the server knows each as `{owner}.{name}`. Sources of this owner that are not named any more are deleted.
+    /// Whose sources these are: the server knows each as `{owner}.{name}`. Sources of this owner that are not named any more are deleted, when all others were read without an error.
     pub owner: String,
     /// The name of this synchronisation, which the server's record of each source carries.
     pub sync_id: String,
     /// How the index is made.
     #[serde(default, skip_serializing_if = "IndexOptions::is_default")]
     pub settings: IndexOptions,
-    /// Whether a source that is suddenly empty, or has lost more than half of its files, may delete their documents.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub confirm_delete: bool,
+    /// The deletions that were held back and are meant, as the record of each source says: each is for one source in one revision.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirmations: Vec<String>,
     /// Addresses that sources may use although they are link-local, loopback or the API server's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_ranges: Vec<AddressRange>,

@@ -1,6 +1,7 @@
 //! The objects of a bucket.
 
 mod connector;
+mod listed;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use crate::error::find_source;
 use crate::http::client_builder;
 use crate::listing::ListingBuilder;
 use crate::spool::Spool;
-use crate::{Access, FetchError, Fetched, FetchedFile, Item, SourceError};
+use crate::{Access, FetchError, Fetched, FetchedFile, Item, SourceError, path};
 
 const DEFAULT_REGION: &str = "us-east-1";
 
@@ -50,7 +51,7 @@ impl Bucket {
     pub async fn open(source: &sync::S3, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let timeout = access.limits.request_timeout;
         let failed = |source_error| SourceError::Bucket { bucket: source.bucket.clone(), source: source_error };
-        let store = connect(source, access)?;
+        let (store, connector) = connect(source, access)?;
         let mut page_token = None;
         loop {
             let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
@@ -64,6 +65,15 @@ impl Bucket {
                         revision: object.e_tag.is_some().then(|| revision_of(object)),
                         size_bytes: Some(object.size),
                     })?;
+                }
+            }
+            for key in connector.odd_keys() {
+                listing.see()?;
+                if listing.takes(&key) {
+                    listing.add_error(
+                        path::shown(&key),
+                        "its key is no path: it has a part that is empty or leads elsewhere",
+                    )?;
                 }
             }
             page_token = page.page_token;
@@ -117,18 +127,19 @@ impl Bucket {
 }
 
 /// A client for the bucket. Nothing is taken from the environment: what the task does not say is not there.
-fn connect(source: &sync::S3, access: &Access) -> Result<AmazonS3, SourceError> {
+fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), SourceError> {
     let credentials = BucketCredentials::read(source.credentials.as_deref())?;
     let client = client_builder(access, credentials.authorities)
         .build()
         .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))?;
+    let connector = Connector::new(client);
     let backoff = BackoffConfig::default();
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(&source.bucket)
         .with_region(source.region.as_deref().unwrap_or(DEFAULT_REGION))
         .with_allow_http(true)
         .with_retry(RetryConfig { backoff, max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT })
-        .with_http_connector(Connector(client));
+        .with_http_connector(connector.clone());
     if let Some(endpoint) = &source.endpoint {
         let url = parse_url(endpoint)?;
         let failed =
@@ -144,7 +155,8 @@ fn connect(source: &sync::S3, access: &Access) -> Result<AmazonS3, SourceError> 
         // Otherwise the machine would be asked for credentials.
         None => builder.with_skip_signature(true),
     };
-    builder.build().map_err(|error| SourceError::Internal(error.to_string()))
+    let store = builder.build().map_err(|error| SourceError::Internal(error.to_string()))?;
+    Ok((store, connector))
 }
 
 /// The revision of an object: its ETag, and its length, which is not needed where ETags are what they should be.

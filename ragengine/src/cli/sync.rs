@@ -10,7 +10,7 @@ use ragengine_parsers::{Parser, worker};
 use ragengine_settings::Log;
 use ragengine_settings::sync::SyncTask;
 use ragengine_sources::{Access, AddressPolicy, Limits};
-use ragengine_sync::{Outcome, Report, Tools, synchronise};
+use ragengine_sync::{Outcome, Removed, Report, Tools, synchronise};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Sync;
@@ -91,21 +91,30 @@ fn lines(report: &Report) -> Vec<String> {
             Err(error) => format!("{source}: not synchronised: {error}"),
         })
         .collect();
-    if report.deleted_of_other_sources > 0 {
-        lines.push(format!(
-            "sources that are not named any more: {} documents deleted",
-            report.deleted_of_other_sources
-        ));
+    let Removed { deleted, held_back, confirmations } = &report.removed;
+    if *deleted > 0 {
+        lines.push(format!("sources that are not named any more: {deleted} documents deleted"));
+    }
+    if *held_back > 0 {
+        let how = match confirmations.is_empty() {
+            true => "until every other source was read without an error".to_owned(),
+            false => format!("most of all documents would be gone ({})", confirmed_by(&confirmations.join(", "))),
+        };
+        lines.push(format!("sources that are not named any more: {held_back} documents held back: {how}"));
     }
     lines
 }
 
+fn confirmed_by(confirmations: &str) -> String {
+    format!("confirmations: [{confirmations}] in the task lets them go")
+}
+
 fn in_words(outcome: &Outcome) -> String {
-    let Outcome { sent, deleted, held_back, errors } = outcome;
-    let held_back = match held_back {
-        0 => String::new(),
-        count => {
-            format!(", {count} held back: the source has lost more than half of its files (confirmDelete lets them go)")
+    let Outcome { sent, deleted, held_back, confirmation, errors } = outcome;
+    let held_back = match confirmation {
+        None => String::new(),
+        Some(word) => {
+            format!(", {held_back} held back: the source or a file of it may be broken ({})", confirmed_by(word))
         }
     };
     format!("{sent} sent, {deleted} deleted, {errors} files with errors{held_back}")
@@ -120,20 +129,21 @@ mod tests {
 
     #[test]
     fn what_was_done_is_said_in_words() {
-        let fine = Outcome { sent: 3, deleted: 1, held_back: 0, errors: 0 };
-        let held = Outcome { held_back: 7, ..fine.clone() };
+        let fine = Outcome { sent: 3, deleted: 1, held_back: 0, confirmation: None, errors: 0 };
+        let held = Outcome { held_back: 7, confirmation: Some("faq@0123456789ab".into()), ..fine.clone() };
         let report = Report {
             sources: vec![
                 ("site".into(), Ok(fine)),
                 ("faq".into(), Ok(held)),
                 ("wiki".into(), Err(SyncError::Server(ClientError::Token))),
             ],
-            deleted_of_other_sources: 2,
+            removed: Removed { deleted: 2, held_back: 5, confirmations: vec!["old@ab".into()] },
         };
         assert_eq!(lines(&report)[0], "site: 3 sent, 1 deleted, 0 files with errors");
-        assert!(lines(&report)[1].contains("7 held back"));
+        assert!(lines(&report)[1].contains("7 held back") && lines(&report)[1].contains("[faq@0123456789ab]"));
         assert!(lines(&report)[2].starts_with("wiki: not synchronised"));
-        assert!(lines(&report)[3].contains("2 documents"));
+        assert!(lines(&report)[3].contains("2 documents deleted"));
+        assert!(lines(&report)[4].contains("5 documents held back") && lines(&report)[4].contains("[old@ab]"));
         assert!(!report.is_success());
     }
 }

@@ -162,6 +162,7 @@ const KNOWN_FIELDS: &[&str] = &[
     "done",
     "total",
     "held_back",
+    "confirmation",
     "errors",
     "error_count",
     "message",

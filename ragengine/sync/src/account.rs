@@ -1,5 +1,7 @@
 //! How far a source is, and which of its files could not be read.
 
+use std::collections::HashSet;
+
 use ragengine_client::wire::sources::MAX_ERRORS;
 use ragengine_client::wire::{FileError, PutSourceSync, SyncPhase};
 
@@ -9,7 +11,8 @@ pub struct Account {
     total: u64,
     done: u64,
     errors: Vec<FileError>,
-    error_count: u64,
+    /// The paths of all files with errors.
+    failed: HashSet<String>,
     is_complete: bool,
 }
 
@@ -24,10 +27,9 @@ impl Account {
         self.done += 1;
     }
 
-    /// A file arrived and cannot be read: it is as much a part of the revision as the others.
+    /// A file arrived and cannot be read: it is as much a part of the revision as the others. A file has one error, whatever is wrong with it.
     pub fn unreadable(&mut self, path: &str, message: &str) {
-        self.error_count += 1;
-        if self.errors.len() < MAX_ERRORS {
+        if self.failed.insert(path.to_owned()) && self.errors.len() < MAX_ERRORS {
             self.errors.push(FileError::shortened(path, message));
         }
     }
@@ -45,7 +47,7 @@ impl Account {
 
     /// How many files had an error.
     pub fn error_count(&self) -> u64 {
-        self.error_count
+        self.failed.len() as u64
     }
 
     /// What is told to the server.
@@ -53,7 +55,7 @@ impl Account {
         PutSourceSync {
             done: self.done,
             total: self.total,
-            error_count: self.error_count,
+            error_count: self.error_count(),
             errors: self.errors.clone(),
             ..PutSourceSync::new(sync_id, phase)
         }
@@ -72,6 +74,8 @@ mod tests {
         assert!(account.is_complete());
         let record = account.record("a", SyncPhase::Running);
         assert_eq!((record.done, record.total, record.error_count, record.errors.len()), (1, 200, 150, MAX_ERRORS));
+        account.unreadable("0.md", "it is broken elsewhere, too");
+        assert_eq!(account.error_count(), 150);
         account.missed("x", "no connection");
         assert!(!account.is_complete());
     }

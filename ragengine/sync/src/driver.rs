@@ -10,9 +10,9 @@ use tracing::{info, warn};
 
 use crate::account::Account;
 use crate::error::SyncError;
-use crate::identity::{SourceName, belongs_to};
-use crate::leaving::Deletions;
+use crate::identity::SourceName;
 use crate::record::Record;
+use crate::removed::{Removed, remove};
 use crate::server::Server;
 use crate::source::{Mirror, Mirrored};
 
@@ -31,8 +31,8 @@ pub struct Tools {
 pub struct Report {
     /// Each source of the task, in its order.
     pub sources: Vec<(String, Result<Outcome, SyncError>)>,
-    /// How many documents were deleted of sources that the task does not name any more.
-    pub deleted_of_other_sources: u64,
+    /// What happened to the sources that the task does not name any more.
+    pub removed: Removed,
 }
 
 impl Report {
@@ -51,8 +51,17 @@ pub struct Outcome {
     pub deleted: usize,
     /// How many would be deleted if it were confirmed.
     pub held_back: u64,
+    /// What confirms it: the task's `confirmations` take it.
+    pub confirmation: Option<String>,
     /// How many files had an error. The server's record of the source names them.
     pub errors: u64,
+}
+
+impl Outcome {
+    /// Whether every file was read, and nothing is held back.
+    fn is_whole(&self) -> bool {
+        self.errors == 0 && self.held_back == 0
+    }
 }
 
 /// Makes the index hold exactly what the sources hold. A source that cannot be synchronised does not stop the others.
@@ -70,22 +79,9 @@ pub async fn synchronise(task: &SyncTask, tools: &mut Tools) -> Result<Report, S
         let outcome = one(task, source, &server, tools).await;
         report.sources.push((source.name.clone(), outcome));
     }
-    report.deleted_of_other_sources = delete_others(task, &server).await?;
+    let all_were_read = report.sources.iter().all(|(_, outcome)| outcome.as_ref().is_ok_and(Outcome::is_whole));
+    report.removed = remove(task, &server, all_were_read).await?;
     Ok(report)
-}
-
-/// Sources of this owner that the task does not name.
-async fn delete_others(task: &SyncTask, server: &Server) -> Result<u64, SyncError> {
-    let named: Vec<String> =
-        task.sources.iter().map(|source| SourceName::new(&task.owner, &source.name).on_server()).collect();
-    let mut deleted = 0;
-    for source in server.sources().await? {
-        if belongs_to(&source.name, &task.owner) && !named.contains(&source.name) {
-            deleted += server.delete_source(&source.name).await?.documents;
-            info!(index = task.index, source = source.name, documents = source.documents, "the source is deleted");
-        }
-    }
-    Ok(deleted)
 }
 
 async fn one(task: &SyncTask, source: &Source, server: &Server, tools: &mut Tools) -> Result<Outcome, SyncError> {
@@ -93,10 +89,9 @@ async fn one(task: &SyncTask, source: &Source, server: &Server, tools: &mut Tool
     let on_server = name.on_server();
     let record = Record::begin(server, &on_server, &task.sync_id).await?;
     let account = Mutex::new(Account::default());
-    let deletions = if task.confirm_delete { Deletions::Confirmed } else { Deletions::Guarded };
     let mirror = Mirror::new(server, source, &name, &account);
     let mirrored = tokio::select! {
-        mirrored = mirror.run(&tools.access, &mut tools.parser, deletions) => mirrored,
+        mirrored = mirror.run(&tools.access, &mut tools.parser, &task.confirmations) => mirrored,
         lost = record.keep(&account) => Err(lost),
     };
     let account = account.into_inner();
@@ -104,8 +99,8 @@ async fn one(task: &SyncTask, source: &Source, server: &Server, tools: &mut Tool
     if !matches!(mirrored, Err(SyncError::Busy(_))) {
         record.end(&last_words(&task.sync_id, &account, &mirrored, record.revision_before.clone())).await?;
     }
-    let Mirrored { sent, deleted, held_back, .. } = mirrored?;
-    Ok(Outcome { sent, deleted, held_back, errors: account.error_count() })
+    let Mirrored { sent, deleted, held_back, confirmation, .. } = mirrored?;
+    Ok(Outcome { sent, deleted, held_back, confirmation, errors: account.error_count() })
 }
 
 /// The revision moves only when everything of it arrived.
@@ -119,6 +114,7 @@ fn last_words(
         Ok(mirrored) => PutSourceSync {
             revision: mirrored.revision.clone().or(revision_before),
             held_back: mirrored.held_back,
+            confirmation: mirrored.confirmation.clone(),
             ..account.record(sync_id, SyncPhase::Complete)
         },
         Err(error) => PutSourceSync {
@@ -132,7 +128,7 @@ fn last_words(
 fn tell(source: &str, account: &Account, mirrored: &Result<Mirrored, SyncError>) {
     let errors = account.error_count();
     match mirrored {
-        Ok(Mirrored { sent, deleted, held_back, revision }) => {
+        Ok(Mirrored { sent, deleted, held_back, revision, .. }) => {
             info!(source, sent, deleted, held_back, errors, revision, "the source is synchronised");
         }
         Err(error) => warn!(source, kind = error.kind(), %error, "the source could not be synchronised"),

@@ -19,6 +19,11 @@ pub enum SyncError {
 }
 
 impl SyncError {
+    /// The server did not take the record of a source.
+    pub fn of_record(error: ClientError) -> Self {
+        if error.is_conflict() { Self::Busy(error) } else { Self::Server(error) }
+    }
+
     /// A short name for logs.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -42,9 +42,19 @@ pub fn belongs_to(source: &str, owner: &str) -> bool {
     source.strip_prefix(owner).is_some_and(|rest| rest.starts_with('.'))
 }
 
+/// The name of an owner's source, without the owner.
+pub fn own_name<'a>(source: &'a str, owner: &str) -> &'a str {
+    source.strip_prefix(owner).and_then(|rest| rest.strip_prefix('.')).unwrap_or(source)
+}
+
 /// A path as it stands in an id: what would look like a key is written otherwise.
 pub fn escaped(path: &str) -> String {
     path.replace('%', "%25").replace(KEY, "%23")
+}
+
+/// The path that was escaped so.
+pub fn unescaped(escaped: &str) -> String {
+    escaped.replace("%23", "#").replace("%25", "%")
 }
 
 #[cfg(test)]
@@ -78,6 +88,7 @@ mod tests {
             let file = escaped(&one);
             prop_assert_eq!(source.file_of(&doc_id), Some(file.as_str()));
             prop_assert_eq!(escaped(&one) == escaped(&other), one == other);
+            prop_assert_eq!(unescaped(&file), one);
         }
     }
 }

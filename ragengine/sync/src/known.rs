@@ -45,6 +45,11 @@ impl Known {
         self.documents.get(doc_id)?.revision.as_deref()
     }
 
+    /// Whether there are documents of a file.
+    pub fn has_file(&self, path: &str) -> bool {
+        self.files.contains_key(&escaped(path))
+    }
+
     /// Whether a document is there with this content and this mark.
     pub fn has(&self, doc_id: &str, content_hash: &str, mark: Option<&str>) -> bool {
         self.documents

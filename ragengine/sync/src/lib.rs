@@ -5,6 +5,7 @@
 //! cut at any instant is finished by the next.
 
 mod account;
+mod confirmation;
 mod document;
 mod driver;
 mod error;
@@ -13,9 +14,11 @@ mod known;
 mod leaving;
 mod outbox;
 mod record;
+mod removed;
 mod revision;
 mod server;
 mod source;
 
 pub use driver::{Outcome, Report, Tools, synchronise};
 pub use error::SyncError;
+pub use removed::Removed;

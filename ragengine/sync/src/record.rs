@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use ragengine_client::ClientError;
 use ragengine_client::wire::{PutSourceSync, SyncPhase};
 use tokio::time::{Instant, sleep};
 
@@ -41,7 +40,7 @@ impl<'a> Record<'a> {
             match server.put_record(source, &first).await {
                 Ok(_) => break,
                 Err(error) if error.is_conflict() && began.elapsed() < PATIENCE => sleep(BETWEEN_LOOKS).await,
-                Err(error) => return Err(taken(error)),
+                Err(error) => return Err(SyncError::of_record(error)),
             }
         }
         let revision_before = before.sync.and_then(|sync| sync.revision);
@@ -57,7 +56,7 @@ impl<'a> Record<'a> {
                 ..account.lock().record(self.sync_id, SyncPhase::Running)
             };
             if let Err(error) = self.server.put_record(self.source, &now).await {
-                return taken(error);
+                return SyncError::of_record(error);
             }
         }
     }
@@ -68,13 +67,6 @@ impl<'a> Record<'a> {
     ///
     /// When the server does not take it.
     pub async fn end(&self, record: &PutSourceSync) -> Result<(), SyncError> {
-        self.server.put_record(self.source, record).await.map(drop).map_err(taken)
-    }
-}
-
-fn taken(error: ClientError) -> SyncError {
-    match error.is_conflict() {
-        true => SyncError::Busy(error),
-        false => SyncError::Server(error),
+        self.server.put_record(self.source, record).await.map(drop).map_err(SyncError::of_record)
     }
 }

@@ -12,10 +12,11 @@ use ragengine_sources::{Access, Item, Opened};
 use sha2::{Digest, Sha256};
 
 use crate::account::Account;
+use crate::confirmation::confirmation;
 use crate::error::SyncError;
-use crate::identity::{SourceName, escaped};
+use crate::identity::{SourceName, escaped, unescaped};
 use crate::known::Known;
-use crate::leaving::{Deletions, Leaving, Staying, leaving};
+use crate::leaving::{CutOff, Deletions, Staying, leaving};
 use crate::outbox::{Outbox, Refused};
 use crate::revision::Reading;
 use crate::server::Server;
@@ -32,6 +33,8 @@ pub struct Mirrored {
     pub deleted: usize,
     /// How many would be deleted if it were confirmed.
     pub held_back: u64,
+    /// What confirms the deletion of these, in this revision of the source.
+    pub confirmation: Option<String>,
     /// The revision that the index holds now. None when not all of it arrived.
     pub revision: Option<String>,
 }
@@ -77,7 +80,7 @@ impl<'a> Mirror<'a> {
         mut self,
         access: &Access,
         parser: &mut Parser,
-        deletions: Deletions,
+        confirmations: &[String],
     ) -> Result<Mirrored, SyncError> {
         let on_server = self.server.documents(&self.name.on_server()).await?;
         self.known = Known::of(self.name, on_server);
@@ -90,10 +93,18 @@ impl<'a> Mirror<'a> {
         }
         let refused = self.outbox.flush(self.server).await?;
         self.note(&refused);
+        let revision = opened.revision().map_or_else(|| revision_of(&self.revisions), str::to_owned);
+        let confirmation = confirmation(&self.source.name, &revision);
+        let deletions = Deletions::guarded_unless(confirmations.contains(&confirmation));
         let (deleted, held_back) = self.delete(deletions).await?;
         let is_whole = self.account.lock().is_complete() && held_back == 0;
-        let revision = is_whole.then(|| opened.revision().map_or_else(|| revision_of(&self.revisions), str::to_owned));
-        Ok(Mirrored { sent: self.sent, deleted, held_back, revision })
+        Ok(Mirrored {
+            sent: self.sent,
+            deleted,
+            held_back,
+            confirmation: (held_back > 0).then_some(confirmation),
+            revision: is_whole.then_some(revision),
+        })
     }
 
     fn begin(&mut self, files: &[&Item], opened: &Opened) {
@@ -106,24 +117,26 @@ impl<'a> Mirror<'a> {
         *self.account.lock() = account;
     }
 
-    /// What the server did not take is told; it is tried again by the next synchronisation.
+    /// What the server did not take is missing; the next synchronisation sends it again.
     fn note(&mut self, refused: &[Refused]) {
         for Refused { path, reason } in refused {
-            self.account.lock().unreadable(path, &reason.to_string());
+            self.account.lock().missed(path, &reason.to_string());
         }
         self.sent -= refused.len();
     }
 
+    /// How many documents were deleted, and how many are held back.
     async fn delete(&self, deletions: Deletions) -> Result<(usize, u64), ClientError> {
-        let gone = match leaving(&self.known, &self.staying, &self.reading, deletions) {
-            Leaving::HeldBack(documents) => return Ok((0, documents)),
-            Leaving::Delete(gone) => gone,
-        };
+        let leaving = leaving(&self.known, &self.staying, &self.reading, deletions);
+        for CutOff { escaped_path, before, held_back } in &leaving.cut_off {
+            let reason = format!("it may be cut off: {held_back} of its {before} documents are missing and held back");
+            self.account.lock().unreadable(&unescaped(escaped_path), &reason);
+        }
         let mut deleted = 0;
-        for batch in gone.chunks(DELETE_BATCH) {
+        for batch in leaving.deleted.chunks(DELETE_BATCH) {
             deleted += self.server.delete(batch).await?;
         }
-        Ok((deleted, 0))
+        Ok((deleted, leaving.held_back))
     }
 }
 

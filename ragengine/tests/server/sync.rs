@@ -193,9 +193,101 @@ async fn a_source_that_vanishes_is_held_back() {
     assert_eq!(bench.documents().await.len(), 4);
     let record = bench.record("o.files").await;
     assert_eq!((&record["held_back"], &record["revision"]), (&json!(2), &revision));
-    task["confirmDelete"] = json!(true);
-    assert!(bench.sync(&task).await.contains("2 deleted"));
-    assert_eq!(bench.documents().await, set(&["o.files/c.txt", "o.files/new.txt"]));
+    // It is for this source as it is now: more is gone before it is confirmed.
+    task["confirmations"] = json!([record["confirmation"]]);
+    fs::remove_file(bench.folder.path().join("c.txt")).unwrap();
+    assert!(bench.sync(&task).await.contains("0 sent, 0 deleted, 0 files with errors, 3 held back"));
+    task["confirmations"] = json!([bench.record("o.files").await["confirmation"]]);
+    assert!(bench.sync(&task).await.contains("3 deleted"));
+    assert_eq!(bench.documents().await, set(&["o.files/new.txt"]));
+}
+
+#[tokio::test]
+async fn a_file_that_is_cut_off_keeps_its_documents_until_that_is_confirmed() {
+    let bench = Bench::new().await;
+    let mut task = bench.task("o");
+    let rows =
+        |count: usize| (1..=count).map(|row| format!("{row},Question {row}?,Answer {row}.\n")).collect::<String>();
+    let lines = |count: usize| {
+        (1..=count).map(|row| format!("{{\"id\": \"{row}\", \"text\": \"Line {row}.\"}}\n")).collect::<String>()
+    };
+    let whole = [
+        ("a.md", "# A\n\nIt is here.".to_owned()),
+        ("b.txt", "It is here, too.".to_owned()),
+        ("c.txt", "And so is this.".to_owned()),
+        ("faq.csv", format!("id,question,answer\n{}", rows(4))),
+        ("log.jsonl", lines(4)),
+    ];
+    let write = |files: &[(&str, String)]| files.iter().for_each(|(path, text)| bench.write(&[(path, text)]));
+    write(&whole);
+    assert_eq!(bench.sync(&task).await, "files: 11 sent, 0 deleted, 0 files with errors");
+    let all = bench.documents().await;
+    let cut = lines(4);
+    write(&[
+        ("a.md", String::new()),
+        ("faq.csv", "id,question,answer\n".to_owned()),
+        ("log.jsonl", cut[..cut.len() - 10].to_owned()),
+    ]);
+    let said = bench.sync(&task).await;
+    // The lines that are left are marked anew.
+    assert!(said.starts_with("files: 3 sent, 0 deleted, 3 files with errors, 6 held back"), "{said}");
+    assert_eq!(bench.documents().await, all, "what is broken is not gone");
+    let record = bench.record("o.files").await;
+    let paths: Vec<_> =
+        record["errors"].as_array().unwrap().iter().map(|error| error["path"].as_str().unwrap()).collect();
+    assert_eq!(paths.iter().copied().collect::<BTreeSet<_>>(), BTreeSet::from(["a.md", "faq.csv", "log.jsonl"]));
+    assert!(record["errors"].to_string().contains("may be cut off"), "{record}");
+    assert_eq!(bench.sync(&task).await, said.replace("3 sent", "0 sent"), "it is told again");
+
+    write(&whole);
+    assert!(bench.sync(&task).await.ends_with("0 deleted, 0 files with errors"));
+    assert_eq!(bench.documents().await, all, "nothing was lost");
+    write(&[("faq.csv", "id,question,answer\n".to_owned())]);
+    bench.sync(&task).await;
+    task["confirmations"] = json!([bench.record("o.files").await["confirmation"]]);
+    assert_eq!(bench.sync(&task).await, "files: 0 sent, 4 deleted, 0 files with errors");
+    assert_eq!(bench.documents().await.len(), 7);
+}
+
+#[tokio::test]
+async fn a_source_that_was_renamed_goes_when_its_successor_was_read() {
+    let bench = Bench::new().await;
+    let mut task = bench.task("o");
+    bench.write(&[("a.txt", "one"), ("b.txt", "two")]);
+    bench.sync(&task).await;
+    let old = set(&["o.files/a.txt", "o.files/b.txt"]);
+
+    task["sources"][0] = json!({"name": "new", "origin": {"folder": {"path": "/no/such/folder"}}});
+    assert!(!bench.run(&task).await.status.success());
+    assert_eq!(bench.documents().await, old, "its successor could not be read");
+    let record = bench.record("o.files").await;
+    assert_eq!((&record["held_back"], &record["confirmation"]), (&json!(2), &Value::Null), "{record}");
+
+    let other = tempfile::tempdir().unwrap();
+    task["sources"][0]["origin"]["folder"]["path"] = json!(other.path());
+    let said = bench.sync(&task).await;
+    assert!(said.contains("2 documents held back: most of all documents would be gone"), "{said}");
+    assert_eq!(bench.documents().await, old, "its successor is empty");
+
+    task["confirmations"] = json!(["new@000000000000"]);
+    bench.sync(&task).await;
+    assert_eq!(bench.documents().await, old, "that confirms nothing");
+    task["confirmations"] = json!([bench.record("o.files").await["confirmation"]]);
+    assert!(bench.sync(&task).await.contains("sources that are not named any more: 2 documents deleted"));
+    assert_eq!(bench.documents().await, set(&[]));
+}
+
+#[tokio::test]
+async fn what_was_never_there_is_an_error() {
+    let bench = Bench::new().await;
+    let mut task = bench.task("o");
+    task["allowedRanges"] = json!(["127.0.0.1"]);
+    let url = format!("{}/no-such-page", bench.server.url);
+    task["sources"] = json!([{"name": "web", "origin": {"http": {"urls": [url]}}}]);
+    assert_eq!(bench.sync(&task).await, "web: 0 sent, 0 deleted, 1 files with errors");
+    let record = bench.record("o.web").await;
+    assert!(record["errors"][0]["message"].as_str().unwrap().contains("not there"), "{record}");
+    assert_eq!(record["revision"], Value::Null, "{record}");
 }
 
 #[tokio::test]
@@ -336,15 +428,13 @@ async fn a_document_that_is_too_slow_to_cut_is_named_by_its_path() {
     let bench = Bench::of(embedder, Server::start_in(settings).await);
     bench.write(&[("a.md", "# Ships\n\nA ship left."), ("b.txt", "Trains run.")]);
     let (task, embedded) = (bench.task("o"), bench.embedder.embedded());
-    let mut revisions = Vec::new();
     for _ in 0..2 {
         assert_eq!(bench.sync(&task).await, "files: 0 sent, 0 deleted, 2 files with errors");
         let record = bench.record("o.files").await;
         let errors = record["errors"].as_array().unwrap();
         assert_eq!((&errors[0]["path"], &errors[1]["path"]), (&json!("a.md"), &json!("b.txt")));
         assert!(errors[0]["message"].as_str().unwrap().contains("limits.cutTimeoutSeconds"), "{record}");
-        revisions.push(record["revision"].as_str().unwrap().to_owned());
+        assert_eq!(record["revision"], Value::Null, "the index does not hold what the server refused");
     }
-    assert_eq!(revisions[0], revisions[1], "the errors are a part of it");
     assert_eq!(bench.embedder.embedded(), embedded);
 }

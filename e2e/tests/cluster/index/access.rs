@@ -170,7 +170,9 @@ async fn what_is_not_there_yet_is_named_and_waited_for() {
         // A change of it is noticed too.
         let changed = json!({"data": {"b.md": null, "c.md": "C"}});
         namespace.change::<k8s_openapi::api::core::v1::ConfigMap>("map-late", &changed).await?;
-        Index::named(namespace, "map").confirm_delete().await?;
+        let map = Index::named(namespace, "map");
+        map.until_not_ready(Reason::HeldBack).await?;
+        map.confirm_delete().await?;
         wait::until("the changed ConfigMap is indexed", async || {
             let held = paths(&engine, "map", "map.late").await.map_err(|error| error.to_string())?;
             if held == set(["c.md"]) { Ok(()) } else { Err(format!("{held:?}")) }

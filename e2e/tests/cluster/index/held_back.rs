@@ -38,7 +38,7 @@ async fn a_source_that_vanishes_keeps_its_documents_until_that_is_confirmed() {
         index.confirm_delete().await?;
         index.until_synced().await?;
         assert_eq!(paths(&engine, "files", "files.volume").await?, set(["new.md"]));
-        // It was for that one time.
+        // It was for that one revision.
         claim.change(&Changes::default().and_remove(&["new.md"])).await?;
         index.sync().await?;
         index.until_not_ready(Reason::HeldBack).await?;

@@ -87,6 +87,10 @@ pub struct LastSync {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub message: Option<String>,
+    /// What `ragengine.dev/confirm-delete` must say so that what is held back is deleted. Of another revision of a source it confirms nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2048))]
+    pub confirmation: Option<String>,
 }
 
 /// What became of a synchronisation.
@@ -96,7 +100,7 @@ pub enum SyncResult {
     Succeeded,
     /// A source could not be read, or the engine not be written.
     Failed,
-    /// A source has suddenly lost so much that nothing of it was deleted.
+    /// A source or a file of it has suddenly lost so much that it may be broken: nothing of it was deleted.
     HeldBack,
 }
 
@@ -161,7 +165,7 @@ pub struct HandledRequests {
     pub sync: Option<String>,
     /// Of `ragengine.dev/confirm-delete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 256))]
+    #[schemars(length(max = 2048))]
     pub confirm_delete: Option<String>,
 }
 

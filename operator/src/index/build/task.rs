@@ -56,10 +56,15 @@ pub(super) fn task(
             overlap_tokens: chunking.overlap_tokens,
             vector_index: validated.and_then(|validated| validated.vector_index),
         },
-        confirm_delete: start.confirm_delete.is_some(),
+        confirmations: start.confirm_delete.iter().flat_map(|words| confirmations(words)).collect(),
         allowed_ranges: validated.map_or_else(Vec::new, |validated| validated.allowed_ranges.clone()),
         sources: sources.iter().filter_map(source).collect(),
     }
+}
+
+/// The words of the annotation, which may confirm several deletions.
+fn confirmations(words: &str) -> Vec<String> {
+    words.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn source(source: &IndexSource) -> Option<Source> {

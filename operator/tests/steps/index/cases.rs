@@ -87,6 +87,7 @@ impl Case {
             finished_at: Time("2026-11-22T08:59:55Z".parse().unwrap()),
             result,
             message: message.map(str::to_owned),
+            confirmation: None,
         });
         self.status.data_id = Some("data-1".to_owned());
         self.status.documents = Some(7);
@@ -131,6 +132,7 @@ pub fn source(phase: SyncPhase, edit: impl FnOnce(&mut SourceSync)) -> SourceDes
         done: 10,
         total: 10,
         held_back: 0,
+        confirmation: None,
         error_count: 0,
         errors: Vec::new(),
         message: None,
@@ -139,6 +141,21 @@ pub fn source(phase: SyncPhase, edit: impl FnOnce(&mut SourceSync)) -> SourceDes
     };
     edit(&mut sync);
     SourceDescription { name: "notes".to_owned(), documents: 9, chunks: 30, bytes: 4096, sync: Some(sync) }
+}
+
+fn hold_back(sync: &mut SourceSync) {
+    sync.held_back = 6;
+    sync.confirmation = Some("notes@0123456789ab".to_owned());
+}
+
+/// What the engine says of a source that the specification does not name any more.
+fn removed(confirmation: Option<&str>) -> SourceDescription {
+    let sync = source(SyncPhase::Complete, |sync| {
+        sync.held_back = 9;
+        sync.confirmation = confirmation.map(str::to_owned);
+        sync.message = Some("the source is not named any more".to_owned());
+    });
+    SourceDescription { name: "old".to_owned(), ..sync }
 }
 
 /// The engine builds the index anew.
@@ -223,9 +240,14 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             complete().record(true, vec![source(SyncPhase::Complete, |sync| sync.sync_id = "sync-0".to_owned())]),
         ),
         ("a Job that is complete but for some files", complete().record(true, vec![source(SyncPhase::Complete, bad)])),
+        ("a Job that was held back", complete().record(true, vec![source(SyncPhase::Complete, hold_back)])),
         (
-            "a Job that was held back",
-            complete().record(true, vec![source(SyncPhase::Complete, |sync| sync.held_back = 6)]),
+            "a source that was renamed while another could not be read",
+            complete().record(true, vec![source(SyncPhase::Complete, bad), removed(None)]),
+        ),
+        (
+            "a source that was removed, and had most documents",
+            complete().record(true, vec![source(SyncPhase::Complete, |_| {}), removed(Some("old@0123456789ab"))]),
         ),
         (
             "a source that could not be read",

@@ -29,7 +29,7 @@ fn start(work: Work) -> Start {
         wish: Wish { wanted: wanted.to_owned(), specification: "specification".to_owned() },
         work,
         sync: Some("1".to_owned()),
-        confirm_delete: (work == Work::Synchronise).then(|| "2".to_owned()),
+        confirm_delete: (work == Work::Synchronise).then(|| "site@0123456789ab".to_owned()),
     }
 }
 

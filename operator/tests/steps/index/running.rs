@@ -22,7 +22,7 @@ async fn a_new_index_is_held_and_filled_by_one_job() {
     assert_eq!(of_index, ["patch indexes handbook 200", "patch configmaps handbook-sync 201", "create jobs  201"]);
     let task = task(&server, "handbook");
     assert_eq!(task.server, "http://docs.tests.svc.cluster.local");
-    assert_eq!((task.index.as_str(), task.owner.as_str(), task.confirm_delete), ("handbook", "handbook", false));
+    assert_eq!((task.index.as_str(), task.owner.as_str(), task.confirmations.len()), ("handbook", "handbook", 0));
     assert_eq!(task.sync_id, label(&server, &only_job(&server), "sync-id"));
     assert_eq!(ready(&server, "handbook"), "False Syncing");
     let job = only_job(&server);

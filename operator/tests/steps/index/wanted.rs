@@ -113,19 +113,19 @@ async fn a_confirmation_is_for_one_synchronisation() {
     let server = with_all();
     let controller = Controller::start(&server);
     synced(&server).await;
-    assert!(!task(&server, "handbook").confirm_delete);
+    assert!(task(&server, "handbook").confirmations.is_empty());
     let annotate = |annotations: Value| {
         server.edit("indexes", "handbook", |index| index["metadata"]["annotations"] = annotations);
     };
-    annotate(json!({"ragengine.dev/confirm-delete": "1"}));
+    annotate(json!({"ragengine.dev/confirm-delete": "site@01,faq@02"}));
     synced(&server).await;
-    assert!(task(&server, "handbook").confirm_delete);
-    annotate(json!({"ragengine.dev/confirm-delete": "1", "ragengine.dev/sync": "1"}));
+    assert_eq!(task(&server, "handbook").confirmations, ["site@01", "faq@02"]);
+    annotate(json!({"ragengine.dev/confirm-delete": "site@01,faq@02", "ragengine.dev/sync": "1"}));
     synced(&server).await;
-    assert!(!task(&server, "handbook").confirm_delete, "it was acted on");
-    annotate(json!({"ragengine.dev/confirm-delete": "2"}));
+    assert!(task(&server, "handbook").confirmations.is_empty(), "it was acted on");
+    annotate(json!({"ragengine.dev/confirm-delete": "site@03"}));
     synced(&server).await;
-    assert!(task(&server, "handbook").confirm_delete, "another value is another confirmation");
+    assert_eq!(task(&server, "handbook").confirmations, ["site@03"], "another value is another confirmation");
     controller.stop().await;
 }
 

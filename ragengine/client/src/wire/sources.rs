@@ -13,6 +13,8 @@ pub const MAX_ERROR_CHARACTERS: usize = 500;
 pub const MAX_MESSAGE_CHARACTERS: usize = 1000;
 /// The longest revision of a document or a source, in bytes.
 pub const MAX_REVISION_BYTES: usize = 256;
+/// The longest word that confirms a deletion, in bytes.
+pub const MAX_CONFIRMATION_BYTES: usize = 256;
 /// The longest name of a synchronisation, in bytes.
 pub const MAX_SYNC_ID_BYTES: usize = 256;
 
@@ -71,13 +73,16 @@ pub struct PutSourceSync {
     /// How many documents would be deleted if it were confirmed.
     #[serde(default)]
     pub held_back: u64,
+    /// What confirms it, at most 256 bytes: it is for this source in this revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<String>,
     /// How many files had an error.
     #[serde(default)]
     pub error_count: u64,
     /// The errors, at most 100 of them.
     #[serde(default, deserialize_with = "errors")]
     pub errors: Vec<FileError>,
-    /// Why it failed, at most 1,000 characters.
+    /// Why it failed or was held back, at most 1,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -97,6 +102,7 @@ impl PutSourceSync {
             done: 0,
             total: 0,
             held_back: 0,
+            confirmation: None,
             error_count: 0,
             errors: Vec::new(),
             message: None,
@@ -123,13 +129,16 @@ pub struct SourceSync {
     /// How many documents would be deleted if it were confirmed.
     #[serde(default)]
     pub held_back: u64,
+    /// What confirms it: it is for this source in this revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<String>,
     /// How many files had an error.
     #[serde(default)]
     pub error_count: u64,
     /// The errors, at most 100 of them.
     #[serde(default, deserialize_with = "errors")]
     pub errors: Vec<FileError>,
-    /// Why it failed.
+    /// Why it failed or was held back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// When it began, by the server's clock (RFC 3339).

@@ -37,7 +37,7 @@ fn a_task_is_read_back_as_it_was_written() {
         owner: "handbook".into(),
         sync_id: "a".into(),
         settings: IndexOptions { max_tokens: Some(256), overlap_tokens: Some(25), vector_index: "HNSW32".parse().ok() },
-        confirm_delete: true,
+        confirmations: vec!["site@0123456789ab".into()],
         allowed_ranges: vec![range("10.0.0.0/8")],
         sources: vec![Source {
             name: "site".into(),

@@ -49,6 +49,28 @@ async fn a_bucket_is_its_objects() {
     assert_eq!(server.bench.left_files(), 0);
 }
 
+/// No file system has such names, so a listing is written here.
+#[tokio::test]
+async fn an_odd_key_costs_itself_alone() {
+    let server = server().await;
+    let object = |key: &str| {
+        format!(
+            "<Contents><Key>{key}</Key><Size>3</Size><LastModified>2026-05-01T10:00:00Z</LastModified><ETag>\"a\"</ETag></Contents>"
+        )
+    };
+    let objects: String = ["a.md", "b//c.md", "/d.md", "x//y.png", "e/f.md"].map(|key| object(key)).concat();
+    let page = format!("<ListBucketResult><IsTruncated>false</IsTruncated>{objects}</ListBucketResult>");
+    let router = axum::Router::new().fallback(move || std::future::ready(page.clone()));
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let endpoint = Some(format!("http://{}", listener.local_addr().unwrap()));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let source = S3 { endpoint, ..server.source.clone() };
+    let opened = server.bench.open_with(Origin::S3(source), &[], &["**/*.png"]).await.unwrap();
+    assert_eq!(paths(&opened), ["a.md", "e/f.md"]);
+    let odd: Vec<&str> = opened.errors().iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(odd, ["/d.md", "b//c.md"]);
+}
+
 #[tokio::test]
 async fn an_object_that_is_known_is_not_fetched() {
     let server = server().await;

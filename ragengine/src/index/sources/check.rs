@@ -1,6 +1,6 @@
 use ragengine_client::wire::sources::{
-    MAX_ERROR_CHARACTERS, MAX_ERRORS, MAX_MESSAGE_CHARACTERS, MAX_PATH_CHARACTERS, MAX_REVISION_BYTES,
-    MAX_SYNC_ID_BYTES,
+    MAX_CONFIRMATION_BYTES, MAX_ERROR_CHARACTERS, MAX_ERRORS, MAX_MESSAGE_CHARACTERS, MAX_PATH_CHARACTERS,
+    MAX_REVISION_BYTES, MAX_SYNC_ID_BYTES,
 };
 use ragengine_client::wire::{FileError, PutSourceSync};
 
@@ -20,6 +20,10 @@ pub fn check_sync(source: &str, put: &PutSourceSync) -> Result<(), InvalidSync> 
     check_source(source)
         .and_then(|()| check_word("sync_id", &put.sync_id, MAX_SYNC_ID_BYTES))
         .and_then(|()| put.revision.as_deref().map_or(Ok(()), |text| check_word("revision", text, MAX_REVISION_BYTES)))
+        .and_then(|()| {
+            let confirmation = put.confirmation.as_deref();
+            confirmation.map_or(Ok(()), |text| check_word("confirmation", text, MAX_CONFIRMATION_BYTES))
+        })
         .and_then(|()| {
             put.message.as_deref().map_or(Ok(()), |text| check_text("message", text, MAX_MESSAGE_CHARACTERS))
         })

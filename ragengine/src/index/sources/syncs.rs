@@ -206,6 +206,7 @@ fn record(
         done: put.done,
         total: put.total,
         held_back: put.held_back,
+        confirmation: put.confirmation,
         error_count: put.error_count,
         errors: put.errors,
         message: put.message,

@@ -9,6 +9,7 @@ use super::Mirror;
 use crate::document::{FileFacts, document};
 use crate::error::SyncError;
 use crate::identity::escaped;
+use crate::leaving::FileRead;
 use crate::outbox::Outgoing;
 use crate::revision::Place;
 
@@ -30,7 +31,10 @@ impl Mirror<'_> {
     pub(super) async fn file(&mut self, opened: &Opened, item: &Item, parser: &mut Parser) -> Result<(), SyncError> {
         let known = self.known.revision(&self.reading, &item.path).map(str::to_owned);
         match opened.fetch(item, known.as_deref()).await {
-            Ok(Fetched::Gone) => Ok(()),
+            Ok(Fetched::Gone) => {
+                self.gone(item);
+                Ok(())
+            }
             Ok(Fetched::Unchanged) => {
                 self.stays(item, known);
                 Ok(())
@@ -50,6 +54,13 @@ impl Mirror<'_> {
     fn stays(&mut self, item: &Item, revision: Option<String>) {
         self.revisions.extend(revision.map(|revision| (item.path.clone(), revision)));
         self.staying.file(escaped(&item.path));
+    }
+
+    /// A file was listed, or named one by one, and is not there. What the index has of it leaves; that it never had any is an error.
+    fn gone(&mut self, item: &Item) {
+        if !self.known.has_file(&item.path) {
+            self.account.lock().missed(&item.path, "it is not there");
+        }
     }
 
     fn did_not_arrive(&mut self, item: &Item, error: &FetchError) {
@@ -125,8 +136,12 @@ impl Mirror<'_> {
             self.send(item, file, last, place).await?;
         }
         match outcome {
-            // An empty file has nothing, and there is nothing wrong with it.
-            Ok(()) | Err(ParseError::Empty) => self.staying.read(escaped(&item.path), &file.revision),
+            // An empty file has nothing, and there is nothing wrong with it, unless it had something before.
+            Ok(()) | Err(ParseError::Empty) => {
+                let (revision, documents) = (file.revision.clone(), taken.documents);
+                let read = FileRead { revision, documents, is_whole: taken.problems == 0 };
+                self.staying.read(escaped(&item.path), read);
+            }
             Err(ParseError::NoWorker(reason)) => return Err(SyncError::Reader(reason)),
             // What the server had of it stays: an answer of yesterday is better than none.
             Err(error) => {
