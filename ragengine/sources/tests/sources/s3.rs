@@ -58,7 +58,7 @@ async fn an_odd_key_costs_itself_alone() {
             "<Contents><Key>{key}</Key><Size>3</Size><LastModified>2026-05-01T10:00:00Z</LastModified><ETag>\"a\"</ETag></Contents>"
         )
     };
-    let objects: String = ["a.md", "b//c.md", "/d.md", "x//y.png", "e/f.md"].map(|key| object(key)).concat();
+    let objects: String = ["a.md", "b//c.md", "/d.md", "x//y.png", "e/f.md"].map(object).concat();
     let page = format!("<ListBucketResult><IsTruncated>false</IsTruncated>{objects}</ListBucketResult>");
     let router = axum::Router::new().fallback(move || std::future::ready(page.clone()));
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
