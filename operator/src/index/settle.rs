@@ -104,7 +104,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         (false, true, _) => (SyncResult::Failed, Some(failed.join("; "))),
         (true, true, true) => (SyncResult::Failed, Some(why(observed, job))),
     };
-    let confirmation = (!held.confirmations.is_empty()).then(|| held.confirmations.join(","));
+    let confirmation = held.confirmation();
     Outcome { result, message, confirmation, sources: Some(sources), is_through }
 }
 
@@ -140,6 +140,21 @@ impl Held {
         }
         held
     }
+
+    /// What confirms all of it, or as much as fits: the rest is confirmed after that.
+    fn confirmation(&self) -> Option<String> {
+        let mut words = String::new();
+        for word in &self.confirmations {
+            if words.len() + 1 + word.len() > MAX_CONFIRMATION {
+                break;
+            }
+            if !words.is_empty() {
+                words.push(',');
+            }
+            words.push_str(word);
+        }
+        (!words.is_empty()).then_some(words)
+    }
 }
 
 /// Why a Job failed, in its own words or Kubernetes'.
@@ -174,7 +189,7 @@ fn settled(
         finished_at: finished_at.clone(),
         result: outcome.result,
         message: outcome.message.map(|message| shortened(&message, 1000)),
-        confirmation: outcome.confirmation.filter(|words| words.len() <= MAX_CONFIRMATION),
+        confirmation: outcome.confirmation,
     });
     let handled = status.handled.get_or_insert_default();
     handled.sync = job::annotation(job, SYNC_ANNOTATION).or(handled.sync.take());

@@ -96,11 +96,8 @@ fn lines(report: &Report) -> Vec<String> {
         lines.push(format!("sources that are not named any more: {deleted} documents deleted"));
     }
     if *held_back > 0 {
-        let how = match confirmations.is_empty() {
-            true => "until every other source was read without an error".to_owned(),
-            false => format!("most of all documents would be gone ({})", confirmed_by(&confirmations.join(", "))),
-        };
-        lines.push(format!("sources that are not named any more: {held_back} documents held back: {how}"));
+        let how = confirmed_by(&confirmations.join(", "));
+        lines.push(format!("sources that are not named any more: {held_back} documents held back ({how})"));
     }
     lines
 }

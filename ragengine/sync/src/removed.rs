@@ -18,7 +18,7 @@ pub struct Removed {
     pub deleted: u64,
     /// How many are held back.
     pub held_back: u64,
-    /// What confirms the deletion of these, for each source that it may be confirmed of.
+    /// What confirms the deletion of these, for each source.
     pub confirmations: Vec<String>,
 }
 
@@ -68,11 +68,10 @@ pub async fn remove(task: &SyncTask, server: &Server, all_were_read: bool) -> Re
             &format!("removed {}", revision.as_deref().unwrap_or_default()),
         );
         match kept {
-            Some(kept) if kept == Kept::Waits || !task.confirmations.contains(&word) => {
-                let confirmation = (kept == Kept::Guarded).then_some(word);
-                hold_back(task, server, source, revision, kept, confirmation.clone()).await?;
+            Some(kept) if !task.confirmations.contains(&word) => {
+                hold_back(task, server, source, revision, kept, word.clone()).await?;
                 removed.held_back += source.documents;
-                removed.confirmations.extend(confirmation);
+                removed.confirmations.push(word);
             }
             _ => removed.deleted += delete(task, server, source).await?,
         }
@@ -114,12 +113,12 @@ async fn hold_back(
     source: &SourceDescription,
     revision: Option<String>,
     kept: Kept,
-    confirmation: Option<String>,
+    confirmation: String,
 ) -> Result<(), SyncError> {
     let record = PutSourceSync {
         revision,
         held_back: source.documents,
-        confirmation,
+        confirmation: Some(confirmation),
         message: Some(kept.in_words().to_owned()),
         ..PutSourceSync::new(&task.sync_id, SyncPhase::Complete)
     };
