@@ -96,6 +96,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         failed.push(format!("it ended before it was done ({words})"));
     }
     let held = Held::of(&syncs, &removed(index, &sources, is_ours));
+    let confirmation = held.confirmation();
     let (result, message) = match (failed.is_empty(), held.words.is_empty(), has_failed) {
         (true, true, false) => (SyncResult::Succeeded, None),
         (_, false, _) => {
@@ -104,7 +105,6 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         (false, true, _) => (SyncResult::Failed, Some(failed.join("; "))),
         (true, true, true) => (SyncResult::Failed, Some(why(observed, job))),
     };
-    let confirmation = held.confirmation();
     Outcome { result, message, confirmation, sources: Some(sources), is_through }
 }
 
