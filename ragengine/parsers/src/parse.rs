@@ -23,19 +23,19 @@ pub fn parse(
         Format::JsonLines => json_lines::parse(BufReader::new(input.content.open(limits)?), limits, emit),
         Format::Csv => table::parse(input.content.open(limits)?, table::Separator::CommaOrSemicolon, limits, emit),
         Format::Tsv => table::parse(input.content.open(limits)?, table::Separator::Tab, limits, emit),
-        _ => Ok(emit(Parsed::Document(parse_whole(input, limits)?))?),
+        _ => Ok(emit(Parsed::Document(parse_whole(input.clone(), limits)?))?),
     }
 }
 
 /// Reads a file that is one document. One of rows is a text like any other here.
-pub(crate) fn parse_whole(input: &Input, limits: &Limits) -> Result<ParsedDocument, ParseError> {
+pub(crate) fn parse_whole(input: Input, limits: &Limits) -> Result<ParsedDocument, ParseError> {
     let document = match input.format {
         Format::Text | Format::JsonLines | Format::Csv | Format::Tsv => plain(read_text(input, limits)?),
         Format::Code(language) => code(read_text(input, limits)?, language),
         Format::Markdown => markdown::parse(&read_text(input, limits)?),
         Format::Html => {
             let bytes = input.content.read(limits)?;
-            let charset = input.charset.clone().or_else(|| decode::declared_in_html(&bytes));
+            let charset = input.charset.or_else(|| decode::declared_in_html(&bytes));
             html::parse(&decode::decode(bytes, charset.as_deref())?)?
         }
         Format::Pdf => pdf::parse(input.content.read(limits)?, limits)?,
@@ -61,7 +61,7 @@ fn code(text: String, language: CodeLanguage) -> ParsedDocument {
 }
 
 /// A file that is one text. One that is longer than a document may be is not read to its end.
-fn read_text(input: &Input, limits: &Limits) -> Result<String, ParseError> {
+fn read_text(input: Input, limits: &Limits) -> Result<String, ParseError> {
     // A character of UTF-8 is at least half as long as in any other encoding.
     let max_bytes = limits.max_document_bytes.saturating_mul(2) as u64;
     let text_limits = Limits { max_file_bytes: limits.max_file_bytes.min(max_bytes), ..*limits };

@@ -1,10 +1,11 @@
 //! A child process that reads one file after another, with a bound on its memory and its time. It ends when its parent does.
 //!
-//! The parent writes a request, and the bytes of the file where it holds them; the worker answers with one line: the document,
-//! or why there is none. Files with rows, which make several, need no worker.
+//! The parent writes a request and the bytes of the file; the worker answers with one line: the document, or why there is none. Files with rows,
+//! which make several, need no worker.
 
 mod child;
 mod memory;
+mod outgoing;
 mod process;
 mod protocol;
 mod serve;

@@ -4,9 +4,10 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
+use super::outgoing::{Outgoing, Unsent};
 use super::process::{WorkerCommand, why_it_ended};
-use super::protocol::{Outcome, Reply, Request, RequestedContent, max_reply_bytes};
-use crate::{Content, Input, Limits, ParseError, ParsedDocument};
+use super::protocol::{Outcome, Reply, Request, max_reply_bytes};
+use crate::{Input, Limits, ParseError, ParsedDocument};
 
 /// What a worker said last is kept, in bytes.
 const MAX_LAST_WORDS_BYTES: u64 = 4 << 10;
@@ -56,9 +57,16 @@ impl Worker {
     }
 
     async fn exchange(&mut self, input: &Input, limits: &Limits) -> Exchange {
-        // Writing fails when the worker is gone: what it said last tells more than that.
-        if self.ask(input, limits).await.is_err() {
-            return Exchange::Lost(self.last_words(limits).await);
+        // The worker has heard nothing of a file that cannot be opened.
+        let content = match Outgoing::open(&input.content, limits).await {
+            Ok(content) => content,
+            Err(error) => return Exchange::Answered(Err(error)),
+        };
+        match self.ask(input, content, limits).await {
+            Ok(()) => {}
+            // What it said last tells more than that it does not listen.
+            Err(Unsent::Unheard) => return Exchange::Lost(self.last_words(limits).await),
+            Err(Unsent::Unread(error)) => return Exchange::Lost(error),
         }
         match self.reply(limits).await {
             Some(Ok(Reply { outcome, is_last: false })) => Exchange::Answered(result_of(outcome)),
@@ -68,17 +76,14 @@ impl Worker {
         }
     }
 
-    async fn ask(&mut self, input: &Input, limits: &Limits) -> std::io::Result<()> {
-        let (content, bytes) = match &input.content {
-            Content::Bytes(bytes) => (RequestedContent::Follows(bytes.len()), bytes.as_slice()),
-            Content::File(path) => (RequestedContent::File(path.clone()), [].as_slice()),
-        };
-        let request = Request { format: input.format, charset: input.charset.clone(), content, limits: *limits };
-        let mut line = serde_json::to_vec(&request)?;
+    async fn ask(&mut self, input: &Input, content: Outgoing<'_>, limits: &Limits) -> Result<(), Unsent> {
+        let (charset, bytes) = (input.charset.clone(), content.bytes());
+        let request = Request { format: input.format, charset, bytes, limits: *limits };
+        let mut line =
+            serde_json::to_vec(&request).map_err(|error| Unsent::Unread(ParseError::Failed(error.to_string())))?;
         line.push(b'\n');
-        self.input.write_all(&line).await?;
-        self.input.write_all(bytes).await?;
-        self.input.flush().await
+        self.input.write_all(&line).await.map_err(|_| Unsent::Unheard)?;
+        content.send(&mut self.input).await
     }
 
     /// What the worker answers. None when it is gone: half a line is as good as none.

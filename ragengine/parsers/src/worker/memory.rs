@@ -1,10 +1,12 @@
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// A worker keeps no more memory than this between two files, in bytes: its parent needs memory too.
 const MAX_KEPT_BYTES: u64 = 32 << 20;
+/// More than the kernel says of a process, in bytes: its groups are most of it.
+const MAX_STATUS_BYTES: u64 = 1 << 20;
 
 /// Bounds the memory of this process. Data is what counts, not addresses: the program itself, and what allocators only reserve, would otherwise use
 /// up a bound that is meant for files.
@@ -14,13 +16,16 @@ pub(super) struct MemoryBound {
     own_bytes: u64,
     /// What nobody may raise.
     hard: Option<u64>,
+    /// Where the kernel says how much there is.
+    status: File,
 }
 
 impl MemoryBound {
     /// Looks at the process as it is now, and forbids it to leave its memory on the disk when it ends.
     pub(super) fn of_this_process() -> io::Result<Self> {
         setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-        Ok(Self { own_bytes: current_bytes()?, hard: getrlimit(Resource::Data).maximum })
+        let status = File::open("/proc/self/status")?;
+        Ok(Self { own_bytes: current_bytes(&status)?, hard: getrlimit(Resource::Data).maximum, status })
     }
 
     /// Allows so much beside what the process had. An allocation that goes beyond fails, and ends the process.
@@ -31,7 +36,7 @@ impl MemoryBound {
 
     /// Whether the process still has much of what earlier files needed. Allocators keep what they may need again.
     pub(super) fn is_much_kept(&self) -> io::Result<bool> {
-        Ok(is_much(self.own_bytes, current_bytes()?))
+        Ok(is_much(self.own_bytes, current_bytes(&self.status)?))
     }
 }
 
@@ -39,9 +44,11 @@ fn is_much(own_bytes: u64, bytes: u64) -> bool {
     bytes > own_bytes.saturating_add(MAX_KEPT_BYTES)
 }
 
-fn current_bytes() -> io::Result<u64> {
-    data_bytes(&fs::read_to_string("/proc/self/status")?)
-        .ok_or_else(|| io::Error::other("/proc/self/status does not say how much data the process has"))
+fn current_bytes(mut status: &File) -> io::Result<u64> {
+    status.rewind()?;
+    let mut text = String::new();
+    status.take(MAX_STATUS_BYTES).read_to_string(&mut text)?;
+    data_bytes(&text).ok_or_else(|| io::Error::other("/proc/self/status does not say how much data the process has"))
 }
 
 /// What `/proc/self/status` says of private memory that can be written.

@@ -1,29 +1,18 @@
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{Format, Limits, ParseError, ParsedDocument};
 
-/// No request is longer, in bytes: a path and a few numbers.
+/// No request is longer, in bytes: the name of a charset and a few numbers.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64 << 10;
 
-/// What a worker is asked: one line of JSON.
+/// What a worker is asked: one line of JSON. The bytes of the file come after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Request {
     pub format: Format,
     pub charset: Option<String>,
-    pub content: RequestedContent,
+    /// How many come.
+    pub bytes: usize,
     pub limits: Limits,
-}
-
-/// Where the bytes of the file are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum RequestedContent {
-    /// So many come after the line.
-    Follows(usize),
-    /// In this file.
-    File(PathBuf),
 }
 
 /// What a worker answers: one line of JSON.

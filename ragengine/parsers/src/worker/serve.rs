@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use super::memory::MemoryBound;
-use super::protocol::{MAX_REQUEST_BYTES, Outcome, Reply, Request, RequestedContent};
+use super::protocol::{MAX_REQUEST_BYTES, Outcome, Reply, Request};
 use crate::metadata::cut;
 use crate::parse::parse_whole;
 use crate::{Content, Input, ParseError, ParsedDocument};
@@ -40,11 +40,8 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Resul
 }
 
 fn answer(request: Request, bytes: Vec<u8>) -> Result<ParsedDocument, ParseError> {
-    let content = match request.content {
-        RequestedContent::Follows(_) => Content::Bytes(bytes),
-        RequestedContent::File(path) => Content::File(path),
-    };
-    parse_whole(&Input { format: request.format, charset: request.charset, content }, &request.limits)
+    let input = Input { format: request.format, charset: request.charset, content: Content::Bytes(bytes) };
+    parse_whole(input, &request.limits)
 }
 
 fn say(output: &mut impl Write, reply: &Reply) -> io::Result<()> {
@@ -71,11 +68,8 @@ fn read_requests(mut input: impl BufRead, requests: &SyncSender<(Request, Vec<u8
             return Ok(());
         }
         let request: Request = serde_json::from_slice(&line)?;
-        let mut bytes = Vec::new();
-        if let RequestedContent::Follows(count) = request.content {
-            bytes.reserve_exact(count);
-            input.by_ref().take(count as u64).read_to_end(&mut bytes)?;
-        }
+        let mut bytes = vec![0; request.bytes];
+        input.read_exact(&mut bytes)?;
         if requests.send((request, bytes)).is_err() {
             return Ok(());
         }
