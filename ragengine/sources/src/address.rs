@@ -1,51 +1,56 @@
 //! Where requests may go. Whoever may write a source must not reach with it what only the node or the pod itself can reach.
 
+mod carried;
+mod refusal_reason;
 mod resolver;
+mod source_url;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use ragengine_settings::sync::AddressRange;
+pub use refusal_reason::RefusalReason;
 use reqwest::Url;
 pub use resolver::Resolver;
+pub use source_url::parse_url;
 
-use crate::SourceError;
-
-/// Says which addresses may be used. Refused are link-local, loopback, unspecified and multicast ones, those where clouds hand out credentials,
-/// and the API server's. Private addresses may be used: servers in the cluster have them.
+/// Says which addresses may be used. Refused are link-local, loopback, unspecified and multicast ones, and the API server's, unless they are
+/// allowed, and always those where clouds hand out credentials. Private addresses may be used, as servers in the cluster have them, but not where
+/// something public leads to them. An address that carries another is judged by both.
 #[derive(Debug, Clone, Default)]
 pub struct AddressPolicy {
     allowed: Vec<AddressRange>,
     api_server: Vec<IpAddr>,
 }
 
+/// How far requests may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// To every address that may be used: somebody wrote it, or its name, into the source.
+    Any,
+    /// To public addresses, and to private ones that are allowed: something public leads there. What everybody may put online could otherwise have
+    /// the servers of the cluster asked, by somebody who has no part in the source.
+    Public,
+}
+
 /// An address that may not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{address} may not be used, it is {reason}; allowedRanges can allow it")]
+#[error("{address} may not be used, it is {reason}; {}", .reason.remedy())]
 pub struct RefusedAddress {
     /// The address.
     pub address: IpAddr,
     /// What it is.
-    pub reason: &'static str,
+    pub reason: RefusalReason,
 }
 
-/// Where clouds hand out credentials, as far as these are not link-local.
-const METADATA: [IpAddr; 5] = [
-    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
-    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
-    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
-    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
-];
-
 impl AddressPolicy {
-    /// Ranges that are allowed whatever they are, and the API server's addresses.
+    /// Ranges that are allowed whatever they are, but for where credentials are handed out, and the API server's addresses.
     pub fn new(allowed: Vec<AddressRange>, api_server: Vec<IpAddr>) -> Self {
         Self { allowed, api_server }
     }
 
-    /// The same in a pod, where the environment and the cluster's names say which addresses are the API server's.
-    pub async fn in_cluster(allowed: Vec<AddressRange>) -> Self {
-        let mut api_server = Vec::new();
+    /// The same in a pod. What the environment and the cluster's names say is the API server's, too: its Service there. The caller names its
+    /// endpoints, which are other addresses and lead to the same.
+    pub async fn in_cluster(allowed: Vec<AddressRange>, mut api_server: Vec<IpAddr>) -> Self {
         if let Some(host) = std::env::var("KUBERNETES_SERVICE_HOST").ok().and_then(|host| host.parse().ok()) {
             api_server.push(host);
         }
@@ -56,101 +61,61 @@ impl AddressPolicy {
         Self::new(allowed, api_server)
     }
 
-    /// Whether an address may be used.
+    /// Whether an address may be used that somebody wrote into a source.
     ///
     /// # Errors
     ///
     /// When it may not.
     pub fn check(&self, address: IpAddr) -> Result<(), RefusedAddress> {
-        let meant = meant_by(address);
-        if self.allowed.iter().any(|range| range.contains(address) || range.contains(meant)) {
-            return Ok(());
+        self.check_within(address, Reach::Any)
+    }
+
+    /// Whether an address may be used.
+    pub(crate) fn check_within(&self, address: IpAddr, reach: Reach) -> Result<(), RefusedAddress> {
+        let refused = |reason| RefusedAddress { address, reason };
+        let readings = carried::readings(address);
+        if readings.iter().any(|reading| RefusalReason::against(*reading) == Some(RefusalReason::Metadata)) {
+            return Err(refused(RefusalReason::Metadata));
         }
-        match self.reason_against(meant).or_else(|| self.reason_against(address)) {
-            Some(reason) => Err(RefusedAddress { address, reason }),
+        let is_allowed = self.allows(address);
+        let allows = |reading, reason: RefusalReason| {
+            self.allows(reading)
+                || is_allowed && reason.is_allowed_with_carrier()
+                || reach == Reach::Any && reason.depends_on_reach()
+        };
+        let mut reasons = readings.into_iter().filter_map(|reading| Some((reading, self.reason_against(reading)?)));
+        match reasons.find(|(reading, reason)| !allows(*reading, *reason)) {
+            Some((_, reason)) => Err(refused(reason)),
             None => Ok(()),
         }
     }
 
     /// Whether a URL may be used as far as it says so itself: a name is looked at when it is resolved, which happens at each connection.
-    pub(crate) fn check_url(&self, url: &Url) -> Result<(), RefusedAddress> {
+    pub(crate) fn check_url(&self, url: &Url, reach: Reach) -> Result<(), RefusedAddress> {
         let host = url.host_str().unwrap_or_default();
         match host.trim_start_matches('[').trim_end_matches(']').parse() {
-            Ok(address) => self.check(address),
+            Ok(address) => self.check_within(address, reach),
             Err(_) => Ok(()),
         }
     }
 
-    fn reason_against(&self, address: IpAddr) -> Option<&'static str> {
-        if self.api_server.iter().any(|server| meant_by(*server) == address) {
-            return Some("the API server's");
+    fn allows(&self, address: IpAddr) -> bool {
+        self.allowed.iter().any(|range| range.contains(address))
+    }
+
+    fn reason_against(&self, address: IpAddr) -> Option<RefusalReason> {
+        if self.api_server.iter().any(|server| carried::readings(*server).contains(&address)) {
+            return Some(RefusalReason::ApiServer);
         }
-        if METADATA.contains(&address) {
-            return Some("where a cloud hands out credentials");
-        }
-        match address {
-            IpAddr::V4(address) => reason_against_v4(address),
-            IpAddr::V6(address) => reason_against_v6(address),
-        }
+        RefusalReason::against(address)
     }
 }
 
-fn reason_against_v4(address: Ipv4Addr) -> Option<&'static str> {
-    match address.octets() {
-        [0, ..] => Some("unspecified"),
-        [127, ..] => Some("loopback"),
-        [169, 254, ..] => Some("link-local"),
-        [224..=239, ..] => Some("multicast"),
-        [240..=255, ..] => Some("reserved"),
-        _ => None,
-    }
-}
-
-fn reason_against_v6(address: Ipv6Addr) -> Option<&'static str> {
-    match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0] => Some("unspecified"),
-        [0, 0, 0, 0, 0, 0, 0, 1] => Some("loopback"),
-        [0xfe80..=0xfebf, ..] => Some("link-local"),
-        [0xff00..=0xffff, ..] => Some("multicast"),
-        _ => None,
-    }
-}
-
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64, 6to4. Any other is itself.
-fn meant_by(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(address) = address else {
-        return address;
-    };
-    let embedded = match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
-        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
-            Some((u32::from(high) << 16) | u32::from(low))
-        }
-        _ => None,
-    };
-    embedded.map_or(IpAddr::V6(address), |bits| IpAddr::V4(Ipv4Addr::from_bits(bits)))
-}
-
-/// Reads an address that somebody wrote into a source.
-pub fn parse_url(text: &str) -> Result<Url, SourceError> {
-    let refused = |reason| SourceError::Address { url: without_credentials(text), reason };
-    let url = Url::parse(text).map_err(|_| refused("it is no URL"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refused("it must begin with https:// or http://"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused("a name or a password belongs into the Secret of accessSecret"));
-    }
-    Ok(url)
-}
-
-/// What may be shown of a text that was meant as a URL.
-fn without_credentials(text: &str) -> String {
-    match (text.find("://"), text.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => format!("{}…{}", &text[..scheme + 3], &text[at..]),
-        (None, Some(at)) => format!("…{}", &text[at..]),
-        _ => text.to_owned(),
-    }
+/// Whether an address is everybody's. One that carries others is where one of them is, which is then where it may lead.
+pub fn is_public(address: IpAddr) -> bool {
+    let readings = carried::readings(address);
+    let meant = if readings.len() > 1 { &readings[1..] } else { &readings[..] };
+    meant.iter().any(|reading| RefusalReason::against(*reading).is_none())
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use remote::{Part, Remote};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-use crate::address::parse_url;
+use crate::address::{Reach, parse_url};
 use crate::credentials::{TokenScheme, WebCredentials};
 use crate::error::work_folder;
 use crate::listing::ListingBuilder;
@@ -76,7 +76,7 @@ impl Git {
     ) -> Result<(Self, ListingBuilder), SourceError> {
         let url = parse_url(&source.url)?;
         let failed = |source_error| SourceError::Repository { url: url.to_string(), source: source_error };
-        access.addresses.check_url(&url).map_err(|refused| failed(refused.into()))?;
+        access.addresses.check_url(&url, Reach::Any).map_err(|refused| failed(refused.into()))?;
         let credentials = WebCredentials::read(source.credentials.as_deref(), TokenScheme::Password)?;
         let remote = Arc::new(Remote::new(&url, credentials, access, MAX_FILE_BYTES.min(access.limits.max_file_bytes)));
         let packs = private_folder("git-", &access.work_folder);

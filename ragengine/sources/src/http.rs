@@ -1,6 +1,7 @@
 //! Web pages and files.
 
 mod body;
+mod chain;
 mod client;
 mod name;
 mod retry;

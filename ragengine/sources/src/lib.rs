@@ -21,7 +21,7 @@ mod s3;
 mod spool;
 
 pub use access::{Access, Limits};
-pub use address::{AddressPolicy, RefusedAddress};
+pub use address::{AddressPolicy, RefusalReason, RefusedAddress};
 pub use error::{FetchError, FileError, SourceError};
 pub use item::{Fetched, FetchedFile, Item};
 pub use opened::{Opened, open};

@@ -15,7 +15,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, GetOptions, ObjectMeta, ObjectStore, RetryConfig};
 use ragengine_settings::sync;
 
-use crate::address::parse_url;
+use crate::address::{Reach, Resolver, parse_url};
 use crate::credentials::{BUCKET_KEYS, BucketCredentials};
 use crate::error::find_source;
 use crate::http::client_builder;
@@ -129,7 +129,7 @@ impl Bucket {
 /// A client for the bucket. Nothing is taken from the environment: what the task does not say is not there.
 fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), SourceError> {
     let credentials = BucketCredentials::read(source.credentials.as_deref())?;
-    let client = client_builder(access, credentials.authorities)
+    let client = client_builder(access, Resolver::new(&access.addresses), credentials.authorities)
         .build()
         .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))?;
     let connector = Connector::new(client);
@@ -144,7 +144,7 @@ fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), 
         let url = parse_url(endpoint)?;
         let failed =
             |refused| SourceError::Bucket { bucket: source.bucket.clone(), source: FetchError::Refused(refused) };
-        access.addresses.check_url(&url).map_err(failed)?;
+        access.addresses.check_url(&url, Reach::Any).map_err(failed)?;
         builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
     }
     builder = match credentials.keys {

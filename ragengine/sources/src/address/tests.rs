@@ -46,6 +46,9 @@ fn addresses_that_only_the_node_or_the_pod_reaches_are_refused() {
         ("64:ff9b::169.254.169.254", false),
         ("2002:7f00:1::", false),
         ("2002:a9fe:a9fe::1", false),
+        // The API server behind what carries its address.
+        ("64:ff9b::10.96.0.1", false),
+        ("2002:a60:1::1", false),
     ];
     for (address, expected) in cases {
         assert_eq!(policy(&[]).check(address.parse().unwrap()).is_ok(), expected, "{address}");
@@ -63,6 +66,15 @@ fn a_range_allows_what_is_in_it() {
         ("10.96.0.1", "10.96.0.1", true),
         ("::1", "::1", true),
         ("::/0", "fe80::1", true),
+        ("127.0.0.0/8", "64:ff9b::127.0.0.1", true),
+        ("64:ff9b:1:fffe::/96", "64:ff9b:1:fffe::10.0.0.7", true),
+        ("64:ff9b:1:fffe::/96", "64:ff9b:1:ffff::10.0.0.7", false),
+        ("fd10::/16", "fd10::1", true),
+        // What only the pod and the node reach is allowed by its own range, and not by that of what carries it.
+        ("::/0", "::ffff:127.0.0.1", false),
+        ("64:ff9b::/96", "64:ff9b::10.96.0.1", false),
+        ("64:ff9b::/96", "64:ff9b::169.254.20.10", false),
+        ("10.96.0.1", "64:ff9b::10.96.0.1", true),
     ];
     for (range, address, expected) in cases {
         assert_eq!(policy(&[range]).check(address.parse().unwrap()).is_ok(), expected, "{address} with {range}");
@@ -85,14 +97,157 @@ fn an_address_in_a_url_is_seen_however_it_is_written() {
         ("http://example.com/", true),
     ];
     for (url, expected) in cases {
-        assert_eq!(policy(&[]).check_url(&Url::parse(url).unwrap()).is_ok(), expected, "{url}");
+        assert_eq!(policy(&[]).check_url(&Url::parse(url).unwrap(), Reach::Any).is_ok(), expected, "{url}");
+    }
+}
+
+#[test]
+fn where_a_cloud_hands_out_credentials_is_refused_whatever_is_allowed() {
+    let metadata = [
+        "169.254.169.254",
+        "169.254.169.252",
+        "169.254.170.2",
+        "169.254.170.23",
+        "169.254.0.23",
+        "169.254.42.42",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fd20:ce::254",
+        "fd00:c1::a9fe:a9fe",
+        "fd00:42::42",
+        "fd00:a9fe:a9fe::1",
+        "fe80::a9fe:a9fe",
+        "::169.254.169.254",
+        "::ffff:169.254.169.254",
+        "::ffff:0:169.254.169.254",
+        "::ffff:100.100.100.200",
+        "64:ff9b::168.63.129.16",
+        "64:ff9b:1:a9fe:a9:fe00::",
+        "64:ff9b:1::169.254.169.254",
+        "2002:a9fe:a9fe::1",
+        "2001:0:a9fe:a9fe::1",
+        "2001::5601:5601",
+    ];
+    for address in metadata {
+        let address: IpAddr = address.parse().unwrap();
+        let itself = address.to_string();
+        for allowed in [&[][..], &["0.0.0.0/0", "::/0"], &["169.254.0.0/16"], &["64:ff9b::/32"], &[itself.as_str()]] {
+            let error = policy(allowed).check(address).unwrap_err();
+            assert_eq!(error.reason, RefusalReason::Metadata, "{address} with {allowed:?}");
+            let words = error.to_string();
+            assert!(words.contains("credentials") && !words.contains("allowedRanges"), "{words}");
+        }
     }
 }
 
 #[test]
 fn a_refused_address_says_what_allows_it() {
-    let error = policy(&[]).check("169.254.169.254".parse().unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "169.254.169.254 may not be used, it is link-local; allowedRanges can allow it");
+    let error = policy(&[]).check("127.0.0.1".parse().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "127.0.0.1 may not be used, it is loopback; allowedRanges can allow it");
+}
+
+#[test]
+fn from_a_public_address_none_but_public_ones_are_reached() {
+    let cases = [
+        ("93.184.216.34", &[][..], true),
+        ("2606:4700::1", &[], true),
+        ("64:ff9b::93.184.216.34", &[], true),
+        ("10.0.0.7", &[], false),
+        ("172.16.0.1", &[], false),
+        ("172.31.255.255", &[], false),
+        ("172.32.0.1", &[], true),
+        ("192.168.1.1", &[], false),
+        ("100.64.0.1", &[], false),
+        ("100.127.255.255", &[], false),
+        ("100.128.0.1", &[], true),
+        ("fc00::1", &[], false),
+        ("fdff::1", &[], false),
+        ("fec0::1", &[], false),
+        ("::ffff:10.0.0.7", &[], false),
+        ("64:ff9b::10.0.0.7", &[], false),
+        ("2002:a00:7::1", &[], false),
+        ("127.0.0.1", &[], false),
+        ("169.254.0.1", &[], false),
+        ("10.0.0.7", &["10.0.0.0/8"], true),
+        ("::ffff:10.0.0.7", &["10.0.0.0/8"], true),
+        ("10.0.0.7", &["192.168.0.0/16"], false),
+        ("fd00::7", &["fd00::/16"], true),
+        ("64:ff9b::10.0.0.7", &["64:ff9b::/96"], true),
+        ("127.0.0.1", &["127.0.0.1"], true),
+    ];
+    for (address, allowed, expected) in cases {
+        let found = policy(allowed).check_within(address.parse().unwrap(), Reach::Public);
+        assert_eq!(found.is_ok(), expected, "{address} with {allowed:?}");
+    }
+    let error = policy(&[]).check_within("10.0.0.7".parse().unwrap(), Reach::Public).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "10.0.0.7 may not be used, it is private, and what leads there is public; allowedRanges can allow it"
+    );
+}
+
+#[test]
+fn what_carries_a_public_address_is_public() {
+    let cases = [
+        ("93.184.216.34", true),
+        ("2606:4700::1", true),
+        ("::ffff:93.184.216.34", true),
+        ("64:ff9b::93.184.216.34", true),
+        ("64:ff9b:1:fffe::93.184.216.34", true),
+        ("10.0.0.7", false),
+        ("127.0.0.1", false),
+        ("fd00::7", false),
+        ("::ffff:10.0.0.7", false),
+        ("64:ff9b::10.0.0.7", false),
+        ("64:ff9b:1:fffe::10.0.0.7", false),
+    ];
+    for (address, expected) in cases {
+        assert_eq!(is_public(address.parse().unwrap()), expected, "{address}");
+    }
+}
+
+#[test]
+fn of_a_name_with_public_addresses_only_those_are_used() {
+    let cases = [
+        (&["10.0.0.7", "fd00::7"][..], Reach::Any, false, Some(&["10.0.0.7", "fd00::7"][..])),
+        (&["93.184.216.34", "10.0.0.7"], Reach::Any, false, Some(&["93.184.216.34"])),
+        (&["93.184.216.34", "10.0.0.7", "192.168.0.1"], Reach::Any, false, Some(&["93.184.216.34", "192.168.0.1"])),
+        (&["93.184.216.34", "169.254.169.254", "127.0.0.1"], Reach::Any, false, Some(&["93.184.216.34"])),
+        // The API server's may be public, and makes the others no better.
+        (&["203.0.113.7", "10.0.0.7"], Reach::Any, false, None),
+        // What was public before does not become private.
+        (&["10.0.0.7"], Reach::Any, true, None),
+        (&["192.168.0.1"], Reach::Any, true, Some(&["192.168.0.1"])),
+        (&["10.0.0.7"], Reach::Public, false, None),
+        (&["192.168.0.1"], Reach::Public, false, Some(&["192.168.0.1"])),
+        (&["64:ff9b:1:a01:2:300::"], Reach::Any, true, Some(&["64:ff9b:1:a01:2:300::"])),
+        (&["64:ff9b:1:a01:2:300::"], Reach::Public, true, None),
+        (&[], Reach::Any, false, Some(&[])),
+    ];
+    let policy = AddressPolicy::new(vec!["192.168.0.0/16".parse().unwrap()], vec!["203.0.113.7".parse().unwrap()]);
+    for (found, reach, was_public, expected) in cases {
+        let parse = |text: &&str| std::net::SocketAddr::new(text.parse().unwrap(), 0);
+        let usable = resolver::choose(found.iter().map(parse).collect(), &policy, reach, was_public);
+        let expected = expected.map(|addresses| addresses.iter().map(parse).collect::<Vec<_>>());
+        assert_eq!(usable.ok(), expected, "{found:?} {reach:?} {was_public}");
+    }
+}
+
+#[tokio::test]
+async fn the_api_server_is_where_the_caller_says() {
+    let endpoint: IpAddr = "203.0.113.7".parse().unwrap();
+    let policy = AddressPolicy::in_cluster(Vec::new(), vec![endpoint]).await;
+    for address in ["203.0.113.7", "::ffff:203.0.113.7"] {
+        let error = policy.check(address.parse().unwrap()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{} may not be used, it is the API server's; allowedRanges can allow it", error.address)
+        );
+    }
+    assert!(policy.check("203.0.113.8".parse().unwrap()).is_ok());
 }
 
 #[test]

@@ -16,7 +16,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Git over HTTP.
 pub type Transport = http::Transport<Client>;
 
-/// A transport whose connections go only where they may, which follows no redirects and knows no proxies, and which sends the credentials.
+/// A transport whose connections go only where they may, which follows no redirects and knows no proxies, and which sends the credentials. Without
+/// redirects nothing public leads to a private address here.
 /// The timeout is that of each wait for the server.
 pub fn connect(
     url: &str,

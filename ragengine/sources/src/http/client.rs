@@ -1,16 +1,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap};
 use reqwest::{Certificate, Client, ClientBuilder, Response, StatusCode, Url};
 
+use super::chain::Chain;
 use super::{body, retry, revision};
-use crate::address::Resolver;
+use crate::address::{Reach, Resolver};
 use crate::credentials::{TokenScheme, WEB_KEYS, WebCredentials};
 use crate::{Access, AddressPolicy, FetchError, FetchedFile, SourceError};
-
-/// How often a server may send elsewhere.
-const MAX_REDIRECTS: usize = 5;
 
 /// How long a connection may take, and a server may say nothing.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,6 +21,8 @@ const MAX_CONTENT_TYPE_BYTES: usize = 200;
 #[derive(Debug)]
 pub struct Web {
     client: Client,
+    /// The same for what something public leads to. It has connections of its own: one that the other has open may lead to a private address.
+    public_client: Client,
     addresses: AddressPolicy,
     credentials: WebCredentials,
     /// Where the credentials may be sent.
@@ -44,11 +44,11 @@ pub enum Answer {
 
 /// A client whose connections go only where they may. Proxies are not used: the address that is checked must be the one that is reached.
 /// Redirects are not followed by it.
-pub fn client_builder(access: &Access, authorities: Vec<Certificate>) -> ClientBuilder {
+pub fn client_builder(access: &Access, resolver: Resolver, authorities: Vec<Certificate>) -> ClientBuilder {
     let timeout = access.limits.request_timeout;
     Client::builder()
         .no_proxy()
-        .dns_resolver(Resolver::new(&access.addresses))
+        .dns_resolver(resolver)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
@@ -63,11 +63,15 @@ impl Web {
     /// With the credentials of a folder, which are sent to these origins only.
     pub fn new(credentials: Option<&Path>, trusted: Vec<Url>, access: &Access) -> Result<Self, SourceError> {
         let credentials = WebCredentials::read(credentials, TokenScheme::Bearer)?;
-        let client = client_builder(access, credentials.authorities.clone())
-            .build()
-            .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))?;
+        let resolver = Resolver::new(&access.addresses);
+        let client = |reach| {
+            client_builder(access, resolver.within(reach), credentials.authorities.clone())
+                .build()
+                .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))
+        };
         Ok(Self {
-            client,
+            client: client(Reach::Any)?,
+            public_client: client(Reach::Public)?,
             addresses: access.addresses.clone(),
             credentials,
             trusted,
@@ -138,47 +142,33 @@ impl Web {
         }
     }
 
-    /// Asks, and follows redirects: each is checked as if it had been written into the source, and from the first one on that leads to
-    /// another origin nothing secret is sent any more.
+    /// Asks, and follows redirects: each is checked as if it had been written into the source, and more strictly where it comes from a public
+    /// address.
     async fn ask(&self, url: &Url, condition: &HeaderMap) -> Result<Response, FetchError> {
-        let mut url = url.clone();
-        let mut is_trusted = self.trusted.iter().any(|trusted| trusted.origin() == url.origin());
-        for _ in 0..=MAX_REDIRECTS {
-            self.addresses.check_url(&url)?;
-            let mut request = self.client.get(url.clone()).headers(condition.clone()).header(ACCEPT_ENCODING, "gzip");
-            if let Some(credentials) = self.credentials.header.as_ref().filter(|_| is_trusted) {
+        let is_trusted = self.trusted.iter().any(|trusted| trusted.origin() == url.origin());
+        let mut chain = Chain::new(url.clone(), is_trusted);
+        loop {
+            self.addresses.check_url(chain.url(), chain.reach())?;
+            let client = match chain.reach() {
+                Reach::Any => &self.client,
+                Reach::Public => &self.public_client,
+            };
+            let mut request =
+                client.get(chain.url().clone()).headers(condition.clone()).header(ACCEPT_ENCODING, "gzip");
+            if let Some(credentials) = self.credentials.header.as_ref().filter(|_| chain.is_trusted()) {
                 request = request.header(AUTHORIZATION, credentials);
             }
             let response = request.send().await.map_err(|error| self.explain(&error))?;
-            let Some(next) = redirect(&url, &response)? else {
+            let answered_by = response.remote_addr().map(|address| address.ip());
+            if !chain.follow(answered_by, response.status(), response.headers())? {
                 return Ok(response);
-            };
-            is_trusted &= next.origin() == url.origin();
-            url = next;
+            }
         }
-        Err(FetchError::Redirect("it does so more than 5 times"))
     }
 
     fn explain(&self, error: &reqwest::Error) -> FetchError {
         FetchError::from_client(error, self.timeout)
     }
-}
-
-/// Where an answer sends to.
-fn redirect(url: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
-    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-        return Ok(None);
-    }
-    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let next = location.and_then(|location| url.join(location).ok());
-    let Some(mut next) = next.filter(|next| matches!(next.scheme(), "http" | "https")) else {
-        return Err(FetchError::Redirect("it does not say where to"));
-    };
-    // A name and a password in it would be sent.
-    if next.set_username("").is_err() || next.set_password(None).is_err() {
-        return Err(FetchError::Redirect("it does not say where to"));
-    }
-    Ok(Some(next))
 }
 
 fn content_type(headers: &HeaderMap) -> Option<String> {

@@ -3,7 +3,7 @@
 use ragengine_settings::sync::{Origin, S3};
 use ragengine_sources::Fetched;
 
-use crate::support::{Bench, expected, fetch, file, paths, s3_server, texts, write};
+use crate::support::{Bench, expected, fetch, file, paths, s3_server, serve, texts, write};
 
 struct Server {
     bench: Bench,
@@ -117,7 +117,8 @@ async fn what_is_wrong_with_a_bucket_is_said() {
         (S3 { credentials: Some(server.bench.secret(&half)), ..base.clone() }, "credentials", "AWS_SECRET_ACCESS_KEY"),
         (S3 { credentials: None, ..base.clone() }, "unauthorized", "AWS_ACCESS_KEY_ID"),
         (S3 { bucket: "none".into(), ..base.clone() }, "status", "'none'"),
-        (S3 { endpoint: Some("http://169.254.169.254".into()), ..base.clone() }, "refused_address", "allowedRanges"),
+        (S3 { endpoint: Some("http://169.254.169.254".into()), ..base.clone() }, "refused_address", "credentials"),
+        (S3 { endpoint: Some("http://[::1]".into()), ..base.clone() }, "refused_address", "allowedRanges"),
         (S3 { endpoint: Some("http://me:pw@127.0.0.1".into()), ..base.clone() }, "address", "Secret"),
     ];
     for (source, kind, words) in cases {
@@ -129,6 +130,20 @@ async fn what_is_wrong_with_a_bucket_is_said() {
     let source = S3 { endpoint: named, ..base.clone() };
     let error = Bench::allowing(&[]).open(Origin::S3(source)).await.unwrap_err();
     assert_eq!(error.kind(), "refused_address", "{error}");
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed() {
+    let server = server().await;
+    write(&server.bucket, &[("a.md", "a")]);
+    let target = server.source.endpoint.clone().unwrap();
+    let redirecting = move |request: axum::extract::Request| {
+        let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+        std::future::ready(axum::response::Redirect::temporary(&format!("{target}{path}")))
+    };
+    let endpoint = Some(format!("http://{}", serve(axum::Router::new().fallback(redirecting)).await));
+    let error = server.bench.open(Origin::S3(S3 { endpoint, ..server.source.clone() })).await.unwrap_err();
+    assert_eq!((error.kind(), error.to_string().contains("307")), ("status", true), "{error}");
 }
 
 #[tokio::test]
