@@ -1,7 +1,7 @@
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use crate::worker::{Exchange, Worker, WorkerCommand};
+use crate::worker::{Confinement, Exchange, Worker, WorkerCommand};
 use crate::{Input, Limits, ParseError, Parsed, ParsedDocument, Stopped, parse};
 
 /// Reads files one after another. Those that can take any time and memory are read in a worker, which is kept for the next one and is replaced when it
@@ -10,12 +10,18 @@ pub struct Parser {
     command: WorkerCommand,
     limits: Limits,
     worker: Option<Worker>,
+    confinement: Option<Confinement>,
 }
 
 impl Parser {
     /// A parser whose worker is started with the first file that needs one.
     pub fn new(command: WorkerCommand, limits: Limits) -> Self {
-        Self { command, limits, worker: None }
+        Self { command, limits, worker: None, confinement: None }
+    }
+
+    /// What the kernel keeps the worker from that was started last. None before there was one.
+    pub fn confinement(&self) -> Option<Confinement> {
+        self.confinement
     }
 
     /// Reads a file and sends what it holds, while it is read. It waits while the channel is full; when that is closed, it stops.
@@ -39,7 +45,8 @@ impl Parser {
                 result => return result,
             }
         }
-        let worker = Worker::start(&self.command)?;
+        let worker = Worker::start(&self.command).await?;
+        self.confinement = Some(worker.confinement());
         self.read_with(worker, input).await
     }
 

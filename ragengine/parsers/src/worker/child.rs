@@ -1,18 +1,25 @@
+use std::process::ExitStatus;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
+use super::Confinement;
 use super::outgoing::{Outgoing, Unsent};
-use super::process::{WorkerCommand, why_it_ended};
-use super::protocol::{Outcome, Reply, Request, max_reply_bytes};
+use super::process::{WorkerCommand, why_it_did_not_start, why_it_ended};
+use super::protocol::{Greeting, MAX_GREETING_BYTES, Outcome, Reply, Request, max_reply_bytes};
 use crate::{Input, Limits, ParseError, ParsedDocument};
 
 /// What a worker said last is kept, in bytes.
 const MAX_LAST_WORDS_BYTES: u64 = 4 << 10;
+/// How long a worker may take to be ready.
+const MAX_START: Duration = Duration::from_secs(60);
 /// How long a worker that has closed its output may take to be gone.
 const MAX_EXIT: Duration = Duration::from_secs(5);
+
+const NONSENSE: &str = "it said what cannot be understood";
 
 /// A running worker. When it is dropped, its process is killed.
 pub(crate) struct Worker {
@@ -20,6 +27,7 @@ pub(crate) struct Worker {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     errors: ChildStderr,
+    confinement: Confinement,
 }
 
 /// What became of a file in a worker.
@@ -33,19 +41,29 @@ pub(crate) enum Exchange {
 }
 
 impl Worker {
-    /// Starts one.
+    /// Starts one, and waits until it is ready.
     ///
     /// # Errors
     ///
-    /// It cannot be started.
-    pub(crate) fn start(command: &WorkerCommand) -> Result<Self, ParseError> {
+    /// It cannot be started, or does not say that it is ready.
+    pub(crate) async fn start(command: &WorkerCommand) -> Result<Self, ParseError> {
         let mut process = command.start()?;
         let (Some(input), Some(output), Some(errors)) =
             (process.stdin.take(), process.stdout.take(), process.stderr.take())
         else {
             return Err(ParseError::NoWorker("it has no pipes".to_owned()));
         };
-        Ok(Self { process, input, output: BufReader::new(output), errors })
+        let output = BufReader::new(output);
+        let mut worker = Self { process, input, output, errors, confinement: Confinement::default() };
+        let greeting = timeout(MAX_START, worker.greeting()).await;
+        let late = |_| ParseError::NoWorker(format!("it was not ready within {} s", MAX_START.as_secs()));
+        worker.confinement = greeting.map_err(late)??.confinement;
+        Ok(worker)
+    }
+
+    /// What the kernel keeps it from.
+    pub(crate) fn confinement(&self) -> Confinement {
+        self.confinement
     }
 
     /// Reads a file. However it ends, it ends in time.
@@ -54,6 +72,17 @@ impl Worker {
         timeout(Duration::from_secs(max_seconds.into()), self.exchange(input, limits))
             .await
             .unwrap_or(Exchange::Lost(ParseError::TookTooLong { max_seconds }))
+    }
+
+    async fn greeting(&mut self) -> Result<Greeting, ParseError> {
+        match self.line(MAX_GREETING_BYTES).await {
+            Some(Ok(greeting)) => Ok(greeting),
+            Some(Err(_)) => Err(ParseError::NoWorker(NONSENSE.to_owned())),
+            None => Err(match self.end().await {
+                Ok((status, last_words)) => why_it_did_not_start(status, &last_words),
+                Err(reason) => ParseError::NoWorker(reason),
+            }),
+        }
     }
 
     async fn exchange(&mut self, input: &Input, limits: &Limits) -> Exchange {
@@ -65,14 +94,14 @@ impl Worker {
         match self.ask(input, content, limits).await {
             Ok(()) => {}
             // What it said last tells more than that it does not listen.
-            Err(Unsent::Unheard) => return Exchange::Lost(self.last_words(limits).await),
+            Err(Unsent::Unheard) => return Exchange::Lost(self.why_it_is_gone(limits).await),
             Err(Unsent::Unread(error)) => return Exchange::Lost(error),
         }
-        match self.reply(limits).await {
+        match self.line(max_reply_bytes(limits)).await {
             Some(Ok(Reply { outcome, is_last: false })) => Exchange::Answered(result_of(outcome)),
             Some(Ok(Reply { outcome, is_last: true })) => Exchange::Last(result_of(outcome)),
-            Some(Err(_)) => Exchange::Lost(ParseError::Failed("it said what cannot be understood".to_owned())),
-            None => Exchange::Lost(self.last_words(limits).await),
+            Some(Err(_)) => Exchange::Lost(ParseError::Failed(NONSENSE.to_owned())),
+            None => Exchange::Lost(self.why_it_is_gone(limits).await),
         }
     }
 
@@ -86,16 +115,23 @@ impl Worker {
         content.send(&mut self.input).await
     }
 
-    /// What the worker answers. None when it is gone: half a line is as good as none.
-    async fn reply(&mut self, limits: &Limits) -> Option<serde_json::Result<Reply>> {
+    /// What the worker says. None when it is gone: half a line is as good as none.
+    async fn line<T: DeserializeOwned>(&mut self, max_bytes: u64) -> Option<serde_json::Result<T>> {
         let mut line = Vec::new();
-        let max_bytes = max_reply_bytes(limits);
         let count = (&mut self.output).take(max_bytes).read_until(b'\n', &mut line).await.ok()?;
         let is_whole = line.ends_with(b"\n") || count as u64 == max_bytes;
         is_whole.then(|| serde_json::from_slice(&line))
     }
 
-    async fn last_words(&mut self, limits: &Limits) -> ParseError {
+    async fn why_it_is_gone(&mut self, limits: &Limits) -> ParseError {
+        match self.end().await {
+            Ok((status, last_words)) => why_it_ended(status, &last_words, limits),
+            Err(reason) => ParseError::Failed(reason),
+        }
+    }
+
+    /// How it ended, and what it said last; or that it did not.
+    async fn end(&mut self) -> Result<(ExitStatus, String), String> {
         let gone = async {
             let mut words = Vec::new();
             let mut errors = (&mut self.errors).take(MAX_LAST_WORDS_BYTES);
@@ -104,9 +140,9 @@ impl Worker {
             (status, String::from_utf8_lossy(&words).into_owned())
         };
         match timeout(MAX_EXIT, gone).await {
-            Ok((Ok(status), words)) => why_it_ended(status, &words, limits),
-            Ok((Err(error), _)) => ParseError::Failed(error.to_string()),
-            Err(_) => ParseError::Failed("it said nothing more, and did not end".to_owned()),
+            Ok((Ok(status), words)) => Ok((status, words)),
+            Ok((Err(error), _)) => Err(error.to_string()),
+            Err(_) => Err("it said nothing more, and did not end".to_owned()),
         }
     }
 }

@@ -5,7 +5,11 @@ use std::process::{ExitStatus, Stdio};
 
 use tokio::process::{Child, Command};
 
+use crate::metadata::cut;
 use crate::{Limits, ParseError};
+
+/// What is told of a worker that did not start, in bytes.
+const MAX_TOLD_BYTES: usize = 300;
 
 /// How a worker is started: a program that calls [`serve`](super::serve) with its standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +35,15 @@ impl WorkerCommand {
     }
 }
 
+/// Why a worker ended before it was given any file: no fault of a file.
+pub(super) fn why_it_did_not_start(status: ExitStatus, last_words: &str) -> ParseError {
+    let how = how_it_ended(status);
+    ParseError::NoWorker(match cut(last_words.trim(), MAX_TOLD_BYTES) {
+        "" => how,
+        words => format!("{how}: {words}"),
+    })
+}
+
 /// Why a worker ended in the middle of a file, from how it ended and what it said last.
 pub(super) fn why_it_ended(status: ExitStatus, last_words: &str, limits: &Limits) -> ParseError {
     if last_words.contains("memory allocation of") {
@@ -39,11 +52,15 @@ pub(super) fn why_it_ended(status: ExitStatus, last_words: &str, limits: &Limits
     if last_words.contains("has overflowed its stack") {
         return ParseError::Failed("it is nested too deeply".to_owned());
     }
-    ParseError::Failed(match (status.signal(), status.code()) {
+    ParseError::Failed(how_it_ended(status))
+}
+
+fn how_it_ended(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
         (Some(signal), _) => format!("it was ended by signal {signal}"),
         (None, Some(code)) => format!("it ended with exit code {code}"),
         (None, None) => "it ended".to_owned(),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -61,6 +78,16 @@ mod tests {
         ] {
             let error = why_it_ended(ExitStatus::from_raw(status), last_words, &limits);
             assert_eq!(error.to_string(), words);
+        }
+    }
+
+    #[test]
+    fn a_worker_that_does_not_start_says_why() {
+        for (last_words, words) in [
+            ("", "no parser can be started: it ended with exit code 127"),
+            ("libm.so.6: not found\n", "no parser can be started: it ended with exit code 127: libm.so.6: not found"),
+        ] {
+            assert_eq!(why_it_did_not_start(ExitStatus::from_raw(127 << 8), last_words).to_string(), words);
         }
     }
 }

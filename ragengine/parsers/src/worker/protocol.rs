@@ -1,9 +1,19 @@
 use serde::{Deserialize, Serialize};
 
+use super::Confinement;
 use crate::{Format, Limits, ParseError, ParsedDocument};
 
 /// No request is longer, in bytes: the name of a charset and a few numbers.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64 << 10;
+
+/// No greeting is longer, in bytes.
+pub(super) const MAX_GREETING_BYTES: u64 = 4 << 10;
+
+/// What a worker says first, before it reads anything: one line of JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Greeting {
+    pub confinement: Confinement,
+}
 
 /// What a worker is asked: one line of JSON. The bytes of the file come after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use serde::Serialize;
+
+use super::Confinement;
 use super::memory::MemoryBound;
-use super::protocol::{MAX_REQUEST_BYTES, Outcome, Reply, Request};
+use super::protocol::{Greeting, MAX_REQUEST_BYTES, Outcome, Reply, Request};
 use crate::metadata::cut;
 use crate::parse::parse_whole;
 use crate::{Content, Input, ParseError, ParsedDocument};
@@ -26,6 +29,7 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Resul
     let memory = MemoryBound::of_this_process()?;
     let requests = listen(input)?;
     let mut output = BufWriter::new(output);
+    say(&mut output, &Greeting { confinement: Confinement::default() })?;
     for (request, bytes) in requests {
         memory.set(request.limits.max_memory_bytes)?;
         let outcome = match catch_unwind(AssertUnwindSafe(|| answer(request, bytes))) {
@@ -44,8 +48,8 @@ fn answer(request: Request, bytes: Vec<u8>) -> Result<ParsedDocument, ParseError
     parse_whole(input, &request.limits)
 }
 
-fn say(output: &mut impl Write, reply: &Reply) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, reply)?;
+fn say(output: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, line)?;
     output.write_all(b"\n")?;
     output.flush()
 }

@@ -18,6 +18,9 @@ const LIMITS: Limits = Limits {
     max_memory_bytes: 64 << 20,
 };
 
+/// What a worker says first.
+const GREETING: &str = r#"{"confinement": {"files": true, "network": true, "calls": true}}"#;
+
 pub fn all() -> Vec<Trial> {
     vec![
         trial("a_page_is_read_in_the_worker", a_page_is_read_in_the_worker),
@@ -153,13 +156,24 @@ fn a_worker_is_kept_for_the_next_file() -> Result<(), Failed> {
 
 fn a_worker_that_ends_is_replaced() -> Result<(), Failed> {
     let second_time = "if test -e \"$1/started\"; then exec \"$2\" \"$3\"; fi; : > \"$1/started\"; ";
+    let ready = format!("echo '{GREETING}'; ");
     for (first_time, words) in [
-        ("exit 3", "its parser failed: it ended with exit code 3"),
-        ("kill -9 $$", "its parser failed: it was ended by signal 9"),
-        ("read line; exit 0", "its parser failed: it ended with exit code 0"),
-        ("echo memory allocation of 7 bytes failed >&2; kill -6 $$", "it needs more than 64 MiB of memory"),
-        ("read line; echo nonsense; exec cat", "its parser failed: it said what cannot be understood"),
-        ("read line; printf '{'; exit 1", "its parser failed: it ended with exit code 1"),
+        ("exit 3", "no parser can be started: it ended with exit code 3"),
+        ("echo broken >&2; exit 1", "no parser can be started: it ended with exit code 1: broken"),
+        ("kill -9 $$", "no parser can be started: it was ended by signal 9"),
+        ("echo nonsense; exec cat", "no parser can be started: it said what cannot be understood"),
+        (&format!("{ready} exit 3"), "its parser failed: it ended with exit code 3"),
+        (&format!("{ready} kill -9 $$"), "its parser failed: it was ended by signal 9"),
+        (&format!("{ready} read line; exit 0"), "its parser failed: it ended with exit code 0"),
+        (
+            &format!("{ready} echo memory allocation of 7 bytes failed >&2; kill -6 $$"),
+            "it needs more than 64 MiB of memory",
+        ),
+        (
+            &format!("{ready} read line; echo nonsense; exec cat"),
+            "its parser failed: it said what cannot be understood",
+        ),
+        (&format!("{ready} read line; printf '{{'; exit 1"), "its parser failed: it ended with exit code 1"),
     ] {
         let folder = tempfile::tempdir()?;
         let good = good_page(folder.path());
@@ -176,9 +190,11 @@ fn a_worker_that_ends_is_replaced() -> Result<(), Failed> {
 fn a_worker_that_is_full_is_replaced() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let good = good_page(folder.path());
-    let script = r#"echo $$ >> "$1/started"; read line; echo '{"outcome": {"failed": "empty"}, "is_last": true}'; exec cat > "$1/rest""#;
+    let answer = r#"{"outcome": {"failed": "empty"}, "is_last": true}"#;
+    let script =
+        format!("echo $$ >> \"$1/started\"; echo '{GREETING}'; read line; echo '{answer}'; exec cat > \"$1/rest\"");
     run(async {
-        let mut parser = Parser::new(shell(folder.path(), script), LIMITS);
+        let mut parser = Parser::new(shell(folder.path(), &script), LIMITS);
         for _ in 0..3 {
             assert_eq!(read(&mut parser, &good).await, Err(ParseError::Empty));
         }
