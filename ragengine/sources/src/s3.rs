@@ -1,6 +1,7 @@
 //! The objects of a bucket.
 
 mod connector;
+mod endpoint;
 mod listed;
 
 use std::io::Write;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use connector::Connector;
+use endpoint::{DEFAULT_REGION, endpoint_of};
 use futures_util::StreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
@@ -15,15 +17,13 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, GetOptions, ObjectMeta, ObjectStore, RetryConfig};
 use ragengine_settings::sync;
 
-use crate::address::{Reach, Resolver, parse_url};
+use crate::address::{Reach, Resolver};
 use crate::credentials::{BUCKET_KEYS, BucketCredentials};
 use crate::error::find_source;
 use crate::http::client_builder;
 use crate::listing::ListingBuilder;
 use crate::spool::Spool;
 use crate::{Access, FetchError, Fetched, FetchedFile, Item, SourceError, path};
-
-const DEFAULT_REGION: &str = "us-east-1";
 
 /// How often a request is tried again, and for how long.
 const MAX_RETRIES: usize = 2;
@@ -128,6 +128,9 @@ impl Bucket {
 
 /// A client for the bucket. Nothing is taken from the environment: what the task does not say is not there.
 fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), SourceError> {
+    let endpoint = endpoint_of(source)?;
+    let failed = |refused| SourceError::Bucket { bucket: source.bucket.clone(), source: FetchError::Refused(refused) };
+    access.addresses.check_url(&endpoint, Reach::Any).map_err(failed)?;
     let credentials = BucketCredentials::read(source.credentials.as_deref())?;
     let client = client_builder(access, Resolver::new(&access.addresses), credentials.authorities)
         .build()
@@ -137,16 +140,11 @@ fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), 
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(&source.bucket)
         .with_region(source.region.as_deref().unwrap_or(DEFAULT_REGION))
+        // As it was checked: the library might read another address out of the task's text.
+        .with_endpoint(endpoint.as_str().trim_end_matches('/'))
         .with_allow_http(true)
         .with_retry(RetryConfig { backoff, max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT })
         .with_http_connector(connector.clone());
-    if let Some(endpoint) = &source.endpoint {
-        let url = parse_url(endpoint)?;
-        let failed =
-            |refused| SourceError::Bucket { bucket: source.bucket.clone(), source: FetchError::Refused(refused) };
-        access.addresses.check_url(&url, Reach::Any).map_err(failed)?;
-        builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
-    }
     builder = match credentials.keys {
         Some(keys) => {
             let signing = builder.with_access_key_id(keys.access_key_id).with_secret_access_key(keys.secret_access_key);

@@ -120,6 +120,11 @@ async fn what_is_wrong_with_a_bucket_is_said() {
         (S3 { endpoint: Some("http://169.254.169.254".into()), ..base.clone() }, "refused_address", "credentials"),
         (S3 { endpoint: Some("http://[::1]".into()), ..base.clone() }, "refused_address", "allowedRanges"),
         (S3 { endpoint: Some("http://me:pw@127.0.0.1".into()), ..base.clone() }, "address", "Secret"),
+        (
+            S3 { endpoint: None, region: Some("x@169.254.169.254/".into()), ..base.clone() },
+            "address",
+            "such as eu-central-1",
+        ),
     ];
     for (source, kind, words) in cases {
         let error = server.bench.open(Origin::S3(source)).await.unwrap_err();
