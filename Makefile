@@ -67,7 +67,7 @@ soak: ## Kill the server CRASH_ROUNDS=200 times while clients write to it, then 
 	@$(local)/setup.sh test
 	@$(local)/soak.sh
 
-images: ## Build the images of the server and the operator with docker, buildah or podman; ARGS='--profile dev' makes those of the tests
+images: ## Build the images of the server and the operator, and their bills of materials, with docker, buildah or podman; ARGS='--profile dev' makes those of the tests
 	@$(local)/setup.sh images
 	@images/build.sh --image ragengine $(ARGS)
 	@images/build.sh --image ragengine-operator $(ARGS)

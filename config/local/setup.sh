@@ -24,7 +24,9 @@ install_what_is_missing() {
     if wants cluster || wants demo; then "$root/e2e/cluster/prepare.sh"; fi
     if wants check || wants demo; then "$root/e2e/cluster/helm.sh"; fi
     if wants run || wants demo || wants test || wants cluster || wants bench || wants images || wants test-llm; then "$here/model.sh"; fi
-    if wants test || wants test-llm; then "$here/python.sh"; fi
+    if wants test || wants test-llm; then "$here/python.sh" clients; fi
+    if wants cluster || wants demo || wants images; then "$here/cargo-cyclonedx.sh"; fi
+    if wants cluster; then "$here/python.sh" cyclonedx; fi
     if wants check; then "$here/cargo-deny.sh"; fi
     if wants fuzz; then "$here/fuzz.sh" --install; fi
     if wants test-llm; then
