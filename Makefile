@@ -35,7 +35,7 @@ test-llm: ## Run the tests with a real language model, which it fetches and llam
 	@$(local)/setup.sh test-llm
 	@$(local)/test-llm.sh $(ARGS)
 
-check: ## Format, lints, documentation, shell scripts, dependencies, generated files
+check: ## Format, lints, documentation, shell scripts, dependencies, generated files; RAGENGINE_WITHOUT_ADVISORIES=1 where the database of advisories is out of reach
 	@$(local)/setup.sh check
 	@$(local)/check.sh
 

@@ -5,6 +5,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
 cd "$root"
 
+if [[ -z ${RAGENGINE_NOTES:-} ]]; then
+    RAGENGINE_NOTES=$(mktemp)
+    export RAGENGINE_NOTES
+    trap 'rm -f "$RAGENGINE_NOTES"' EXIT
+fi
+
 stage "Format" cargo fmt --all --check
 stage "Format of the fuzz targets" cargo fmt --manifest-path ragengine/fuzz/Cargo.toml --check
 stage "Shell scripts" shellcheck --external-sources --source-path=SCRIPTDIR .ci/run config/local/*.sh images/*.sh ragengine/*/*.sh e2e/cluster/*.sh e2e/cluster/node/*.sh
@@ -16,3 +22,4 @@ stage "Fuzz targets" cargo clippy --locked --manifest-path ragengine/fuzz/Cargo.
 stage "Documentation" env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 stage "Chart" "$here/chart.sh"
 stage "Generated files" "$here/generate.sh" --check
+cat "$RAGENGINE_NOTES"

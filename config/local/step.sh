@@ -9,6 +9,12 @@ fail() {
     exit 1
 }
 
+# note MESSAGE: what a run could not do, although it goes on: said now, and in its last lines, by who made the file that RAGENGINE_NOTES names.
+note() {
+    printf 'note: %s\n' "$1"
+    [[ -z ${RAGENGINE_NOTES:-} ]] || printf 'note: %s\n' "$1" >>"$RAGENGINE_NOTES"
+}
+
 # attempt COMMAND...: runs it, and puts how it ended into the variable status, which is the caller's. Not to be called in a condition: bash then goes on
 # after an error inside COMMAND.
 attempt() {

@@ -77,5 +77,6 @@ if [[ $which != fast ]]; then part "the tests on a cluster" "$here/test-cluster.
 
 echo
 for title in "${broken[@]}"; do echo "failed: $title, see above"; done
+[[ -z ${RAGENGINE_NOTES:-} ]] || cat "$RAGENGINE_NOTES"
 echo "$passed passed, $failed failed, $skipped skipped"
 exit "$status"
