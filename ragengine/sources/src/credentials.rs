@@ -1,9 +1,12 @@
+mod hosts;
+
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+pub use hosts::check_host;
 use reqwest::Certificate;
 use reqwest::header::HeaderValue;
 

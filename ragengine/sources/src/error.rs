@@ -28,6 +28,14 @@ pub enum SourceError {
     /// The files of the Secret are not what they must be.
     #[error("the Secret of accessSecret cannot be used: {0}")]
     Credentials(String),
+    /// The source leads to a host that the Secret is not for.
+    #[error("the Secret of accessSecret may be sent to {allowed} only, and not to {host}")]
+    CredentialHost {
+        /// The hosts that it is for.
+        allowed: String,
+        /// That of the source.
+        host: String,
+    },
     /// There are too many files.
     #[error("there are more than {max_files} files: include and exclude can choose among them")]
     TooManyFiles {
@@ -92,7 +100,7 @@ impl SourceError {
             Self::Pattern { .. } => "pattern",
             Self::Address { .. } => "address",
             Self::Folder(_) => "folder",
-            Self::Credentials(_) => "credentials",
+            Self::Credentials(_) | Self::CredentialHost { .. } => "credentials",
             Self::TooManyFiles { .. } => "too_many_files",
             Self::SitemapContent { .. } => "sitemap",
             Self::Sitemap { source, .. } | Self::Repository { source, .. } | Self::Bucket { source, .. } => {

@@ -4,6 +4,7 @@ mod body;
 mod chain;
 mod client;
 mod name;
+mod origins;
 mod retry;
 mod revision;
 mod sitemap;
@@ -13,10 +14,12 @@ use std::collections::HashMap;
 
 pub use client::client_builder;
 use client::{Answer, Web};
+use origins::Origins;
 use ragengine_settings::sync;
 use reqwest::Url;
 
 use crate::address::parse_url;
+use crate::credentials::check_host;
 use crate::listing::ListingBuilder;
 use crate::{Access, FetchError, Fetched, Item, SourceError};
 
@@ -33,10 +36,15 @@ impl Http {
     pub async fn open(source: &sync::Http, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let mut configured = source.urls.iter().map(|url| parse_url(url)).collect::<Result<Vec<_>, _>>()?;
         let sitemap = source.sitemap.as_deref().map(parse_url).transpose()?;
-        let trusted = configured.iter().chain(&sitemap).cloned().collect();
+        let allowed = Origins::parse(&source.allowed_origins)?;
+        let trusted: Vec<_> = configured.iter().chain(&sitemap).cloned().collect();
+        if source.credentials.is_some() {
+            trusted.iter().try_for_each(|url| check_host(&source.credential_hosts, url))?;
+        }
         let web = Web::new(source.credentials.as_deref(), trusted, access)?;
         if let Some(sitemap) = sitemap {
-            configured.extend(sitemaps::list(&web, sitemap, access, listing).await?);
+            let listed = sitemaps::list(&web, sitemap, &allowed, &configured, access, listing).await?;
+            configured.extend(listed);
         }
         let mut urls = HashMap::new();
         for url in configured {
@@ -57,7 +65,7 @@ impl Http {
         match self.web.get(url, known, self.max_file_bytes).await? {
             Answer::Unchanged => Ok(Fetched::Unchanged),
             Answer::Gone => Ok(Fetched::Gone),
-            Answer::File(file) => Ok(Fetched::File(file)),
+            Answer::File { file, .. } => Ok(Fetched::File(*file)),
         }
     }
 }

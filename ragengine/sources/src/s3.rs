@@ -18,7 +18,7 @@ use object_store::{BackoffConfig, GetOptions, ObjectMeta, ObjectStore, RetryConf
 use ragengine_settings::sync;
 
 use crate::address::{Reach, Resolver};
-use crate::credentials::{BUCKET_KEYS, BucketCredentials};
+use crate::credentials::{BUCKET_KEYS, BucketCredentials, check_host};
 use crate::error::find_source;
 use crate::http::client_builder;
 use crate::listing::ListingBuilder;
@@ -131,6 +131,9 @@ fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), 
     let endpoint = endpoint_of(source)?;
     let failed = |refused| SourceError::Bucket { bucket: source.bucket.clone(), source: FetchError::Refused(refused) };
     access.addresses.check_url(&endpoint, Reach::Any).map_err(failed)?;
+    if source.credentials.is_some() {
+        check_host(&source.credential_hosts, &endpoint)?;
+    }
     let credentials = BucketCredentials::read(source.credentials.as_deref())?;
     let client = client_builder(access, Resolver::new(&access.addresses), credentials.authorities)
         .build()

@@ -76,9 +76,16 @@ pub struct Http {
     /// The address of a sitemap that lists more of them: XML, or one address a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sitemap: Option<String>,
+    /// Origins besides its own that a sitemap may list, such as `https://cdn.example.com`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_origins: Vec<String>,
     /// A folder with the files of a Secret: `token`, or `username` and `password`; `ca.crt` for a certificate authority of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
+    /// The only hosts that the credentials may be sent to, as the Secret's annotation names them: `git.example.com`, `git.example.com:8443`, or
+    /// `*.example.com` for all below it. Empty: whichever the source names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credential_hosts: Vec<String>,
 }
 
 /// A repository.
@@ -93,6 +100,10 @@ pub struct Git {
     /// A folder with the files of a Secret: `token`, or `username` and `password`; `ca.crt` for a certificate authority of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
+    /// The only hosts that the credentials may be sent to, as the Secret's annotation names them: `git.example.com`, `git.example.com:8443`, or
+    /// `*.example.com` for all below it. Empty: whichever the source names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credential_hosts: Vec<String>,
 }
 
 /// The objects of a bucket.
@@ -114,4 +125,8 @@ pub struct S3 {
     /// a certificate authority of one's own. Without it, requests are not signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
+    /// The only hosts that the credentials may be sent to, as the Secret's annotation names them: `git.example.com`, `git.example.com:8443`, or
+    /// `*.example.com` for all below it. Empty: whichever the source names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credential_hosts: Vec<String>,
 }

@@ -44,10 +44,37 @@ fn a_task_is_read_back_as_it_was_written() {
             include: vec!["docs/**/*.md".into()],
             exclude: Vec::new(),
             metadata: serde_json::from_str(r#"{"team": "platform"}"#).unwrap(),
-            origin: Origin::Git(Git { url: "https://git/x".into(), reference: Some("main".into()), credentials: None }),
+            origin: Origin::Git(Git { url: "https://git/x".into(), reference: Some("main".into()), ..Git::default() }),
         }],
     };
     let text = serde_saphyr::to_string(&task).unwrap();
     assert!(text.contains("ref: main"), "{text}");
     assert_eq!(serde_saphyr::from_str::<SyncTask>(&text).unwrap(), task);
+}
+
+#[test]
+fn what_a_source_may_do_beyond_itself_is_said_only_where_it_is() {
+    let plain = ["http: {urls: [https://a/]}", "git: {url: https://a/x}", "s3: {bucket: a}"];
+    let named = [
+        "http: {urls: [https://a/], allowedOrigins: [https://b], credentialHosts: [a, '*.b:8443']}",
+        "git: {url: https://a/x, credentialHosts: [a, '*.b:8443']}",
+        "s3: {bucket: a, credentialHosts: [a, '*.b:8443']}",
+    ];
+    let hosts = ["a", "*.b:8443"];
+    for (plain, named) in plain.into_iter().zip(named) {
+        let read = |text: &str| serde_saphyr::from_str::<Origin>(text).unwrap();
+        let hosts_of = |origin: &Origin| match origin {
+            Origin::Http(http) => http.credential_hosts.clone(),
+            Origin::Git(git) => git.credential_hosts.clone(),
+            Origin::S3(s3) => s3.credential_hosts.clone(),
+            _ => panic!("{origin:?}"),
+        };
+        assert_eq!(hosts_of(&read(named)), hosts);
+        assert!(hosts_of(&read(plain)).is_empty());
+        assert_eq!(read(&serde_saphyr::to_string(&read(named)).unwrap()), read(named));
+        let written = serde_saphyr::to_string(&read(plain)).unwrap();
+        assert!(!written.contains("allowedOrigins") && !written.contains("credentialHosts"), "{written}");
+    }
+    let Origin::Http(http) = serde_saphyr::from_str::<Origin>(named[0]).unwrap() else { panic!() };
+    assert_eq!(http.allowed_origins, ["https://b"]);
 }

@@ -39,7 +39,12 @@ pub enum Answer {
     /// There is no such file.
     Gone,
     /// Its content.
-    File(FetchedFile),
+    File {
+        /// The file.
+        file: Box<FetchedFile>,
+        /// Where it was read after all redirects.
+        read_at: Url,
+    },
 }
 
 /// A client whose connections go only where they may. Proxies are not used: the address that is checked must be the one that is reached.
@@ -113,6 +118,7 @@ impl Web {
         if mark.is_some() && mark.as_deref() == known {
             return Ok(Answer::Unchanged);
         }
+        let read_at = response.url().clone();
         let content_type = content_type(response.headers());
         let modified = revision::modified(response.headers());
         let spooled = body::save(response, &self.work_folder, max_bytes, |error| self.explain(error)).await?;
@@ -120,13 +126,9 @@ impl Web {
         if Some(revision.as_str()) == known {
             return Ok(Answer::Unchanged);
         }
-        Ok(Answer::File(FetchedFile {
-            path_on_disk: spooled.path,
-            revision,
-            content_type,
-            url: Some(url.to_string()),
-            modified,
-        }))
+        let file =
+            FetchedFile { path_on_disk: spooled.path, revision, content_type, url: Some(url.to_string()), modified };
+        Ok(Answer::File { file: Box::new(file), read_at })
     }
 
     /// Asks again when the server is busy.

@@ -27,11 +27,11 @@ async fn server(authorization: Option<&'static str>) -> Server {
 
 impl Server {
     fn origin(&self, reference: Option<&str>) -> Origin {
-        Origin::Git(Git { url: self.url.clone(), reference: reference.map(Into::into), credentials: None })
+        Origin::Git(Git { url: self.url.clone(), reference: reference.map(Into::into), ..Git::default() })
     }
 
     fn with_secret(&self, files: &[(&str, &str)]) -> Origin {
-        Origin::Git(Git { url: self.url.clone(), reference: None, credentials: Some(self.bench.secret(files)) })
+        Origin::Git(Git { url: self.url.clone(), credentials: Some(self.bench.secret(files)), ..Git::default() })
     }
 }
 
@@ -179,11 +179,26 @@ async fn credentials_are_those_of_the_secret() {
 }
 
 #[tokio::test]
+async fn credentials_go_to_the_hosts_of_the_secret_only() {
+    let server = server(Some("Basic Z2l0OmFiYw==")).await;
+    write(&server.repository.folder, &[("a.md", "a")]);
+    server.repository.commit();
+    let with = |host: &str| {
+        let Origin::Git(git) = server.with_secret(&[("token", "abc")]) else { panic!() };
+        Origin::Git(Git { credential_hosts: vec![host.to_owned()], ..git })
+    };
+    let error = server.bench.open(with("git.example.com")).await.unwrap_err();
+    assert!(error.to_string().contains("may be sent to git.example.com only, and not to 127.0.0.1"), "{error}");
+    assert!(server.rules.requests.lock().unwrap().is_empty());
+    assert!(server.bench.open(with("127.0.0.1")).await.is_ok());
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_repository_is_said() {
     let server = server(None).await;
     write(&server.repository.folder, &[("a.md", "a")]);
     server.repository.commit();
-    let at = |url: &str| Origin::Git(Git { url: url.into(), reference: None, credentials: None });
+    let at = |url: &str| Origin::Git(Git { url: url.into(), ..Git::default() });
     let elsewhere = crate::support::serve(axum::Router::new().fallback(|| async { "hello" })).await;
     let target = server.url.clone();
     let redirecting = move |request: axum::extract::Request| async move {
@@ -268,7 +283,7 @@ async fn a_server_that_is_silent_is_left() {
     let mut bench = Bench::new().with_timeout(Duration::from_secs(1));
     bench.access.limits.listing_timeout = Duration::from_millis(200);
     let silent = crate::support::serve(axum::Router::new().fallback(std::future::pending::<String>)).await;
-    let origin = Origin::Git(Git { url: format!("http://{silent}/x"), reference: None, credentials: None });
+    let origin = Origin::Git(Git { url: format!("http://{silent}/x"), ..Git::default() });
     assert_eq!(bench.open(origin.clone()).await.unwrap_err().kind(), "timeout");
     let bench = Bench::new().with_timeout(Duration::from_millis(200));
     assert_eq!(bench.open(origin).await.unwrap_err().kind(), "timeout");

@@ -1,4 +1,6 @@
-//! Web pages: conditions, redirects, credentials.
+//! Web pages: conditions, redirects.
+
+mod credentials;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -239,65 +241,6 @@ async fn an_address_that_may_not_be_used_is_not_asked() {
     }
     assert_eq!(log.len(), 0);
     assert!(matches!(fetch_one(&Bench::new(), format!("{named}/a"), None).await.unwrap(), Fetched::File(_)));
-}
-
-#[tokio::test]
-async fn credentials_go_to_the_configured_origin_and_no_further() {
-    let bench = Bench::new();
-    let (near, far) = (Log::default(), Log::default());
-    let far_server = server_with_log(vec![("/b", "b".into_response())], far.clone()).await;
-    let to_far = format!("{far_server}/b");
-    let answers = vec![
-        ("/a", "a".into_response()),
-        ("/to-a", redirect(302, "/a")),
-        ("/to-far", redirect(302, &to_far)),
-        ("/back", redirect(302, &format!("{far_server}/back"))),
-    ];
-    let near_server = server_with_log(answers, near.clone()).await;
-    let credentials = Some(bench.secret(&[("token", "secret")]));
-    let ask = async |path: &str| {
-        let urls = vec![format!("{near_server}{path}")];
-        let opened =
-            bench.open(Origin::Http(Http { urls, sitemap: None, credentials: credentials.clone() })).await.unwrap();
-        assert!(matches!(fetch(&opened, paths(&opened)[0], None).await.unwrap(), Fetched::File(_) | Fetched::Gone));
-    };
-    for path in ["/a", "/to-a", "/to-far"] {
-        ask(path).await;
-    }
-    let with = Some("Bearer secret".to_owned());
-    assert_eq!(near.values(header::AUTHORIZATION), vec![with; 4]);
-    assert_eq!(far.values(header::AUTHORIZATION), vec![None]);
-
-    // There and back again: the way leads through somebody else.
-    let third = Log::default();
-    let last = server_with_log(vec![("/end", "end".into_response())], third.clone()).await;
-    let middle = server(vec![("/x", redirect(302, &format!("{last}/end")))]).await;
-    let urls = vec![format!("{middle}/x"), format!("{last}/end")];
-    let opened = bench.open(Origin::Http(Http { urls, sitemap: None, credentials })).await.unwrap();
-    let through = paths(&opened).into_iter().find(|path| path.ends_with("/x")).unwrap();
-    assert_eq!(text(&opened, through).await, "end");
-    assert_eq!(third.values(header::AUTHORIZATION), vec![None]);
-}
-
-#[tokio::test]
-async fn an_address_with_a_password_is_refused_without_showing_it() {
-    let bench = Bench::new();
-    let error = bench.open(origin(&["https://me:secret@docs.example.com/".into()])).await.unwrap_err();
-    assert_eq!(error.kind(), "address");
-    assert!(!error.to_string().contains("secret"), "{error}");
-    let log = Log::default();
-    let target = server_with_log(vec![("/b", "b".into_response())], log.clone()).await;
-    let to = target.replace("http://", "http://me:secret@");
-    let server = server(vec![
-        ("/a", redirect(302, &format!("{to}/b"))),
-        ("/broken", redirect(302, "http://me:secret@127.0.0.1:1/")),
-    ])
-    .await;
-    assert!(matches!(fetch_one(&bench, format!("{server}/a"), None).await.unwrap(), Fetched::File(_)));
-    assert_eq!(log.values(header::AUTHORIZATION), vec![None]);
-    let error = fetch_one(&bench, format!("{server}/broken"), None).await.unwrap_err();
-    assert_eq!(error.kind(), "unreachable");
-    assert!(!error.to_string().contains("secret"), "{error}");
 }
 
 #[tokio::test]

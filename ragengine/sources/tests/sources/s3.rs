@@ -20,7 +20,7 @@ async fn server() -> Server {
     let keys =
         [("AWS_ACCESS_KEY_ID", s3_server::ACCESS_KEY_ID), ("AWS_SECRET_ACCESS_KEY", s3_server::SECRET_ACCESS_KEY)];
     let credentials = Some(bench.secret(&keys));
-    let source = S3 { bucket: "docs".into(), endpoint, region: None, prefix: None, credentials };
+    let source = S3 { bucket: "docs".into(), endpoint, credentials, ..S3::default() };
     Server { bench, bucket, source }
 }
 
@@ -135,6 +135,25 @@ async fn what_is_wrong_with_a_bucket_is_said() {
     let source = S3 { endpoint: named, ..base.clone() };
     let error = Bench::allowing(&[]).open(Origin::S3(source)).await.unwrap_err();
     assert_eq!(error.kind(), "refused_address", "{error}");
+}
+
+#[tokio::test]
+async fn credentials_go_to_the_hosts_of_the_secret_only() {
+    let server = server().await;
+    let with = |endpoint: Option<String>, host: &str| {
+        Origin::S3(S3 { endpoint, credential_hosts: vec![host.to_owned()], ..server.source.clone() })
+    };
+    let here = || server.source.endpoint.clone();
+    for (endpoint, host, refused) in [
+        (here(), "s3.example.com", "127.0.0.1"),
+        (None, "s3.eu-central-1.amazonaws.com", "s3.us-east-1.amazonaws.com"),
+        (None, "amazonaws.com", "s3.us-east-1.amazonaws.com"),
+    ] {
+        let error = server.bench.open(with(endpoint, host)).await.unwrap_err();
+        assert_eq!(error.kind(), "credentials");
+        assert!(error.to_string().contains(&format!("sent to {host} only, and not to {refused}")), "{error}");
+    }
+    assert!(server.bench.open(with(here(), "127.0.0.1")).await.is_ok());
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use axum::Router;
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use crate::support::{Bench, expected, paths, texts};
 
-/// A server whose answers have its own address in them, where they say `HOST`.
+/// A server whose answers have its own address in them, where they say `HOST`. One that begins with an arrow is a redirect.
 async fn server(answers: Vec<(&'static str, String)>) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -23,7 +23,13 @@ async fn server(answers: Vec<(&'static str, String)>) -> SocketAddr {
     for (path, text) in answers {
         let text = text.replace("HOST", &format!("http://{address}"));
         let packed = path.ends_with(".gz");
-        let answer = move || async move { if packed { gzip(&text).into_response() } else { text.into_response() } };
+        let answer = move || async move {
+            match text.strip_prefix("-> ") {
+                Some(to) => Redirect::temporary(to).into_response(),
+                None if packed => gzip(&text).into_response(),
+                None => text.into_response(),
+            }
+        };
         router = router.route(path, get(answer));
     }
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -47,10 +53,24 @@ fn index(urls: &[&str]) -> String {
 }
 
 async fn open(bench: &Bench, address: SocketAddr, path: &str) -> Result<Opened, SourceError> {
+    open_allowing(bench, address, path, &[]).await
+}
+
+async fn open_allowing(
+    bench: &Bench,
+    address: SocketAddr,
+    path: &str,
+    origins: &[&str],
+) -> Result<Opened, SourceError> {
+    let urls = vec![format!("http://{address}/extra.md")];
     let sitemap = Some(format!("http://{address}{path}"));
-    bench
-        .open(Origin::Http(Http { urls: vec![format!("http://{address}/extra.md")], sitemap, credentials: None }))
-        .await
+    let allowed_origins = origins.iter().map(|origin| (*origin).to_owned()).collect();
+    bench.open(Origin::Http(Http { urls, sitemap, allowed_origins, ..Http::default() })).await
+}
+
+/// The errors of a listing, with where they are.
+fn errors(opened: &Opened) -> Vec<(&str, &str)> {
+    opened.errors().iter().map(|error| (error.path.as_str(), error.message.as_str())).collect()
 }
 
 #[tokio::test]
@@ -113,8 +133,100 @@ async fn a_sitemap_of_which_a_part_is_missing_is_none() {
         ("/bomb.txt.gz", "sitemap"),
     ];
     for (path, kind) in cases {
-        let error = open(&bench, address, path).await.map(|opened| paths(&opened).len()).unwrap_err();
+        let allowed = ["http://169.254.169.254"];
+        let error =
+            open_allowing(&bench, address, path, &allowed).await.map(|opened| paths(&opened).len()).unwrap_err();
         assert_eq!(error.kind(), kind, "{path}: {error}");
     }
     assert_eq!(bench.left_files(), 0);
+}
+
+#[tokio::test]
+async fn a_page_of_another_origin_is_an_error_of_its_own_unless_it_is_allowed() {
+    let bench = Bench::new();
+    let far = server(vec![("/b.md", "b".into()), ("/named.md", "named".into())]).await;
+    let (b, named) = (format!("http://{far}/b.md"), format!("http://{far}/named.md"));
+    let listed = ["HOST/a.md", &b, &named, "https://docs.example.com/x.txt"];
+    let near = server(vec![("/sitemap.xml", pages(&listed)), ("/a.md", "a".into())]).await;
+    let source = |allowed_origins: Vec<String>| {
+        let sitemap = Some(format!("http://{near}/sitemap.xml"));
+        Origin::Http(Http { urls: vec![named.clone()], sitemap, allowed_origins, ..Http::default() })
+    };
+    let (path_a, path_b, path_named) = (format!("{near}/a.md"), format!("{far}/b.md"), format!("{far}/named.md"));
+
+    let opened = bench.open_with(source(vec![]), &[], &["**/*.txt"]).await.unwrap();
+    assert_eq!(texts(&opened).await, expected(&[(&path_a, "a"), (&path_named, "named")]));
+    let [(path, message)] = errors(&opened)[..] else { panic!("{:?}", errors(&opened)) };
+    assert_eq!(path, path_b);
+    assert!(message.contains(&format!("allowedOrigins can name http://{far}")), "{message}");
+
+    let opened = bench.open_with(source(vec![format!("http://{far}")]), &[], &["**/*.txt"]).await.unwrap();
+    assert_eq!(texts(&opened).await, expected(&[(&path_a, "a"), (&path_b, "b"), (&path_named, "named")]));
+    assert_eq!(errors(&opened), []);
+}
+
+#[tokio::test]
+async fn a_sitemap_elsewhere_is_not_asked_for_unless_it_is_allowed() {
+    let bench = Bench::new();
+    let far = server(vec![("/2.xml", pages(&["HOST/b.md"]))]).await;
+    let elsewhere = format!("http://{far}/2.xml");
+    let near = server(vec![
+        ("/sitemap.xml", index(&["HOST/1.xml", &elsewhere])),
+        ("/1.xml", pages(&["HOST/a.md"])),
+        ("/none.xml", index(&["HOST/1.xml", &format!("http://{far}/none.xml")])),
+    ])
+    .await;
+    let opened = open(&bench, near, "/sitemap.xml").await.unwrap();
+    assert_eq!(paths(&opened), [format!("{near}/a.md"), format!("{near}/extra.md")]);
+    // What it lists is not known, so nothing may be thought gone.
+    let [(path, message)] = errors(&opened)[..] else { panic!("{:?}", errors(&opened)) };
+    assert_eq!(path, "/");
+    assert!(message.contains(&elsewhere) && message.contains("allowedOrigins"), "{message}");
+    // It would be a 404.
+    assert!(open(&bench, near, "/none.xml").await.is_ok());
+
+    let origin = format!("http://{far}/");
+    let opened = open_allowing(&bench, near, "/sitemap.xml", &[&origin]).await.unwrap();
+    let mut wanted = [format!("{near}/a.md"), format!("{near}/extra.md"), format!("{far}/b.md")];
+    wanted.sort();
+    assert_eq!(paths(&opened), wanted);
+    assert_eq!(open_allowing(&bench, near, "/none.xml", &[&origin]).await.unwrap_err().kind(), "status");
+}
+
+#[tokio::test]
+async fn where_a_sitemap_is_finally_read_is_its_own_origin_too() {
+    let bench = Bench::new();
+    let foreign = "https://docs.example.com/c.md";
+    let far = server(vec![
+        ("/nested.xml", pages(&["HOST/a.md", foreign])),
+        ("/index.xml", index(&["HOST/nested.xml"])),
+        ("/a.md", "a".to_owned()),
+    ])
+    .await;
+    let near = server(vec![
+        ("/sitemap.xml", format!("-> http://{far}/nested.xml")),
+        ("/index.xml", format!("-> http://{far}/index.xml")),
+        ("/nested.xml", format!("-> http://{far}/nested.xml")),
+        ("/index-here.xml", index(&["HOST/nested.xml"])),
+        ("/extra.md", "extra".to_owned()),
+    ])
+    .await;
+    for path in ["/sitemap.xml", "/index.xml", "/index-here.xml"] {
+        let opened = open(&bench, near, path).await.unwrap();
+        let (a, extra) = (format!("{far}/a.md"), format!("{near}/extra.md"));
+        assert_eq!(texts(&opened).await, expected(&[(&a, "a"), (&extra, "extra")]), "{path}");
+        let paths: Vec<_> = errors(&opened).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(paths, ["docs.example.com/c.md"], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_origin_is_not_allowed() {
+    let bench = Bench::new();
+    let near = server(vec![("/sitemap.xml", pages(&["HOST/a.md"]))]).await;
+    for origin in ["cdn.example.com", "https://cdn.example.com/docs", "https://me:secret@cdn.example.com", "*"] {
+        let error = open_allowing(&bench, near, "/sitemap.xml", &[origin]).await.unwrap_err();
+        assert_eq!(error.kind(), "address", "{origin}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
 }

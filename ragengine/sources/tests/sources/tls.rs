@@ -29,7 +29,7 @@ async fn web_pages_come_over_tls() {
     let front = tls_front::serve(serve(axum::Router::new().fallback(|| async { "text" })).await).await;
     let urls = vec![format!("{}/a.md", front.url)];
     check(&bench, &front.authority, |credentials| {
-        Origin::Http(Http { urls: urls.clone(), sitemap: None, credentials })
+        Origin::Http(Http { urls: urls.clone(), credentials, ..Http::default() })
     })
     .await;
 }
@@ -43,7 +43,7 @@ async fn repositories_come_over_tls() {
     repository.commit();
     let front = tls_front::serve(git_server::serve(&root, Rules::default()).await).await;
     let url = format!("{}/docs/.git", front.url);
-    check(&bench, &front.authority, |credentials| Origin::Git(Git { url: url.clone(), reference: None, credentials }))
+    check(&bench, &front.authority, |credentials| Origin::Git(Git { url: url.clone(), credentials, ..Git::default() }))
         .await;
 }
 
