@@ -1,7 +1,7 @@
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use crate::worker::{Confinement, Exchange, Worker, WorkerCommand};
+use crate::worker::{Confinement, Exchange, Worker, WorkerCommand, warn_once};
 use crate::{Input, Limits, ParseError, Parsed, ParsedDocument, Stopped, parse};
 
 /// Reads files one after another. Those that can take any time and memory are read in a worker, which is kept for the next one and is replaced when it
@@ -19,7 +19,8 @@ impl Parser {
         Self { command, limits, worker: None, confinement: None }
     }
 
-    /// What the kernel keeps the worker from that was started last. None before there was one.
+    /// What the kernel keeps the worker from that was started last. None before there was one. What is missing is also said in the log, once for all
+    /// parsers of this process.
     pub fn confinement(&self) -> Option<Confinement> {
         self.confinement
     }
@@ -47,6 +48,7 @@ impl Parser {
         }
         let worker = Worker::start(&self.command).await?;
         self.confinement = Some(worker.confinement());
+        warn_once(worker.confinement());
         self.read_with(worker, input).await
     }
 

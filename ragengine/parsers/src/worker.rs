@@ -6,6 +6,7 @@
 mod child;
 mod confinement;
 mod memory;
+mod notice;
 mod outgoing;
 mod process;
 mod protocol;
@@ -13,5 +14,6 @@ mod serve;
 
 pub(crate) use child::{Exchange, Worker};
 pub use confinement::Confinement;
+pub(crate) use notice::warn_once;
 pub use process::WorkerCommand;
 pub use serve::serve;

@@ -1,11 +1,12 @@
 //! Whatever the bytes of a file are, it becomes documents within bounds or an error, and does not end the parser.
 
-use std::path::Path;
+#[path = "any_bytes/strategies.rs"]
+mod strategies;
 
-use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use proptest::sample::select;
 use ragengine_parsers::{CodeLanguage, Content, Format, Input, Limits, Parsed, parse};
+use strategies::{damaged_pdf, pieces};
 
 const FORMATS: [Format; 8] = [
     Format::Text,
@@ -24,65 +25,6 @@ const LIMITS: Limits = Limits {
     max_seconds: 1,
     max_memory_bytes: 0,
 };
-
-/// Bytes that formats mean something by.
-const PIECES: [&str; 34] = [
-    "---\n",
-    "title: a\n",
-    "date: 2026-05-01\n",
-    "# a\n",
-    "- ",
-    "```\n",
-    "<",
-    ">",
-    "<main>",
-    "</main>",
-    "<table><tr><td>",
-    "<a href=x>",
-    "<svg><title>",
-    "<template>",
-    "<title>",
-    "<meta charset=utf-16>",
-    "&amp;",
-    "{\"text\": \"",
-    "\"}",
-    "\"id\": 1,",
-    "\"",
-    ",",
-    ";",
-    "\t",
-    "\n",
-    "\r\n",
-    "id,text\n",
-    "a,b,c\n",
-    "\u{feff}",
-    "\0",
-    "é",
-    "\\u0000",
-    "%PDF-1.7\n",
-    "stream\n",
-];
-
-fn pieces() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        6 => select(PIECES.as_slice()).prop_map(|piece| piece.as_bytes().to_vec()),
-        1 => vec(any::<u8>(), 0..8),
-    ];
-    vec(piece, 0..60).prop_map(|pieces| pieces.concat())
-}
-
-/// A real file, a few of whose bytes are others.
-fn damaged_pdf() -> impl Strategy<Value = Vec<u8>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/handbook.pdf");
-    let file = std::fs::read(path).unwrap_or_default();
-    vec((any::<Index>(), any::<u8>()), 1..20).prop_map(move |changes| {
-        let mut file = file.clone();
-        for (place, byte) in changes {
-            *place.get_mut(&mut file) = byte;
-        }
-        file
-    })
-}
 
 fn check(format: Format, bytes: Vec<u8>) -> Result<(), TestCaseError> {
     let input = Input { format, charset: None, content: Content::Bytes(bytes) };

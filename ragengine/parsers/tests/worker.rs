@@ -1,4 +1,4 @@
-//! Files in a worker: one that is well, those that hang, explode or end it, and one that is well again.
+//! Files in a worker: one that is well, those that hang, explode or end it, and one that is well again; and what the worker can do besides.
 //!
 //! The worker is this program, started again: so the tests are run by a harness that leaves its output alone.
 
@@ -8,7 +8,18 @@
 mod bad_files;
 #[path = "worker/cases.rs"]
 mod cases;
+#[path = "worker/confinement.rs"]
+mod confinement;
+#[path = "worker/formats.rs"]
+mod formats;
+#[path = "worker/kernel.rs"]
+mod kernel;
+#[path = "worker/prying.rs"]
+mod prying;
+#[path = "any_bytes/strategies.rs"]
+mod strategies;
 
+use std::io;
 use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
@@ -19,14 +30,40 @@ const WORKER: &str = "--serve-as-worker";
 const HANG: &str = "--hang";
 
 fn main() -> ExitCode {
-    if std::env::args().any(|argument| argument == WORKER) {
-        let served = ragengine_parsers::worker::serve(std::io::stdin(), std::io::stdout());
-        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    match role() {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+        None => {
+            let tests = [cases::all(), confinement::all(), formats::all()].into_iter().flatten().collect();
+            libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+        }
     }
-    let mut arguments = std::env::args_os().skip_while(|argument| argument != HANG).skip(1);
-    if let Some(folder) = arguments.next() {
-        cases::hang(folder.as_ref());
-        return ExitCode::SUCCESS;
+}
+
+/// What this program is when a test has started it, and how that ended.
+fn role() -> Option<io::Result<()>> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Err(error) = kernel::Missing::of_arguments(&arguments).forget() {
+        return Some(Err(error));
     }
-    libtest_mimic::run(&Arguments::from_args(), cases::all()).exit_code()
+    let after = |name| Some(&arguments[arguments.iter().position(|argument| argument == name)? + 1..]);
+    if after(WORKER).is_some() {
+        return Some(ragengine_parsers::worker::serve(io::stdin(), io::stdout()));
+    }
+    if let Some(arguments) = after(confinement::PRY) {
+        return Some(confinement::pry(arguments));
+    }
+    if after(confinement::OVERFLOW).is_some() {
+        return Some(confinement::overflow());
+    }
+    if let Some([file]) = after(confinement::TWO_WORKERS) {
+        confinement::read_with_two_workers(file.as_ref());
+        return Some(Ok(()));
+    }
+    let folder = after(HANG)?.first()?;
+    cases::hang(folder.as_ref());
+    Some(Ok(()))
 }

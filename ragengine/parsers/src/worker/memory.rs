@@ -5,6 +5,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// A worker keeps no more memory than this between two files, in bytes: its parent needs memory too.
 const MAX_KEPT_BYTES: u64 = 32 << 20;
+/// What the kernel says of a process, in bytes.
+const USUAL_STATUS_BYTES: usize = 4 << 10;
 /// More than the kernel says of a process, in bytes: its groups are most of it.
 const MAX_STATUS_BYTES: u64 = 1 << 20;
 
@@ -46,7 +48,7 @@ fn is_much(own_bytes: u64, bytes: u64) -> bool {
 
 fn current_bytes(mut status: &File) -> io::Result<u64> {
     status.rewind()?;
-    let mut text = String::new();
+    let mut text = String::with_capacity(USUAL_STATUS_BYTES);
     status.take(MAX_STATUS_BYTES).read_to_string(&mut text)?;
     data_bytes(&text).ok_or_else(|| io::Error::other("/proc/self/status does not say how much data the process has"))
 }

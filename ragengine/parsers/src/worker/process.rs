@@ -21,11 +21,14 @@ pub struct WorkerCommand {
 }
 
 impl WorkerCommand {
-    /// Starts it. It gets no environment: what is secret in it is no business of a parser.
+    /// Starts it. It gets no environment of ours: what is secret in it is no business of a parser.
     pub(super) fn start(&self) -> Result<Child, ParseError> {
         Command::new(&self.program)
             .args(&self.arguments)
             .env_clear()
+            // Else this library starts threads, and takes memory for each, when a program is loaded that it is a part of. An older Landlock would not
+            // restrict them.
+            .env("OPENBLAS_NUM_THREADS", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -2,11 +2,12 @@ use std::any::Any;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use serde::Serialize;
 
-use super::Confinement;
+use super::confinement::Confining;
 use super::memory::MemoryBound;
 use super::protocol::{Greeting, MAX_REQUEST_BYTES, Outcome, Reply, Request};
 use crate::metadata::cut;
@@ -27,9 +28,15 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Resul
     // What a file makes the parser say is for the parent to tell, in one line.
     std::panic::set_hook(Box::new(|_| {}));
     let memory = MemoryBound::of_this_process()?;
-    let requests = listen(input)?;
+    let confining = Confining::begin();
+    let gate = Arc::new(Barrier::new(2));
+    let requests = listen(input, Arc::clone(&gate))?;
+    // What a thread does to begin is refused later.
+    gate.wait();
+    let confinement = confining.end();
+    gate.wait();
     let mut output = BufWriter::new(output);
-    say(&mut output, &Greeting { confinement: Confinement::default() })?;
+    say(&mut output, &Greeting { confinement })?;
     for (request, bytes) in requests {
         memory.set(request.limits.max_memory_bytes)?;
         let outcome = match catch_unwind(AssertUnwindSafe(|| answer(request, bytes))) {
@@ -54,10 +61,13 @@ fn say(output: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
     output.flush()
 }
 
-/// Reads requests in a thread of its own, so that the end of the parent is heard while a file is read: the process ends with it.
-fn listen(input: impl Read + Send + 'static) -> io::Result<Receiver<(Request, Vec<u8>)>> {
+/// Reads requests in a thread of its own, so that the end of the parent is heard while a file is read: the process ends with it. It passes the
+/// gate twice before it reads: when it has begun, and when it may.
+fn listen(input: impl Read + Send + 'static, gate: Arc<Barrier>) -> io::Result<Receiver<(Request, Vec<u8>)>> {
     let (sender, receiver) = sync_channel(0);
     thread::Builder::new().name("requests".to_owned()).stack_size(READER_STACK_BYTES).spawn(move || {
+        gate.wait();
+        gate.wait();
         let is_well = read_requests(BufReader::new(input), &sender).is_ok();
         std::process::exit(i32::from(!is_well));
     })?;

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::{HANG, WORKER, bad_files};
 
 /// Long enough for every file that ends by itself, on any machine.
-const LIMITS: Limits = Limits {
+pub const LIMITS: Limits = Limits {
     max_file_bytes: 64 << 20,
     max_document_bytes: 2 << 20,
     max_documents: 100_000,
@@ -29,6 +29,7 @@ pub fn all() -> Vec<Trial> {
         trial("a_pdf_that_explodes_is_out_of_memory", a_pdf_that_explodes_is_out_of_memory),
         trial("a_pdf_that_hangs_takes_too_long", a_pdf_that_hangs_takes_too_long),
         trial("a_worker_is_kept_for_the_next_file", a_worker_is_kept_for_the_next_file),
+        trial("a_worker_has_no_environment_of_ours", a_worker_has_no_environment_of_ours),
         trial("a_worker_that_ends_is_replaced", a_worker_that_ends_is_replaced),
         trial("a_worker_that_is_full_is_replaced", a_worker_that_is_full_is_replaced),
         trial("a_worker_that_cannot_be_started_says_why", a_worker_that_cannot_be_started_says_why),
@@ -64,16 +65,16 @@ fn starts(folder: &Path) -> usize {
     std::fs::read_to_string(folder.join("started")).unwrap_or_default().lines().count()
 }
 
-fn parser(limits: Limits) -> Parser {
+pub fn parser(limits: Limits) -> Parser {
     let program = std::env::current_exe().unwrap();
     Parser::new(WorkerCommand { program, arguments: vec![WORKER.into()] }, limits)
 }
 
-fn run<T>(work: impl Future<Output = T>) -> T {
+pub fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-async fn read(parser: &mut Parser, path: &Path) -> Result<String, ParseError> {
+pub async fn read(parser: &mut Parser, path: &Path) -> Result<String, ParseError> {
     let format = Format::of(path.to_str().unwrap(), None).unwrap();
     let (sender, mut receiver) = mpsc::channel(1);
     let input = Input { format, charset: None, content: Content::File(path.to_owned()) };
@@ -84,7 +85,7 @@ async fn read(parser: &mut Parser, path: &Path) -> Result<String, ParseError> {
     }
 }
 
-fn good_page(folder: &Path) -> PathBuf {
+pub fn good_page(folder: &Path) -> PathBuf {
     let path = folder.join("good.html");
     std::fs::write(&path, "<h1>Good</h1>").unwrap();
     path
@@ -151,6 +152,16 @@ fn a_worker_is_kept_for_the_next_file() -> Result<(), Failed> {
         }
     });
     assert_eq!(starts(folder.path()), 1);
+    Ok(())
+}
+
+fn a_worker_has_no_environment_of_ours() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let good = good_page(folder.path());
+    let command = shell(folder.path(), r#"cat /proc/$$/environ > "$1/environment"; exec "$2" "$3""#);
+    run(async { assert_eq!(read(&mut Parser::new(command, LIMITS), &good).await.as_deref(), Ok("# Good")) });
+    let environment = std::fs::read_to_string(folder.path().join("environment"))?;
+    assert_eq!(environment, "OPENBLAS_NUM_THREADS=1\0");
     Ok(())
 }
 
