@@ -18,13 +18,19 @@ pub const NAMES: [&str; 2] = ["ragengines.ragengine.dev", "indexes.ragengine.dev
 /// When the cluster refuses, or does not serve them in time.
 pub async fn install(client: &Client) -> Result<(), Error> {
     static INSTALLED: OnceCell<()> = OnceCell::const_new();
-    let both = async || {
-        for (name, definition) in NAMES.into_iter().zip([rag_engine_definition(), index_definition()]) {
-            apply(client, name, definition).await?;
-        }
-        Ok(())
-    };
-    INSTALLED.get_or_try_init(both).await.copied()
+    INSTALLED.get_or_try_init(async || install_again(client).await).await.copied()
+}
+
+/// The same for a test that has removed them.
+///
+/// # Errors
+///
+/// When the cluster refuses, or does not serve them in time.
+pub async fn install_again(client: &Client) -> Result<(), Error> {
+    for (name, definition) in NAMES.into_iter().zip([rag_engine_definition(), index_definition()]) {
+        apply(client, name, definition).await?;
+    }
+    Ok(())
 }
 
 async fn apply(client: &Client, name: &str, definition: CustomResourceDefinition) -> Result<(), Error> {

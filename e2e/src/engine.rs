@@ -119,6 +119,15 @@ impl<'a> Engine<'a> {
         Ok(condition(&engine, ConditionType::Ready).map(|condition| condition.message.clone()).unwrap_or_default())
     }
 
+    /// Waits until it is stopped, as it was asked to be.
+    ///
+    /// # Errors
+    ///
+    /// When it is not in time.
+    pub async fn until_stopped(&self) -> Result<RagEngine, Error> {
+        self.until(ConditionType::Ready, ConditionStatus::True, Reason::Stopped).await
+    }
+
     /// Waits until the operator has acted on the specification that it has now, and the outcome is so.
     ///
     /// # Errors

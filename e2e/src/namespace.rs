@@ -13,7 +13,6 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 pub use objects::Object;
-use ragengine_operator_api::Index;
 use serde_json::json;
 use tokio::sync::{OnceCell, RwLock};
 
@@ -225,16 +224,8 @@ async fn remove_roles(client: &Client, namespace: &str) -> Result<(), Error> {
     unless_gone(&name, role.map(drop))
 }
 
-/// A namespace does not end before what has finalizers does. Those of its Indexes are the operator's, which may end first; those of its pods are of a
-/// test that failed.
+/// A namespace does not end before what has finalizers does: pods of a test that failed.
 async fn let_go(client: &Client, namespace: &str) -> Result<(), Error> {
-    let indexes = Api::<Index>::namespaced(client.clone(), namespace);
-    for name in held(&indexes).await? {
-        // Else the operator would hold on to it again.
-        let deleted = indexes.delete(&name, &DeleteParams::background()).await.map(drop);
-        unless_gone(&name, deleted)?;
-        remove_finalizers(&indexes, &name).await?;
-    }
     let pods = Api::<Pod>::namespaced(client.clone(), namespace);
     for name in held(&pods).await? {
         remove_finalizers(&pods, &name).await?;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::apply::Memory;
 use crate::backoff::Failures;
+use crate::departed::Departures;
 use crate::engine::Engines;
 use crate::events::Events;
 use crate::metrics::Metrics;
@@ -48,6 +49,8 @@ pub struct Context {
     pub index_statuses: Statuses<IndexStatus>,
     /// The Jobs that were made last.
     pub started: Started,
+    /// The Indexes that are gone and whose documents may be deleted.
+    pub departures: Departures,
     /// The time.
     pub clock: Clock,
     /// The failures in a row.
@@ -80,6 +83,7 @@ impl Context {
 
     /// An Index is gone, and another has its name.
     pub fn forget_index_uid(&self, uid: &str) {
+        self.departures.saw_go(uid);
         self.records.forget(uid);
         self.index_statuses.forget(uid);
         self.started.forget(uid);

@@ -85,7 +85,7 @@ struct Question {
 }
 
 impl Engines {
-    /// Nobody yet. Whoever has something new to say wakes its RAGEngine, and the Indexes that name it when one is being built anew.
+    /// Nobody yet. Whoever has something new to say wakes its RAGEngine, and the Indexes that name it when it concerns them.
     pub fn new(wake: Wake, referrers: Arc<Referrers>, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self {
             known: Mutex::default(),
@@ -180,13 +180,13 @@ impl Engines {
             let is_well = report.answer.as_ref().is_some_and(|answer| answer.ready && answer.problems.is_empty());
             known.due = Instant::now() + if is_well { INTERVALS.0 } else { INTERVALS.1 };
             let is_news = known.report.as_ref().is_none_or(|before| is_news(before, &report));
-            let is_growing = generations(known.report.as_ref()) != generations(Some(&report));
+            let concerns_indexes = for_indexes(known.report.as_ref()) != for_indexes(Some(&report));
             known.report = Some(report);
-            is_news.then(|| (known.engine.clone(), is_growing))
+            is_news.then(|| (known.engine.clone(), concerns_indexes))
         };
-        let Some((engine, is_growing)) = changed else { return };
+        let Some((engine, concerns_indexes)) = changed else { return };
         self.wake.send(&engine).await;
-        if is_growing {
+        if concerns_indexes {
             for index in self.referrers.of(Referred::Engine, &engine.namespace, &engine.name) {
                 self.wake.send(&index).await;
             }
@@ -225,10 +225,10 @@ fn next(before: Option<&Report>, pod_uid: String, answer: Result<EngineStatus, S
     }
 }
 
-/// The indexes that are being built anew.
-fn generations(report: Option<&Report>) -> &[GrowingGeneration] {
-    let answer = report.and_then(|report| report.answer.as_ref());
-    answer.map_or(&[], |answer| answer.generations.as_slice())
+/// What the Indexes of an engine look at: whether its server takes documents, and the indexes that are being built anew.
+fn for_indexes(report: Option<&Report>) -> (bool, &[GrowingGeneration]) {
+    let answer = report.filter(|report| !report.is_unreachable()).and_then(|report| report.answer.as_ref());
+    answer.map_or((false, &[]), |answer| (answer.ready, answer.generations.as_slice()))
 }
 
 /// Whether a status would say something else.

@@ -15,13 +15,13 @@ pub mod wish;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apply::{Applied, Hold};
+use apply::Applied;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams};
 use kube::runtime::controller::Action;
 use observe::Observed;
-use plan::{DELETION, Plan, Step};
+use plan::{Plan, Step};
 use ragengine_operator_api::{Index, IndexStatus};
 use serde_json::json;
 
@@ -61,7 +61,7 @@ pub async fn reconcile(index: &Index, context: &Context) -> Result<Action, Error
     context.records.ask(&identity, question(index, &observed, &settled));
     let (is_there, refused) = outcome(act(context, index, &identity, validated.as_ref().ok(), &observed, &plan).await)?;
     let known = status::Known { index, observed: &observed, plan: &plan, settled: &settled, refused: refused.as_ref() };
-    if plan.step != Step::Release || index.metadata.deletion_timestamp.is_none() {
+    if index.metadata.deletion_timestamp.is_none() {
         report(context, &identity, index, &before, status::status(known, &time)).await?;
     }
     if let Some(last) = settled.last_sync.filter(|_| has_settled) {
@@ -84,7 +84,7 @@ fn refer(context: &Context, identity: &IndexIdentity, index: &Index) {
 
 /// What the engine is asked: about the Job whose result is not known.
 fn question(index: &Index, observed: &Observed, status: &IndexStatus) -> Option<Question> {
-    let found = job::current(&observed.jobs, status).filter(|found| job::wanted(found) != DELETION)?;
+    let found = job::current(&observed.jobs, status)?;
     let has_ended = job::stage(found) != job::Stage::Running;
     let about = About { sync_id: job::sync_id(found).to_owned(), has_ended };
     Some(Question { target: observed.target.clone()?, index_name: index.index_name().to_owned(), about })
@@ -101,17 +101,11 @@ async fn act(
 ) -> Result<Applied, Error> {
     match (&plan.step, observed.engine.as_deref()) {
         (Step::Rest, _) | (Step::Start(_), None) => Ok(Applied::Done),
-        (Step::Hold, _) => Ok(apply::set_finalizer(context, index, Hold::Yes).await.map(|()| Applied::Done)?),
-        (Step::Release, _) => Ok(apply::set_finalizer(context, index, Hold::No).await.map(|()| Applied::Done)?),
+        (Step::Release, _) => Ok(apply::release(context, index).await.map(|()| Applied::Done)?),
         (Step::Stop(name), _) => Ok(apply::stop(context, identity, observed, name).await.map(|()| Applied::Done)?),
         (Step::Start(start), Some(engine)) => {
-            let desired = build::build(index, validated, engine, start, &context.defaults)?;
-            let applied = apply::start(context, identity, desired).await?;
-            if applied == Applied::NamespaceIsGoing && index.metadata.deletion_timestamp.is_some() {
-                // The engine goes too.
-                apply::set_finalizer(context, index, Hold::No).await?;
-            }
-            Ok(applied)
+            let desired = build::synchronisation(index, validated, engine, &observed.scope, start, &context.defaults)?;
+            Ok(apply::start(context, identity, desired).await?)
         }
     }
 }

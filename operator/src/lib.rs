@@ -9,6 +9,7 @@ pub mod apply;
 pub mod args;
 pub mod backoff;
 pub mod context;
+pub mod departed;
 pub mod engine;
 pub mod error;
 pub mod events;

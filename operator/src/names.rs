@@ -9,7 +9,7 @@ use kube::Resource as _;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::RagEngine;
 
-pub use index::{AFTER, IndexIdentity, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of};
+pub use index::{AFTER, DELETION, IndexIdentity, OWNER, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of, is_deletion};
 
 /// Who owns the fields that the operator applies.
 pub const FIELD_MANAGER: &str = "ragengine-operator";
@@ -47,12 +47,13 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The resource that an object of ours belongs to.
-    pub fn of(metadata: &ObjectMeta) -> Option<Self> {
+    /// The resources that an object of ours concerns: whom it belongs to, and of a deletion the Index of the same name, which waits for it.
+    pub fn all_of(metadata: &ObjectMeta) -> Vec<Self> {
         let namespace = metadata.namespace.clone().unwrap_or_default();
         let owner = |kind, name: &str| Self { kind, namespace: namespace.clone(), name: name.to_owned() };
-        let engine = || engine_of(metadata).map(|name| owner(Kind::Engine, name));
-        index_of(metadata).map(|name| owner(Kind::Index, name)).or_else(engine)
+        let index = index_of(metadata).map(|name| owner(Kind::Index, name));
+        let engine = engine_of(metadata).filter(|_| index.is_none() || is_deletion(metadata));
+        index.into_iter().chain(engine.map(|name| owner(Kind::Engine, name))).collect()
     }
 }
 
@@ -128,6 +129,13 @@ impl Identity {
         }
     }
 
+    /// The metadata of an object that deletes the documents of an Index that is gone.
+    pub fn deletion(&self, name: &str, index: &str) -> ObjectMeta {
+        let component = (COMPONENT.to_owned(), DELETION.to_owned());
+        let labels = index::labels(index).into_iter().chain([component]).collect();
+        ObjectMeta { labels: Some(labels), ..self.owned(name) }
+    }
+
     /// Without `blockOwnerDeletion`: nothing waits for these objects, and setting it takes a permission of its own on some clusters.
     fn owner_reference(&self) -> OwnerReference {
         OwnerReference {
@@ -197,18 +205,19 @@ mod tests {
         let engine = Identity { namespace: "n".into(), name: "docs".into(), uid: "v".into() };
         let mut pod = index.owned("docs-sync-1-x");
         pod.owner_references.iter_mut().flatten().for_each(|owner| owner.kind = "Job".to_owned());
-        for (metadata, owner) in [
-            (index.owned("docs-sync"), index.owner()),
-            (pod, index.owner()),
-            (engine.owned("docs"), engine.owner()),
-            (engine.kept("docs-data"), engine.owner()),
+        for (metadata, owners) in [
+            (index.owned("docs-sync"), vec![index.owner()]),
+            (pod, vec![index.owner()]),
+            (engine.owned("docs"), vec![engine.owner()]),
+            (engine.kept("docs-data"), vec![engine.owner()]),
+            (engine.deletion("docs-deletion", "docs"), vec![index.owner(), engine.owner()]),
         ] {
-            assert_eq!(Owner::of(&metadata), Some(owner), "{metadata:?}");
+            assert_eq!(Owner::all_of(&metadata), owners, "{metadata:?}");
         }
         let is_selected =
             |labels: &BTreeMap<String, String>| engine.selector().iter().all(|(k, v)| labels.get(k) == Some(v));
         assert!(is_selected(&engine.labels()) && !is_selected(&index.labels()), "a Service never leads to a Job");
-        assert_eq!(Owner::of(&ObjectMeta::default()), None);
+        assert_eq!(Owner::all_of(&ObjectMeta::default()), []);
         let other = IndexIdentity { uid: "w".into(), ..index.clone() };
         assert!(index.made(&index.owned("a")) && !index.made(&other.owned("a")) && !index.made(&engine.kept("a")));
     }

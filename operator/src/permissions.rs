@@ -23,8 +23,8 @@ struct Rule {
 const WATCHED: &[Rule] = &[
     Rule { group: "ragengine.dev", resources: &["ragengines"], verbs: &["list", "watch"] },
     Rule { group: "ragengine.dev", resources: &["ragengines/status"], verbs: &["patch"] },
-    // A finalizer keeps an Index until its documents are deleted.
-    Rule { group: "ragengine.dev", resources: &["indexes"], verbs: &["list", "watch", "patch"] },
+    // `get` is for the last look before the documents of one that is gone are deleted; `patch` takes away the finalizer of earlier versions.
+    Rule { group: "ragengine.dev", resources: &["indexes"], verbs: &["get", "list", "watch", "patch"] },
     Rule { group: "ragengine.dev", resources: &["indexes/status"], verbs: &["patch"] },
     Rule { group: "batch", resources: &["jobs"], verbs: &["list", "watch", "create", "delete"] },
     Rule { group: "apps", resources: &["deployments"], verbs: &["get", "list", "watch", "create", "patch"] },
@@ -38,8 +38,8 @@ const WATCHED: &[Rule] = &[
         resources: &["networkpolicies"],
         verbs: &["get", "list", "watch", "create", "patch", "delete"],
     },
-    // The write token is made and removed; of all others only names and versions are read.
-    Rule { group: "", resources: &["secrets"], verbs: &["list", "watch", "create", "delete"] },
+    // The write token is made; of all others only names and versions are read.
+    Rule { group: "", resources: &["secrets"], verbs: &["list", "watch", "create"] },
     Rule { group: "", resources: &["pods"], verbs: &["list", "watch"] },
     // Why a pod or a claim does not get on.
     Rule { group: "", resources: &["events"], verbs: &["list"] },

@@ -26,6 +26,7 @@ use validate::Validated;
 
 use crate::apply::{ApplyError, Freshness, Refused, apply};
 use crate::context::Context;
+use crate::departed;
 use crate::engine::Target;
 use crate::error::Error;
 use crate::names::{FIELD_MANAGER, Identity};
@@ -59,17 +60,19 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     };
     let (freshness, refused) = outcome(applied)?;
     context.engines.ask(&identity, target(&observed));
+    let departed = departed::attend(context, engine, &observed).await?;
     let known = Known {
         engine,
         invalid: validated.as_ref().err(),
         refused: refused.as_ref(),
         observed: &observed,
+        remains: departed.failure.as_ref(),
         is_current: freshness == Freshness::Current,
     };
     report(context, &identity, known).await?;
     match refused {
         Some(refused) => Err(ApplyError::Refused(refused).into()),
-        None => Ok(next_look(&observed, freshness)),
+        None => Ok(next_look(&observed, freshness, departed.look_again)),
     }
 }
 
@@ -150,12 +153,10 @@ async fn write(context: &Context, identity: &Identity, status: &RagEngineStatus)
 }
 
 /// Everything is watched but events, and a cache that lags for good.
-fn next_look(observed: &observe::Observed, freshness: Freshness) -> Action {
+fn next_look(observed: &observe::Observed, freshness: Freshness, planned: Option<Duration>) -> Action {
     let waits_for_events = !observe::stuck(observed).is_empty();
-    match waits_for_events || freshness == Freshness::Lagging {
-        true => Action::requeue(LOOK_AGAIN),
-        false => Action::await_change(),
-    }
+    let soon = (waits_for_events || freshness == Freshness::Lagging).then_some(LOOK_AGAIN);
+    soon.into_iter().chain(planned).min().map_or_else(Action::await_change, Action::requeue)
 }
 
 /// What a failed reconcile leaves: a line in the log, a number, and the next attempt.

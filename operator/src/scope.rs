@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tracing::info;
 
 use crate::context::{Clock, Context, Started, Statuses};
+use crate::departed::Departures;
 use crate::engine::Engines;
 use crate::error::Error;
 use crate::events::Events;
@@ -70,6 +71,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         statuses: Statuses::default(),
         index_statuses: Statuses::default(),
         started: Started::default(),
+        departures: Departures::default(),
         clock: Arc::clone(&shared.clock),
         failures: crate::backoff::Failures::default(),
         waiting: Arc::default(),

@@ -157,7 +157,7 @@ impl Starter<'_> {
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
     {
         let config = watcher::Config::default().labels(MADE_BY_US).page_size(PAGE);
-        self.watch(config, strip, |metadata| Owner::of(metadata).into_iter().collect())
+        self.watch(config, strip, Owner::all_of)
     }
 
     /// What users have made, and some resource refers to.

@@ -1,8 +1,9 @@
 //! The command line.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources.
 #[derive(Debug, Parser)]
@@ -56,6 +57,30 @@ pub struct Sync {
     /// An existing folder for files while they are looked at. [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub work_folder: Option<PathBuf>,
+    /// Refuse a task of another synchronisation than this one.
+    #[arg(long, value_name = "ID", env = "RAGENGINE_SYNC_ID")]
+    pub sync_id: Option<String>,
+    /// The uid of the task's owner, which the server keeps beside its sources.
+    #[arg(long, value_name = "UID", env = "RAGENGINE_OWNER_UID")]
+    pub owner_uid: Option<String>,
+    /// Where the owner is known: whoever looks for owners that are gone looks at those of one scope.
+    #[arg(long, value_name = "SCOPE", env = "RAGENGINE_OWNER_SCOPE", default_value = "", hide_default_value = true)]
+    pub owner_scope: String,
+    /// What becomes of the owner's sources when it is gone.
+    #[arg(long, value_enum, env = "RAGENGINE_WHEN_OWNER_IS_GONE", default_value = "retain")]
+    pub when_owner_is_gone: WhenOwnerIsGone,
+    /// Addresses of the Kubernetes API server, besides its Service's: sources may not use them.
+    #[arg(long, value_name = "ADDRESS", env = "RAGENGINE_API_SERVER", value_delimiter = ',')]
+    pub api_server: Vec<IpAddr>,
+}
+
+/// What becomes of a source when its owner is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WhenOwnerIsGone {
+    /// It is deleted, by whoever looks for owners that are gone.
+    Delete,
+    /// It stays.
+    Retain,
 }
 
 /// What is sent, and where to.

@@ -114,8 +114,10 @@ pub enum Reason {
     Suspended,
     /// The engine's data directory is another one: everything is sent again.
     Refilling,
-    /// The documents of an Index that is being deleted are being deleted.
+    /// The documents of an Index of the same name that is gone are being deleted.
     Deleting,
+    /// The documents of an Index that is gone could not be deleted.
+    DeletionFailed,
     /// The RAGEngine does not exist.
     EngineNotFound,
     /// The RAGEngine takes no documents now.

@@ -17,7 +17,7 @@ pub use status::{HandledRequests, IndexStatus, LastSync, SourceError, SourceStat
 
 use crate::rules::OBJECT_NAME;
 
-/// The finalizer of an Index whose documents go with it.
+/// The finalizer that earlier versions have put on an Index whose documents go with it.
 pub const INDEX_FINALIZER: &str = "ragengine.dev/index";
 
 /// The annotation that asks for a synchronisation: each new value for one.
@@ -83,7 +83,7 @@ pub struct IndexSpec {
     /// Whether no synchronisation is begun. One that runs is finished.
     #[serde(default)]
     pub suspend: bool,
-    /// What happens to the documents when the Index is deleted.
+    /// What happens to the documents when the Index is deleted: what the last synchronisation said of it counts.
     #[serde(default)]
     pub deletion_policy: IndexDeletionPolicy,
     /// Addresses that http, git and s3 sources may use although they are link-local, loopback or the API server's: `10.0.0.0/8`, `fd00::/8`.
@@ -108,7 +108,7 @@ pub struct EngineRef {
 /// What happens to the documents when the Index is deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IndexDeletionPolicy {
-    /// They are deleted; the Index goes when they are, or when its engine is gone.
+    /// They are deleted after it, as soon as an operator and the engine are there.
     #[default]
     Delete,
     /// They stay in the engine.

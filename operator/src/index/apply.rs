@@ -5,9 +5,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{
     Api, DeleteParams, ObjectMeta, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
 };
+use kube::{Client, Resource as _};
 use ragengine_operator_api::{INDEX_FINALIZER, Index};
 use serde_json::json;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::build::Desired;
 use super::observe::Observed;
@@ -23,7 +24,7 @@ pub enum Applied {
     Done,
     /// Nothing can be made any more: the namespace is being deleted.
     NamespaceIsGoing,
-    /// A Job of this name is there already, and may be on its way out.
+    /// A task or a Job of this name is there already, and may be on its way out.
     IsThere,
 }
 
@@ -33,18 +34,33 @@ pub enum Applied {
 ///
 /// [`ApplyError`] when one of them cannot be made.
 pub async fn start(context: &Context, identity: &IndexIdentity, desired: Desired) -> Result<Applied, ApplyError> {
-    let Desired { task, job } = desired;
-    match put_task(context, identity, task).await {
-        Err(error) if is_terminating(&error) => return Ok(Applied::NamespaceIsGoing),
-        outcome => outcome?,
+    let name = desired.job.metadata.name.clone().unwrap_or_default();
+    let applied = make(&context.client, desired).await?;
+    if applied == Applied::Done {
+        context.started.started(&identity.uid, &name);
+        info!(index = format!("{}/{}", identity.namespace, identity.name), job = name, "a synchronisation begins");
     }
-    let jobs: Api<Job> = Api::namespaced(context.client.clone(), &identity.namespace);
+    Ok(applied)
+}
+
+/// Makes a task, then its Job, which it goes with from then on.
+///
+/// # Errors
+///
+/// [`ApplyError`] when one of them cannot be made.
+pub async fn make(client: &Client, Desired { task, job }: Desired) -> Result<Applied, ApplyError> {
+    let namespace = job.metadata.namespace.clone().unwrap_or_default();
     let name = job.metadata.name.clone().unwrap_or_default();
-    let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-    match within_limit(jobs.create(&parameters, &job)).await {
-        Ok(_) => {
-            context.started.started(&identity.uid, &name);
-            info!(index = format!("{}/{}", identity.namespace, identity.name), job = name, "a synchronisation begins");
+    match make_task(client, &namespace, &task).await {
+        Err(error) if is_terminating(&error) => return Ok(Applied::NamespaceIsGoing),
+        Err(error) => return Err(error),
+        Ok(Applied::Done) => {}
+        Ok(other) => return Ok(other),
+    }
+    let jobs: Api<Job> = Api::namespaced(client.clone(), &namespace);
+    match within_limit(jobs.create(&made_by_us(), &job)).await {
+        Ok(job) => {
+            hand_over(client, &namespace, &job).await;
             Ok(Applied::Done)
         }
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(Applied::IsThere),
@@ -55,28 +71,58 @@ pub async fn start(context: &Context, identity: &IndexIdentity, desired: Desired
     }
 }
 
-/// It is read by the pod of the next Job only: the last one's has ended.
-async fn put_task(context: &Context, identity: &IndexIdentity, task: ConfigMap) -> Result<(), ApplyError> {
-    let name = identity.task();
+/// One that is there already is that of the same synchronisation, when it is ours: nobody can have changed it.
+async fn make_task(client: &Client, namespace: &str, task: &ConfigMap) -> Result<Applied, ApplyError> {
+    let name = task.metadata.name.clone().unwrap_or_default();
     let object = format!("ConfigMap {name}");
-    let client = context.client.clone();
-    let found: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client.clone(), &identity.namespace);
-    let found = within_limit(found.get_metadata_opt(&name)).await;
-    let found = found.map_err(|error| classify(object.clone(), error))?;
-    if found.is_some_and(|found| !is_free(identity, &found.metadata)) {
-        let message =
-            "exists already and belongs to somebody else: delete or rename it, or give the Index another name";
-        return Err(ApplyError::Refused(Refused { object, message: message.to_owned() }));
+    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    match within_limit(config_maps.create(&made_by_us(), task)).await {
+        Ok(_) => return Ok(Applied::Done),
+        Err(kube::Error::Api(status)) if status.code == 409 => {}
+        Err(error) => return Err(classify(object, error)),
     }
-    let config_maps: Api<ConfigMap> = Api::namespaced(client, &identity.namespace);
-    let parameters = PatchParams::apply(FIELD_MANAGER).force();
-    let sent = within_limit(config_maps.patch(&name, &parameters, &Patch::Apply(&task))).await;
-    sent.map(|_| ()).map_err(|error| classify(object, error))
+    let found: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client.clone(), namespace);
+    let found = within_limit(found.get_metadata_opt(&name)).await;
+    match found.map_err(|error| classify(object.clone(), error))? {
+        // It goes with a Job of this name that was deleted, or has gone.
+        None => Ok(Applied::IsThere),
+        Some(found) if is_of_a_job(&found.metadata, &name) => Ok(Applied::IsThere),
+        Some(found) if has_same_owner(&found.metadata, &task.metadata) => Ok(Applied::Done),
+        Some(_) => {
+            let message =
+                "exists already and belongs to somebody else: delete or rename it, or give the Index another name";
+            Err(ApplyError::Refused(Refused { object, message: message.to_owned() }))
+        }
+    }
 }
 
-/// Ours, or that of an Index of the same name that is gone.
-fn is_free(identity: &IndexIdentity, metadata: &ObjectMeta) -> bool {
-    identity.made(metadata) || crate::names::index_of(metadata) == Some(&identity.name)
+fn is_of_a_job(found: &ObjectMeta, name: &str) -> bool {
+    let mut owners = found.owner_references.iter().flatten();
+    owners.any(|owner| owner.controller == Some(true) && owner.kind == Job::kind(&()) && owner.name == name)
+}
+
+fn has_same_owner(found: &ObjectMeta, ours: &ObjectMeta) -> bool {
+    let owner = |metadata: &ObjectMeta| {
+        let mut owners = metadata.owner_references.iter().flatten();
+        owners.find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.clone())
+    };
+    owner(found) == owner(ours)
+}
+
+/// The task goes when its Job does, which Kubernetes tidies up an hour after it has ended. One that could not be handed over goes with the Index.
+async fn hand_over(client: &Client, namespace: &str, job: &Job) {
+    let name = job.metadata.name.clone().unwrap_or_default();
+    let owner = job.controller_owner_ref(&());
+    let config_maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client.clone(), namespace);
+    let patch = json!({"metadata": {"ownerReferences": [owner]}});
+    let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    if let Err(error) = within_limit(config_maps.patch_metadata(&name, &parameters, &Patch::Merge(&patch))).await {
+        warn!(job = format!("{namespace}/{name}"), %error, "the task of a Job stays until its Index goes");
+    }
+}
+
+fn made_by_us() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
 /// Deletes the Job of this name, with its pod.
@@ -108,19 +154,18 @@ pub async fn stop(
     }
 }
 
-/// Puts our finalizer on an Index, or takes it away.
+/// Takes away the finalizer that earlier versions have put on an Index.
 ///
 /// # Errors
 ///
 /// [`ApplyError`] when the API server refuses. A conflict is one too: the Index has changed meanwhile.
-pub async fn set_finalizer(context: &Context, index: &Index, hold: Hold) -> Result<(), ApplyError> {
+pub async fn release(context: &Context, index: &Index) -> Result<(), ApplyError> {
     let identity = IndexIdentity::of(index);
     let others = index.metadata.finalizers.iter().flatten().filter(|finalizer| *finalizer != INDEX_FINALIZER);
-    let ours = (hold == Hold::Yes).then(|| INDEX_FINALIZER.to_owned());
-    let finalizers: Vec<String> = others.cloned().chain(ours).collect();
     let metadata = &index.metadata;
     let patch = json!({"metadata": {
-        "uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": finalizers,
+        "uid": metadata.uid, "resourceVersion": metadata.resource_version,
+        "finalizers": others.collect::<Vec<_>>(),
     }});
     let indexes: Api<Index> = Api::namespaced(context.client.clone(), &identity.namespace);
     let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
@@ -129,15 +174,6 @@ pub async fn set_finalizer(context: &Context, index: &Index, hold: Hold) -> Resu
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(source) => Err(ApplyError::Failed { object: format!("Index {}", identity.name), source }),
     }
-}
-
-/// Whether an Index stays until its documents are deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
-    /// It does.
-    Yes,
-    /// It goes when it is deleted.
-    No,
 }
 
 fn is_terminating(error: &ApplyError) -> bool {

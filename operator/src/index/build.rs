@@ -5,10 +5,13 @@ mod task;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::ConfigMap;
-use ragengine_operator_api::{Index, RagEngine};
+use ragengine_client::wire::OwnedSources;
+use ragengine_operator_api::{Index, RagEngine, SyncResources};
 
+use self::job::Ingredients;
 use super::plan::Start;
 use super::validate::Validated;
+use crate::names::{Identity, IndexIdentity, OWNER, SYNC_ID};
 use crate::rag_engine::validate::Defaults;
 
 pub use task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER};
@@ -27,24 +30,52 @@ pub struct Desired {
 #[error("what is to be synchronised cannot be written: {0}")]
 pub struct BuildError(#[from] serde_saphyr::SerializeError);
 
-/// Builds both. `validated` is not needed for a deletion.
+/// Builds what a synchronisation of an Index takes.
 ///
 /// # Errors
 ///
 /// [`BuildError`] when the task cannot be written, which no specification is known to cause.
-pub fn build(
+pub fn synchronisation(
     index: &Index,
     validated: Option<&Validated>,
     engine: &RagEngine,
+    scope: &str,
     start: &Start,
     defaults: &Defaults,
 ) -> Result<Desired, BuildError> {
-    let sources = match start.work {
-        super::plan::Work::Synchronise => index.spec.sources.as_slice(),
-        super::plan::Work::Delete => &[],
-    };
+    let metadata = IndexIdentity::of(index).owned(&start.job_name);
     Ok(Desired {
-        task: task::config_map(index, &task::task(index, validated, engine, sources, start, defaults))?,
-        job: job::job(index, engine, sources, start, defaults),
+        task: task::config_map(metadata, &task::synchronisation(index, validated, engine, start, defaults))?,
+        job: job::synchronisation(index, engine, scope, start, defaults),
     })
+}
+
+/// Builds what the deletion of an Index's documents takes, which belongs to the engine: the Index is gone.
+///
+/// # Errors
+///
+/// [`BuildError`] when the task cannot be written, which nothing is known to cause.
+pub fn deletion(
+    engine: &RagEngine,
+    owner: &OwnedSources,
+    job_name: &str,
+    sync_id: &str,
+    defaults: &Defaults,
+) -> Result<Desired, BuildError> {
+    let mut metadata = Identity::of(engine).deletion(job_name, &owner.name);
+    let task = task::deletion(engine, &owner.index, &owner.name, sync_id, defaults);
+    let task = task::config_map(metadata.clone(), &task)?;
+    let pod_labels = metadata.labels.clone().unwrap_or_default();
+    let labels = [(SYNC_ID, sync_id), (OWNER, &owner.uid)].map(|(label, value)| (label.to_owned(), value.to_owned()));
+    metadata.labels.get_or_insert_default().extend(labels);
+    let ingredients = Ingredients {
+        metadata,
+        pod_labels,
+        engine,
+        sources: &[],
+        resources: SyncResources::default(),
+        sync_id,
+        owner: None,
+    };
+    Ok(Desired { task, job: job::job(ingredients, defaults) })
 }

@@ -6,7 +6,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
-use ragengine_client::wire::GrowingGeneration;
+use ragengine_client::wire::{EngineStatus, GrowingGeneration};
 use ragengine_operator_api::{Index, RagEngine, Writes};
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ use super::job::Stage;
 use super::validate::references;
 use super::{job, pod};
 use crate::context::Context;
+use crate::departed;
 use crate::engine::Target;
 use crate::names::{Identity, IndexIdentity};
 use crate::rag_engine::target_of;
@@ -28,6 +29,8 @@ pub struct Observed {
     pub engine: Option<Arc<RagEngine>>,
     /// Where its server can be asked.
     pub target: Option<Target>,
+    /// Whether the server said, when it was asked last, that it can answer: it takes documents and deletions then.
+    pub server_is_ready: bool,
     /// What the specification refers to, and the write token.
     pub references: Vec<ObservedReference>,
     /// The Jobs of this Index.
@@ -40,6 +43,10 @@ pub struct Observed {
     pub warnings: Vec<Warning>,
     /// What the engine said of the synchronisation when it was asked last.
     pub record: Option<Record>,
+    /// Where the engine knows the Index as the owner of its documents: on this volume.
+    pub scope: String,
+    /// Documents of an Index of the same name that is gone are being deleted.
+    pub is_cleared: bool,
     /// The next generation of the index, while the engine builds it.
     pub generation: Option<GrowingGeneration>,
     /// An older Index that fills the same index with other settings.
@@ -74,6 +81,7 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     let jobs = caches.jobs_of(&identity);
     let mut observed = Observed {
         target: engine.as_ref().and_then(|engine| target_of(&caches.pods_of(&Identity::of(engine)))),
+        server_is_ready: engine.as_deref().and_then(|engine| told(context, engine)).is_some_and(|told| told.ready),
         references: looked_up(context, index, engine.as_deref()),
         is_lagging: context.started.is_lagging(&identity.uid, &jobs),
         pods: caches.pods_of_jobs(&identity),
@@ -81,6 +89,8 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         record: context.records.record(&identity.uid),
         generation: engine.as_deref().and_then(|engine| growing(context, engine, index.index_name())),
         rival: rival(index, &context.index_store.state()),
+        scope: engine.as_deref().map(|engine| departed::scope_of(caches, engine)).unwrap_or_default(),
+        is_cleared: departed::is_cleared(context, &identity),
         engine,
         jobs,
     };
@@ -90,10 +100,15 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     Ok(observed)
 }
 
+/// What the engine's server said last, if it can be asked.
+fn told(context: &Context, engine: &RagEngine) -> Option<EngineStatus> {
+    let report = context.engines.report(engine.metadata.uid.as_deref()?)?;
+    if report.is_unreachable() { None } else { report.answer }
+}
+
 /// What the engine said last of the next generation of this index.
 fn growing(context: &Context, engine: &RagEngine, index_name: &str) -> Option<GrowingGeneration> {
-    let report = context.engines.report(engine.metadata.uid.as_deref()?).filter(|report| !report.is_unreachable())?;
-    report.answer?.generations.into_iter().find(|generation| generation.index == index_name)
+    told(context, engine)?.generations.into_iter().find(|generation| generation.index == index_name)
 }
 
 /// The pod of a Job that runs, when it has not begun: its events are worth a request.

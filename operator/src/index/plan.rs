@@ -1,12 +1,9 @@
 //! What is to be done next: pure, from what there is.
 
-mod deletion;
 mod obstacles;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use ragengine_operator_api::{
-    CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexDeletionPolicy, IndexStatus, SyncResult,
-};
+use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, SyncResult};
 
 use super::job::{self, Stage};
 use super::observe::Observed;
@@ -17,12 +14,10 @@ use crate::hash::hash;
 use crate::rag_engine::status::Finding;
 use crate::rag_engine::validate::Invalid;
 
-pub(super) use deletion::LET_GO;
-
 /// The first wait after a failure, and the longest, in seconds.
 const WAITS_S: (i64, i64) = (30, 1800);
 /// A cache that does not show a Job yet is looked at again after this time.
-const LAG: SignedDuration = SignedDuration::from_secs(5);
+pub const LAG: SignedDuration = SignedDuration::from_secs(5);
 
 /// What is known before anything is done.
 #[derive(Debug, Clone, Copy)]
@@ -57,9 +52,7 @@ pub struct Plan {
 pub enum Step {
     /// Nothing.
     Rest,
-    /// From now on the Index is not gone before its documents are.
-    Hold,
-    /// It may go.
+    /// The finalizer that earlier versions have put on it is taken away.
     Release,
     /// A Job is made.
     Start(Start),
@@ -78,21 +71,10 @@ pub struct Start {
     pub after: Option<String>,
     /// What is wanted by it.
     pub wish: Wish,
-    /// What it does.
-    pub work: Work,
     /// The value of the annotation that asks for it.
     pub sync: Option<String>,
     /// The value of the annotation that confirms deletions, where it was not acted on.
     pub confirm_delete: Option<String>,
-}
-
-/// What a Job does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
-    /// The index gets what the sources hold.
-    Synchronise,
-    /// The documents of this Index are deleted.
-    Delete,
 }
 
 /// What the Index does.
@@ -116,31 +98,30 @@ pub enum State {
     Stuck(Finding),
 }
 
-/// What is wanted by the deletion of everything.
-pub const DELETION: &str = "deletion";
-
 /// Plans the next step.
 pub fn plan(known: Known<'_>) -> Plan {
     if known.index.metadata.deletion_timestamp.is_some() {
-        return deletion::plan(known);
+        return leaving(known);
     }
     let plan = match running(known) {
         Some(plan) => plan,
         None => resting(known),
     };
-    match (finalizer(known.index), &plan.step) {
-        (Some(step), Step::Rest | Step::Start(_)) => Plan { step, ..plan },
+    match (is_held(known.index), &plan.step) {
+        (true, Step::Rest | Step::Start(_)) => Plan { step: Step::Release, ..plan },
         _ => plan,
     }
 }
 
-/// Before the first document is written the Index is held, where they are to go with it.
-fn finalizer(index: &Index) -> Option<Step> {
-    match (index.spec.deletion_policy, is_held(index)) {
-        (IndexDeletionPolicy::Delete, false) => Some(Step::Hold),
-        (IndexDeletionPolicy::Retain, true) => Some(Step::Release),
-        _ => None,
-    }
+/// Somebody else's finalizer keeps it: it is not filled any more. Its documents are deleted when it is gone.
+fn leaving(known: Known<'_>) -> Plan {
+    let running = job::current(&known.observed.jobs, known.status).filter(|job| job::stage(job) == Stage::Running);
+    let step = match (is_held(known.index), running) {
+        (true, _) => Step::Release,
+        (false, Some(job)) => Step::Stop(job.metadata.name.clone().unwrap_or_default()),
+        (false, None) => Step::Rest,
+    };
+    Plan { step, state: State::Rests, wish: None, look_again: None }
 }
 
 fn is_held(index: &Index) -> bool {
@@ -182,7 +163,8 @@ fn resting(known: Known<'_>) -> Plan {
     let next_turn = schedule.and_then(|schedule| schedule.next(known.now));
     let rest = |state| Plan { step: Step::Rest, state, wish: wish.clone(), look_again: next_turn };
     if let Some(state) = obstacles::of(known) {
-        return rest(state);
+        let soon = later(known.now, LAG).filter(|_| known.observed.is_cleared);
+        return Plan { look_again: soon.or(next_turn), ..rest(state) };
     }
     let Some(wanted) = wish.as_ref() else {
         return rest(State::NotYet(obstacles::not_ready(known.observed)));
@@ -199,12 +181,12 @@ fn resting(known: Known<'_>) -> Plan {
             let look_again = next_turn.map_or(at, |turn| turn.min(at));
             Plan { look_again: Some(look_again), ..rest(State::Waits(at)) }
         }
-        _ => Plan { step: Step::Start(start(known, wanted.clone(), Work::Synchronise)), ..rest(State::Runs) },
+        _ => Plan { step: Step::Start(start(known, wanted.clone())), ..rest(State::Runs) },
     }
 }
 
 /// Named after what is wanted and what was done last, so that it cannot be made twice, and another attempt has another name.
-fn start(known: Known<'_>, wish: Wish, work: Work) -> Start {
+fn start(known: Known<'_>, wish: Wish) -> Start {
     let name = known.index.metadata.name.as_deref().unwrap_or_default();
     let last = known.status.last_sync.as_ref().map(|last| (&last.id, &last.finished_at));
     let sync_id = hash(&(&known.index.metadata.uid, &wish.wanted, last));
@@ -215,14 +197,13 @@ fn start(known: Known<'_>, wish: Wish, work: Work) -> Start {
         sync_id,
         after: known.status.last_sync.as_ref().map(|last| last.id.clone()),
         wish,
-        work,
         sync: annotation(known.index, ragengine_operator_api::SYNC_ANNOTATION),
         confirm_delete: confirmed.filter(|value| handled != Some(value)),
     }
 }
 
 /// The longer the more have failed.
-fn retry_at(finished_at: Timestamp, attempts: u32) -> Option<Timestamp> {
+pub fn retry_at(finished_at: Timestamp, attempts: u32) -> Option<Timestamp> {
     let wait = WAITS_S.0.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(WAITS_S.1);
     later(finished_at, SignedDuration::from_secs(wait))
 }

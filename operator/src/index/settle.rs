@@ -11,7 +11,6 @@ use ragengine_operator_api::{
 
 use super::job::{self, Stage};
 use super::observe::Observed;
-use super::plan::DELETION;
 use super::pod;
 use super::wish::data_id;
 use crate::hash::hash;
@@ -53,12 +52,6 @@ struct Outcome {
 fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<Outcome> {
     let has_failed = job::stage(job) == Stage::Failed;
     let unread = |result, message| Outcome { result, message, confirmation: None, sources: None, is_through: false };
-    if job::wanted(job) == DELETION {
-        return Some(match has_failed {
-            false => unread(SyncResult::Succeeded, None),
-            true => unread(SyncResult::Failed, Some(why(observed, job))),
-        });
-    }
     let record = observed.record.as_ref();
     let record = record.filter(|record| record.about.sync_id == job::sync_id(job) && record.about.has_ended);
     let Some(sources) = record.and_then(|record| record.sources.clone()) else {

@@ -8,9 +8,9 @@ use ragengine_operator_api::{
 
 use super::job;
 use super::observe::Observed;
-use super::plan::{DELETION, LET_GO, Plan, State};
+use super::plan::{Plan, State};
 use super::settle::shortened;
-use super::wish::data_id;
+use super::wish::{Wish, data_id};
 use crate::apply::Refused;
 use crate::rag_engine::status::Finding;
 
@@ -91,10 +91,6 @@ fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
     };
     match last.result {
         SyncResult::Succeeded => None,
-        SyncResult::Failed if last.wanted == DELETION => Some(Finding::new(
-            Reason::SyncFailed,
-            format!("its documents could not be deleted: {why}{again}. {LET_GO}"),
-        )),
         SyncResult::Failed => {
             Some(Finding::new(Reason::SyncFailed, format!("the last synchronisation failed: {why}{again}")))
         }
@@ -117,15 +113,14 @@ fn confirm(known: Known<'_>, last: &LastSync) -> String {
 
 /// Whether it was for what is asked for now, whenever its turn was.
 fn is_of_this_specification(known: Known<'_>, last: &LastSync) -> bool {
-    known.plan.wish.as_ref().is_some_and(|wish| wish.specification == last.specification || wish.wanted == last.wanted)
+    let is_same = |wish: &Wish| {
+        [&wish.specification, &wish.specification_before].contains(&&last.specification) || wish.wanted == last.wanted
+    };
+    known.plan.wish.as_ref().is_some_and(is_same)
 }
 
 fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     let not = |finding| (ConditionStatus::False, finding);
-    if known.index.metadata.deletion_timestamp.is_some() {
-        let finding = problem(known).or_else(|| failure(known, status));
-        return not(finding.unwrap_or_else(|| Finding::new(Reason::Deleting, "its documents are being deleted")));
-    }
     let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last));
     // A Job that only looks at the sources once more, and whose pod does not begin, takes nothing away from what the index holds: Degraded says so.
     let takes_nothing = matches!(known.plan.state, State::Stuck(_)) && known.refused.is_none() && last.is_some();
@@ -174,16 +169,12 @@ fn running(status: &IndexStatus) -> Finding {
 }
 
 fn progressing(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
-    let is_deleted = known.index.metadata.deletion_timestamp.is_some();
     match &known.plan.state {
-        State::Runs | State::Reads if known.refused.is_none() && is_deleted => {
-            (ConditionStatus::True, Finding::new(Reason::Deleting, "its documents are being deleted"))
-        }
         State::Runs | State::Reads if known.refused.is_none() => (ConditionStatus::True, running(status)),
         State::NotYet(finding) => (ConditionStatus::True, finding.clone()),
         _ => match &known.observed.generation {
-            Some(next) if !is_deleted => (ConditionStatus::True, rebuilding(next)),
-            _ if known.index.spec.suspend && !is_deleted => (ConditionStatus::False, suspended()),
+            Some(next) => (ConditionStatus::True, rebuilding(next)),
+            _ if known.index.spec.suspend => (ConditionStatus::False, suspended()),
             _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
         },
     }

@@ -17,8 +17,10 @@ const MAX_CONFIRMATION: usize = 2000;
 pub struct Wish {
     /// All of it, with the schedule and how the index is made.
     pub wanted: String,
-    /// What the index is to hold: one that only waits for its next turn, or is to be made otherwise, holds what was asked for.
+    /// What the index is to hold: one that is only to be looked at once more, or to be made otherwise, holds what was asked for.
     pub specification: String,
+    /// The same as earlier versions have reckoned it, with the requests: what they have synchronised is not asked for again.
+    pub specification_before: String,
 }
 
 /// What is wanted of an Index, from what it says, what that refers to, the engine's data directory and the time.
@@ -32,18 +34,13 @@ pub fn wish(
     let spec = &validated.spec;
     let versions: Vec<_> = references.iter().filter(|seen| seen.is_watched).collect();
     let requests = (annotation(index, SYNC_ANNOTATION), annotation(index, CONFIRM_DELETE_ANNOTATION));
-    let specification = hash(&(
-        &spec.engine_ref,
-        &validated.index_name,
-        &spec.sources,
-        &spec.allowed_ranges,
-        versions,
-        data_id,
-        requests,
-    ));
+    let content = (&spec.engine_ref, &validated.index_name, &spec.sources, &spec.allowed_ranges, &versions, data_id);
+    let specification = hash(&content);
+    let (engine_ref, index_name, sources, allowed_ranges, versions, data_id) = content;
+    let specification_before = hash(&(engine_ref, index_name, sources, allowed_ranges, versions, data_id, &requests));
     let turn = validated.schedule.as_ref().and_then(|schedule| schedule.last(now)).map(Timestamp::as_second);
-    let settings = (&spec.chunking, &spec.vector_index);
-    Wish { wanted: hash(&(&specification, settings, turn)), specification }
+    let settings = (&spec.chunking, &spec.vector_index, spec.deletion_policy);
+    Wish { wanted: hash(&(&specification, settings, turn, requests)), specification, specification_before }
 }
 
 /// An annotation's value, or its beginning. An empty one is none.

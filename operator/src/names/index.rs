@@ -22,6 +22,12 @@ pub const AFTER: &str = "ragengine.dev/after";
 /// The label of a Job with the hash of the same without the schedule.
 pub const SPECIFICATION: &str = "ragengine.dev/specification";
 
+/// The label of a Job that deletes the documents of an Index that is gone, with the uid of that Index.
+pub const OWNER: &str = "ragengine.dev/owner";
+
+/// The component of what deletes the documents of an Index that is gone.
+pub const DELETION: &str = "deletion";
+
 /// Which Index something belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IndexIdentity {
@@ -49,21 +55,9 @@ impl IndexIdentity {
         Owner { kind: Kind::Index, namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
-    /// The ConfigMap with what a synchronisation is to do.
-    pub fn task(&self) -> String {
-        format!("{}-sync", self.name)
-    }
-
     /// The labels of everything that is made for it.
     pub fn labels(&self) -> BTreeMap<String, String> {
-        let labels = [
-            (NAME, SYNC),
-            (INSTANCE, self.name.as_str()),
-            (COMPONENT, "sync"),
-            (PART_OF, "ragengine"),
-            (MANAGED_BY, FIELD_MANAGER),
-        ];
-        labels.map(|(label, value)| (label.to_owned(), value.to_owned())).into()
+        labels(&self.name)
     }
 
     /// The metadata of an object that goes when the Index goes.
@@ -89,6 +83,19 @@ impl IndexIdentity {
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
         owners.iter().any(|owner| owner.controller == Some(true) && owner.uid == self.uid)
     }
+}
+
+/// The labels of everything that is made for an Index of this name.
+pub(super) fn labels(index: &str) -> BTreeMap<String, String> {
+    let labels =
+        [(NAME, SYNC), (INSTANCE, index), (COMPONENT, "sync"), (PART_OF, "ragengine"), (MANAGED_BY, FIELD_MANAGER)];
+    labels.map(|(label, value)| (label.to_owned(), value.to_owned())).into()
+}
+
+/// Whether an object deletes the documents of an Index that is gone.
+pub fn is_deletion(metadata: &ObjectMeta) -> bool {
+    let component = metadata.labels.as_ref().and_then(|labels| labels.get(COMPONENT));
+    component.is_some_and(|component| component == DELETION) && index_of(metadata).is_some()
 }
 
 /// The name of the Index that an object of ours belongs to: its owner's, else, of a pod, its labels'.

@@ -6,6 +6,8 @@ mod deployment;
 pub(crate) mod pod;
 mod server;
 
+pub use server::told;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{RagEngine, RagEngineStatus, Reason};
 
@@ -41,6 +43,8 @@ pub struct Known<'a> {
     pub refused: Option<&'a Refused>,
     /// What there is, with what was applied.
     pub observed: &'a Observed,
+    /// Documents of an Index that is gone could not be deleted.
+    pub remains: Option<&'a Finding>,
     /// Whether the caches show what was applied. Until they do, nothing is taken for finished.
     pub is_current: bool,
 }
@@ -53,7 +57,7 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
     let outcome = Outcome {
         problem: problem(known),
         waiting: waiting(known),
-        hint: server::unreachable(observed),
+        hint: server::unreachable(observed).or_else(|| known.remains.cloned()),
         is_stopped: known.engine.spec.replicas == 0,
         serving: serving(known.engine, &endpoint),
     };

@@ -12,7 +12,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use ragengine_operator_api::{Index, RagEngine};
 
 use crate::context::Context;
-use crate::names::{Identity, IndexIdentity, Owner};
+use crate::names::{Identity, IndexIdentity, Kind, Owner};
 use crate::watches::{Filling, Referred, Wake, Watchable, gone, log_failure};
 
 /// Objects in one reply to a list.
@@ -51,7 +51,8 @@ pub(super) fn engines(
     })
 }
 
-/// The Indexes. Those that fill the same index are woken when one changes what it asks for, or goes: it may have been in their way.
+/// The Indexes. Those that fill the same index are woken when one changes what it asks for, or goes: it may have been in their way. When one
+/// goes its engine is woken: its documents may have to go, too.
 pub(super) fn indexes(
     api: Api<Index>,
     writer: Writer<Index>,
@@ -69,7 +70,16 @@ pub(super) fn indexes(
         }
         let is_dealt_with =
             index.status.as_ref().is_some_and(|status| status.observed_generation == index.metadata.generation);
-        if change == Change::Seen && is_dealt_with { Vec::new() } else { beside(index, &known.index_store) }
+        let engine = Owner {
+            kind: Kind::Engine,
+            namespace: identity.namespace.clone(),
+            name: index.spec.engine_ref.name.clone(),
+        };
+        match change {
+            Change::Seen if is_dealt_with => Vec::new(),
+            Change::Seen => beside(index, &known.index_store),
+            Change::Gone | Change::Replaced => beside(index, &known.index_store).into_iter().chain([engine]).collect(),
+        }
     })
 }
 

@@ -10,7 +10,7 @@ use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
 use super::Filled;
-use crate::names::{Identity, IndexIdentity, engine_of, index_of};
+use crate::names::{Identity, IndexIdentity, engine_of, index_of, is_deletion};
 
 /// What a watch has seen of one kind of object.
 #[derive(Clone)]
@@ -97,11 +97,33 @@ impl Caches {
         self.jobs.0.state_filter(|job| in_namespace(job) && identity.made(&job.metadata))
     }
 
+    /// The Jobs that delete documents of Indexes that are gone from one RAGEngine.
+    pub fn deletions_from(&self, identity: &Identity) -> Vec<Arc<Job>> {
+        self.jobs.0.state_filter(|job| {
+            let metadata = &job.metadata;
+            metadata.namespace.as_ref() == Some(&identity.namespace) && is_deletion(metadata) && identity.made(metadata)
+        })
+    }
+
+    /// The Jobs that delete documents of Indexes of this name that are gone.
+    pub fn deletions_of(&self, identity: &IndexIdentity) -> Vec<Arc<Job>> {
+        self.jobs.0.state_filter(|job| {
+            let metadata = &job.metadata;
+            metadata.namespace.as_ref() == Some(&identity.namespace)
+                && is_deletion(metadata)
+                && index_of(metadata) == Some(&identity.name)
+        })
+    }
+
     /// The pods of the Jobs of one Index.
     pub fn pods_of_jobs(&self, identity: &IndexIdentity) -> Vec<Arc<Pod>> {
+        self.pods_of_jobs_for(&identity.namespace, &identity.name)
+    }
+
+    /// The pods of the Jobs of Indexes of this name, whether they are there or gone.
+    pub fn pods_of_jobs_for(&self, namespace: &str, index: &str) -> Vec<Arc<Pod>> {
         self.pods.0.state_filter(|pod| {
-            pod.metadata.namespace.as_ref() == Some(&identity.namespace)
-                && index_of(&pod.metadata) == Some(&identity.name)
+            pod.metadata.namespace.as_deref() == Some(namespace) && index_of(&pod.metadata) == Some(index)
         })
     }
 }

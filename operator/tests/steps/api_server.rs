@@ -38,6 +38,7 @@ struct Question {
     place: Place,
     query: Vec<(String, String)>,
     body: Value,
+    is_merge: bool,
     is_metadata_only: bool,
 }
 
@@ -205,9 +206,11 @@ async fn question(request: Request<kube::client::Body>) -> Question {
     let pair = |pair: &str| pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
     let query = head.uri.query().unwrap_or_default().split('&').filter_map(pair).collect();
     let accept = head.headers.get(header::ACCEPT);
+    let is_merge = head.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/merge-patch+json");
     let body = body.collect().await.unwrap().to_bytes();
     Question {
         is_metadata_only: accept.is_some_and(|accept| accept.to_str().unwrap().contains("as=PartialObjectMetadata")),
+        is_merge,
         body: serde_json::from_slice(&body).unwrap_or_default(),
         asked,
         place,

@@ -1,7 +1,7 @@
 //! The steps of a reconcile of an Index: the pure ones, and the whole controller.
 
 mod cases;
-mod deletion;
+mod departed;
 mod fixture;
 mod objects;
 mod record;

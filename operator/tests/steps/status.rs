@@ -5,7 +5,7 @@ mod times;
 
 use ragengine_operator::apply::Refused;
 use ragengine_operator::rag_engine::observe::Observed;
-use ragengine_operator::rag_engine::status::{Known, status};
+use ragengine_operator::rag_engine::status::{Finding, Known, status};
 use ragengine_operator::rag_engine::validate::Invalid;
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, RagEngine, RagEngineStatus, Reason};
 
@@ -18,6 +18,7 @@ struct Case {
     observed: Observed,
     invalid: Option<Invalid>,
     refused: Option<Refused>,
+    remains: Option<Finding>,
     is_current: bool,
 }
 
@@ -28,6 +29,7 @@ impl Case {
             invalid: self.invalid.as_ref(),
             refused: self.refused.as_ref(),
             observed: &self.observed,
+            remains: self.remains.as_ref(),
             is_current: self.is_current,
         };
         status(known, previous, &defaults(), &times::second(at_second))
@@ -72,9 +74,8 @@ fn the_conditions_of_every_case_go_together() {
         let [ready, progressing, degraded] = conditions.each_ref().map(|found| found.status == ConditionStatus::True);
         assert!(!(ready && progressing), "{name}: {}", in_short(&conditions));
         assert!(!(progressing && degraded) || conditions[2].reason == Reason::ServerUnreachable, "{name}");
-        let is_stopped = conditions[0].reason == Reason::Stopped;
-        assert!(ready || progressing || degraded || is_stopped, "{name}: {}", in_short(&conditions));
-        assert_eq!(ready, conditions[0].reason == Reason::Serving, "{name}");
+        assert!(ready || progressing || degraded, "{name}: {}", in_short(&conditions));
+        assert_eq!(ready, matches!(conditions[0].reason, Reason::Serving | Reason::Stopped), "{name}");
         for condition in conditions {
             assert!(!condition.message.is_empty() && condition.message.len() < 4096, "{name}");
             assert_eq!(condition.observed_generation, Some(1), "{name}");
@@ -108,7 +109,8 @@ fn next(reason: Reason) -> Option<Reason> {
         Reason::EmbeddingModelFailed => Reason::EmbeddingServiceFailed,
         Reason::EmbeddingServiceFailed => Reason::InferenceServiceFailed,
         Reason::InferenceServiceFailed => Reason::ServerUnreachable,
-        Reason::ServerUnreachable => return None,
+        Reason::ServerUnreachable => Reason::DeletionFailed,
+        Reason::DeletionFailed => return None,
         // Those of an Index.
         Reason::Synced
         | Reason::Syncing

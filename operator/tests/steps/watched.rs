@@ -90,9 +90,11 @@ async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
     let controller = Controller::start(&server);
     until("Stopped", &server, || is_stopped(&server)).await;
     server.expire_watches("ragengines", |server| {
-        server.edit("ragengines", "docs", |object| object["spec"]["auth"] = json!({"writes": "open"}));
+        let compute = json!({"labelSelector": {"matchLabels": {"c": "d"}}});
+        server.edit("ragengines", "docs", |object| object["spec"]["compute"] = compute);
     });
-    until("the change", &server, || server.get("secrets", "docs-write").is_none()).await;
+    let nodes = || server.get("deployments", "docs").unwrap()["spec"]["template"]["spec"]["nodeSelector"].clone();
+    until("the change", &server, || nodes()["c"] == "d").await;
     let uid_of =
         |server: &ApiServer| server.get("ragengines", "docs").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
     let uid = uid_of(&server);

@@ -14,14 +14,16 @@ pub use documents::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
-pub use engine_status::{EngineStatus, GrowingGeneration, Problem, ProblemKind};
+pub use engine_status::{EngineStatus, GrowingGeneration, OwnedSources, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, Explanation};
 pub use indexes::{
     ChunkingSettings, GenerationPhase, IndexDescription, IndexSettings, NextGeneration, RestoredIndexes,
     SourceDocument, SourceDocuments,
 };
 pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
-pub use sources::{DeletedSource, FileError, PutSourceSync, SourceDescription, SourceSync, SyncPhase};
+pub use sources::{
+    DeletedSource, FileError, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase, WhenOwnerIsGone,
+};
 pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};
 
 use ragengine_json::Bounds;

@@ -44,8 +44,9 @@ impl App {
         }
     }
 
+    /// A full volume keeps nobody from being answered, and is made room on by deleting documents, for which the server has to be reached.
     fn is_ready(&self, needs: &[Need]) -> bool {
-        let is_in_the_way = |problem| problem != ProblemKind::IndexUnavailable;
+        let is_in_the_way = |problem| !matches!(problem, ProblemKind::IndexUnavailable | ProblemKind::VolumeFull);
         self.loaded.get().is_some() && !needs.iter().filter_map(|need| need.problem).any(is_in_the_way)
     }
 
@@ -94,14 +95,19 @@ fn need(name: &'static str, stage: &Stage, loading: ProblemKind, failed: Problem
     Need { name, words: stage.words().to_owned(), problem }
 }
 
+/// The most owners of sources that a status has.
+const MAX_OWNERS: usize = 1000;
+
 /// The sizes are kept, not counted.
 fn sized(status: EngineStatus, loaded: &Loaded) -> EngineStatus {
-    let sizes: Vec<IndexSize> = loaded.catalog.all().iter().map(|index| index.size()).collect();
+    let indexes = loaded.catalog.all();
+    let sizes: Vec<IndexSize> = indexes.iter().map(|index| index.size()).collect();
     EngineStatus {
         indexes: u32::try_from(sizes.len()).unwrap_or(u32::MAX),
         documents: sizes.iter().map(|size| size.documents).sum(),
         chunks: sizes.iter().map(|size| size.chunks).sum(),
         generations: loaded.catalog.names().into_iter().filter_map(|name| growing(loaded, name)).collect(),
+        owners: indexes.iter().flat_map(|index| index.owners()).take(MAX_OWNERS).collect(),
         ..status
     }
 }

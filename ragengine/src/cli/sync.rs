@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use ragengine_client::Client;
+use ragengine_client::wire::{self, SourceOwner};
 use ragengine_parsers::{Parser, worker};
 use ragengine_settings::Log;
 use ragengine_settings::sync::SyncTask;
@@ -13,7 +14,7 @@ use ragengine_sources::{Access, AddressPolicy, Limits};
 use ragengine_sync::{Outcome, Removed, Report, Tools, synchronise};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::Sync;
+use crate::args::{Sync, WhenOwnerIsGone};
 use crate::{logging, secrets};
 
 /// Makes an index hold exactly what the sources of a task hold.
@@ -24,6 +25,7 @@ use crate::{logging, secrets};
 pub fn run(arguments: &Sync) -> anyhow::Result<()> {
     logging::start(&Log::default()).map_err(anyhow::Error::msg)?;
     let task = read(&arguments.task)?;
+    require(&task, arguments.sync_id.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
@@ -48,7 +50,29 @@ pub fn run(arguments: &Sync) -> anyhow::Result<()> {
 
 async fn mirror(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Report> {
     let mut tools = tools(task, arguments).await?;
-    Ok(synchronise(task, &mut tools).await?)
+    Ok(synchronise(task, owner(task, arguments).as_ref(), &mut tools).await?)
+}
+
+/// A task is done by whom it was written for: a file that was replaced meanwhile is another task.
+fn require(task: &SyncTask, sync_id: Option<&str>) -> anyhow::Result<()> {
+    match sync_id {
+        Some(sync_id) if sync_id != task.sync_id => {
+            bail!("the task is that of synchronisation '{}', and this is '{sync_id}': nothing was done", task.sync_id)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn owner(task: &SyncTask, arguments: &Sync) -> Option<SourceOwner> {
+    Some(SourceOwner {
+        name: task.owner.clone(),
+        uid: arguments.owner_uid.clone()?,
+        scope: arguments.owner_scope.clone(),
+        when_gone: match arguments.when_owner_is_gone {
+            WhenOwnerIsGone::Delete => wire::WhenOwnerIsGone::Delete,
+            WhenOwnerIsGone::Retain => wire::WhenOwnerIsGone::Retain,
+        },
+    })
 }
 
 /// `ragengine parse-worker`: reads files for another process of this program.

@@ -3,11 +3,12 @@
 mod check;
 mod syncs;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 pub use check::{InvalidSync, check_sync};
-use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceSync, SyncPhase};
+use ragengine_client::wire::{OwnedSources, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase};
 pub(super) use syncs::Syncs;
 pub use syncs::{Held, LEASE, Moment};
 use syncs::{News, Step};
@@ -35,6 +36,19 @@ impl Index {
         SourceDescription { name: name.to_owned(), documents, chunks, bytes: text_bytes, sync }
     }
 
+    /// The owners of sources that are to be deleted when these are gone.
+    pub fn owners(&self) -> Vec<OwnedSources> {
+        let syncs = self.syncs.read();
+        let owners: BTreeSet<&SourceOwner> = syncs.owners().filter(|owner| owner.when_gone.is_delete()).collect();
+        let owned = |owner: &SourceOwner| OwnedSources {
+            index: self.name().to_owned(),
+            name: owner.name.clone(),
+            uid: owner.uid.clone(),
+            scope: owner.scope.clone(),
+        };
+        owners.into_iter().map(owned).collect()
+    }
+
     /// How many sources are being synchronised.
     pub fn running_syncs(&self, now: Instant) -> usize {
         self.syncs.read().running(now)
@@ -42,8 +56,8 @@ impl Index {
 
     /// Takes what whoever synchronises a source says about it. It waits for other writers and may write: run it apart.
     ///
-    /// What runs is kept in memory only. What has ended is on disk when this returns, when it differs from what ended before in more than its
-    /// name and its times: a synchronisation that found nothing new writes nothing.
+    /// What runs is kept in memory only, but for whose the source is. What has ended is on disk when this returns, when it differs from what
+    /// ended before in more than its name and its times: a synchronisation that found nothing new writes nothing.
     ///
     /// # Errors
     ///
@@ -53,7 +67,7 @@ impl Index {
         self.require_present()?;
         let step = self.syncs.read().step(source, put, now)?;
         if step.is_to_be_saved() {
-            self.store.write(|transaction| transaction.put_sync(source, Some(step.latest())))?;
+            self.store.write(|transaction| transaction.put_sync(source, step.saved()))?;
         }
         self.was_acknowledged();
         self.tell(source, &step);

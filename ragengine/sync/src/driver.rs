@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use ragengine_client::Client;
-use ragengine_client::wire::{ChunkingSettings, IndexSettings, PutSourceSync, SyncPhase};
+use ragengine_client::wire::{ChunkingSettings, IndexSettings, PutSourceSync, SourceOwner, SyncPhase};
 use ragengine_parsers::Parser;
 use ragengine_settings::sync::{IndexOptions, Source, SyncTask};
 use ragengine_sources::Access;
@@ -64,19 +64,20 @@ impl Outcome {
     }
 }
 
-/// Makes the index hold exactly what the sources hold. A source that cannot be synchronised does not stop the others.
+/// Makes the index hold exactly what the sources hold. A source that cannot be synchronised does not stop the others. The server keeps beside
+/// each whose it is, where that is known.
 ///
 /// # Errors
 ///
 /// When the server does not answer, or the index cannot be made.
-pub async fn synchronise(task: &SyncTask, tools: &mut Tools) -> Result<Report, SyncError> {
+pub async fn synchronise(task: &SyncTask, owner: Option<&SourceOwner>, tools: &mut Tools) -> Result<Report, SyncError> {
     let server = Server::new(tools.client.clone(), &task.index);
     if !task.sources.is_empty() {
         server.make_index(&settings(&task.settings)).await?;
     }
     let mut report = Report::default();
     for source in &task.sources {
-        let outcome = one(task, source, &server, tools).await;
+        let outcome = one(task, source, owner, &server, tools).await;
         report.sources.push((source.name.clone(), outcome));
     }
     let all_were_read = report.sources.iter().all(|(_, outcome)| outcome.as_ref().is_ok_and(Outcome::is_whole));
@@ -84,10 +85,16 @@ pub async fn synchronise(task: &SyncTask, tools: &mut Tools) -> Result<Report, S
     Ok(report)
 }
 
-async fn one(task: &SyncTask, source: &Source, server: &Server, tools: &mut Tools) -> Result<Outcome, SyncError> {
+async fn one(
+    task: &SyncTask,
+    source: &Source,
+    owner: Option<&SourceOwner>,
+    server: &Server,
+    tools: &mut Tools,
+) -> Result<Outcome, SyncError> {
     let name = SourceName::new(&task.owner, &source.name);
     let on_server = name.on_server();
-    let record = Record::begin(server, &on_server, &task.sync_id).await?;
+    let record = Record::begin(server, &on_server, &task.sync_id, owner).await?;
     let account = Mutex::new(Account::default());
     let mirror = Mirror::new(server, source, &name, &account);
     let mirrored = tokio::select! {

@@ -13,6 +13,14 @@ pub enum SyncError {
     /// Another synchronisation has it.
     #[error("another synchronisation has this source: {0}")]
     Busy(ClientError),
+    /// Everything was to be deleted, and is not.
+    #[error("source {name} and {others} others are still there after they were deleted: something else fills them")]
+    Remains {
+        /// The first that is left.
+        name: String,
+        /// How many more there are.
+        others: usize,
+    },
     /// The programs that read files do not start.
     #[error("files cannot be read: {0}")]
     Reader(String),
@@ -30,6 +38,7 @@ impl SyncError {
             Self::Server(_) => "server",
             Self::Source(_) => "source",
             Self::Busy(_) => "busy",
+            Self::Remains { .. } => "remains",
             Self::Reader(_) => "reader",
         }
     }

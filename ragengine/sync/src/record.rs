@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use ragengine_client::wire::{PutSourceSync, SyncPhase};
+use ragengine_client::wire::{PutSourceSync, SourceOwner, SyncPhase};
 use tokio::time::{Instant, sleep};
 
 use crate::account::Account;
@@ -27,15 +27,20 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Takes the record, and waits for another synchronisation to let go of it.
+    /// Takes the record, and waits for another synchronisation to let go of it. What is said later leaves whose the source is as it is.
     ///
     /// # Errors
     ///
     /// [`SyncError::Busy`] when it does not.
-    pub async fn begin(server: &'a Server, source: &'a str, sync_id: &'a str) -> Result<Self, SyncError> {
+    pub async fn begin(
+        server: &'a Server,
+        source: &'a str,
+        sync_id: &'a str,
+        owner: Option<&SourceOwner>,
+    ) -> Result<Self, SyncError> {
         let before = server.source(source).await?;
         let began = Instant::now();
-        let first = PutSourceSync::new(sync_id, SyncPhase::Running);
+        let first = PutSourceSync { owner: owner.cloned(), ..PutSourceSync::new(sync_id, SyncPhase::Running) };
         loop {
             match server.put_record(source, &first).await {
                 Ok(_) => break,

@@ -49,7 +49,7 @@ impl Kept {
 ///
 /// # Errors
 ///
-/// When the server does not answer, or another synchronisation has such a source.
+/// When the server does not answer, or another synchronisation has such a source; of a task without sources, when something is left.
 pub async fn remove(task: &SyncTask, server: &Server, all_were_read: bool) -> Result<Removed, SyncError> {
     let others = others(task, server).await?;
     let mut removed = Removed::default();
@@ -76,7 +76,18 @@ pub async fn remove(task: &SyncTask, server: &Server, all_were_read: bool) -> Re
             _ => removed.deleted += delete(task, server, source).await?,
         }
     }
+    if task.sources.is_empty() {
+        require_gone(task, server).await?;
+    }
     Ok(removed)
+}
+
+/// A deletion is done when the server has nothing of the owner any more.
+async fn require_gone(task: &SyncTask, server: &Server) -> Result<(), SyncError> {
+    match others(task, server).await?.as_slice() {
+        [] => Ok(()),
+        [first, rest @ ..] => Err(SyncError::Remains { name: first.name.clone(), others: rest.len() }),
+    }
 }
 
 async fn others(task: &SyncTask, server: &Server) -> Result<Vec<SourceDescription>, SyncError> {

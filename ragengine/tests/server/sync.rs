@@ -439,3 +439,44 @@ async fn a_document_that_is_too_slow_to_cut_is_named_by_its_path() {
     }
     assert_eq!(bench.embedder.embedded(), embedded);
 }
+
+#[tokio::test]
+async fn a_task_of_another_synchronisation_is_not_done() {
+    let bench = Bench::new().await;
+    bench.write(&[("a.md", "one")]);
+    let mut command = bench.command(&bench.task("team"));
+    command.env("RAGENGINE_SYNC_ID", "2");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("that of synchronisation '1', and this is '2'"), "{}", text(&output.stderr));
+    assert_eq!(bench.server.get("/indexes").await.ok(), json!([]));
+}
+
+/// Whoever looks for owners that are gone finds them in the server's status, after it was started again too.
+#[tokio::test]
+async fn the_server_knows_whose_a_source_is_and_what_becomes_of_it() {
+    let bench = Bench::new().await;
+    bench.write(&[("a.md", "one")]);
+    let owned = |uid: &'static str, when_gone: &'static str| {
+        let mut command = bench.command(&bench.task("team"));
+        command.args(["--owner-uid", uid, "--owner-scope", "volume", "--when-owner-is-gone", when_gone]);
+        tokio::task::spawn_blocking(move || assert!(command.output().unwrap().status.success()))
+    };
+    let owners = async || bench.server.get("/status").await.ok().get("owners").cloned().unwrap_or_default();
+    bench.sync(&bench.task("team")).await;
+    assert_eq!(owners().await, Value::Null);
+    owned("first", "delete").await.unwrap();
+    let expected = |uid: &str| json!([{"index": "handbook", "name": "team", "uid": uid, "scope": "volume"}]);
+    assert_eq!(owners().await, expected("first"));
+    // Who says nothing of it changes nothing.
+    bench.sync(&bench.task("team")).await;
+    owned("second", "delete").await.unwrap();
+    assert_eq!(owners().await, expected("second"));
+    owned("second", "retain").await.unwrap();
+    assert_eq!(owners().await, Value::Null);
+    owned("second", "delete").await.unwrap();
+    let mut everything = bench.task("team");
+    everything["sources"] = json!([]);
+    bench.run(&everything).await;
+    assert_eq!(owners().await, Value::Null, "it has nothing any more");
+}

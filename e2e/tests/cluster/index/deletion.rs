@@ -1,14 +1,23 @@
-//! Deletion, in every order.
+//! Deletion, in every order, with and without an operator.
 
+use std::panic::{AssertUnwindSafe, resume_unwind};
+
+use futures_util::FutureExt as _;
 use ragengine_e2e::engine::Engine;
-use ragengine_e2e::index::{Index, condition, texts};
-use ragengine_e2e::namespace::{Namespace, PodSecurity, in_namespace};
+use ragengine_e2e::index::{Index, texts};
+use ragengine_e2e::namespace::{Namespace, PodSecurity, alone_in_namespace, in_namespace};
 use ragengine_e2e::operator::Operator;
-use ragengine_e2e::{Error, wait};
-use ragengine_operator_api::{ConditionType, INDEX_FINALIZER, Index as Object, RagEngine, Reason};
+use ragengine_e2e::{Error, definition, wait};
+use ragengine_operator_api::{Index as Object, RagEngine, Reason};
 use serde_json::{Value, json};
 
 use super::{TEXTS, inline};
+
+fn retained() -> Value {
+    let mut spec = inline("docs", "here", &TEXTS);
+    spec["deletionPolicy"] = json!("Retain");
+    spec
+}
 
 #[tokio::test]
 async fn an_index_takes_its_documents_along_or_leaves_them() {
@@ -16,18 +25,19 @@ async fn an_index_takes_its_documents_along_or_leaves_them() {
         let _operator = Operator::install(namespace).await?;
         let engine = Engine::start(namespace, "docs", &json!({})).await?;
         let index = Index::start(namespace, "goes", &inline("docs", "here", &TEXTS)).await?;
-        assert_eq!(index.object().await?.metadata.finalizers.unwrap_or_default(), [INDEX_FINALIZER]);
+        assert_eq!(index.object().await?.metadata.finalizers, None, "nothing holds it");
         assert_eq!(texts(&engine, "goes").await?.len(), TEXTS.len());
         namespace.delete::<Object>("goes").await?;
         namespace.until_gone::<Object>("goes").await?;
-        assert!(texts(&engine, "goes").await?.is_empty());
+        until_texts(&engine, "goes", 0).await?;
 
-        let mut spec = inline("docs", "here", &TEXTS);
-        spec["deletionPolicy"] = json!("Retain");
-        let index = Index::start(namespace, "stays", &spec).await?;
-        assert!(index.object().await?.metadata.finalizers.unwrap_or_default().is_empty());
+        Index::start(namespace, "stays", &retained()).await?;
         namespace.delete::<Object>("stays").await?;
         namespace.until_gone::<Object>("stays").await?;
+        // One that is deleted after it goes, and this one stays.
+        Index::start(namespace, "goes", &inline("docs", "here", &TEXTS)).await?;
+        namespace.delete::<Object>("goes").await?;
+        until_texts(&engine, "goes", 0).await?;
         assert_eq!(texts(&engine, "stays").await?.len(), TEXTS.len());
         // The next one of that name finds them, and owns them.
         Index::start(namespace, "stays", &inline("docs", "here", &TEXTS[..3])).await?;
@@ -41,17 +51,20 @@ async fn an_index_takes_its_documents_along_or_leaves_them() {
 async fn an_index_goes_with_its_engine_without_it_and_before_it_was_ever_filled() {
     in_namespace("index-orders", async |namespace| {
         let _operator = Operator::install(namespace).await?;
-        let engine = Engine::start(namespace, "docs", &json!({})).await?;
+        let storage = json!({"storage": {"persistentVolume": {"size": "1Gi"}}});
+        let engine = Engine::start(namespace, "docs", &storage).await?;
         Index::start(namespace, "first", &inline("docs", "here", &TEXTS)).await?;
         Index::start(namespace, "second", &inline("docs", "here", &TEXTS)).await?;
 
-        // An engine that is stopped is waited for, until somebody lets go.
+        // Of an engine that is stopped they are deleted when it is back.
         engine.set(&json!({"replicas": 0})).await?;
-        engine.until_not_ready(Reason::Stopped).await?;
+        engine.until_stopped().await?;
         namespace.delete::<Object>("first").await?;
-        until_blocked(namespace, "first").await?;
-        namespace.change::<Object>("first", &json!({"spec": {"deletionPolicy": "Retain"}})).await?;
         namespace.until_gone::<Object>("first").await?;
+        engine.set(&json!({"replicas": 1})).await?;
+        engine.until_ready().await?;
+        until_texts(&engine, "first", 0).await?;
+        assert_eq!(texts(&engine, "second").await?.len(), TEXTS.len());
 
         // The engine first.
         namespace.delete::<RagEngine>("docs").await?;
@@ -69,14 +82,68 @@ async fn an_index_goes_with_its_engine_without_it_and_before_it_was_ever_filled(
     .await;
 }
 
-async fn until_blocked(namespace: &Namespace, name: &str) -> Result<(), Error> {
-    let wanted = "the deletion says what it waits for";
-    namespace
-        .until::<Object, _>(name, wanted, |index| match condition(index, ConditionType::Ready) {
-            Some(ready) if ready.message.contains("deletionPolicy: Retain") => Ok(()),
-            ready => Err(format!("{ready:?}")),
-        })
-        .await
+async fn until_texts(engine: &Engine<'_>, index: &str, count: usize) -> Result<(), Error> {
+    wait::until(&format!("{index} has {count} documents"), async || match texts(engine, index).await {
+        Ok(found) if found.len() == count => Ok(()),
+        Ok(found) => Err(format!("{found:?}")),
+        Err(error) => Err(error.to_string()),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn without_an_operator_nothing_waits_and_the_next_one_deletes_what_was_to_go() {
+    in_namespace("index-uninstalled", async |namespace| {
+        let watched = namespace.beside("team", PodSecurity::Restricted).await?;
+        let operator = Operator::install_with(namespace, &json!({"watchNamespaces": [watched.name]})).await?;
+        let engine = Engine::start(&watched, "docs", &json!({})).await?;
+        Index::start(&watched, "goes", &inline("docs", "here", &TEXTS)).await?;
+        Index::start(&watched, "stays", &retained()).await?;
+        Index::start(&watched, "another", &inline("docs", "here", &TEXTS)).await?;
+        operator.release.uninstall().await?;
+        for name in ["goes", "stays"] {
+            watched.delete::<Object>(name).await?;
+            watched.until_gone::<Object>(name).await?;
+            assert_eq!(texts(&engine, name).await?.len(), TEXTS.len());
+        }
+        operator.release.install(&operator.values()).await?;
+        operator.until_available().await?;
+        until_texts(&engine, "goes", 0).await?;
+        for name in ["stays", "another"] {
+            assert_eq!(texts(&engine, name).await?.len(), TEXTS.len(), "{name}");
+        }
+        operator.release.uninstall().await?;
+        watched.delete_itself().await?;
+        until_namespace_is_gone(&watched).await
+    })
+    .await;
+}
+
+/// Alone, because the definitions are the whole cluster's.
+#[tokio::test]
+async fn definitions_that_are_not_kept_take_every_index_along() {
+    alone_in_namespace("index-definitions", async |namespace| {
+        let values = json!({"crds": {"install": true, "keep": false}});
+        let operator = Operator::prepare(namespace, &values).await?;
+        let outcome = AssertUnwindSafe(async {
+            operator.release.install_and_take_over(&operator.values()).await?;
+            operator.until_available().await?;
+            Engine::start(namespace, "docs", &json!({})).await?;
+            Index::start(namespace, "goes", &inline("docs", "here", &TEXTS)).await?;
+            Index::start(namespace, "stays", &retained()).await?;
+            operator.release.uninstall().await
+        });
+        let outcome = outcome.catch_unwind().await;
+        let restored = definition::install_again(&namespace.client).await;
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
+        restored?;
+        for name in ["goes", "stays"] {
+            assert!(!namespace.has::<Object>(name).await?, "{name}");
+        }
+        assert!(!namespace.has::<RagEngine>("docs").await?);
+        Ok(())
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -90,13 +157,17 @@ async fn a_namespace_goes_at_once_with_everything_in_it() {
         let spec: Value = inline("docs", "here", &TEXTS);
         Index::apply(&watched, "more", &spec).await?;
         watched.delete_itself().await?;
-        let namespaces = kube::Api::<k8s_openapi::api::core::v1::Namespace>::all(namespace.client.clone());
-        wait::until("the namespace is gone", async || match namespaces.get_opt(&watched.name).await {
-            Ok(None) => Ok(()),
-            Ok(Some(object)) => Err(format!("{:?}", object.status)),
-            Err(error) => Err(error.to_string()),
-        })
-        .await
+        until_namespace_is_gone(&watched).await
     })
     .await;
+}
+
+async fn until_namespace_is_gone(namespace: &Namespace) -> Result<(), Error> {
+    let namespaces = kube::Api::<k8s_openapi::api::core::v1::Namespace>::all(namespace.client.clone());
+    wait::until("the namespace is gone", async || match namespaces.get_opt(&namespace.name).await {
+        Ok(None) => Ok(()),
+        Ok(Some(object)) => Err(format!("{:?}", object.status)),
+        Err(error) => Err(error.to_string()),
+    })
+    .await
 }

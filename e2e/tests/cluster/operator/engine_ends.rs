@@ -6,7 +6,7 @@ use ragengine_e2e::engine::{Engine, condition};
 use ragengine_e2e::namespace::{PodSecurity, in_namespace};
 use ragengine_e2e::operator::Operator;
 use ragengine_e2e::pod::{client_container, container_status, is_ready};
-use ragengine_e2e::server::documents;
+use ragengine_e2e::server::{documents, retrieval};
 use ragengine_e2e::skip::skip;
 use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, Reason};
 use serde_json::{Value, json};
@@ -71,6 +71,9 @@ async fn a_full_volume_is_told_until_there_is_room_again() {
         cluster_client::fill(&engine.pods(), name, FILLER).await?;
         let message = engine.until_not_ready(Reason::VolumeFull).await?;
         assert!(message.contains("the volume is full") && message.contains("delete documents"), "{message}");
+        // It answers all the same.
+        assert!(is_ready(&engine.ready_pod().await?));
+        engine.post("/retrieve", &retrieval("sky", "moon")).await?.ok()?;
         cluster_client::remove(&engine.pods(), name, FILLER).await?;
         engine.until_ready().await?;
         let healed = engine.ready_pod().await?;

@@ -26,7 +26,7 @@ async fn a_service_of_the_user_s_is_not_taken_over() {
 
         // Nothing tells the operator that it is gone: it tries again, later and later.
         namespace.delete::<Service>("docs").await?;
-        engine.until_not_ready(Reason::Stopped).await?;
+        engine.until_stopped().await?;
         assert_eq!(namespace.get::<Service>("docs").await?.spec.unwrap().ports.unwrap()[0].port, 80);
         Ok(())
     })

@@ -61,12 +61,12 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     engine.until_not_ready(Reason::PodUnschedulable).await?;
     let stopped = json!({"replicas": 0, "storage": storage, "auth": {"writes": "open"}});
     engine.set(&stopped).await?;
-    engine.until_not_ready(Reason::Stopped).await?;
+    engine.until_stopped().await?;
     // The same events again.
     engine.set(&stuck).await?;
     engine.until_not_ready(Reason::PodUnschedulable).await?;
     engine.set(&stopped).await?;
-    engine.until_not_ready(Reason::Stopped).await?;
+    engine.until_stopped().await?;
     fill_an_index(namespace, &engine).await?;
     namespace.delete::<RagEngine>("docs").await
 }
@@ -100,7 +100,7 @@ async fn an_operator_for_two_namespaces_looks_after_both_and_has_no_rights_elsew
         let left_alone = Engine::apply(&elsewhere, "docs", &json!({"replicas": 0})).await?;
         for watched in [namespace, &other] {
             let engine = Engine::apply(watched, "docs", &json!({"replicas": 0})).await?;
-            engine.until_not_ready(Reason::Stopped).await?;
+            engine.until_stopped().await?;
         }
         assert!(may_list_secrets(&operator, &other).await?);
         for namespace in [&elsewhere, &operator.namespace] {

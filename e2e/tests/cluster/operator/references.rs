@@ -60,7 +60,7 @@ async fn a_config_map_of_the_pod_template_is_waited_for_and_rolls_the_pod() {
         assert!(message.contains("ConfigMap extra does not exist") && !message.contains("not-there"), "{message}");
 
         config_map(namespace, "debug").await?;
-        engine.until_not_ready(Reason::Stopped).await?;
+        engine.until_stopped().await?;
         let before = engine.deployment().await?;
         config_map(namespace, "info").await?;
         let wanted = "the changed ConfigMap changes the pod's template";

@@ -145,6 +145,11 @@ pub struct HttpSource {
     #[schemars(length(max = 1024))]
     #[x_kube(validation = http_url("sources[].http.sitemap", "https://www.example.com/sitemap.xml"))]
     pub sitemap: Option<String>,
+    /// Origins besides its own that the sitemap may list pages of, such as `https://docs.example.com`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), inner(length(min = 8, max = 256), regex(pattern = r"^https?://[^/?#@ ]+$")))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub allowed_origins: Vec<String>,
     /// The name of a Secret with the key `token`, or `username` and `password`; and `ca.crt` for a certificate authority of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]

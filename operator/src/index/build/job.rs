@@ -3,20 +3,23 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, LocalObjectReference,
-    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Volume,
-    VolumeMount,
+    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Toleration,
+    Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
+use ragengine_client::wire::{SourceOwner, WhenOwnerIsGone};
 use ragengine_operator_api::{
-    self as api, CONFIRM_DELETE_ANNOTATION, Index, IndexSource, RagEngine, SYNC_ANNOTATION, SyncResources, WRITE_TOKEN,
-    Writes,
+    self as api, CONFIRM_DELETE_ANNOTATION, Index, IndexDeletionPolicy, IndexSource, RagEngine, SYNC_ANNOTATION,
+    SyncResources, WRITE_TOKEN, Writes,
 };
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
 use crate::index::plan::Start;
 use crate::names::{AFTER, CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
-use crate::rag_engine::build::{container_security, image, pod_security};
+use crate::rag_engine::build::{container_security, image, node_labels, pod_security};
 use crate::rag_engine::validate::Defaults;
 
 /// How long a synchronisation may take.
@@ -29,44 +32,85 @@ const GRACE_PERIOD_S: i64 = 30;
 const MAX_WORK_FOLDER: &str = "4Gi";
 const WORK_FOLDER: &str = "/tmp";
 
+/// What a Job is made of, whatever it is for.
+pub(super) struct Ingredients<'a> {
+    /// Its own metadata. Its pod has the same labels that say what it belongs to.
+    pub metadata: ObjectMeta,
+    /// The labels of its pod.
+    pub pod_labels: BTreeMap<String, String>,
+    /// Whose image it runs, and whose server it writes to.
+    pub engine: &'a RagEngine,
+    /// What is mounted for these.
+    pub sources: &'a [IndexSource],
+    /// What its container is given.
+    pub resources: SyncResources,
+    /// The name of the synchronisation, which the command checks.
+    pub sync_id: &'a str,
+    /// Whose the sources are, where they are to be known by it.
+    pub owner: Option<SourceOwner>,
+}
+
 /// The Job of one synchronisation: one pod, which is not started again. What fails is tried again by another Job.
-pub(super) fn job(
+pub(super) fn synchronisation(
     index: &Index,
     engine: &RagEngine,
-    sources: &[IndexSource],
+    scope: &str,
     start: &Start,
     defaults: &Defaults,
 ) -> Job {
     let identity = IndexIdentity::of(index);
     let mut metadata = identity.owned(&start.job_name);
-    metadata.labels.get_or_insert_default().extend(
-        [(SYNC_ID, &start.sync_id), (WANTED, &start.wish.wanted), (SPECIFICATION, &start.wish.specification)]
-            .map(|(label, value)| (label.to_owned(), value.clone())),
-    );
-    metadata.labels.get_or_insert_default().extend(start.after.clone().map(|after| (AFTER.to_owned(), after)));
+    let labels = [(SYNC_ID, &start.sync_id), (WANTED, &start.wish.wanted), (SPECIFICATION, &start.wish.specification)];
+    let after = start.after.iter().map(|after| (AFTER, after));
+    let labels = labels.into_iter().chain(after).map(|(label, value)| (label.to_owned(), value.clone()));
+    metadata.labels.get_or_insert_default().extend(labels);
     let requests = [(SYNC_ANNOTATION, &start.sync), (CONFIRM_DELETE_ANNOTATION, &start.confirm_delete)];
     let annotations: BTreeMap<_, _> =
         requests.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
     metadata.annotations = (!annotations.is_empty()).then_some(annotations);
-    let mounts = mounts(&identity, engine, sources);
-    Job {
+    let owner = SourceOwner {
+        name: identity.name.clone(),
+        uid: identity.uid.clone(),
+        scope: scope.to_owned(),
+        when_gone: match index.spec.deletion_policy {
+            IndexDeletionPolicy::Delete => WhenOwnerIsGone::Delete,
+            IndexDeletionPolicy::Retain => WhenOwnerIsGone::Retain,
+        },
+    };
+    let ingredients = Ingredients {
         metadata,
+        pod_labels: identity.labels(),
+        engine,
+        sources: &index.spec.sources,
+        resources: index.spec.resources.clone(),
+        sync_id: &start.sync_id,
+        owner: Some(owner),
+    };
+    job(ingredients, defaults)
+}
+
+/// A Job. Its task is in the ConfigMap of its name.
+pub(super) fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
+    let name = ingredients.metadata.name.clone().unwrap_or_default();
+    let mounts = mounts(&name, ingredients.engine, ingredients.sources);
+    let container = container(&ingredients, &mounts, defaults);
+    Job {
+        metadata: ingredients.metadata,
         spec: Some(JobSpec {
             active_deadline_seconds: Some(DEADLINE_S),
             backoff_limit: Some(0),
             ttl_seconds_after_finished: Some(KEPT_S),
             template: PodTemplateSpec {
-                metadata: Some(ObjectMeta { labels: Some(identity.labels()), ..ObjectMeta::default() }),
+                metadata: Some(ObjectMeta { labels: Some(ingredients.pod_labels), ..ObjectMeta::default() }),
                 spec: Some(PodSpec {
                     automount_service_account_token: Some(false),
-                    containers: vec![container(index, engine, &mounts, defaults)],
+                    containers: vec![container],
                     enable_service_links: Some(false),
-                    image_pull_secrets: image_pull_secrets(engine),
                     restart_policy: Some("Never".to_owned()),
                     security_context: Some(pod_security()),
                     termination_grace_period_seconds: Some(GRACE_PERIOD_S),
                     volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
-                    ..PodSpec::default()
+                    ..placed(ingredients.engine)
                 }),
             },
             ..JobSpec::default()
@@ -75,15 +119,15 @@ pub(super) fn job(
     }
 }
 
-fn container(index: &Index, engine: &RagEngine, mounts: &[Mount], defaults: &Defaults) -> Container {
-    let SyncResources { requests, limits } = index.spec.resources.clone();
-    let image_of = &engine.spec.image;
+fn container(ingredients: &Ingredients<'_>, mounts: &[Mount], defaults: &Defaults) -> Container {
+    let SyncResources { requests, limits } = ingredients.resources.clone();
+    let image_of = &ingredients.engine.spec.image;
     Container {
         name: CONTAINER.to_owned(),
         image: Some(image(image_of, defaults)),
         image_pull_policy: Some(image_of.pull_policy.as_str().to_owned()),
         args: Some(vec!["sync".to_owned(), "--task".to_owned(), format!("{TASK_FOLDER}/{TASK_FILE}")]),
-        env: Some(vec![EnvVar { name: "TMPDIR".to_owned(), value: Some(WORK_FOLDER.to_owned()), ..EnvVar::default() }]),
+        env: Some(environment(ingredients)),
         resources: Some(ResourceRequirements {
             requests: Some(requests.0),
             limits: Some(limits.0),
@@ -96,12 +140,45 @@ fn container(index: &Index, engine: &RagEngine, mounts: &[Mount], defaults: &Def
     }
 }
 
-/// What the engine's own pod is pulled with.
-fn image_pull_secrets(engine: &RagEngine) -> Option<Vec<LocalObjectReference>> {
-    let template = engine.spec.pod_template.as_ref()?;
-    let secrets: Vec<LocalObjectReference> =
-        serde_json::from_value(template.spec.get("imagePullSecrets")?.clone()).ok()?;
-    (!secrets.is_empty()).then_some(secrets)
+/// In the environment, and not in the task or an argument: an older image does not know them, and goes on without.
+fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
+    let owner = ingredients.owner.as_ref();
+    let when_gone = |owner: &SourceOwner| if owner.when_gone.is_delete() { "delete" } else { "retain" };
+    let variables = [
+        ("TMPDIR", Some(WORK_FOLDER)),
+        ("RAGENGINE_SYNC_ID", Some(ingredients.sync_id)),
+        ("RAGENGINE_OWNER_UID", owner.map(|owner| owner.uid.as_str())),
+        ("RAGENGINE_OWNER_SCOPE", owner.map(|owner| owner.scope.as_str())),
+        ("RAGENGINE_WHEN_OWNER_IS_GONE", owner.map(when_gone)),
+    ];
+    let variable = |(name, value): (&str, Option<&str>)| {
+        Some(EnvVar { name: name.to_owned(), value: Some(value?.to_owned()), ..EnvVar::default() })
+    };
+    variables.into_iter().filter_map(variable).collect()
+}
+
+/// Where the pod runs and what it is pulled with, as the engine's own.
+fn placed(engine: &RagEngine) -> PodSpec {
+    let template = engine.spec.pod_template.as_ref().map(|template| &template.spec);
+    let field = |name: &str| template.and_then(|template| template.get(name)).cloned();
+    let text = |name| field(name).and_then(|value| value.as_str().map(str::to_owned));
+    let of_nodes = engine.spec.compute.as_ref().and_then(node_labels).into_iter().flatten();
+    let of_template: BTreeMap<String, String> = read(field("nodeSelector")).unwrap_or_default();
+    let nodes: BTreeMap<String, String> = of_nodes.chain(of_template).collect();
+    PodSpec {
+        image_pull_secrets: read(field("imagePullSecrets"))
+            .filter(|secrets: &Vec<LocalObjectReference>| !secrets.is_empty()),
+        node_selector: (!nodes.is_empty()).then_some(nodes),
+        priority_class_name: text("priorityClassName"),
+        runtime_class_name: text("runtimeClassName"),
+        tolerations: read(field("tolerations")).filter(|tolerations: &Vec<Toleration>| !tolerations.is_empty()),
+        ..PodSpec::default()
+    }
+}
+
+/// One that is not of its type keeps the engine itself from being made, which says so.
+fn read<T: DeserializeOwned>(field: Option<Value>) -> Option<T> {
+    serde_json::from_value(field?).ok()
 }
 
 /// A volume, and where it is mounted.
@@ -126,7 +203,7 @@ impl Mount {
     }
 }
 
-fn mounts(identity: &IndexIdentity, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount> {
+fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount> {
     let work = Volume {
         name: "work".to_owned(),
         empty_dir: Some(EmptyDirVolumeSource {
@@ -135,7 +212,7 @@ fn mounts(identity: &IndexIdentity, engine: &RagEngine, sources: &[IndexSource])
         }),
         ..Volume::default()
     };
-    let task = config_map("task", &identity.task(), Some(TASK_FILE));
+    let task = config_map("task", task, Some(TASK_FILE));
     let has_token = engine.spec.auth.writes == Writes::Token;
     let token = has_token.then(|| {
         Mount::read_only(

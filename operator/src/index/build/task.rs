@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Index, IndexSource, RagEngine, WRITE_TOKEN, Writes};
 use ragengine_settings::SecretReference;
 use ragengine_settings::sync::{Folder, Git, Http, IndexOptions, Inline, InlineDocument, Origin, S3, Source, SyncTask};
@@ -9,7 +10,7 @@ use ragengine_settings::sync::{Folder, Git, Http, IndexOptions, Inline, InlineDo
 use super::BuildError;
 use crate::index::plan::Start;
 use crate::index::validate::Validated;
-use crate::names::IndexIdentity;
+use crate::names::{Identity, IndexIdentity};
 use crate::rag_engine::validate::Defaults;
 
 /// Where the task is mounted.
@@ -23,34 +24,27 @@ pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
 /// Where the ConfigMap or volume of each source is mounted.
 pub const SOURCES_FOLDER: &str = "/etc/ragengine/sources";
 
-/// The task as a file.
-pub(super) fn config_map(index: &Index, task: &SyncTask) -> Result<ConfigMap, BuildError> {
-    let identity = IndexIdentity::of(index);
+/// The task as a file. Another synchronisation has another, so this one never changes.
+pub(super) fn config_map(metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap, BuildError> {
     Ok(ConfigMap {
-        metadata: identity.owned(&identity.task()),
+        metadata,
         data: Some(BTreeMap::from([(TASK_FILE.to_owned(), serde_saphyr::to_string(task)?)])),
+        immutable: Some(true),
         ..ConfigMap::default()
     })
 }
 
 /// What the synchronisation is to do.
-pub(super) fn task(
+pub(super) fn synchronisation(
     index: &Index,
     validated: Option<&Validated>,
     engine: &RagEngine,
-    sources: &[IndexSource],
     start: &Start,
     defaults: &Defaults,
 ) -> SyncTask {
-    let identity = IndexIdentity::of(index);
     let chunking = index.spec.chunking.clone().unwrap_or_default();
-    let has_token = engine.spec.auth.writes == Writes::Token;
+    let nothing = deletion(engine, index.index_name(), &IndexIdentity::of(index).name, &start.sync_id, defaults);
     SyncTask {
-        server: format!("http://{}.{}.svc.{}", index.spec.engine_ref.name, identity.namespace, defaults.cluster_domain),
-        write_token: has_token.then(|| SecretReference::File(Path::new(TOKEN_FOLDER).join(WRITE_TOKEN))),
-        index: index.index_name().to_owned(),
-        owner: identity.name,
-        sync_id: start.sync_id.clone(),
         settings: IndexOptions {
             max_tokens: chunking.max_tokens,
             overlap_tokens: chunking.overlap_tokens,
@@ -58,7 +52,25 @@ pub(super) fn task(
         },
         confirmations: start.confirm_delete.iter().flat_map(|words| confirmations(words)).collect(),
         allowed_ranges: validated.map_or_else(Vec::new, |validated| validated.allowed_ranges.clone()),
-        sources: sources.iter().filter_map(source).collect(),
+        sources: index.spec.sources.iter().filter_map(source).collect(),
+        ..nothing
+    }
+}
+
+/// An index has nothing of an owner any more: a task without sources.
+pub(super) fn deletion(engine: &RagEngine, index: &str, owner: &str, sync_id: &str, defaults: &Defaults) -> SyncTask {
+    let Identity { namespace, name, .. } = Identity::of(engine);
+    let has_token = engine.spec.auth.writes == Writes::Token;
+    SyncTask {
+        server: format!("http://{name}.{namespace}.svc.{}", defaults.cluster_domain),
+        write_token: has_token.then(|| SecretReference::File(Path::new(TOKEN_FOLDER).join(WRITE_TOKEN))),
+        index: index.to_owned(),
+        owner: owner.to_owned(),
+        sync_id: sync_id.to_owned(),
+        settings: IndexOptions::default(),
+        confirmations: Vec::new(),
+        allowed_ranges: Vec::new(),
+        sources: Vec::new(),
     }
 }
 
@@ -86,18 +98,26 @@ fn origin(source: &IndexSource) -> Option<Origin> {
         }
         api::Origin::ConfigMap(_) => Origin::ConfigMap(Folder { path: mounted }),
         api::Origin::Volume(volume) => Origin::Folder(Folder { path: below(mounted, volume.path.as_deref()) }),
-        api::Origin::Http(http) => {
-            Origin::Http(Http { urls: http.urls.clone(), sitemap: http.sitemap.clone(), credentials })
-        }
-        api::Origin::Git(git) => {
-            Origin::Git(Git { url: git.url.clone(), reference: git.reference.clone(), credentials })
-        }
+        api::Origin::Http(http) => Origin::Http(Http {
+            urls: http.urls.clone(),
+            sitemap: http.sitemap.clone(),
+            allowed_origins: http.allowed_origins.clone(),
+            credentials,
+            credential_hosts: Vec::new(),
+        }),
+        api::Origin::Git(git) => Origin::Git(Git {
+            url: git.url.clone(),
+            reference: git.reference.clone(),
+            credentials,
+            credential_hosts: Vec::new(),
+        }),
         api::Origin::S3(s3) => Origin::S3(S3 {
             bucket: s3.bucket.clone(),
             endpoint: s3.endpoint.clone(),
             region: s3.region.clone(),
             prefix: s3.prefix.clone(),
             credentials,
+            credential_hosts: Vec::new(),
         }),
     })
 }

@@ -14,8 +14,15 @@ pub(super) fn of(known: Known<'_>) -> Option<State> {
     let invalid = known.validated.err().map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
     let blocked = invalid.or_else(|| rival(known)).or_else(|| no_engine(known)).or_else(|| missing(observed));
     let engine = observed.engine.as_deref();
-    let not_yet = || (!engine.is_some_and(takes_documents)).then(|| State::NotYet(not_ready(observed)));
-    blocked.map(State::Blocked).or_else(not_yet)
+    let takes = engine.is_some_and(|engine| takes_documents(observed, engine));
+    let not_yet = || (!takes).then(|| not_ready(observed));
+    blocked.map(State::Blocked).or_else(|| not_yet().or_else(|| cleared(observed)).map(State::NotYet))
+}
+
+fn cleared(observed: &Observed) -> Option<Finding> {
+    let words =
+        "the documents of an Index of the same name that is gone are being deleted: this one is filled after that";
+    observed.is_cleared.then(|| Finding::new(Reason::Deleting, words))
 }
 
 fn rival(known: Known<'_>) -> Option<Finding> {
@@ -56,11 +63,16 @@ fn missing(observed: &Observed) -> Option<Finding> {
     Some(Finding::new(reason, message))
 }
 
-/// Whether documents can be written: it is ready, or only its language model is not.
-pub(super) fn takes_documents(engine: &RagEngine) -> bool {
+/// Whether documents can be written and deleted: the server says so itself, whatever else is wrong with the engine; or nothing is wrong with that,
+/// or only its language model.
+fn takes_documents(observed: &Observed, engine: &RagEngine) -> bool {
     let conditions = engine.status.iter().flat_map(|status| &status.conditions);
     let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
-    ready.is_some_and(|ready| ready.status == ConditionStatus::True || ready.reason == Reason::InferenceServiceFailed)
+    observed.server_is_ready
+        || ready.is_some_and(|ready| match ready.status {
+            ConditionStatus::True => ready.reason != Reason::Stopped,
+            _ => ready.reason == Reason::InferenceServiceFailed,
+        })
 }
 
 /// Why they cannot.
@@ -72,7 +84,9 @@ pub(super) fn not_ready(observed: &Observed) -> Finding {
     let conditions = engine.status.iter().flat_map(|status| &status.conditions);
     let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
     let why = match ready {
-        Some(ready) if ready.status != ConditionStatus::True => ready.message.chars().take(MAX_WORDS).collect(),
+        Some(ready) if ready.status != ConditionStatus::True || ready.reason == Reason::Stopped => {
+            ready.message.chars().take(MAX_WORDS).collect()
+        }
         _ => "nothing is known of it yet".to_owned(),
     };
     Finding::new(

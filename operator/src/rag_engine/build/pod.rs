@@ -205,7 +205,8 @@ fn data_volume(spec: &RagEngineSpec, identity: &Identity) -> Volume {
     }
 }
 
-fn node_labels(compute: &Compute) -> Option<std::collections::BTreeMap<String, String>> {
+/// The labels that a node must have, where any are asked for.
+pub fn node_labels(compute: &Compute) -> Option<std::collections::BTreeMap<String, String>> {
     let labels = &compute.label_selector.as_ref()?.match_labels;
     (!labels.is_empty()).then(|| labels.clone())
 }

@@ -32,8 +32,9 @@ fn ready(outcome: &Outcome) -> (ConditionStatus, Finding) {
     match (&outcome.problem, &outcome.waiting, outcome.is_stopped) {
         (Some(problem), ..) => (ConditionStatus::False, problem.clone()),
         (None, Some(waiting), _) => (ConditionStatus::False, waiting.clone()),
+        // It is as it was asked to be.
         (None, None, true) => (
-            ConditionStatus::False,
+            ConditionStatus::True,
             Finding::new(Reason::Stopped, "replicas is 0: write replicas: 1 to start it; its volume is kept"),
         ),
         (None, None, false) => (ConditionStatus::True, Finding::new(Reason::Serving, outcome.serving.clone())),

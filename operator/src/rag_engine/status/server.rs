@@ -22,7 +22,7 @@ pub(super) fn answer(observed: &Observed) -> Option<&EngineStatus> {
 }
 
 /// What the server said of its indexes, once they are loaded.
-pub(super) fn told(observed: &Observed) -> Option<&EngineStatus> {
+pub fn told(observed: &Observed) -> Option<&EngineStatus> {
     answer(observed).filter(|answer| answer.data_id.is_some())
 }
 

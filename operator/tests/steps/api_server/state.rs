@@ -76,7 +76,7 @@ impl State {
             ("update", _) => self.update(place, body),
             ("patch", "events") => Reply::Whole(200, body.clone()),
             ("patch", "ragengines/status" | "indexes/status") => self.write_status(place, body),
-            ("patch", "indexes") => self.merge_metadata(place, body),
+            ("patch", _) if question.is_merge => self.merge(place, body),
             ("patch", _) => self.apply(place, body),
             ("delete", _) if self.delete(place) => Reply::Whole(200, json!({"kind": "Status", "status": "Success"})),
             ("delete", _) => missing(),
@@ -154,16 +154,15 @@ impl State {
         Reply::Whole(200, self.keep(place.clone(), object))
     }
 
-    /// Of a resource itself nothing is ever patched but its finalizers.
-    fn merge_metadata(&mut self, place: &Place, body: &Value) -> Reply {
+    /// Puts fields in the place of others. What the body says of the uid and the version has to be so.
+    fn merge(&mut self, place: &Place, body: &Value) -> Reply {
         let Some(found) = self.objects.get(place) else { return Reply::Whole(404, status(404, "not found")) };
-        for precondition in ["uid", "resourceVersion"] {
-            if found["metadata"][precondition] != body["metadata"][precondition] {
-                return Reply::Whole(409, status(409, "the object has been modified"));
-            }
+        let has_other = |name: &str| body["metadata"].get(name).is_some_and(|said| *said != found["metadata"][name]);
+        if has_other("uid") || has_other("resourceVersion") {
+            return Reply::Whole(409, status(409, "the object has been modified"));
         }
         let mut object = found.clone();
-        object["metadata"]["finalizers"] = body["metadata"]["finalizers"].clone();
+        merge(&mut object, body);
         let is_gone = object["metadata"]["deletionTimestamp"].is_string() && is_free(&object);
         let object = self.keep(place.clone(), object);
         if is_gone {
@@ -226,7 +225,22 @@ impl State {
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         self.happened("DELETED", &place.resource, &object);
+        if place.resource == "jobs" {
+            self.collect_garbage(&object["metadata"]["uid"]);
+        }
         true
+    }
+
+    /// What a Job owned goes with it.
+    fn collect_garbage(&mut self, uid: &Value) {
+        let is_its = |object: &Value| {
+            let owners = object["metadata"]["ownerReferences"].as_array();
+            owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == *uid))
+        };
+        let its = self.objects.iter().filter(|(place, object)| place.resource == "configmaps" && is_its(object));
+        for place in its.map(|(place, _)| place.clone()).collect::<Vec<_>>() {
+            self.delete(&place);
+        }
     }
 
     pub fn take_watches(&mut self, resource: &str) -> Vec<Watch> {
@@ -241,6 +255,20 @@ impl State {
 
     pub fn watches(&self, resource: &str) -> usize {
         self.watches.iter().filter(|watch| watch.resource == resource && !watch.events.is_closed()).count()
+    }
+}
+
+/// RFC 7386.
+fn merge(object: &mut Value, patch: &Value) {
+    let Value::Object(fields) = patch else {
+        *object = patch.clone();
+        return;
+    };
+    for (name, field) in fields {
+        match field {
+            Value::Null => drop(object.as_object_mut().and_then(|object| object.remove(name))),
+            field => merge(&mut object[name], field),
+        }
     }
 }
 

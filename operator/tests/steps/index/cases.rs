@@ -117,6 +117,11 @@ impl Case {
         self
     }
 
+    fn held(mut self) -> Self {
+        self.index.metadata.finalizers = Some(vec!["ragengine.dev/index".to_owned()]);
+        self
+    }
+
     fn deleted(mut self) -> Self {
         self.index.metadata.deletion_timestamp = Some(Time(nine()));
         self
@@ -128,6 +133,7 @@ pub fn source(phase: SyncPhase, edit: impl FnOnce(&mut SourceSync)) -> SourceDes
     let mut sync = SourceSync {
         sync_id: "sync-1".to_owned(),
         phase,
+        owner: None,
         revision: Some("0123456789abcdef0123".to_owned()),
         done: 10,
         total: 10,
@@ -195,12 +201,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
     let complete = || new().job(&wanted, Some("Complete"));
     vec![
         ("a new one", new()),
-        ("one that is not held yet", {
-            let mut case = new();
-            case.index.metadata.finalizers = None;
-            case
-        }),
-        ("one whose documents stay, and that is held", Case::new("deletionPolicy: Retain")),
+        ("one that an earlier version holds", new().held()),
         ("a Job that has just been made", {
             let mut case = new();
             case.observed.is_lagging = true;
@@ -355,35 +356,10 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         }),
         ("one that is deleted", synced().deleted()),
         ("the same while a synchronisation runs", running().deleted()),
-        ("the same while its pod ends", {
-            let mut case = running().pod(json!({"phase": "Running"})).deleted();
-            case.observed.jobs.clear();
-            case
-        }),
-        ("the same while its documents are deleted", new().job(plan::DELETION, None).deleted()),
-        ("the same when they are", new().job(plan::DELETION, Some("Complete")).deleted()),
-        ("the same when they could not be", new().job(plan::DELETION, Some("Failed")).deleted()),
-        ("one that is deleted when the engine is stopped", synced().engine_is("False", "Stopped", "data-1").deleted()),
-        ("one that is deleted when the engine is gone", {
-            let mut case = synced().deleted();
-            case.observed.engine = None;
-            case
-        }),
-        (
-            "one that is deleted when the engine is being deleted",
-            synced().engine(|engine| engine.metadata.deletion_timestamp = Some(Time(nine()))).deleted(),
-        ),
-        ("one that is deleted when the write token is gone", {
-            let mut case = synced().deleted();
-            let what = "Secret docs-write".to_owned();
-            case.observed.references =
-                vec![ObservedReference { what, kind: Referred::Secret, version: None, is_watched: false }];
-            case
-        }),
-        ("one that is deleted, and whose documents stay", Case::new("deletionPolicy: Retain").deleted()),
-        ("one that is deleted, and that nothing of ours holds", {
-            let mut case = synced().deleted();
-            case.index.metadata.finalizers = None;
+        ("one that is deleted, and that an earlier version holds", synced().held().deleted()),
+        ("documents of one of its name are being deleted", {
+            let mut case = new();
+            case.observed.is_cleared = true;
             case
         }),
     ]

@@ -20,7 +20,6 @@ pub fn index(spec: &str) -> Index {
     index.metadata.namespace = Some("tests".to_owned());
     index.metadata.uid = Some("uid-of-the-index".to_owned());
     index.metadata.generation = Some(1);
-    index.metadata.finalizers = Some(vec!["ragengine.dev/index".to_owned()]);
     index
 }
 
@@ -158,8 +157,9 @@ pub fn ready(server: &ApiServer, index: &str) -> String {
     format!("{status} {reason}")
 }
 
-/// What a Job was told to do.
-pub fn task(server: &ApiServer, index: &str) -> ragengine_settings::sync::SyncTask {
-    let task = server.get("configmaps", &format!("{index}-sync")).unwrap();
+/// What the Job that was made last was told to do.
+pub fn task(server: &ApiServer) -> ragengine_settings::sync::SyncTask {
+    let job = server.names("jobs").into_iter().last().expect("a Job");
+    let task = server.get("configmaps", &job).unwrap();
     serde_saphyr::from_str(task["data"]["task.yaml"].as_str().unwrap()).unwrap()
 }

@@ -2,8 +2,9 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 use proptest::prelude::*;
-use ragengine_operator::index::build::{Desired, build};
-use ragengine_operator::index::plan::{DELETION, Start, Work};
+use ragengine_client::wire::OwnedSources;
+use ragengine_operator::index::build::{self, Desired};
+use ragengine_operator::index::plan::Start;
 use ragengine_operator::index::validate::validate;
 use ragengine_operator::index::wish::Wish;
 use ragengine_operator_api::Index;
@@ -20,22 +21,36 @@ fn everything() -> Index {
     index(&file["spec"].to_string())
 }
 
-fn start(work: Work) -> Start {
-    let wanted = if work == Work::Delete { DELETION } else { "wanted" };
+fn start() -> Start {
     Start {
         job_name: "handbook-sync-0123456".to_owned(),
         sync_id: "0123456789abcdef".to_owned(),
         after: Some("fedcba9876543210".to_owned()),
-        wish: Wish { wanted: wanted.to_owned(), specification: "specification".to_owned() },
-        work,
+        wish: Wish {
+            wanted: "wanted".to_owned(),
+            specification: "specification".to_owned(),
+            specification_before: "before".to_owned(),
+        },
         sync: Some("1".to_owned()),
-        confirm_delete: (work == Work::Synchronise).then(|| "site@0123456789ab".to_owned()),
+        confirm_delete: Some("site@0123456789ab".to_owned()),
     }
 }
 
-fn built(index: &Index, engine: &str, work: Work) -> Desired {
+fn built(index: &Index, engine: &str) -> Desired {
     let validated = validate(index, nine()).unwrap();
-    build(index, Some(&validated), &seen_engine(engine), &start(work), &defaults()).unwrap()
+    let engine = seen_engine(engine);
+    build::synchronisation(index, Some(&validated), &engine, "uid-of-the-claim", &start(), &defaults()).unwrap()
+}
+
+/// The documents of an Index `handbook` that is gone are deleted.
+fn deletion(engine: &str) -> Desired {
+    let owner = OwnedSources {
+        index: "shared".to_owned(),
+        name: "handbook".to_owned(),
+        uid: "uid-of-the-index".to_owned(),
+        scope: "uid-of-the-claim".to_owned(),
+    };
+    build::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", &defaults()).unwrap()
 }
 
 fn task(desired: &Desired) -> SyncTask {
@@ -46,16 +61,21 @@ fn task(desired: &Desired) -> SyncTask {
 fn a_synchronisation_and_a_deletion_come_down_to_these_objects() {
     let engine = "
         image: {repository: registry.example.com/ragengine, tag: v1, pullPolicy: Always}
-        podTemplate: {spec: {imagePullSecrets: [{name: registry}]}}
+        compute: {labelSelector: {matchLabels: {pool: rag}}}
+        podTemplate: {spec: {
+            imagePullSecrets: [{name: registry}], tolerations: [{key: rag, operator: Exists}], nodeSelector: {zone: a},
+            priorityClassName: high, runtimeClassName: gvisor, containers: [],
+        }}
     ";
-    let told =
-        |desired: &Desired| json!({"task": task(desired), "taskMetadata": desired.task.metadata, "job": desired.job});
-    insta::assert_yaml_snapshot!("everything", told(&built(&everything(), engine, Work::Synchronise)));
-    insta::assert_yaml_snapshot!("deletion", told(&built(&everything(), engine, Work::Delete)));
-    insta::assert_yaml_snapshot!(
-        "inline_only",
-        told(&built(&index("{}"), "{auth: {writes: open}}", Work::Synchronise))
-    );
+    let told = |desired: &Desired| {
+        json!({
+            "task": task(desired), "taskMetadata": desired.task.metadata, "immutable": desired.task.immutable,
+            "job": desired.job,
+        })
+    };
+    insta::assert_yaml_snapshot!("everything", told(&built(&everything(), engine)));
+    insta::assert_yaml_snapshot!("deletion", told(&deletion(engine)));
+    insta::assert_yaml_snapshot!("inline_only", told(&built(&index("{}"), "{auth: {writes: open}}")));
 }
 
 fn pod(desired: &Desired) -> PodSpec {
@@ -64,8 +84,9 @@ fn pod(desired: &Desired) -> PodSpec {
 
 #[test]
 fn the_pod_is_restricted_and_has_no_token_and_only_its_own_secrets() {
-    for work in [Work::Synchronise, Work::Delete] {
-        let pod = pod(&built(&everything(), "{}", work));
+    let all: &[&str] = &["docs-write", "site", "git", "s3"];
+    for (desired, expected) in [(built(&everything(), "{}"), all), (deletion("{}"), &["docs-write"])] {
+        let pod = pod(&desired);
         assert_eq!(pod.automount_service_account_token, Some(false));
         assert_eq!(pod.service_account_name, None);
         let security = pod.security_context.unwrap();
@@ -78,8 +99,6 @@ fn the_pod_is_restricted_and_has_no_token_and_only_its_own_secrets() {
         assert_eq!(security.capabilities.unwrap().drop, Some(vec!["ALL".to_owned()]));
         let secrets: Vec<String> =
             pod.volumes.iter().flatten().filter_map(|volume| volume.secret.clone()?.secret_name).collect();
-        let expected: &[&str] =
-            if work == Work::Delete { &["docs-write"] } else { &["docs-write", "site", "git", "s3"] };
         assert_eq!(secrets, expected, "a Secret of a source is where it is needed only");
         for mount in container.volume_mounts.iter().flatten() {
             assert!(mount.read_only == Some(true) || mount.mount_path == "/tmp", "{}", mount.mount_path);
@@ -91,7 +110,7 @@ fn the_pod_is_restricted_and_has_no_token_and_only_its_own_secrets() {
 /// What the task says of a folder has to be where the pod has it.
 #[test]
 fn every_path_of_the_task_is_mounted() {
-    let desired = built(&everything(), "{}", Work::Synchronise);
+    let desired = built(&everything(), "{}");
     let pod = pod(&desired);
     let mounts: Vec<_> = pod.containers[0].volume_mounts.clone().unwrap();
     let is_mounted = |path: &std::path::Path| mounts.iter().any(|mount| path.starts_with(&mount.mount_path));
@@ -121,9 +140,8 @@ fn the_longest_names_fit() {
     let mut index =
         index(&format!("sources: [{{name: {}, git: {{url: 'https://g/a', accessSecret: s}}}}]", "s".repeat(40)));
     index.metadata.name = Some(longest);
-    let pod = pod(&built(&index, "{}", Work::Synchronise));
+    let pod = pod(&built(&index, "{}"));
     assert!(pod.volumes.unwrap().iter().all(|volume| volume.name.len() <= 63));
-    assert!(ragengine_operator::names::IndexIdentity::of(&index).task().len() <= 63);
 }
 
 proptest! {
@@ -132,7 +150,7 @@ proptest! {
     fn inline_texts_arrive_as_they_are(text in "(\\PC|[\\n\\r\\t '\"#:\\-|>%@`{}\\[\\],&*!?\u{7f}\u{85}\u{2028}]){0,40}") {
         let mut index = index("{}");
         index.spec.sources[0].inline.as_mut().unwrap().documents[0].text = text.clone();
-        let task = task(&built(&index, "{}", Work::Synchronise));
+        let task = task(&built(&index, "{}"));
         let Origin::Inline(inline) = &task.sources[0].origin else { panic!("inline") };
         prop_assert_eq!(&inline.documents[0].text, &text);
     }

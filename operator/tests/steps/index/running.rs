@@ -9,18 +9,21 @@ use crate::api_server::{Fault, pass};
 use crate::controller::{A_MOMENT, A_WHILE, Controller, LONG, object_writes, until, writes};
 
 #[tokio::test(start_paused = true)]
-async fn a_new_index_is_held_and_filled_by_one_job() {
+async fn a_new_index_is_filled_by_one_job() {
     let server = server();
     server.put("indexes", made("handbook", "{}"));
     let controller = Controller::start(&server);
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
     pass(A_MOMENT).await;
-    let index = server.get("indexes", "handbook").unwrap();
-    assert_eq!(index["metadata"]["finalizers"], json!(["ragengine.dev/index"]));
     let sent = object_writes(&server);
     let of_index: Vec<_> = sent.iter().filter(|call| call.contains("handbook") || call.contains("jobs")).collect();
-    assert_eq!(of_index, ["patch indexes handbook 200", "patch configmaps handbook-sync 201", "create jobs  201"]);
-    let task = task(&server, "handbook");
+    let name = only_job(&server);
+    let handed_over = format!("patch configmaps {name} 200");
+    assert_eq!(of_index, ["create jobs  201", handed_over.as_str()]);
+    let task_object = server.get("configmaps", &name).unwrap();
+    assert_eq!(task_object["immutable"], json!(true));
+    assert_eq!(task_object["metadata"]["ownerReferences"][0]["kind"], "Job", "it goes with its Job");
+    let task = task(&server);
     assert_eq!(task.server, "http://docs.tests.svc.cluster.local");
     assert_eq!((task.index.as_str(), task.owner.as_str(), task.confirmations.len()), ("handbook", "handbook", 0));
     assert_eq!(task.sync_id, label(&server, &only_job(&server), "sync-id"));
@@ -44,13 +47,9 @@ async fn a_new_index_is_held_and_filled_by_one_job() {
 /// Whatever fails on the way is tried again, and nothing is made twice.
 #[tokio::test(start_paused = true)]
 async fn what_passes_is_tried_again() {
-    for (verb, resource) in [
-        ("patch", "indexes"),
-        ("get", "configmaps"),
-        ("patch", "configmaps"),
-        ("create", "jobs"),
-        ("patch", "indexes/status"),
-    ] {
+    for (verb, resource) in
+        [("create", "configmaps"), ("patch", "configmaps"), ("create", "jobs"), ("patch", "indexes/status")]
+    {
         for fault in [Fault::Refusal(500, "not now"), Fault::Refusal(429, "too many"), Fault::Silence, Fault::Garbage] {
             let case = format!("{verb} {resource} {fault:?}");
             let server = server();
@@ -68,7 +67,7 @@ async fn what_passes_is_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_is_said() {
-    for (verb, resource) in [("patch", "configmaps"), ("create", "jobs")] {
+    for (verb, resource) in [("create", "configmaps"), ("create", "jobs")] {
         let server = server();
         server.put("indexes", made("handbook", "{}"));
         let controller = Controller::start(&server);
@@ -86,15 +85,28 @@ async fn what_is_refused_is_said() {
     }
 }
 
+/// The task of a synchronisation has one name, which somebody could have taken.
 #[tokio::test(start_paused = true)]
 async fn somebody_elses_config_map_is_not_taken_over() {
-    let server = server();
-    server.put("configmaps", json!({"metadata": {"name": "handbook-sync"}, "data": {"theirs": "yes"}}));
-    server.put("indexes", made("handbook", "{}"));
+    let with_index = || {
+        let server = server();
+        server.put("indexes", made("handbook", "{}"));
+        server
+    };
+    let first = with_index();
+    let controller = Controller::start(&first);
+    until("a Job", &first, || !first.names("jobs").is_empty()).await;
+    let name = only_job(&first);
+    controller.stop().await;
+
+    let server = with_index();
+    server.put("configmaps", json!({"metadata": {"name": name}, "data": {"theirs": "yes"}}));
     let controller = Controller::start(&server);
     until("ObjectRefused", &server, || ready(&server, "handbook") == "False ObjectRefused").await;
-    assert_eq!(server.get("configmaps", "handbook-sync").unwrap()["data"], json!({"theirs": "yes"}));
+    assert_eq!(server.get("configmaps", &name).unwrap()["data"], json!({"theirs": "yes"}));
     assert!(server.names("jobs").is_empty());
+    server.delete("configmaps", &name);
+    until("a Job", &server, || server.names("jobs") == [name.clone()]).await;
     controller.stop().await;
 }
 
@@ -272,10 +284,7 @@ async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
     server.expire_watches("secrets", |server| server.delete("secrets", "git"));
     until("SecretMissing", &server, || ready(&server, "handbook") == "False SecretMissing").await;
 
-    server.edit("indexes", "handbook", |index| index["spec"]["deletionPolicy"] = json!("Retain"));
     let uid = server.get("indexes", "handbook").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
-    let is_held = || server.get("indexes", "handbook").unwrap()["metadata"]["finalizers"] != json!([]);
-    until("let go", &server, || !is_held()).await;
     server.expire_watches("indexes", |server| server.delete("indexes", "handbook"));
     pass(A_WHILE).await;
     assert!(controller.context.index_statuses.last(&uid, None).conditions.is_empty(), "what is gone is forgotten");

@@ -11,7 +11,7 @@ use super::fixture::job_after;
 /// `Start`, `Stop handbook-sync-1` …
 fn in_short(step: &Step) -> String {
     match step {
-        Step::Start(start) => format!("Start {:?}", start.work),
+        Step::Start(_) => "Start".to_owned(),
         other => format!("{other:?}"),
     }
 }
@@ -37,7 +37,9 @@ fn every_case_is_dealt_with_and_told_in_these_words() {
 
 #[test]
 fn the_conditions_of_every_case_go_together() {
-    for (name, case) in cases() {
+    // Of one that is going away nothing is written.
+    let there = cases().into_iter().filter(|(_, case)| case.index.metadata.deletion_timestamp.is_none());
+    for (name, case) in there {
         let conditions = case.reconciled().1.conditions;
         let types: Vec<_> = conditions.iter().map(|found| found.type_).collect();
         assert_eq!(types, [ConditionType::Ready, ConditionType::Progressing, ConditionType::Degraded], "{name}");

@@ -1,5 +1,6 @@
 //! What begins a synchronisation, and what does not.
 
+use ragengine_settings::sync::SyncTask;
 use serde_json::{Value, json};
 
 use super::fixture::{made, only_job, ready, server, succeed, task};
@@ -8,11 +9,13 @@ use crate::controller::{A_WHILE, Controller, until};
 
 const SPEC: &str = "{sources: [{name: a, configMap: {name: faq}}, {name: b, git: {url: 'https://g/a', accessSecret: git}}, {name: c, persistentVolumeClaim: {name: archive}}]}";
 
-async fn synced(server: &ApiServer) {
+/// What the next Job was told to do, which it does.
+async fn synced(server: &ApiServer) -> SyncTask {
     until("a Job", server, || !server.names("jobs").is_empty()).await;
-    let job = only_job(server);
+    let (job, task) = (only_job(server), task(server));
     succeed(server, "handbook", &job);
     until("Synced", server, || ready(server, "handbook") == "True Synced").await;
+    task
 }
 
 fn with_all() -> ApiServer {
@@ -112,20 +115,35 @@ async fn what_is_looked_at_anew_and_what_is_not() {
 async fn a_confirmation_is_for_one_synchronisation() {
     let server = with_all();
     let controller = Controller::start(&server);
-    synced(&server).await;
-    assert!(task(&server, "handbook").confirmations.is_empty());
+    assert!(synced(&server).await.confirmations.is_empty());
     let annotate = |annotations: Value| {
         server.edit("indexes", "handbook", |index| index["metadata"]["annotations"] = annotations);
     };
     annotate(json!({"ragengine.dev/confirm-delete": "site@01,faq@02"}));
-    synced(&server).await;
-    assert_eq!(task(&server, "handbook").confirmations, ["site@01", "faq@02"]);
+    assert_eq!(synced(&server).await.confirmations, ["site@01", "faq@02"]);
     annotate(json!({"ragengine.dev/confirm-delete": "site@01,faq@02", "ragengine.dev/sync": "1"}));
-    synced(&server).await;
-    assert!(task(&server, "handbook").confirmations.is_empty(), "it was acted on");
+    assert!(synced(&server).await.confirmations.is_empty(), "it was acted on");
     annotate(json!({"ragengine.dev/confirm-delete": "site@03"}));
+    assert_eq!(synced(&server).await.confirmations, ["site@03"], "another value is another confirmation");
+    controller.stop().await;
+}
+
+/// What the index holds is what was asked for, also while it is looked at once more.
+#[tokio::test(start_paused = true)]
+async fn a_request_and_another_deletion_policy_leave_it_ready() {
+    let server = with_all();
+    let controller = Controller::start(&server);
     synced(&server).await;
-    assert_eq!(task(&server, "handbook").confirmations, ["site@03"], "another value is another confirmation");
+    for change in [
+        |index: &mut Value| index["metadata"]["annotations"] = json!({"ragengine.dev/sync": "1"}),
+        |index: &mut Value| index["spec"]["deletionPolicy"] = json!("Retain"),
+    ] {
+        server.edit("indexes", "handbook", change);
+        until("a Job", &server, || !server.names("jobs").is_empty()).await;
+        pass(A_WHILE).await;
+        assert_eq!(ready(&server, "handbook"), "True Synced");
+        synced(&server).await;
+    }
     controller.stop().await;
 }
 

@@ -9,8 +9,10 @@ use ragengine_operator::apply::Refused;
 use ragengine_operator::engine::Report;
 use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
 use ragengine_operator::rag_engine::references::{Reference, ReferenceKind};
+use ragengine_operator::rag_engine::status::Finding;
 use ragengine_operator::rag_engine::validate::Invalid;
 use ragengine_operator::warnings::Warning;
+use ragengine_operator_api::Reason;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -68,6 +70,7 @@ fn answer(problems: &[(ProblemKind, &str)]) -> EngineStatus {
         chunks: 400,
         problems: problems.iter().map(problem).collect(),
         generations: Vec::new(),
+        owners: Vec::new(),
     }
 }
 
@@ -99,6 +102,7 @@ fn well() -> Case {
         },
         invalid: None,
         refused: None,
+        remains: None,
         is_current: true,
     }
 }
@@ -161,6 +165,12 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed = Observed::default();
             case.is_current = false;
         })),
+        (
+            "documents of an Index that is gone are still there",
+            with(|case| {
+                case.remains = Some(Finding { reason: Reason::DeletionFailed, message: "the Job has failed".to_owned() });
+            }),
+        ),
         ("a cache that lags", with(|case| case.is_current = false)),
         ("a deployment that was not looked at yet", with_deployment(json!({"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}))),
         ("a deployment that nobody has looked at", with_deployment(nothing.clone())),

@@ -19,6 +19,22 @@ pub struct EngineStatus {
     /// The next generations of indexes that are being built.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generations: Vec<GrowingGeneration>,
+    /// The owners of sources that are to be deleted when these are gone: at most 1,000, each once for each index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<OwnedSources>,
+}
+
+/// An owner that has sources in an index, which are to be deleted when it is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+pub struct OwnedSources {
+    /// The index.
+    pub index: String,
+    /// The owner's name.
+    pub name: String,
+    /// The owner's uid.
+    pub uid: String,
+    /// Where the owner is known.
+    pub scope: String,
 }
 
 /// A next generation of an index that is being built.

@@ -17,6 +17,42 @@ pub const MAX_REVISION_BYTES: usize = 256;
 pub const MAX_CONFIRMATION_BYTES: usize = 256;
 /// The longest name of a synchronisation, in bytes.
 pub const MAX_SYNC_ID_BYTES: usize = 256;
+/// The longest name and uid of an owner, in bytes.
+pub const MAX_OWNER_BYTES: usize = 256;
+
+/// What becomes of a source when its owner is gone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenOwnerIsGone {
+    /// It is deleted with its documents.
+    Delete,
+    /// It stays, also where a newer client has another word.
+    #[default]
+    #[serde(other)]
+    Retain,
+}
+
+impl WhenOwnerIsGone {
+    /// Whether it is deleted then.
+    pub fn is_delete(self) -> bool {
+        self == Self::Delete
+    }
+}
+
+/// Whose a source is: an object that may be deleted while the server is away.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+pub struct SourceOwner {
+    /// Its name: that of its sources begins with it and a dot.
+    pub name: String,
+    /// Its uid: another one is another owner of the same name.
+    pub uid: String,
+    /// Where it is known, such as the uid of the volume: an owner of another place may be there still.
+    #[serde(default)]
+    pub scope: String,
+    /// What becomes of the source when it is gone.
+    #[serde(default)]
+    pub when_gone: WhenOwnerIsGone,
+}
 
 /// A file of a source that could not be read or indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -61,6 +97,9 @@ pub struct PutSourceSync {
     pub sync_id: String,
     /// How far it is.
     pub phase: SyncPhase,
+    /// Whose the source is. Not there: as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<SourceOwner>,
     /// The revision of the source that the index holds, such as a commit: at most 256 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
@@ -98,6 +137,7 @@ impl PutSourceSync {
         Self {
             sync_id: sync_id.into(),
             phase,
+            owner: None,
             revision: None,
             done: 0,
             total: 0,
@@ -117,6 +157,9 @@ pub struct SourceSync {
     pub sync_id: String,
     /// How far it is. One that was killed stays `running` until the next one begins, or the server is started again.
     pub phase: SyncPhase,
+    /// Whose the source is, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<SourceOwner>,
     /// The revision of the source that the index holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,

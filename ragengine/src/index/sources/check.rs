@@ -1,8 +1,8 @@
 use ragengine_client::wire::sources::{
-    MAX_CONFIRMATION_BYTES, MAX_ERROR_CHARACTERS, MAX_ERRORS, MAX_MESSAGE_CHARACTERS, MAX_PATH_CHARACTERS,
-    MAX_REVISION_BYTES, MAX_SYNC_ID_BYTES,
+    MAX_CONFIRMATION_BYTES, MAX_ERROR_CHARACTERS, MAX_ERRORS, MAX_MESSAGE_CHARACTERS, MAX_OWNER_BYTES,
+    MAX_PATH_CHARACTERS, MAX_REVISION_BYTES, MAX_SYNC_ID_BYTES,
 };
-use ragengine_client::wire::{FileError, PutSourceSync};
+use ragengine_client::wire::{FileError, PutSourceSync, SourceOwner};
 
 const MAX_NAME_BYTES: usize = 128;
 
@@ -19,6 +19,7 @@ pub struct InvalidSync(String);
 pub fn check_sync(source: &str, put: &PutSourceSync) -> Result<(), InvalidSync> {
     check_source(source)
         .and_then(|()| check_word("sync_id", &put.sync_id, MAX_SYNC_ID_BYTES))
+        .and_then(|()| put.owner.as_ref().map_or(Ok(()), |owner| check_owner(source, owner)))
         .and_then(|()| put.revision.as_deref().map_or(Ok(()), |text| check_word("revision", text, MAX_REVISION_BYTES)))
         .and_then(|()| {
             let confirmation = put.confirmation.as_deref();
@@ -44,6 +45,21 @@ fn check_source(name: &str) -> Result<(), String> {
              letter or a digit at both ends",
             name.chars().take(80).collect::<String>()
         )),
+    }
+}
+
+/// Only whoever a source is named after can be its owner: what is deleted with one is never another's.
+fn check_owner(source: &str, owner: &SourceOwner) -> Result<(), String> {
+    check_word("owner.name", &owner.name, MAX_OWNER_BYTES)?;
+    check_word("owner.uid", &owner.uid, MAX_OWNER_BYTES)?;
+    if !owner.scope.is_empty() {
+        check_word("owner.scope", &owner.scope, MAX_OWNER_BYTES)?;
+    }
+    match source.strip_prefix(owner.name.as_str()).is_some_and(|rest| rest.starts_with('.')) {
+        true => Ok(()),
+        false => {
+            Err(format!("owner.name is '{}': the name of a source that it owns begins with that and a dot", owner.name))
+        }
     }
 }
 
@@ -82,7 +98,7 @@ fn check_text(name: &str, text: &str, max_characters: usize) -> Result<(), Strin
 
 #[cfg(test)]
 mod tests {
-    use ragengine_client::wire::SyncPhase;
+    use ragengine_client::wire::{SyncPhase, WhenOwnerIsGone};
 
     use super::*;
 
@@ -97,6 +113,10 @@ mod tests {
         }
     }
 
+    fn owner(name: &str, uid: &str) -> SourceOwner {
+        SourceOwner { name: name.into(), uid: uid.into(), scope: "v".into(), when_gone: WhenOwnerIsGone::Delete }
+    }
+
     fn error(path: usize, message: usize) -> Vec<FileError> {
         vec![FileError::default(), FileError { path: "p".repeat(path), message: "m".repeat(message) }]
     }
@@ -104,12 +124,20 @@ mod tests {
     #[test]
     fn what_is_too_long_is_refused_and_named() {
         assert_eq!(check_sync(&"s".repeat(128), &put()), Ok(()));
+        assert_eq!(check_sync("s.site", &PutSourceSync { owner: Some(owner("s", "u")), ..put() }), Ok(()));
         for (refused, words) in [
             (PutSourceSync { sync_id: String::new(), ..put() }, "sync_id is empty"),
             (PutSourceSync { sync_id: "s".repeat(257), ..put() }, "sync_id is longer than 256 bytes"),
             (PutSourceSync { sync_id: "a\nb".into(), ..put() }, "sync_id has control characters"),
             (PutSourceSync { revision: Some(String::new()), ..put() }, "revision is empty"),
             (PutSourceSync { revision: Some("r".repeat(257)), ..put() }, "revision is longer than 256 bytes"),
+            (PutSourceSync { owner: Some(owner("", "u")), ..put() }, "owner.name is empty"),
+            (PutSourceSync { owner: Some(owner("s", "")), ..put() }, "owner.uid is empty"),
+            (PutSourceSync { owner: Some(owner("other", "u")), ..put() }, "owner.name is 'other'"),
+            (
+                PutSourceSync { owner: Some(SourceOwner { scope: "a\0".into(), ..owner("s", "u") }), ..put() },
+                "owner.scope has control characters",
+            ),
             (PutSourceSync { message: Some("m".repeat(1001)), ..put() }, "message has 1001 characters"),
             (PutSourceSync { errors: vec![FileError::default(); 101], error_count: 101, ..put() }, "errors has 101"),
             (PutSourceSync { error_count: 99, ..put() }, "error_count is 99, and errors has 100"),

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use ragengine_client::wire::{PutSourceSync, SourceSync, SyncPhase};
+use ragengine_client::wire::{PutSourceSync, SourceOwner, SourceSync, SyncPhase};
 
 /// How long a synchronisation has its source after it was last heard of.
 pub const LEASE: Duration = Duration::from_secs(60);
@@ -91,6 +91,11 @@ impl Step {
         &self.state.latest
     }
 
+    /// What the disk is to have.
+    pub fn saved(&self) -> Option<&SourceSync> {
+        self.state.saved.as_ref()
+    }
+
     /// Whether that has to be on disk first.
     pub fn is_to_be_saved(&self) -> bool {
         self.is_to_be_saved
@@ -118,6 +123,11 @@ impl Syncs {
     /// The latest synchronisation of a source.
     pub fn latest(&self, source: &str) -> Option<&SourceSync> {
         self.sources.get(source).map(|state| &state.latest)
+    }
+
+    /// Whose the sources are, as far as that was said.
+    pub fn owners(&self) -> impl Iterator<Item = &SourceOwner> {
+        self.sources.values().filter_map(|state| state.latest.owner.as_ref())
     }
 
     /// What the disk has of them.
@@ -162,14 +172,16 @@ impl Syncs {
         };
         let latest = record(
             put,
-            known.and_then(|known| known.latest.revision.clone()),
+            known.map(|known| &known.latest),
             began_before.map_or_else(|| now.shown(), |known| known.latest.started_at.clone()),
             (!is_running).then(|| now.shown()),
         );
-        let saved = known.and_then(|known| known.saved.clone());
-        let is_to_be_saved = !is_running && !saved.as_ref().is_some_and(|saved| outcome(saved) == outcome(&latest));
+        let saved = known.and_then(|known| known.saved.as_ref());
+        let ended = if is_running { owned(saved, &latest) } else { Some(latest.clone()) };
+        let to_save = ended.filter(|ended| saved.is_none_or(|saved| outcome(saved) != outcome(ended)));
+        let is_to_be_saved = to_save.is_some();
         let state = State {
-            saved: if is_to_be_saved { Some(latest.clone()) } else { saved },
+            saved: to_save.or_else(|| saved.cloned()),
             latest,
             began: began_before.map_or(now.monotonic, |known| known.began),
             lease: is_running.then(|| now.after(LEASE)),
@@ -191,17 +203,18 @@ impl Syncs {
 /// While it runs, and when it has failed, the index still holds the revision before.
 fn record(
     put: PutSourceSync,
-    revision_before: Option<String>,
+    before: Option<&SourceSync>,
     started_at: String,
     finished_at: Option<String>,
 ) -> SourceSync {
     let revision = match put.phase {
         SyncPhase::Complete => put.revision,
-        SyncPhase::Running | SyncPhase::Failed => put.revision.or(revision_before),
+        SyncPhase::Running | SyncPhase::Failed => put.revision.or_else(|| before?.revision.clone()),
     };
     SourceSync {
         sync_id: put.sync_id,
         phase: put.phase,
+        owner: put.owner.or_else(|| before?.owner.clone()),
         revision,
         done: put.done,
         total: put.total,
@@ -213,6 +226,22 @@ fn record(
         started_at,
         finished_at,
     }
+}
+
+/// What the disk is to have while a synchronisation runs, when the source has another owner by it: whose the documents are has to be known before
+/// the first of them is there.
+fn owned(saved: Option<&SourceSync>, running: &SourceSync) -> Option<SourceSync> {
+    if running.owner.is_none() || saved.is_some_and(|saved| saved.owner == running.owner) {
+        return None;
+    }
+    Some(match saved {
+        Some(saved) => SourceSync { owner: running.owner.clone(), ..saved.clone() },
+        None => SourceSync {
+            phase: SyncPhase::Failed,
+            message: Some("the server was started again before this synchronisation had ended".to_owned()),
+            ..running.clone()
+        },
+    })
 }
 
 /// A record without what differs each time.

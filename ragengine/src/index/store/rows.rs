@@ -1,5 +1,6 @@
 //! A store as rows, which is what an archive holds of it, and back.
 
+use ragengine_client::wire::SourceSync;
 use redb::{ReadableTable as _, ReadableTableMetadata as _};
 
 use super::reader::Reader;
@@ -86,8 +87,10 @@ impl Transaction {
                     self.put_pages(page.map(|page| (number, page)))?;
                 }
                 Row::Sync { source, json } => {
-                    let sync = serde_json::from_str(json).map_err(|error| StoreError::Damaged(error.to_string()))?;
-                    self.put_sync(source, Some(&sync))?;
+                    let sync: SourceSync =
+                        serde_json::from_str(json).map_err(|error| StoreError::Damaged(error.to_string()))?;
+                    // Who had it may be gone, and what was brought back is not to go with it.
+                    self.put_sync(source, Some(&SourceSync { owner: None, ..sync }))?;
                 }
             }
         }

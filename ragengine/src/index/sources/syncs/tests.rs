@@ -1,5 +1,5 @@
-use ragengine_client::wire::FileError;
 use ragengine_client::wire::SyncPhase::{Complete, Failed, Running};
+use ragengine_client::wire::{FileError, WhenOwnerIsGone};
 
 use super::*;
 
@@ -153,4 +153,32 @@ fn what_was_saved_is_there_and_runs_no_more() {
     assert_eq!(says(&mut syncs, put("b", Complete), &clock.at(0)).map(|(is_saved, _)| is_saved), Ok(false));
     syncs.forget("s");
     assert_eq!((syncs.latest("s"), syncs.is_saved("s")), (None, false));
+}
+
+#[test]
+fn whose_a_source_is_is_saved_before_the_first_document() {
+    let owner =
+        |uid: &str, when_gone| Some(SourceOwner { name: "o".into(), uid: uid.into(), scope: "v".into(), when_gone });
+    let owned = |owner, phase| PutSourceSync { owner, ..put("a", phase) };
+    let (first, second, retained) =
+        (owner("1", WhenOwnerIsGone::Delete), owner("2", WhenOwnerIsGone::Delete), owner("2", WhenOwnerIsGone::Retain));
+    let (clock, mut syncs) = (Clock::new(), Syncs::default());
+    for (said, owner, phase, is_saved, on_disk) in [
+        (None, None, Running, false, None),
+        (first.clone(), first.clone(), Running, true, Some(Failed)),
+        (first.clone(), first.clone(), Running, false, Some(Failed)),
+        (first.clone(), first.clone(), Complete, true, Some(Complete)),
+        (first.clone(), first.clone(), Running, false, Some(Complete)),
+        (None, first, Complete, false, Some(Complete)),
+        (second.clone(), second, Running, true, Some(Complete)),
+        (retained.clone(), retained, Complete, true, Some(Complete)),
+    ] {
+        let meant = says(&mut syncs, owned(said.clone(), phase), &clock.at(0)).unwrap();
+        assert_eq!(meant.0, is_saved, "{said:?} {phase:?}");
+        assert_eq!(syncs.latest("s").unwrap().owner, owner, "{said:?} {phase:?}");
+        let saved = syncs.on_disk().next().map(|(_, saved)| saved.clone());
+        assert_eq!(saved.as_ref().map(|saved| saved.phase), on_disk, "{said:?} {phase:?}");
+        assert_eq!(saved.and_then(|saved| saved.owner), owner.filter(|_| on_disk.is_some()));
+    }
+    assert_eq!(syncs.owners().count(), 1);
 }

@@ -1,0 +1,138 @@
+//! Documents of Indexes that are gone: a Job of the engine deletes them where the Index asked for it, whether the operator ran when it went or not.
+//! The server's own records say whose documents it has, so nothing has to hold an Index until that is done.
+
+mod departures;
+mod plan;
+
+use std::time::Duration;
+
+use kube::api::Api;
+use kube::runtime::reflector::ObjectRef;
+use ragengine_client::wire::OwnedSources;
+use ragengine_operator_api::{Index, RagEngine};
+use tracing::info;
+
+pub use departures::Departures;
+use plan::{Gone, Seen, Step};
+
+use crate::apply::classify;
+use crate::context::Context;
+use crate::error::Error;
+use crate::index::{apply, build, job, pod};
+use crate::names::{Identity, IndexIdentity, Owner};
+use crate::rag_engine::observe::{Observed, claim_name};
+use crate::rag_engine::status::{Finding, told};
+use crate::requests::within_limit;
+use crate::watches::Caches;
+
+/// What came of looking after them.
+#[derive(Debug, Default)]
+pub struct Attended {
+    /// Why documents are still there, when the last attempt has failed.
+    pub failure: Option<Finding>,
+    /// When to look again though nothing has happened.
+    pub look_again: Option<Duration>,
+}
+
+/// Begins the next deletion from an engine, when one is due. One runs at a time.
+///
+/// # Errors
+///
+/// When the API server does not say whether an Index is there, or the Job cannot be made.
+pub async fn attend(context: &Context, engine: &RagEngine, observed: &Observed) -> Result<Attended, Error> {
+    let gone = gone(context, engine, observed);
+    if gone.is_empty() {
+        return Ok(Attended::default());
+    }
+    let identity = Identity::of(engine);
+    let jobs = context.caches.deletions_from(&identity);
+    let is_written = |index: &str| {
+        let pods = context.caches.pods_of_jobs_for(&identity.namespace, index);
+        pods.iter().any(|pod| pod::is_alive(pod))
+            || context.departures.is_starting(&key(&identity.namespace, index), &jobs)
+    };
+    let plan = plan::plan(&gone, &Seen { jobs: &jobs, is_written: &is_written, now: (context.clock)() });
+    if let Step::Start { owner, job_name, sync_id } = &plan.step
+        && is_really_gone(context, &identity, owner).await?
+    {
+        start(context, engine, owner, job_name, sync_id).await?;
+    }
+    Ok(Attended { failure: plan.failure, look_again: plan.look_again })
+}
+
+/// Whether documents of an Index of this name that is gone are being deleted: what another of that name writes meanwhile could go with them.
+pub fn is_cleared(context: &Context, identity: &IndexIdentity) -> bool {
+    let jobs = context.caches.deletions_of(identity);
+    context.departures.is_starting(&key(&identity.namespace, &identity.name), &jobs)
+        || jobs.iter().any(|job| job::stage(job) == job::Stage::Running)
+}
+
+/// Where an engine's documents are: what was copied to another volume is nobody's, however it came there.
+pub fn scope_of(caches: &Caches, engine: &RagEngine) -> String {
+    let identity = Identity::of(engine);
+    let claim = claim_name(&engine.spec, &identity).and_then(|claim| caches.claims.get(&identity.namespace, &claim));
+    claim.and_then(|claim| claim.metadata.uid.clone()).unwrap_or(identity.uid)
+}
+
+/// Those that are gone for good, of whom the server has something, in its order.
+fn gone(context: &Context, engine: &RagEngine, observed: &Observed) -> Vec<Gone> {
+    let owners = told(observed).map_or(&[][..], |told| told.owners.as_slice());
+    if owners.is_empty() {
+        return Vec::new();
+    }
+    let (identity, scope) = (Identity::of(engine), scope_of(&context.caches, engine));
+    let ours = owners.iter().filter(|owner| owner.scope == scope);
+    let gone = ours.filter(|owner| !is_there(context, &identity, owner));
+    gone.map(|owner| Gone { owner: owner.clone(), wait: context.departures.wait(&owner.uid) }).collect()
+}
+
+/// Whether the Index is there, or another of its name has its documents now.
+fn is_there(context: &Context, engine: &Identity, owner: &OwnedSources) -> bool {
+    let has_uid = |index: &Index| index.metadata.uid.as_deref() == Some(&owner.uid);
+    let found = context.index_store.get(&ObjectRef::new(&owner.name).within(&engine.namespace));
+    found.is_some_and(|index| has_uid(&index) || takes_over(&index, &engine.name, owner))
+}
+
+fn takes_over(index: &Index, engine: &str, owner: &OwnedSources) -> bool {
+    index.spec.engine_ref.name == engine && index.index_name() == owner.index
+}
+
+/// The API server is asked itself: a cache may be behind.
+async fn is_really_gone(context: &Context, engine: &Identity, owner: &OwnedSources) -> Result<bool, Error> {
+    let indexes: Api<Index> = Api::namespaced(context.client.clone(), &engine.namespace);
+    let found = within_limit(indexes.get_opt(&owner.name)).await;
+    let found = found.map_err(|error| classify(format!("Index {}", owner.name), error))?;
+    Ok(!found.is_some_and(|index| {
+        index.metadata.uid.as_deref() == Some(&owner.uid) || takes_over(&index, &engine.name, owner)
+    }))
+}
+
+async fn start(
+    context: &Context,
+    engine: &RagEngine,
+    owner: &OwnedSources,
+    job_name: &str,
+    sync_id: &str,
+) -> Result<(), Error> {
+    let namespace = Identity::of(engine).namespace;
+    let key = key(&namespace, &owner.name);
+    // Before the Job is there, so that an Index of this name that comes now waits for it.
+    context.departures.starts(&key, job_name);
+    let desired = build::deletion(engine, owner, job_name, sync_id, &context.defaults)?;
+    let applied = apply::make(&context.client, desired).await;
+    if applied.is_err() {
+        context.departures.has_not_started(&key);
+    }
+    applied?;
+    info!(
+        index = format!("{namespace}/{}", owner.name),
+        job = job_name,
+        "the Index is gone: its documents are deleted"
+    );
+    Ok(())
+}
+
+/// Whom an Index of a name is to the deletions.
+fn key(namespace: &str, index: &str) -> Owner {
+    Owner { kind: crate::names::Kind::Index, namespace: namespace.to_owned(), name: index.to_owned() }
+}

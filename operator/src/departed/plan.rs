@@ -1,0 +1,203 @@
+//! Whose documents are deleted next: pure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::jiff::Timestamp;
+use ragengine_client::wire::OwnedSources;
+use ragengine_operator_api::Reason;
+
+use crate::hash::hash;
+use crate::index::job::{self, Stage};
+use crate::index::plan::retry_at;
+use crate::names::OWNER;
+use crate::rag_engine::status::Finding;
+
+/// What is waited for without being told of it is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// An Index that is gone, and of which the server has something.
+#[derive(Debug, Clone)]
+pub(super) struct Gone {
+    pub owner: OwnedSources,
+    /// How long its documents are left alone.
+    pub wait: Duration,
+}
+
+/// What there is.
+pub(super) struct Seen<'a> {
+    /// The Jobs that delete documents from this engine.
+    pub jobs: &'a [Arc<Job>],
+    /// Whether something may still write documents of an Index of this name, or delete them.
+    pub is_written: &'a dyn Fn(&str) -> bool,
+    pub now: Timestamp,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub step: Step,
+    pub failure: Option<Finding>,
+    pub look_again: Option<Duration>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum Step {
+    #[default]
+    Rest,
+    Start {
+        owner: OwnedSources,
+        job_name: String,
+        sync_id: String,
+    },
+}
+
+/// The first deletion that is due begins, when none runs.
+pub(super) fn plan(gone: &[Gone], seen: &Seen<'_>) -> Plan {
+    let mut plan = Plan::default();
+    if seen.jobs.iter().any(|job| job::stage(job) == Stage::Running) {
+        return plan;
+    }
+    for gone in gone {
+        let attempts = Attempts::of(&gone.owner, seen.jobs);
+        plan.failure = plan.failure.take().or_else(|| attempts.failure(&gone.owner));
+        let wait = attempts.wait(seen.now).max(gone.wait);
+        let wait = if wait.is_zero() && (seen.is_written)(&gone.owner.name) { LOOK_AGAIN } else { wait };
+        if wait.is_zero() {
+            plan.step = start(&gone.owner, attempts.ended.len());
+            return plan;
+        }
+        plan.look_again = Some(plan.look_again.map_or(wait, |before| before.min(wait)));
+    }
+    plan
+}
+
+/// The Jobs that have tried it.
+struct Attempts<'a> {
+    ended: Vec<&'a Job>,
+}
+
+impl<'a> Attempts<'a> {
+    fn of(owner: &OwnedSources, jobs: &'a [Arc<Job>]) -> Self {
+        let is_its = |job: &&Arc<Job>| {
+            job.metadata.labels.as_ref().and_then(|labels| labels.get(OWNER)).is_some_and(|uid| *uid == owner.uid)
+        };
+        let mut ended: Vec<&Job> = jobs.iter().filter(is_its).map(Arc::as_ref).collect();
+        ended.sort_by_key(|job| job::finished_at(job));
+        Self { ended }
+    }
+
+    /// The server says every 15 seconds whose documents it has: one that succeeded a moment ago may still be named.
+    fn wait(&self, now: Timestamp) -> Duration {
+        let last = self.ended.last().and_then(|job| job::finished_at(job));
+        let attempts = u32::try_from(self.ended.len()).unwrap_or(u32::MAX);
+        let at = last.and_then(|last| retry_at(last.0, attempts));
+        at.map_or(Duration::ZERO, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default())
+    }
+
+    fn failure(&self, owner: &OwnedSources) -> Option<Finding> {
+        let last = self.ended.last().filter(|job| job::stage(job) == Stage::Failed)?;
+        let (why, name) = (job::failure(last).unwrap_or("no reason is given"), last.metadata.name.as_deref());
+        Some(Finding::new(
+            Reason::DeletionFailed,
+            format!(
+                "the documents of Index {}, which is gone, could not be deleted from the index {}: {why}. The log of Job {} says more; it is tried again",
+                owner.name,
+                owner.index,
+                name.unwrap_or_default()
+            ),
+        ))
+    }
+}
+
+/// Another attempt has another name.
+fn start(owner: &OwnedSources, attempts: usize) -> Step {
+    let sync_id = hash(&("deletion", owner, attempts));
+    Step::Start { job_name: format!("{}-gone-{}", owner.name, &sync_id[..7]), sync_id, owner: owner.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn now() -> Timestamp {
+        "2026-11-22T09:00:00Z".parse().unwrap()
+    }
+
+    fn gone(name: &str, wait_s: u64) -> Gone {
+        let owner =
+            OwnedSources { index: "i".into(), name: name.into(), uid: format!("uid-{name}"), scope: "v".into() };
+        Gone { owner, wait: Duration::from_secs(wait_s) }
+    }
+
+    fn job(name: &str, ended: Option<(&str, &str)>) -> Arc<Job> {
+        let conditions: Vec<Value> = ended
+            .iter()
+            .map(|(type_, at)| json!({"type": type_, "status": "True", "lastTransitionTime": at, "message": "why"}))
+            .collect();
+        let labels = json!({OWNER: format!("uid-{name}")});
+        let completed = ended.filter(|(type_, _)| *type_ == "Complete").map(|(_, at)| at);
+        let job = json!({
+            "metadata": {"name": format!("{name}-gone-1"), "labels": labels},
+            "status": {"conditions": conditions, "completionTime": completed},
+        });
+        Arc::new(serde_json::from_value(job).unwrap())
+    }
+
+    fn planned(gone: &[Gone], jobs: &[Arc<Job>], written: &str) -> (Option<String>, Option<u64>, bool) {
+        let plan = plan(gone, &Seen { jobs, is_written: &|index| index == written, now: now() });
+        let started = match plan.step {
+            Step::Rest => None,
+            Step::Start { owner, .. } => Some(owner.name),
+        };
+        (started, plan.look_again.map(|wait| wait.as_secs()), plan.failure.is_some())
+    }
+
+    #[test]
+    fn one_deletion_at_a_time_when_nobody_writes_and_the_later_the_more_have_failed() {
+        let (a, b) = (|| gone("a", 0), || gone("b", 0));
+        let failed = |name, at| job(name, Some(("Failed", at)));
+        for (what, gone, jobs, written, expected) in [
+            ("nobody is gone", vec![], vec![], "", (None, None, false)),
+            ("one is", vec![a()], vec![], "", (Some("a"), None, false)),
+            ("two are", vec![a(), b()], vec![], "", (Some("a"), None, false)),
+            ("it may only not have been made yet", vec![gone("a", 40), b()], vec![], "", (Some("b"), Some(40), false)),
+            ("somebody writes", vec![a()], vec![], "a", (None, Some(5), false)),
+            ("a deletion runs", vec![a(), b()], vec![job("b", None)], "", (None, None, false)),
+            ("it failed just now", vec![a()], vec![failed("a", "2026-11-22T08:59:50Z")], "", (None, Some(20), true)),
+            (
+                "it failed a while ago",
+                vec![a()],
+                vec![failed("a", "2026-11-22T08:59:20Z")],
+                "",
+                (Some("a"), None, true),
+            ),
+            (
+                "it failed twice",
+                vec![a()],
+                vec![failed("a", "2026-11-22T08:58:00Z"), failed("a", "2026-11-22T08:59:20Z")],
+                "",
+                (None, Some(20), true),
+            ),
+            (
+                "the server has not said yet that they are gone",
+                vec![a()],
+                vec![job("a", Some(("Complete", "2026-11-22T08:59:55Z")))],
+                "",
+                (None, Some(25), false),
+            ),
+        ] {
+            let expected = (expected.0.map(str::to_owned), expected.1, expected.2);
+            assert_eq!(planned(&gone, &jobs, written), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn another_attempt_has_another_name() {
+        let owner = gone("a", 0).owner;
+        assert_eq!(start(&owner, 0), start(&owner, 0));
+        assert_ne!(start(&owner, 0), start(&owner, 1));
+    }
+}

@@ -1,0 +1,144 @@
+//! Indexes that are deleted: they go at once, and their documents after them, as far as the engine says that it has any.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::routing::get;
+use axum::{Json, Router};
+use parking_lot::Mutex;
+use ragengine_client::wire::{EngineStatus, OwnedSources, Problem, ProblemKind};
+use serde_json::{Value, json};
+
+use super::fixture::{end, made, ready, server, task};
+use crate::api_server::{ApiServer, pass};
+use crate::controller::{A_WHILE, Controller};
+
+type Status = Arc<Mutex<EngineStatus>>;
+
+async fn answer(State(status): State<Status>) -> Json<EngineStatus> {
+    Json(status.lock().clone())
+}
+
+/// An engine's server at an address of its own, with a pod that is there. What is wrong with it has it asked often.
+async fn engine(server: &ApiServer, address: &str) -> Status {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let problem = Problem { kind: ProblemKind::InferenceServiceFailed, detail: "no".to_owned() };
+    let status = EngineStatus {
+        ready: true,
+        data_id: Some("data-1".to_owned()),
+        problems: vec![problem],
+        ..EngineStatus::default()
+    };
+    let status = Arc::new(Mutex::new(status));
+    let router = Router::new().route("/status", get(answer)).with_state(Arc::clone(&status));
+    let listener = tokio::net::TcpListener::bind((address, 5000)).await.unwrap();
+    tokio::spawn(async { axum::serve(listener, router).await });
+    let labels = json!({
+        "app.kubernetes.io/name": "ragengine", "app.kubernetes.io/instance": "docs",
+        "app.kubernetes.io/managed-by": "ragengine-operator",
+    });
+    server.put(
+        "pods",
+        json!({
+            "metadata": {"name": "docs-1", "labels": labels},
+            "status": {"phase": "Running", "podIP": address, "containerStatuses": [{
+                "name": "ragengine", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
+                "state": {"running": {"startedAt": "2026-11-22T09:00:01Z"}},
+            }]},
+        }),
+    );
+    status
+}
+
+async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
+    let holds = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let outcome = tokio::time::timeout(Duration::from_secs(60), holds).await;
+    outcome.unwrap_or_else(|_| panic!("{what} never holds; the last calls: {:#?}", server.calls()));
+}
+
+fn uid(server: &ApiServer, resource: &str, name: &str) -> String {
+    server.get(resource, name).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+/// The owner that the engine names for the Index `handbook` of this uid, on an emptyDir of this engine.
+fn owner(server: &ApiServer, uid: &str) -> OwnedSources {
+    let scope = self::uid(server, "ragengines", "docs");
+    OwnedSources { index: "handbook".to_owned(), name: "handbook".to_owned(), uid: uid.to_owned(), scope }
+}
+
+fn jobs(server: &ApiServer, kind: &str) -> Vec<String> {
+    server.names("jobs").into_iter().filter(|name| name.contains(kind)).collect()
+}
+
+#[tokio::test]
+async fn its_documents_are_deleted_after_it_and_another_of_its_name_waits_for_that() {
+    let server = server();
+    let status = engine(&server, "127.83.12.8").await;
+    server.put("indexes", made("handbook", "{}"));
+    let controller = Controller::start(&server);
+    until("a Job", &server, || !server.names("jobs").is_empty()).await;
+    status.lock().owners = vec![owner(&server, &uid(&server, "indexes", "handbook"))];
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(jobs(&server, "-gone-").is_empty(), "it is there");
+
+    let first = server.names("jobs").remove(0);
+    server.delete("indexes", "handbook");
+    assert!(server.get("indexes", "handbook").is_none(), "nothing holds it");
+    server.delete("jobs", &first);
+    until("a deletion", &server, || !jobs(&server, "-gone-").is_empty()).await;
+    let task = task(&server);
+    assert_eq!((task.sources.len(), task.owner.as_str(), task.index.as_str()), (0, "handbook", "handbook"));
+    let job = jobs(&server, "-gone-").remove(0);
+    assert_eq!(server.get("jobs", &job).unwrap()["metadata"]["ownerReferences"][0]["kind"], "RAGEngine");
+
+    // It fills another index, so it has not taken over what the first one left.
+    server.put("indexes", made("handbook", "{indexName: other}"));
+    until("it waits", &server, || ready(&server, "handbook") == "False Deleting").await;
+    assert!(jobs(&server, "-sync-").is_empty());
+    status.lock().owners.clear();
+    end(&server, &job, "Complete");
+    until("it is filled", &server, || !jobs(&server, "-sync-").is_empty()).await;
+    controller.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_that_may_be_somebodys() {
+    let server = server();
+    let status = engine(&server, "127.83.12.9").await;
+    let taken_over = owner(&server, "uid-of-one-that-is-gone");
+    let elsewhere =
+        OwnedSources { name: "travelled".to_owned(), scope: "uid-of-another-volume".to_owned(), ..taken_over.clone() };
+    // The operator never saw it: it may be made in a moment.
+    let not_made_yet = OwnedSources { name: "late".to_owned(), ..taken_over.clone() };
+    status.lock().owners = vec![taken_over, elsewhere, not_made_yet];
+    server.put("indexes", made("handbook", "{suspend: true}"));
+    let controller = Controller::start(&server);
+    until("Suspended", &server, || ready(&server, "handbook") == "False Suspended").await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(server.names("jobs"), [""; 0]);
+    controller.stop().await;
+}
+
+/// What others hold it by is theirs, and what an earlier version held it by is taken away.
+#[tokio::test(start_paused = true)]
+async fn only_the_finalizer_of_an_earlier_version_is_taken_away() {
+    let server = server();
+    let mut index = made("handbook", "{}");
+    index["metadata"]["finalizers"] = json!(["example.com/theirs", "ragengine.dev/index"]);
+    server.put("indexes", index);
+    let controller = Controller::start(&server);
+    let finalizers = || server.get("indexes", "handbook").unwrap()["metadata"]["finalizers"].clone();
+    crate::controller::until("let go", &server, || finalizers() == json!(["example.com/theirs"])).await;
+    crate::controller::until("filled", &server, || !server.names("jobs").is_empty()).await;
+    server.delete("indexes", "handbook");
+    crate::controller::until("stopped", &server, || server.names("jobs").is_empty()).await;
+    pass(A_WHILE).await;
+    assert_eq!((finalizers(), server.names("jobs")), (json!(["example.com/theirs"]), Vec::new()));
+    assert_ne!(server.get("indexes", "handbook").unwrap()["metadata"]["deletionTimestamp"], Value::Null);
+    controller.stop().await;
+}
