@@ -4,7 +4,7 @@
 //! Parser ── one file after another; documents go into a channel
 //!   ├─ parse ── in this process: what is read once, from front to end, a row at a time where there are rows
 //!   │    └─ decode, markdown, json_lines, table ── the formats
-//!   └─ worker ── in a child process with a bound on its memory and its time: what builds a tree of the whole file
+//!   └─ worker ── in a child process with a bound on its memory and its time, without files and network: what builds a tree of the whole file
 //!        └─ html, pdf ── the formats
 //! ```
 //!

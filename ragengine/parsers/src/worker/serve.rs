@@ -21,6 +21,8 @@ const READER_STACK_BYTES: usize = 256 << 10;
 /// Does the work of a worker until its parent closes `input` or is gone: the whole of a process that [`Parser`](crate::Parser) starts. It is called
 /// before anything else is done in it, and above all before there are other threads.
 ///
+/// Before it reads anything, the process gives up for good what parsing does not take: see [`Confinement`](super::Confinement).
+///
 /// # Errors
 ///
 /// When the process cannot bound itself, or its parent cannot be heard.
