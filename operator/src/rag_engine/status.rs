@@ -3,6 +3,7 @@
 mod claim;
 mod conditions;
 mod deployment;
+mod not_acted_on;
 pub(crate) mod pod;
 mod server;
 
@@ -128,12 +129,8 @@ fn waiting(known: Known<'_>) -> Option<Finding> {
     deployment::waiting(known.engine.spec.replicas, observed)
 }
 
+/// What Ready says when all is well; and which fields are only accepted, so that nobody relies on them.
 fn serving(engine: &RagEngine, endpoint: &str) -> String {
-    let compute = engine.spec.compute.as_ref();
-    match compute.and_then(|compute| compute.instance_type.as_deref()) {
-        None => format!("questions are answered at {endpoint}"),
-        Some(instance_type) => format!(
-            "questions are answered at {endpoint}. compute.instanceType ({instance_type}) is not acted on: nodes are chosen by compute.labelSelector"
-        ),
-    }
+    let answered = format!("questions are answered at {endpoint}");
+    [answered].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ")
 }
