@@ -43,6 +43,8 @@ schema_refuses_mistakes() {
     refuses 'watchNamespaces="team-a,team-b"' "at '/watchNamespaces': got string, want array"
     refuses 'watchNamespaces=["Team_A"]' "at '/watchNamespaces/0': 'Team_A' does not match pattern"
     refuses 'image={"pullPolicy":"never"}' "must be one of 'Always', 'IfNotPresent', 'Never'"
+    refuses 'image={"digest":"sha256:abc"}' "at '/image/digest': 'sha256:abc' does not match pattern"
+    refuses 'serverImage={"digest":"latest"}' "at '/serverImage/digest': 'latest' does not match pattern"
     refuses 'log={"format":"xml"}' "must be one of 'json', 'text'"
     refuses 'concurrency=0' "at '/concurrency': minimum"
     refuses 'crds={"install":"yes"}' "at '/crds/install': got string, want boolean"

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::rag_engine::server_image::ServerImage;
+
 /// Makes of each RAGEngine a server with its Service, settings and volume, and says what became of it.
 #[derive(Debug, Parser)]
 #[command(name = "ragengine-operator", version)]
@@ -30,9 +32,9 @@ pub struct Run {
     /// The namespaces to watch, with commas between them. None: all of them.
     #[arg(long, env = "WATCH_NAMESPACES", value_delimiter = ',', default_value = "", hide_default_value = true)]
     pub watch_namespaces: Vec<String>,
-    /// The server's image, with its tag: what engines run that name none.
-    #[arg(long, env = "SERVER_IMAGE", default_value_t = format!("ragengine:{}", env!("CARGO_PKG_VERSION")))]
-    pub server_image: String,
+    /// The server's image, with its tag or its digest (@sha256:…) or both: what engines run that name none.
+    #[arg(long, env = "SERVER_IMAGE", default_value = concat!("ragengine:", env!("CARGO_PKG_VERSION")))]
+    pub server_image: ServerImage,
     /// Where /healthz, /readyz and /metrics are answered.
     #[arg(long, env = "ADMIN_ADDRESS", default_value = "0.0.0.0:8080")]
     pub admin_address: SocketAddr,

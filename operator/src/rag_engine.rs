@@ -5,6 +5,7 @@ pub mod build;
 pub mod monitoring;
 pub mod observe;
 pub mod references;
+pub mod server_image;
 pub mod settings;
 pub mod status;
 pub mod validate;

@@ -36,9 +36,6 @@ pub enum RunError {
     /// The metrics cannot be made.
     #[error("no metrics: {0}")]
     Metrics(#[from] prometheus::Error),
-    /// The server image has no tag.
-    #[error("--server-image {0} must have a tag: for example ragengine:0.1.0")]
-    ServerImage(String),
     /// Nothing can be answered on the address.
     #[error("{address} cannot be listened on: {source}")]
     Admin {
@@ -101,7 +98,7 @@ async fn act(
     admin.is_ready(false);
     metrics.leads();
     let (stopper, stopped) = watch::channel(false);
-    let shared = shared(&arguments, client, metrics, identity)?;
+    let shared = shared(&arguments, client, metrics, identity);
     let running = start(&shared, &scopes(&arguments.watch_namespaces), &stopped, &admin);
     let mut work = tokio::spawn(join_all(running.into_iter().map(Running::run)));
     tokio::select! {
@@ -171,27 +168,20 @@ fn scopes(namespaces: &[String]) -> Vec<Scope> {
     }
 }
 
-fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String) -> Result<Shared, RunError> {
-    let image = &arguments.server_image;
-    // A port has a colon too, and a slash behind it.
-    let (image_repository, image_tag) = image
-        .rsplit_once(':')
-        .filter(|(repository, tag)| !repository.is_empty() && !tag.is_empty() && !tag.contains('/'))
-        .ok_or_else(|| RunError::ServerImage(image.clone()))?;
+fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String) -> Shared {
     let scopes = u16::try_from(scopes(&arguments.watch_namespaces).len()).unwrap_or(u16::MAX);
-    Ok(Shared {
+    Shared {
         client,
         metrics,
         clock: Arc::new(Timestamp::now),
         identity,
         concurrency: (arguments.concurrency / scopes).max(1),
         defaults: Defaults {
-            image_repository: image_repository.to_owned(),
-            image_tag: image_tag.to_owned(),
+            server_image: arguments.server_image.clone(),
             operator_namespace: arguments.namespace.clone(),
             cluster_domain: arguments.cluster_domain.clone(),
         },
-    })
+    }
 }
 
 /// Nobody else has it: outside a pod nothing names the process.

@@ -26,6 +26,7 @@ const MADE: &str = "{storage: {persistentVolume: {size: 1Gi}}}";
 const NEWER: &str = "{storage: {persistentVolume: {persistentVolumeClaim: c}}}";
 const OLDER: &str = "{storage: {persistentVolumeClaim: c}}";
 const NOTHING: &str = "{}";
+const DIGEST: &str = "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
 const POD: &[&str] = &["pod"];
 const POD_AND_SETTINGS: &[&str] = &["pod", "settings"];
@@ -116,6 +117,8 @@ fn changes() -> Vec<Change> {
         // A server of another version is not given what it may not know.
         change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen"]),
         of_pod("{image: {tag: '1'}}", "image.tag", "2"),
+        change(NOTHING, "image.digest", DIGEST, &["pod", "service", "settings"], &["adminListen"]),
+        of_pod("{image: {tag: '1'}}", "image.digest", DIGEST),
         of_pod(NOTHING, "image.pullPolicy", "Always"),
         of_pod(NOTHING, "resources.requests", json!({"cpu": 1})),
         of_pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),

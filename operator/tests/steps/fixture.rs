@@ -13,8 +13,7 @@ use serde_json::json;
 /// What the operator of these tests was started with.
 pub fn defaults() -> Defaults {
     Defaults {
-        image_repository: "ragengine".to_owned(),
-        image_tag: "0.1.0".to_owned(),
+        server_image: "ragengine:0.1.0".parse().unwrap(),
         operator_namespace: "ragengine-system".to_owned(),
         cluster_domain: "cluster.local".to_owned(),
     }

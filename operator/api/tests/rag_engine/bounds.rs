@@ -27,6 +27,8 @@ fn what_is_out_of_bounds_is_refused() {
         ("storage: {deletionPolicy: Keep}", ".spec.storage.deletionPolicy"),
         ("image: {pullPolicy: Sometimes}", ".spec.image.pullPolicy"),
         ("image: {tag: 'a b'}", ".spec.image.tag"),
+        ("image: {digest: latest}", ".spec.image.digest"),
+        ("image: {digest: 'sha256:0A'}", ".spec.image.digest"),
         ("cors: {allowedOrigins: ['*']}", ".spec.cors.allowedOrigins[0]"),
         ("cors: {allowedOrigins: ['https://a/b']}", ".spec.cors.allowedOrigins[0]"),
         ("allowedHosts: ['http://a']", ".spec.allowedHosts[0]"),

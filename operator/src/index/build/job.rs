@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
 use crate::index::plan::Start;
 use crate::names::{AFTER, CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
-use crate::rag_engine::build::{container_security, image, node_labels, pod_security};
+use crate::rag_engine::build::{container_security, node_labels, pod_security};
 use crate::rag_engine::validate::Defaults;
 
 /// How long a synchronisation may take.
@@ -124,7 +124,7 @@ fn container(ingredients: &Ingredients<'_>, mounts: &[Mount], defaults: &Default
     let image_of = &ingredients.engine.spec.image;
     Container {
         name: CONTAINER.to_owned(),
-        image: Some(image(image_of, defaults)),
+        image: Some(defaults.server_image.of_engine(image_of)),
         image_pull_policy: Some(image_of.pull_policy.as_str().to_owned()),
         args: Some(vec!["sync".to_owned(), "--task".to_owned(), format!("{TASK_FOLDER}/{TASK_FILE}")]),
         env: Some(environment(ingredients)),

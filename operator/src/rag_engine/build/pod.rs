@@ -50,7 +50,7 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
     let api::Resources { requests, limits } = spec.resources.clone();
     Container {
         name: CONTAINER.to_owned(),
-        image: Some(image(&spec.image, defaults)),
+        image: Some(defaults.server_image.of_engine(&spec.image)),
         image_pull_policy: Some(spec.image.pull_policy.as_str().to_owned()),
         // The image's own would override the settings file; an empty one does not.
         env: Some(["DATA_DIR", "LISTEN"].map(empty_variable).to_vec()),
@@ -70,13 +70,6 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
         volume_mounts: Some(mounts(spec, identity)),
         ..Container::default()
     }
-}
-
-/// The image that runs: what the resource says, and for the rest what the operator was started with.
-pub fn image(image: &api::Image, defaults: &Defaults) -> String {
-    let repository = image.repository.as_deref().unwrap_or(&defaults.image_repository);
-    let tag = image.tag.as_deref().filter(|tag| !tag.is_empty()).unwrap_or(&defaults.image_tag);
-    format!("{repository}:{tag}")
 }
 
 fn empty_variable(name: &str) -> EnvVar {

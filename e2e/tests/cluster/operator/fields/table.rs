@@ -57,6 +57,7 @@ pub fn bases() -> Vec<Base> {
                 ("image.repository", json!("registry.example/ragengine"), Pod),
                 // A server of another version may not know the listener for probes, which the settings and the Service name.
                 ("image.tag", json!("other"), Version),
+                ("image.digest", json!(format!("sha256:{}", "0a".repeat(32))), Pod),
                 ("image.pullPolicy", json!("Never"), Pod),
                 ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
                 ("resources.limits", json!({"memory": "900Mi"}), Pod),
