@@ -45,6 +45,7 @@ schema_refuses_mistakes() {
     refuses 'image={"pullPolicy":"never"}' "must be one of 'Always', 'IfNotPresent', 'Never'"
     refuses 'image={"digest":"sha256:abc"}' "at '/image/digest': 'sha256:abc' does not match pattern"
     refuses 'serverImage={"digest":"latest"}' "at '/serverImage/digest': 'latest' does not match pattern"
+    refuses 'serverImagePullSecrets=[{"name":"registry"}]' "at '/serverImagePullSecrets/0': got object, want string"
     refuses 'log={"format":"xml"}' "must be one of 'json', 'text'"
     refuses 'concurrency=0' "at '/concurrency': minimum"
     refuses 'crds={"install":"yes"}' "at '/crds/install': got string, want boolean"

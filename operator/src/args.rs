@@ -35,6 +35,9 @@ pub struct Run {
     /// The server's image, with its tag or its digest (@sha256:…) or both: what engines run that name none.
     #[arg(long, env = "SERVER_IMAGE", default_value = concat!("ragengine:", env!("CARGO_PKG_VERSION")))]
     pub server_image: ServerImage,
+    /// Secrets that the server's image is pulled with in the namespace of each engine, with commas between them, besides those that a podTemplate names.
+    #[arg(long, env = "SERVER_IMAGE_PULL_SECRETS", value_delimiter = ',')]
+    pub server_image_pull_secrets: Vec<String>,
     /// Where /healthz, /readyz and /metrics are answered.
     #[arg(long, env = "ADMIN_ADDRESS", default_value = "0.0.0.0:8080")]
     pub admin_address: SocketAddr,

@@ -158,13 +158,18 @@ fn count(metrics: &Metrics, scopes: &[scope::Gauges]) {
     metrics.indexes_are(&indexes);
 }
 
+/// The names in a list, each once. An empty variable is a list of one empty name.
+fn named(list: &[String]) -> Vec<String> {
+    let names: BTreeSet<&str> = list.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// No namespace at all means every one.
 fn scopes(namespaces: &[String]) -> Vec<Scope> {
-    let named: BTreeSet<&str> =
-        namespaces.iter().map(|namespace| namespace.trim()).filter(|namespace| !namespace.is_empty()).collect();
+    let named = named(namespaces);
     match named.is_empty() {
         true => vec![Scope::All],
-        false => named.into_iter().map(|namespace| Scope::Namespace(namespace.to_owned())).collect(),
+        false => named.into_iter().map(Scope::Namespace).collect(),
     }
 }
 
@@ -178,6 +183,7 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
         concurrency: (arguments.concurrency / scopes).max(1),
         defaults: Defaults {
             server_image: arguments.server_image.clone(),
+            pull_secrets: named(&arguments.server_image_pull_secrets),
             operator_namespace: arguments.namespace.clone(),
             cluster_domain: arguments.cluster_domain.clone(),
         },

@@ -20,6 +20,8 @@ use crate::names::{CONTAINER, Identity};
 pub struct Defaults {
     /// The server's image, where a resource names none.
     pub server_image: ServerImage,
+    /// The Secrets that it is pulled with in every namespace, besides those that a resource names.
+    pub pull_secrets: Vec<String>,
     /// The namespace of the operator, which a NetworkPolicy lets in.
     pub operator_namespace: String,
     /// The cluster's domain, as `cluster.local`.

@@ -14,6 +14,7 @@ use serde_json::json;
 pub fn defaults() -> Defaults {
     Defaults {
         server_image: "ragengine:0.1.0".parse().unwrap(),
+        pull_secrets: Vec::new(),
         operator_namespace: "ragengine-system".to_owned(),
         cluster_domain: "cluster.local".to_owned(),
     }

@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, LocalObjectReference,
-    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Toleration,
-    Volume, VolumeMount,
+    ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, PersistentVolumeClaimVolumeSource,
+    PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Toleration, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
@@ -19,7 +18,7 @@ use serde_json::Value;
 use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
 use crate::index::plan::Start;
 use crate::names::{AFTER, CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
-use crate::rag_engine::build::{container_security, node_labels, pod_security};
+use crate::rag_engine::build::{container_security, node_labels, pod_security, pull_secrets};
 use crate::rag_engine::validate::Defaults;
 
 /// How long a synchronisation may take.
@@ -110,7 +109,7 @@ pub(super) fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
                     security_context: Some(pod_security()),
                     termination_grace_period_seconds: Some(GRACE_PERIOD_S),
                     volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
-                    ..placed(ingredients.engine)
+                    ..placed(ingredients.engine, defaults)
                 }),
             },
             ..JobSpec::default()
@@ -158,7 +157,7 @@ fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
 }
 
 /// Where the pod runs and what it is pulled with, as the engine's own.
-fn placed(engine: &RagEngine) -> PodSpec {
+fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
     let template = engine.spec.pod_template.as_ref().map(|template| &template.spec);
     let field = |name: &str| template.and_then(|template| template.get(name)).cloned();
     let text = |name| field(name).and_then(|value| value.as_str().map(str::to_owned));
@@ -166,8 +165,7 @@ fn placed(engine: &RagEngine) -> PodSpec {
     let of_template: BTreeMap<String, String> = read(field("nodeSelector")).unwrap_or_default();
     let nodes: BTreeMap<String, String> = of_nodes.chain(of_template).collect();
     PodSpec {
-        image_pull_secrets: read(field("imagePullSecrets"))
-            .filter(|secrets: &Vec<LocalObjectReference>| !secrets.is_empty()),
+        image_pull_secrets: pull_secrets(defaults, read(field("imagePullSecrets")).unwrap_or_default()),
         node_selector: (!nodes.is_empty()).then_some(nodes),
         priority_class_name: text("priorityClassName"),
         runtime_class_name: text("runtimeClassName"),

@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 
+use super::pull_secrets::pull_secrets;
 use crate::names::{CONTAINER, Identity};
 use crate::rag_engine::monitoring::{self, ADMIN_PORT_NAME, Monitoring};
 use crate::rag_engine::observe::claim_name;
@@ -36,6 +37,8 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monit
             automount_service_account_token: Some(false),
             containers: vec![container(spec, identity, defaults, monitoring)],
             enable_service_links: Some(false),
+            // The user's own are merged into them by their names.
+            image_pull_secrets: pull_secrets(defaults, Vec::new()),
             node_selector: spec.compute.as_ref().and_then(node_labels),
             security_context: Some(pod_security()),
             service_account_name: Some(identity.name.clone()),

@@ -7,6 +7,7 @@ use ragengine_operator::index::build::{self, Desired};
 use ragengine_operator::index::plan::Start;
 use ragengine_operator::index::validate::validate;
 use ragengine_operator::index::wish::Wish;
+use ragengine_operator::rag_engine::validate::Defaults;
 use ragengine_operator_api::Index;
 use ragengine_settings::sync::{Origin, SyncTask};
 use serde_json::{Value, json};
@@ -42,15 +43,29 @@ fn built(index: &Index, engine: &str) -> Desired {
     build::synchronisation(index, Some(&validated), &engine, "uid-of-the-claim", &start(), &defaults()).unwrap()
 }
 
+/// The pods of every kind of Job of an engine of this specification.
+pub fn pods_of_jobs(engine: &str, defaults: &Defaults) -> Vec<(&'static str, PodSpec)> {
+    let index = everything();
+    let validated = validate(&index, nine()).unwrap();
+    let seen = seen_engine(engine);
+    let synchronisation =
+        build::synchronisation(&index, Some(&validated), &seen, "uid-of-the-claim", &start(), defaults).unwrap();
+    vec![("synchronisation", pod(&synchronisation)), ("deletion", pod(&deletion_with(engine, defaults)))]
+}
+
 /// The documents of an Index `handbook` that is gone are deleted.
 fn deletion(engine: &str) -> Desired {
+    deletion_with(engine, &defaults())
+}
+
+fn deletion_with(engine: &str, defaults: &Defaults) -> Desired {
     let owner = OwnedSources {
         index: "shared".to_owned(),
         name: "handbook".to_owned(),
         uid: "uid-of-the-index".to_owned(),
         scope: "uid-of-the-claim".to_owned(),
     };
-    build::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", &defaults()).unwrap()
+    build::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", defaults).unwrap()
 }
 
 fn task(desired: &Desired) -> SyncTask {
