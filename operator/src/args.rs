@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::openshift::OpenShift;
 use crate::rag_engine::server_image::ServerImage;
 
 /// Makes of each RAGEngine a server with its Service, settings and volume, and says what became of it.
@@ -38,6 +39,9 @@ pub struct Run {
     /// Secrets that the server's image is pulled with in the namespace of each engine, with commas between them, besides those that a podTemplate names.
     #[arg(long, env = "SERVER_IMAGE_PULL_SECRETS", value_delimiter = ',')]
     pub server_image_pull_secrets: Vec<String>,
+    /// Whether the cluster is an OpenShift, which chooses the users of pods itself.
+    #[arg(long, env = "OPENSHIFT", value_enum, default_value = "auto")]
+    pub openshift: OpenShift,
     /// Where /healthz, /readyz and /metrics are answered.
     #[arg(long, env = "ADMIN_ADDRESS", default_value = "0.0.0.0:8080")]
     pub admin_address: SocketAddr,

@@ -18,6 +18,7 @@ pub mod index;
 pub mod lease;
 pub mod metrics;
 pub mod names;
+pub mod openshift;
 pub mod permissions;
 mod quantity;
 pub mod rag_engine;

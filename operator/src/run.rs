@@ -16,6 +16,7 @@ use crate::admin::{self, Admin};
 use crate::args::Run;
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
+use crate::openshift::{self, PodUser};
 use crate::rag_engine::validate::Defaults;
 use crate::requests::{Witness, Witnessed};
 use crate::scope::{self, Running, Shared};
@@ -98,7 +99,11 @@ async fn act(
     admin.is_ready(false);
     metrics.leads();
     let (stopper, stopped) = watch::channel(false);
-    let shared = shared(&arguments, client, metrics, identity);
+    let pod_user = tokio::select! {
+        pod_user = openshift::pod_user(arguments.openshift, &client) => pod_user,
+        lost = lease.keep() => return Err(lost.into()),
+    };
+    let shared = shared(&arguments, client, metrics, identity, pod_user);
     let running = start(&shared, &scopes(&arguments.watch_namespaces), &stopped, &admin);
     let mut work = tokio::spawn(join_all(running.into_iter().map(Running::run)));
     tokio::select! {
@@ -173,7 +178,7 @@ fn scopes(namespaces: &[String]) -> Vec<Scope> {
     }
 }
 
-fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String) -> Shared {
+fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String, pod_user: PodUser) -> Shared {
     let scopes = u16::try_from(scopes(&arguments.watch_namespaces).len()).unwrap_or(u16::MAX);
     Shared {
         client,
@@ -183,6 +188,7 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
         concurrency: (arguments.concurrency / scopes).max(1),
         defaults: Defaults {
             server_image: arguments.server_image.clone(),
+            pod_user,
             pull_secrets: named(&arguments.server_image_pull_secrets),
             operator_namespace: arguments.namespace.clone(),
             cluster_domain: arguments.cluster_domain.clone(),

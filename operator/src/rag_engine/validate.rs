@@ -14,6 +14,7 @@ use super::references::{Reference, ReferenceKind, references};
 use super::server_image::ServerImage;
 use super::{build, settings};
 use crate::names::{CONTAINER, Identity};
+use crate::openshift::PodUser;
 
 /// What the operator was started with, and every engine depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Defaults {
     pub server_image: ServerImage,
     /// The Secrets that it is pulled with in every namespace, besides those that a resource names.
     pub pull_secrets: Vec<String>,
+    /// Whose user the pods run as.
+    pub pod_user: PodUser,
     /// The namespace of the operator, which a NetworkPolicy lets in.
     pub operator_namespace: String,
     /// The cluster's domain, as `cluster.local`.

@@ -106,7 +106,7 @@ pub(super) fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
                     containers: vec![container],
                     enable_service_links: Some(false),
                     restart_policy: Some("Never".to_owned()),
-                    security_context: Some(pod_security()),
+                    security_context: Some(pod_security(defaults.pod_user)),
                     termination_grace_period_seconds: Some(GRACE_PERIOD_S),
                     volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
                     ..placed(ingredients.engine, defaults)

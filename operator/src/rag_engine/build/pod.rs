@@ -10,6 +10,7 @@ use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 
 use super::pull_secrets::pull_secrets;
 use crate::names::{CONTAINER, Identity};
+use crate::openshift::PodUser;
 use crate::rag_engine::monitoring::{self, ADMIN_PORT_NAME, Monitoring};
 use crate::rag_engine::observe::claim_name;
 use crate::rag_engine::settings::{ADMIN_PORT, PORT, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
@@ -40,7 +41,7 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monit
             // The user's own are merged into them by their names.
             image_pull_secrets: pull_secrets(defaults, Vec::new()),
             node_selector: spec.compute.as_ref().and_then(node_labels),
-            security_context: Some(pod_security()),
+            security_context: Some(pod_security(defaults.pod_user)),
             service_account_name: Some(identity.name.clone()),
             termination_grace_period_seconds: Some(GRACE_PERIOD_S),
             volumes: Some(volumes(spec, identity)),
@@ -124,12 +125,13 @@ fn probe(monitoring: Monitoring, path: &str, pace: &Pace) -> Probe {
 }
 
 /// What a pod of ours may be to its node: nothing.
-pub fn pod_security() -> PodSecurityContext {
+pub fn pod_security(user: PodUser) -> PodSecurityContext {
+    let id = (user == PodUser::OfImage).then_some(NOBODY);
     PodSecurityContext {
         run_as_non_root: Some(true),
-        run_as_user: Some(NOBODY),
-        run_as_group: Some(NOBODY),
-        fs_group: Some(NOBODY),
+        run_as_user: id,
+        run_as_group: id,
+        fs_group: id,
         // A volume that has the group is not walked again.
         fs_group_change_policy: Some("OnRootMismatch".to_owned()),
         seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),
