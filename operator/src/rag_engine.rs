@@ -2,6 +2,7 @@
 //! read first.
 
 pub mod build;
+pub mod hold;
 pub mod monitoring;
 pub mod observe;
 pub mod references;
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hold::Hold;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -27,7 +29,7 @@ use validate::Validated;
 
 use crate::apply::{ApplyError, Freshness, Refused, apply};
 use crate::context::Context;
-use crate::departed;
+use crate::departed::{self, Attended};
 use crate::engine::Target;
 use crate::error::Error;
 use crate::names::{FIELD_MANAGER, Identity};
@@ -51,7 +53,9 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let validated = validate::validate(engine, &context.defaults);
     context.referrers.set(identity.owner(), referred(engine, &identity, validated.as_ref().ok()));
     let mut observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
+    let hold = Hold::asked_for(engine);
     let applied = match &validated {
+        _ if hold.is_some() => Ok(Freshness::Current),
         Ok(validated) => {
             let desired = build::build(validated, &observed, &context.defaults)?;
             apply(&context.client, &context.memory, &identity, desired, &mut observed).await
@@ -61,7 +65,10 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     };
     let (freshness, refused) = outcome(applied)?;
     context.engines.ask(&identity, target(&observed));
-    let departed = departed::attend(context, engine, &observed).await?;
+    let departed = match hold {
+        Some(Hold::Paused) => Attended::default(),
+        None => departed::attend(context, engine, &observed).await?,
+    };
     let known = Known {
         engine,
         invalid: validated.as_ref().err(),
@@ -69,6 +76,7 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
         observed: &observed,
         remains: departed.failure.as_ref(),
         is_current: freshness == Freshness::Current,
+        hold,
     };
     report(context, &identity, known).await?;
     match refused {

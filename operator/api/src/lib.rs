@@ -6,6 +6,7 @@
 mod condition;
 mod definition;
 mod index;
+mod paused;
 mod quantity;
 mod rag_engine;
 mod reference;
@@ -19,6 +20,7 @@ pub use index::{
     Index, IndexChunking, IndexDeletionPolicy, IndexSource, IndexSpec, IndexStatus, InlineFile, InlineSource, LastSync,
     ObjectStoreSource, Origin, SYNC_ANNOTATION, SourceError, SourceStatus, SyncResources, SyncResult, VolumeSource,
 };
+pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
     Auth, Compute, ConfigMapReference, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Guardrails, Image,

@@ -13,6 +13,7 @@ mod invalid;
 mod lease;
 mod objects;
 mod operators_settings;
+mod paused;
 mod quiet;
 mod settings_file;
 mod status;
