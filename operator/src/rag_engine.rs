@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hold::Hold;
+use hold::{Before, Hold};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -39,6 +39,9 @@ use crate::watches::Referred;
 /// Events, which say why a pod does not begin, are not watched: they are read again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
+/// Who waits for a turn asks for it again after this time.
+const NEXT_TURN: Duration = Duration::from_secs(10);
+
 /// Makes everything as it was asked to be, and says what became of it.
 ///
 /// # Errors
@@ -53,12 +56,18 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let validated = validate::validate(engine, &context.defaults);
     context.referrers.set(identity.owner(), referred(engine, &identity, validated.as_ref().ok()));
     let mut observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
-    let hold = Hold::asked_for(engine);
+    let status = context.statuses.last(&identity.uid, engine.status.as_ref());
+    let mut hold = Hold::asked_for(engine);
     let applied = match &validated {
         _ if hold.is_some() => Ok(Freshness::Current),
         Ok(validated) => {
             let desired = build::build(validated, &observed, &context.defaults)?;
-            apply(&context.client, &context.memory, &identity, desired, &mut observed).await
+            let before = Before { engine, status: &status, observed: &observed, desired: &desired };
+            hold = Hold::for_a_turn(before, &context.defaults.rollouts);
+            match hold {
+                Some(_) => Ok(Freshness::Current),
+                None => apply(&context.client, &context.memory, &identity, desired, &mut observed).await,
+            }
         }
         // Nothing is changed for a specification that is not understood: what runs goes on running.
         Err(_) => Ok(Freshness::Current),
@@ -67,7 +76,7 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     context.engines.ask(&identity, target(&observed));
     let departed = match hold {
         Some(Hold::Paused) => Attended::default(),
-        None => departed::attend(context, engine, &observed).await?,
+        Some(Hold::Queued { .. }) | None => departed::attend(context, engine, &observed).await?,
     };
     let known = Known {
         engine,
@@ -81,7 +90,11 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     report(context, &identity, known).await?;
     match refused {
         Some(refused) => Err(ApplyError::Refused(refused).into()),
-        None => Ok(next_look(&observed, freshness, departed.look_again)),
+        None => {
+            let next_turn = matches!(hold, Some(Hold::Queued { .. })).then_some(NEXT_TURN);
+            let planned = [next_turn, departed.look_again].into_iter().flatten().min();
+            Ok(next_look(&observed, freshness, planned))
+        }
     }
 }
 
@@ -121,6 +134,9 @@ pub fn target_of(pods: &[Arc<Pod>]) -> Option<Target> {
 /// Writes the status when it differs from the last one, and tells users what has changed.
 async fn report(context: &Context, identity: &Identity, known: Known<'_>) -> Result<(), Error> {
     let engine = known.engine;
+    if known.hold.is_none() && status::is_done(known) {
+        context.defaults.rollouts.end(&identity.uid);
+    }
     let before = context.statuses.last(&identity.uid, engine.status.as_ref());
     let now = status::status(known, &before, &context.defaults, &Time(whole_seconds(Timestamp::now())));
     if now == before {

@@ -69,7 +69,7 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
     let generation = match known.hold {
         // A specification that was changed meanwhile is not acted on.
         Some(Hold::Paused) => previous.observed_generation,
-        None => known.engine.metadata.generation,
+        Some(Hold::Queued { .. }) | None => known.engine.metadata.generation,
     };
     let told = server::told(observed);
     RagEngineStatus {
@@ -82,6 +82,11 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
         documents: told.map(|told| told.documents).or(previous.documents),
         data_id: told.and_then(|told| told.data_id.clone()).or_else(|| previous.data_id.clone()),
     }
+}
+
+/// Whether nothing is on its way, and nothing is wrong.
+pub fn is_done(known: Known<'_>) -> bool {
+    problem(known).is_none() && waiting(known).is_none()
 }
 
 /// What the conditions are made of.

@@ -15,6 +15,7 @@ mod objects;
 mod operators_settings;
 mod paused;
 mod quiet;
+mod rollouts;
 mod settings_file;
 mod status;
 mod watched;

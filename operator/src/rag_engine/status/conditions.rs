@@ -45,7 +45,9 @@ fn ready(outcome: &Outcome) -> (ConditionStatus, Finding) {
 fn progressing(outcome: &Outcome) -> (ConditionStatus, Finding) {
     match (outcome.hold, &outcome.problem, &outcome.waiting) {
         (Some(hold @ Hold::Paused), ..) => (ConditionStatus::False, hold.finding()),
-        (None, None, Some(waiting)) => (ConditionStatus::True, waiting.clone()),
+        (_, None, Some(waiting)) => (ConditionStatus::True, waiting.clone()),
+        // It serves as it is until its turn comes.
+        (Some(hold @ Hold::Queued { .. }), ..) => (ConditionStatus::True, hold.finding()),
         _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
     }
 }

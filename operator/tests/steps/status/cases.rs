@@ -168,6 +168,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.report = None;
         })),
         ("all is well, and it is paused", with(|case| case.hold = Some(Hold::Paused))),
+        ("all is well, and it waits for its turn", with(|case| case.hold = Some(Hold::Queued { others: 3 }))),
+        ("the server loads its indexes, and it waits for its turn", with(|case| {
+            *case = with_container(0, &running(), &nothing);
+            case.hold = Some(Hold::Queued { others: 3 });
+        })),
         ("nothing has been made, and it is paused", with(|case| {
             case.observed = Observed::default();
             case.hold = Some(Hold::Paused);
