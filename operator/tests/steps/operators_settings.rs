@@ -30,7 +30,7 @@ fn every_pod_is_pulled_with_the_operators_secrets_and_its_engines_own() {
         (OWN, &["a", "b"], &["a", "b", "own"]),
         ("{podTemplate: {spec: {imagePullSecrets: [], containers: []}}}", &["a"], &["a"]),
     ] {
-        for (pod, of) in pods(spec, &with(operators)).into_iter().map(|(of, pod)| (pod, of)) {
+        for (of, pod) in pods(spec, &with(operators)) {
             let names: Vec<String> =
                 pod.image_pull_secrets.unwrap_or_default().into_iter().map(|secret| secret.name).collect();
             assert_eq!(names, expected, "{of} of {spec} with {operators:?}");
@@ -41,7 +41,7 @@ fn every_pod_is_pulled_with_the_operators_secrets_and_its_engines_own() {
 #[test]
 fn where_the_cluster_chooses_the_users_no_pod_asks_for_one() {
     for (pod_user, id) in [(PodUser::OfImage, Some(65532)), (PodUser::OfNamespace, None)] {
-        for (pod, of) in pods("{}", &Defaults { pod_user, ..defaults() }).into_iter().map(|(of, pod)| (pod, of)) {
+        for (of, pod) in pods("{}", &Defaults { pod_user, ..defaults() }) {
             let security = pod.security_context.unwrap();
             assert_eq!((security.run_as_user, security.run_as_group, security.fs_group), (id, id, id), "{of}");
             assert_eq!(security.run_as_non_root, Some(true), "{of}");
