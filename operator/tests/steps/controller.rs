@@ -36,6 +36,7 @@ impl Controller {
             client: server.client(),
             metrics: Arc::new(Metrics::new().unwrap()),
             defaults: defaults(),
+            api_server: Arc::default(),
             clock: clock(),
             identity: "operator-0".to_owned(),
             concurrency: 4,

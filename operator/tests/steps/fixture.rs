@@ -17,6 +17,11 @@ pub fn defaults() -> Defaults {
         image_tag: "0.1.0".to_owned(),
         operator_namespace: "ragengine-system".to_owned(),
         cluster_domain: "cluster.local".to_owned(),
+        max_jobs: 20,
+        require_secret_hosts: false,
+        allowed_ranges: vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()],
+        account: Some("ragengine-operator".to_owned()),
+        pod_template: Default::default(),
     }
 }
 
@@ -72,6 +77,7 @@ pub fn all_there(validated: &Validated) -> Observed {
     let reference = |reference: &_| ObservedReference {
         reference: Clone::clone(reference),
         version: Some("uid-of-the-reference/1".to_owned()),
+        refusal: None,
     };
     Observed { references: validated.references.iter().map(reference).collect(), ..Observed::default() }
 }
