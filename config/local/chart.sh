@@ -43,6 +43,10 @@ schema_refuses_mistakes() {
     refuses 'watchNamespaces="team-a,team-b"' "at '/watchNamespaces': got string, want array"
     refuses 'watchNamespaces=["Team_A"]' "at '/watchNamespaces/0': 'Team_A' does not match pattern"
     refuses 'image={"pullPolicy":"never"}' "must be one of 'Always', 'IfNotPresent', 'Never'"
+    refuses 'image={"digest":"sha256:abc"}' "at '/image/digest': 'sha256:abc' does not match pattern"
+    refuses 'serverImage={"digest":"latest"}' "at '/serverImage/digest': 'latest' does not match pattern"
+    refuses 'serverImagePullSecrets=[{"name":"registry"}]' "at '/serverImagePullSecrets/0': got object, want string"
+    refuses 'openshift="yes"' "at '/openshift': value must be one of 'auto', true, false"
     refuses 'log={"format":"xml"}' "must be one of 'json', 'text'"
     refuses 'concurrency=0' "at '/concurrency': minimum"
     refuses 'crds={"install":"yes"}' "at '/crds/install': got string, want boolean"
@@ -72,6 +76,17 @@ definition_is_data() {
     [[ $rendered == *"$words"* ]] || fail "what is in the definition is taken for a template"
 }
 
+# asks_for_users [OPTION...]: whether the operator's pod asks for a user of its own.
+asks_for_users() { helm template ragengine "$chart" --show-only templates/deployment.yaml "$@" | grep --quiet runAsUser; }
+
+openshift_chooses_the_users() {
+    local group=security.openshift.io/v1
+    asks_for_users || fail "the operator's pod asks for no user"
+    asks_for_users --api-versions $group --set openshift=false || fail "openshift=false is not believed"
+    if asks_for_users --api-versions $group; then fail "the operator's pod asks for a user on OpenShift"; fi
+    if asks_for_users --set openshift=true; then fail "openshift=true is not believed"; fi
+}
+
 kustomize_base() {
     kubectl kustomize config/base >/dev/null
 }
@@ -81,6 +96,7 @@ step "Snapshots of the chart have values" every_snapshot_has_its_values
 if [[ -x $cluster_bin/helm ]]; then
     step "Lint of the chart" lint
     step "Values that the chart refuses" schema_refuses_mistakes
+    step "Users on OpenShift" openshift_chooses_the_users
     step "The definitions outlive the chart" definitions_are_kept_unless_told
     step "The definition is no template" definition_is_data
 else

@@ -7,6 +7,9 @@ use ragengine_settings::sync::AddressRange;
 
 use crate::rag_engine::pod_template::Allowance;
 
+use crate::openshift::OpenShift;
+use crate::rag_engine::server_image::ServerImage;
+
 /// Makes of each RAGEngine a server with its Service, settings and volume, and says what became of it.
 #[derive(Debug, Parser)]
 #[command(name = "ragengine-operator", version)]
@@ -33,9 +36,15 @@ pub struct Run {
     /// The namespaces to watch, with commas between them. None: all of them.
     #[arg(long, env = "WATCH_NAMESPACES", value_delimiter = ',', default_value = "", hide_default_value = true)]
     pub watch_namespaces: Vec<String>,
-    /// The server's image, with its tag: what engines run that name none.
-    #[arg(long, env = "SERVER_IMAGE", default_value_t = format!("ragengine:{}", env!("CARGO_PKG_VERSION")))]
-    pub server_image: String,
+    /// The server's image, with its tag or its digest (@sha256:…) or both: what engines run that name none.
+    #[arg(long, env = "SERVER_IMAGE", default_value = concat!("ragengine:", env!("CARGO_PKG_VERSION")))]
+    pub server_image: ServerImage,
+    /// Secrets that the server's image is pulled with in the namespace of each engine, with commas between them, besides those that a podTemplate names.
+    #[arg(long, env = "SERVER_IMAGE_PULL_SECRETS", value_delimiter = ',')]
+    pub server_image_pull_secrets: Vec<String>,
+    /// Whether the cluster is an OpenShift, which chooses the users of pods itself.
+    #[arg(long, env = "OPENSHIFT", value_enum, default_value = "auto")]
+    pub openshift: OpenShift,
     /// Where /healthz, /readyz and /metrics are answered.
     #[arg(long, env = "ADMIN_ADDRESS", default_value = "0.0.0.0:8080")]
     pub admin_address: SocketAddr,

@@ -19,6 +19,7 @@ pub mod index;
 pub mod lease;
 pub mod metrics;
 pub mod names;
+pub mod openshift;
 pub mod permissions;
 mod quantity;
 pub mod rag_engine;

@@ -120,6 +120,12 @@ impl Identity {
         BTreeMap::from([(NAME.to_owned(), "ragengine".to_owned()), (INSTANCE.to_owned(), self.name.clone())])
     }
 
+    /// The same as one text, which a list of pods can be asked for with.
+    pub fn selector_in_words(&self) -> String {
+        let labels: Vec<_> = self.selector().into_iter().map(|(label, value)| format!("{label}={value}")).collect();
+        labels.join(",")
+    }
+
     /// The metadata of an object that goes when the RAGEngine goes.
     pub fn owned(&self, name: &str) -> ObjectMeta {
         ObjectMeta { owner_references: Some(vec![self.owner_reference()]), ..self.kept(name) }

@@ -6,6 +6,7 @@ pub mod monitoring;
 pub mod observe;
 pub mod pod_template;
 pub mod references;
+pub mod server_image;
 pub mod settings;
 pub mod status;
 pub mod validate;

@@ -16,6 +16,7 @@ use crate::admin::{self, Admin};
 use crate::args::Run;
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
+use crate::openshift::{self, PodUser};
 use crate::rag_engine::validate::Defaults;
 use crate::requests::{Witness, Witnessed};
 use crate::scope::{self, Running, Shared};
@@ -39,9 +40,6 @@ pub enum RunError {
     /// The metrics cannot be made.
     #[error("no metrics: {0}")]
     Metrics(#[from] prometheus::Error),
-    /// The server image has no tag.
-    #[error("--server-image {0} must have a tag: for example ragengine:0.1.0")]
-    ServerImage(String),
     /// Nothing can be answered on the address.
     #[error("{address} cannot be listened on: {source}")]
     Admin {
@@ -104,7 +102,11 @@ async fn act(
     admin.is_ready(false);
     metrics.leads();
     let (stopper, stopped) = watch::channel(false);
-    let shared = shared(&arguments, client, metrics, identity)?;
+    let pod_user = tokio::select! {
+        pod_user = openshift::pod_user(arguments.openshift, &client) => pod_user,
+        lost = lease.keep() => return Err(lost.into()),
+    };
+    let shared = shared(&arguments, client, metrics, identity, pod_user);
     let (api_server, client) = (Arc::clone(&shared.api_server), shared.client.clone());
     tokio::spawn(async move { api_server.run(&client).await });
     let running = start(&shared, &scopes(&arguments.watch_namespaces), &stopped, &admin);
@@ -186,25 +188,24 @@ fn count(metrics: &Metrics, scopes: &[scope::Gauges]) {
     metrics.indexes_are(&indexes);
 }
 
+/// The names in a list, each once. An empty variable is a list of one empty name.
+fn named(list: &[String]) -> Vec<String> {
+    let names: BTreeSet<&str> = list.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// No namespace at all means every one.
 fn scopes(namespaces: &[String]) -> Vec<Scope> {
-    let named: BTreeSet<&str> =
-        namespaces.iter().map(|namespace| namespace.trim()).filter(|namespace| !namespace.is_empty()).collect();
+    let named = named(namespaces);
     match named.is_empty() {
         true => vec![Scope::All],
-        false => named.into_iter().map(|namespace| Scope::Namespace(namespace.to_owned())).collect(),
+        false => named.into_iter().map(Scope::Namespace).collect(),
     }
 }
 
-fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String) -> Result<Shared, RunError> {
-    let image = &arguments.server_image;
-    // A port has a colon too, and a slash behind it.
-    let (image_repository, image_tag) = image
-        .rsplit_once(':')
-        .filter(|(repository, tag)| !repository.is_empty() && !tag.is_empty() && !tag.contains('/'))
-        .ok_or_else(|| RunError::ServerImage(image.clone()))?;
+fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String, pod_user: PodUser) -> Shared {
     let scopes = u16::try_from(scopes(&arguments.watch_namespaces).len()).unwrap_or(u16::MAX);
-    Ok(Shared {
+    Shared {
         client,
         metrics,
         api_server: Arc::default(),
@@ -212,8 +213,9 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
         identity,
         concurrency: (arguments.concurrency / scopes).max(1),
         defaults: Defaults {
-            image_repository: image_repository.to_owned(),
-            image_tag: image_tag.to_owned(),
+            server_image: arguments.server_image.clone(),
+            pod_user,
+            pull_secrets: named(&arguments.server_image_pull_secrets),
             operator_namespace: arguments.namespace.clone(),
             cluster_domain: arguments.cluster_domain.clone(),
             max_jobs: usize::from(arguments.max_jobs),
@@ -222,7 +224,7 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
             account: arguments.service_account.clone(),
             pod_template: arguments.pod_template.iter().copied().collect(),
         },
-    })
+    }
 }
 
 /// Nobody else has it: outside a pod nothing names the process.

@@ -26,7 +26,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* An image of the values: repository:tag, where the tag is the chart's version unless told. */}}
+{{/* Not empty where the cluster chooses the users of pods. */}}
+{{- define "ragengine.isOpenShift" -}}
+{{- if eq (toString .Values.openshift) "auto" -}}
+{{ .Capabilities.APIVersions.Has "security.openshift.io/v1" | ternary "true" "" }}
+{{- else if .Values.openshift -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* An image of the values: repository:tag, repository@digest, or both; where neither is told, the tag is the chart's version. */}}
 {{- define "ragengine.image" -}}
-{{ .image.repository }}:{{ .image.tag | default .version }}
+{{- $tag := .image.tag | default (empty .image.digest | ternary .version "") -}}
+{{ .image.repository }}{{ with $tag }}:{{ . }}{{ end }}{{ with .image.digest }}@{{ . }}{{ end }}
 {{- end }}

@@ -34,6 +34,7 @@ pub const CONFIRM_DELETE_ANNOTATION: &str = "ragengine.dev/confirm-delete";
     kind = "Index",
     plural = "indexes",
     shortname = "idx",
+    category = "ragengine-all",
     namespaced,
     status = "IndexStatus",
     derive = "PartialEq",

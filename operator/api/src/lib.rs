@@ -21,9 +21,10 @@ pub use index::{
 };
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    Auth, Compute, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Image, ImagePullPolicy, InferenceService,
-    LabelSelector, LocalEmbedding, NetworkPeer, NetworkPolicy, PersistentVolume, PodTemplate, PodTemplateMetadata,
-    Pooling, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources, Retrieval, Storage, Volume, Writes,
+    Auth, Compute, ConfigMapReference, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Guardrails, Image,
+    ImagePullPolicy, InferenceService, LabelSelector, LocalEmbedding, NetworkPeer, NetworkPolicy, PersistentVolume,
+    PodTemplate, PodTemplateMetadata, Pooling, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources,
+    Retrieval, Storage, VectorDatabase, Volume, Writes,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, WRITE_TOKEN};

@@ -2,6 +2,7 @@ mod auth;
 mod compute;
 mod cors;
 mod embedding;
+mod guardrails;
 mod image;
 mod inference_service;
 mod network_policy;
@@ -17,13 +18,14 @@ pub use auth::{Auth, Writes};
 pub use compute::{Compute, LabelSelector};
 pub use cors::Cors;
 pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
+pub use guardrails::{ConfigMapReference, Guardrails};
 pub use image::{Image, ImagePullPolicy};
 pub use inference_service::InferenceService;
 pub use network_policy::{NetworkPeer, NetworkPolicy};
 pub use pod::{PodTemplate, PodTemplateMetadata, Resources};
 pub use retrieval::Retrieval;
 pub use status::RagEngineStatus;
-pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, Volume};
+pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
 
 /// What a RAGEngine is to be.
 #[derive(CustomResource, KubeSchema, Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,11 +36,16 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
     root = "RagEngine",
     plural = "ragengines",
     shortname = "rag",
+    category = "ragengine-all",
     namespaced,
     status = "RagEngineStatus",
     derive = "PartialEq",
     doc = "A server that answers questions from documents over the OpenAI API, behind a Service of the same name.",
-    scale(spec_replicas_path = ".spec.replicas", status_replicas_path = ".status.replicas"),
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.replicas",
+        label_selector_path = ".status.selector"
+    ),
     printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
     printcolumn(name = "Reason", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].reason"#),
     printcolumn(name = "Indexes", type_ = "integer", json_path = ".status.indexes"),
@@ -66,6 +73,9 @@ pub struct RagEngineSpec {
     /// The language model that answers. Without its `url` the built-in model `extractive` does: it quotes the documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_service: Option<InferenceService>,
+    /// What is looked for in answers. It is accepted, and nothing is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guardrails: Option<Guardrails>,
     /// Where the indexes are kept. Not set: on the node, until the pod is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Storage>,
@@ -107,6 +117,7 @@ impl Default for RagEngineSpec {
             replicas: one(),
             embedding: None,
             inference_service: None,
+            guardrails: None,
             storage: None,
             retrieval: Retrieval::default(),
             auth: Auth::default(),

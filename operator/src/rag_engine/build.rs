@@ -5,13 +5,15 @@ mod config_map;
 mod deployment;
 mod network_policy;
 mod pod;
+mod pull_secrets;
 mod service;
 mod write_token;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
-pub use pod::{container_security, image, node_labels, pod, pod_security};
+pub use pod::{container_security, node_labels, pod, pod_security};
+pub use pull_secrets::pull_secrets;
 pub use write_token::{WriteToken, secret};
 
 use super::observe::Observed;

@@ -24,9 +24,8 @@ pub enum Monitoring {
 impl Monitoring {
     /// Whether the server is of the operator's own version, as far as an image says it.
     pub fn of(image: &Image, users_pod: &PodSpec, defaults: &Defaults) -> Self {
-        let is_own_tag = image.tag.as_deref().is_none_or(|tag| tag.is_empty() || tag == defaults.image_tag);
         let names_image = users_pod.containers.iter().any(|users| users.name == CONTAINER && users.image.is_some());
-        if is_own_tag && !names_image { Self::OwnListener } else { Self::SameListener }
+        if defaults.server_image.is_of_engine(image) && !names_image { Self::OwnListener } else { Self::SameListener }
     }
 }
 

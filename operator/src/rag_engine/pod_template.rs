@@ -99,8 +99,9 @@ mod tests {
 
     fn refusals(pod: &str, namespace: &str, allowed: &[Allowance]) -> Vec<String> {
         let defaults = Defaults {
-            image_repository: "ragengine".into(),
-            image_tag: "1".into(),
+            server_image: "ragengine:1".parse().unwrap(),
+            pull_secrets: Vec::new(),
+            pod_user: crate::openshift::PodUser::OfImage,
             operator_namespace: "system".into(),
             cluster_domain: "cluster.local".into(),
             max_jobs: 1,

@@ -3,6 +3,7 @@
 mod claim;
 mod conditions;
 mod deployment;
+mod not_acted_on;
 pub(crate) mod pod;
 mod server;
 
@@ -68,6 +69,7 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
         observed_generation: generation,
         endpoint: observed.service.is_some().then_some(endpoint),
         replicas: deployment::replicas(observed.deployment.as_deref()),
+        selector: Some(identity.selector_in_words()),
         indexes: told.map(|told| told.indexes).or(previous.indexes),
         documents: told.map(|told| told.documents).or(previous.documents),
         data_id: told.and_then(|told| told.data_id.clone()).or_else(|| previous.data_id.clone()),
@@ -135,12 +137,8 @@ fn waiting(known: Known<'_>) -> Option<Finding> {
     deployment::waiting(known.engine.spec.replicas, observed)
 }
 
+/// What Ready says when all is well; and which fields are only accepted, so that nobody relies on them.
 fn serving(engine: &RagEngine, endpoint: &str) -> String {
-    let compute = engine.spec.compute.as_ref();
-    match compute.and_then(|compute| compute.instance_type.as_deref()) {
-        None => format!("questions are answered at {endpoint}"),
-        Some(instance_type) => format!(
-            "questions are answered at {endpoint}. compute.instanceType ({instance_type}) is not acted on: nodes are chosen by compute.labelSelector"
-        ),
-    }
+    let answered = format!("questions are answered at {endpoint}");
+    [answered].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ")
 }

@@ -16,16 +16,20 @@ use serde_path_to_error::Segment;
 use super::monitoring::Monitoring;
 use super::pod_template::{self, Allowance};
 use super::references::{Reference, ReferenceKind, references};
+use super::server_image::ServerImage;
 use super::{build, settings};
 use crate::names::{CONTAINER, Identity};
+use crate::openshift::PodUser;
 
 /// What the operator was started with, and every engine depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defaults {
-    /// The server's image without its tag, where a resource names none.
-    pub image_repository: String,
-    /// Its tag.
-    pub image_tag: String,
+    /// The server's image, where a resource names none.
+    pub server_image: ServerImage,
+    /// The Secrets that it is pulled with in every namespace, besides those that a resource names.
+    pub pull_secrets: Vec<String>,
+    /// Whose user the pods run as.
+    pub pod_user: PodUser,
     /// The namespace of the operator, which a NetworkPolicy lets in.
     pub operator_namespace: String,
     /// The cluster's domain, as `cluster.local`.

@@ -26,6 +26,7 @@ const MADE: &str = "{storage: {persistentVolume: {size: 1Gi}}}";
 const NEWER: &str = "{storage: {persistentVolume: {persistentVolumeClaim: c}}}";
 const OLDER: &str = "{storage: {persistentVolumeClaim: c}}";
 const NOTHING: &str = "{}";
+const DIGEST: &str = "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
 const POD: &[&str] = &["pod"];
 const POD_AND_SETTINGS: &[&str] = &["pod", "settings"];
@@ -62,6 +63,8 @@ fn changes() -> Vec<Change> {
         setting(NOTHING, "embedding.local.hubUrl", "http://h", &["embedding.local.hubUrl"]),
         setting(NOTHING, "embedding.local.modelAccessSecret", "s", &["embedding.local.hubToken"]),
         of_pod("{embedding: {local: {modelAccessSecret: r}}}", "embedding.local.modelAccessSecret", "s"),
+        change("{embedding: {local: {}}}", "embedding.local.image", "i", NO_OBJECT, NO_SETTING),
+        change("{embedding: {local: {}}}", "embedding.local.imagePullSecret", "s", NO_OBJECT, NO_SETTING),
         setting(NOTHING, "embedding.local.maxTokens", 100, &["embedding.local.maxTokens"]),
         setting(NOTHING, "embedding.local.pooling", "cls", &["embedding.local.pooling"]),
         setting(NOTHING, "embedding.local.queryPrefix", "q: ", &["embedding.local.queryPrefix"]),
@@ -96,6 +99,11 @@ fn changes() -> Vec<Change> {
         setting(OLDER, "storage.mountPath", "/m", &["dataDir"]),
         change(MADE, "storage.deletionPolicy", "Delete", &["claim"], NO_SETTING),
         change(OLDER, "storage.deletionPolicy", "Delete", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "storage.vectorDB.engine", "qdrant", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "storage.vectorDB.url", "http://q", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "storage.vectorDB.accessSecret", "s", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "guardrails.enabled", true, NO_OBJECT, NO_SETTING),
+        change(NOTHING, "guardrails.configMapRef.name", "c", NO_OBJECT, NO_SETTING),
         setting(NOTHING, "retrieval.maxDistance", 1.1, &["retrieval.maxDistance"]),
         setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
@@ -109,6 +117,8 @@ fn changes() -> Vec<Change> {
         // A server of another version is not given what it may not know.
         change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen"]),
         of_pod("{image: {tag: '1'}}", "image.tag", "2"),
+        change(NOTHING, "image.digest", DIGEST, &["pod", "service", "settings"], &["adminListen"]),
+        of_pod("{image: {tag: '1'}}", "image.digest", DIGEST),
         of_pod(NOTHING, "image.pullPolicy", "Always"),
         of_pod(NOTHING, "resources.requests", json!({"cpu": 1})),
         of_pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),

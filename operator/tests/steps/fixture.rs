@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use ragengine_operator::openshift::PodUser;
 use ragengine_operator::rag_engine::build::{Desired, build};
 use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
 use ragengine_operator::rag_engine::validate::{Defaults, Validated, validate};
@@ -13,8 +14,9 @@ use serde_json::json;
 /// What the operator of these tests was started with.
 pub fn defaults() -> Defaults {
     Defaults {
-        image_repository: "ragengine".to_owned(),
-        image_tag: "0.1.0".to_owned(),
+        server_image: "ragengine:0.1.0".parse().unwrap(),
+        pull_secrets: Vec::new(),
+        pod_user: PodUser::OfImage,
         operator_namespace: "ragengine-system".to_owned(),
         cluster_domain: "cluster.local".to_owned(),
         max_jobs: 20,

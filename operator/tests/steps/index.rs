@@ -10,3 +10,5 @@ mod running;
 mod schedule;
 mod status;
 mod wanted;
+
+pub use objects::pods_of_jobs;

@@ -12,6 +12,7 @@ mod index;
 mod invalid;
 mod lease;
 mod objects;
+mod operators_settings;
 mod quiet;
 mod settings_file;
 mod status;

@@ -92,6 +92,7 @@ fn local() -> impl Strategy<Value = LocalEmbedding> {
                     pooling,
                     query_prefix,
                     passage_prefix,
+                    ..LocalEmbedding::default()
                 }
             },
         )

@@ -45,6 +45,14 @@ pub struct LocalEmbedding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]
     pub model_access_secret: Option<String>,
+    /// An image with the model. It is accepted, and nothing is done with it: the model is that of `modelID`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub image: Option<String>,
+    /// The name of a Secret that `image` is pulled with. It is accepted, and nothing is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub image_pull_secret: Option<String>,
     /// The longest text in tokens, instead of the model's own limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -69,6 +77,8 @@ impl Default for LocalEmbedding {
             revision: default_revision(),
             hub_url: default_hub(),
             model_access_secret: None,
+            image: None,
+            image_pull_secret: None,
             max_tokens: None,
             pooling: None,
             query_prefix: None,

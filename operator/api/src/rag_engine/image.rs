@@ -13,6 +13,10 @@ pub struct Image {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128), regex(pattern = r"^([a-zA-Z0-9_][a-zA-Z0-9._-]*)?$"))]
     pub tag: Option<String>,
+    /// The digest, `sha256:…`: exactly this image runs, whatever the tag is. Not set: what the tag means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
+    pub digest: Option<String>,
     /// When it is pulled.
     #[serde(default)]
     pub pull_policy: ImagePullPolicy,

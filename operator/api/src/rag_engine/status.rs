@@ -24,6 +24,10 @@ pub struct RagEngineStatus {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: u32,
+    /// The labels that the pods are found by, for what scales or disrupts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 512))]
+    pub selector: Option<String>,
     /// The indexes that the engine has. Not set until it has been asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1_000_000_000))]

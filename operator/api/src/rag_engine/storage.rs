@@ -29,9 +29,38 @@ pub struct Storage {
     #[schemars(length(max = 256))]
     #[x_kube(validation = mount_path("storage.mountPath"))]
     pub mount_path: Option<String>,
+    /// A vector database to keep the indexes in. It is accepted, and nothing is done with it: the engine keeps its indexes itself.
+    #[serde(rename = "vectorDB", default, skip_serializing_if = "Option::is_none")]
+    pub vector_database: Option<VectorDatabase>,
     /// What happens to the claim that was made for `persistentVolume.size` when the RAGEngine is deleted. A claim that you named is never touched.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
+}
+
+/// A vector database. It is accepted, and nothing is done with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VectorDatabase {
+    /// Which one. `faiss`, or none, means what the engine does anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub engine: Option<String>,
+    /// Its address. It is accepted, and nothing is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2048))]
+    pub url: Option<String>,
+    /// The name of a Secret with its key. It is accepted, and nothing is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub access_secret: Option<String>,
+}
+
+impl VectorDatabase {
+    /// Whether it asks for anything but what the engine does anyway.
+    pub fn is_external(&self) -> bool {
+        self.engine.as_deref().is_some_and(|engine| !engine.eq_ignore_ascii_case("faiss"))
+            || self.url.as_deref().is_some_and(|url| !url.is_empty())
+    }
 }
 
 /// A PersistentVolumeClaim: one that is made, or one that exists.

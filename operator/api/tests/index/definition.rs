@@ -26,6 +26,7 @@ fn it_has_a_status_a_short_name_and_columns() {
     assert_eq!(definition.metadata.name.as_deref(), Some("indexes.ragengine.dev"));
     assert_eq!(definition.spec.names.singular.as_deref(), Some("index"));
     assert_eq!(definition.spec.names.short_names, Some(vec!["idx".to_owned()]));
+    assert_eq!(definition.spec.names.categories, Some(vec!["ragengine-all".to_owned()]));
     let [version] = definition.spec.versions.as_slice() else { panic!("one version") };
     let subresources = version.subresources.as_ref().unwrap();
     assert!(subresources.status.is_some() && subresources.scale.is_none());

@@ -13,7 +13,7 @@ fn what_is_out_of_bounds_is_refused() {
         ("embedding: {remote: {url: 'http://e'}}", ".spec.embedding.remote"),
         ("embedding: {local: {modelID: ''}}", ".spec.embedding.local.modelID"),
         ("embedding: {local: {pooling: max}}", ".spec.embedding.local.pooling"),
-        ("embedding: {local: {image: registry/model}}", ".spec.embedding.local"),
+        ("embedding: {local: {gpu: 1}}", ".spec.embedding.local"),
         ("inferenceService: {contextWindowSize: 0}", ".spec.inferenceService.contextWindowSize"),
         ("inferenceService: {models: ['']}", ".spec.inferenceService.models[0]"),
         ("inferenceService: {maxConcurrentRequests: 0}", ".spec.inferenceService.maxConcurrentRequests"),
@@ -27,6 +27,8 @@ fn what_is_out_of_bounds_is_refused() {
         ("storage: {deletionPolicy: Keep}", ".spec.storage.deletionPolicy"),
         ("image: {pullPolicy: Sometimes}", ".spec.image.pullPolicy"),
         ("image: {tag: 'a b'}", ".spec.image.tag"),
+        ("image: {digest: latest}", ".spec.image.digest"),
+        ("image: {digest: 'sha256:0A'}", ".spec.image.digest"),
         ("cors: {allowedOrigins: ['*']}", ".spec.cors.allowedOrigins[0]"),
         ("cors: {allowedOrigins: ['https://a/b']}", ".spec.cors.allowedOrigins[0]"),
         ("allowedHosts: ['http://a']", ".spec.allowedHosts[0]"),
@@ -34,7 +36,9 @@ fn what_is_out_of_bounds_is_refused() {
         ("resources: {requests: {cpu: 0.5}}", ".spec.resources.requests.cpu"),
         (&many_nodes, ".spec.compute.preferredNodes"),
         ("podTemplate: {nodeSelector: {disk: ssd}}", ".spec.podTemplate"),
-        ("guardrails: {enabled: true}", ".spec"),
+        ("guardrails: {configMapRef: {name: }}", ".spec.guardrails.configMapRef.name"),
+        ("guardrails: {configMapRef: {}}", ".spec.guardrails.configMapRef"),
+        ("guardrail: {enabled: true}", ".spec"),
     ] {
         let found = refusals(&engine(spec), None);
         assert!(found.iter().any(|refusal| refusal.starts_with(&format!("{place}: "))), "{spec}: {found:?}");

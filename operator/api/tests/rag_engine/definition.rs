@@ -25,10 +25,17 @@ fn it_has_subresources_a_short_name_and_columns() {
     let definition = rag_engine_definition();
     assert_eq!(definition.metadata.name.as_deref(), Some("ragengines.ragengine.dev"));
     assert_eq!(definition.spec.names.short_names, Some(vec!["rag".to_owned()]));
+    // No category may have the short name: kubectl would take a name behind it for one of every kind.
+    assert_eq!(definition.spec.names.categories, Some(vec!["ragengine-all".to_owned()]));
     let [version] = definition.spec.versions.as_slice() else { panic!("one version") };
     let subresources = version.subresources.as_ref().unwrap();
     assert!(subresources.status.is_some());
-    assert_eq!(subresources.scale.as_ref().unwrap().spec_replicas_path, ".spec.replicas");
+    let scale = subresources.scale.as_ref().unwrap();
+    assert_eq!(
+        (scale.spec_replicas_path.as_str(), scale.status_replicas_path.as_str()),
+        (".spec.replicas", ".status.replicas")
+    );
+    assert_eq!(scale.label_selector_path.as_deref(), Some(".status.selector"));
     let columns = version.additional_printer_columns.as_ref().unwrap();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names, ["Ready", "Reason", "Indexes", "Documents", "Endpoint", "Age"]);

@@ -10,6 +10,7 @@ const MODEL_ONLY: &str = include_str!("fixtures/model_only.yaml");
 const NODES_AND_LANGUAGE_MODEL: &str = include_str!("fixtures/nodes_and_language_model.yaml");
 const OLDER_STORAGE: &str = include_str!("fixtures/older_storage.yaml");
 const NEWER_STORAGE: &str = include_str!("fixtures/newer_storage.yaml");
+const NOT_ACTED_ON: &str = include_str!("fixtures/not_acted_on.yaml");
 const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
 
 /// The manifest as the API server keeps it, once it has been taken.
@@ -21,7 +22,7 @@ fn admitted(manifest: &str) -> Value {
 
 #[test]
 fn manifests_that_are_in_use_are_taken_and_nothing_of_them_is_lost() {
-    for manifest in [MODEL_ONLY, NODES_AND_LANGUAGE_MODEL, OLDER_STORAGE, NEWER_STORAGE, EVERYTHING] {
+    for manifest in [MODEL_ONLY, NODES_AND_LANGUAGE_MODEL, OLDER_STORAGE, NEWER_STORAGE, NOT_ACTED_ON, EVERYTHING] {
         let object = admitted(manifest);
         let typed: RagEngine = serde_json::from_value(object.clone()).unwrap();
         assert_eq!(serde_json::to_value(&typed).unwrap(), object, "{manifest}");

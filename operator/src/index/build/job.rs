@@ -3,9 +3,8 @@ use std::net::IpAddr;
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, LocalObjectReference,
-    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Toleration,
-    Volume, VolumeMount,
+    ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, PersistentVolumeClaimVolumeSource,
+    PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Toleration, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
@@ -21,7 +20,7 @@ use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TO
 use crate::index::observe::Observed;
 use crate::index::plan::Start;
 use crate::names::{AFTER, CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
-use crate::rag_engine::build::{container_security, image, node_labels, pod_security};
+use crate::rag_engine::build::{container_security, node_labels, pod_security, pull_secrets};
 use crate::rag_engine::validate::Defaults;
 
 /// How long a synchronisation may take.
@@ -112,10 +111,10 @@ pub(super) fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
                     containers: vec![container],
                     enable_service_links: Some(false),
                     restart_policy: Some("Never".to_owned()),
-                    security_context: Some(pod_security()),
+                    security_context: Some(pod_security(defaults.pod_user)),
                     termination_grace_period_seconds: Some(GRACE_PERIOD_S),
                     volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
-                    ..placed(ingredients.engine)
+                    ..placed(ingredients.engine, defaults)
                 }),
             },
             ..JobSpec::default()
@@ -129,7 +128,7 @@ fn container(ingredients: &Ingredients<'_>, mounts: &[Mount], defaults: &Default
     let image_of = &ingredients.engine.spec.image;
     Container {
         name: CONTAINER.to_owned(),
-        image: Some(image(image_of, defaults)),
+        image: Some(defaults.server_image.of_engine(image_of)),
         image_pull_policy: Some(image_of.pull_policy.as_str().to_owned()),
         args: Some(vec!["sync".to_owned(), "--task".to_owned(), format!("{TASK_FOLDER}/{TASK_FILE}")]),
         env: Some(environment(ingredients)),
@@ -165,7 +164,7 @@ fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
 }
 
 /// Where the pod runs and what it is pulled with, as the engine's own.
-fn placed(engine: &RagEngine) -> PodSpec {
+fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
     let template = engine.spec.pod_template.as_ref().map(|template| &template.spec);
     let field = |name: &str| template.and_then(|template| template.get(name)).cloned();
     let text = |name| field(name).and_then(|value| value.as_str().map(str::to_owned));
@@ -173,8 +172,7 @@ fn placed(engine: &RagEngine) -> PodSpec {
     let of_template: BTreeMap<String, String> = read(field("nodeSelector")).unwrap_or_default();
     let nodes: BTreeMap<String, String> = of_nodes.chain(of_template).collect();
     PodSpec {
-        image_pull_secrets: read(field("imagePullSecrets"))
-            .filter(|secrets: &Vec<LocalObjectReference>| !secrets.is_empty()),
+        image_pull_secrets: pull_secrets(defaults, read(field("imagePullSecrets")).unwrap_or_default()),
         node_selector: (!nodes.is_empty()).then_some(nodes),
         priority_class_name: text("priorityClassName"),
         runtime_class_name: text("runtimeClassName"),

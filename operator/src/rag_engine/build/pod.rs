@@ -8,7 +8,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
 
+use super::pull_secrets::pull_secrets;
 use crate::names::{CONTAINER, Identity};
+use crate::openshift::PodUser;
 use crate::rag_engine::monitoring::{self, ADMIN_PORT_NAME, Monitoring};
 use crate::rag_engine::observe::claim_name;
 use crate::rag_engine::settings::{ADMIN_PORT, PORT, SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
@@ -36,8 +38,10 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monit
             automount_service_account_token: Some(false),
             containers: vec![container(spec, identity, defaults, monitoring)],
             enable_service_links: Some(false),
+            // The user's own are merged into them by their names.
+            image_pull_secrets: pull_secrets(defaults, Vec::new()),
             node_selector: spec.compute.as_ref().and_then(node_labels),
-            security_context: Some(pod_security()),
+            security_context: Some(pod_security(defaults.pod_user)),
             service_account_name: Some(identity.name.clone()),
             termination_grace_period_seconds: Some(GRACE_PERIOD_S),
             volumes: Some(volumes(spec, identity)),
@@ -50,7 +54,7 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
     let api::Resources { requests, limits } = spec.resources.clone();
     Container {
         name: CONTAINER.to_owned(),
-        image: Some(image(&spec.image, defaults)),
+        image: Some(defaults.server_image.of_engine(&spec.image)),
         image_pull_policy: Some(spec.image.pull_policy.as_str().to_owned()),
         // The image's own would override the settings file; an empty one does not.
         env: Some(["DATA_DIR", "LISTEN"].map(empty_variable).to_vec()),
@@ -70,13 +74,6 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
         volume_mounts: Some(mounts(spec, identity)),
         ..Container::default()
     }
-}
-
-/// The image that runs: what the resource says, and for the rest what the operator was started with.
-pub fn image(image: &api::Image, defaults: &Defaults) -> String {
-    let repository = image.repository.as_deref().unwrap_or(&defaults.image_repository);
-    let tag = image.tag.as_deref().filter(|tag| !tag.is_empty()).unwrap_or(&defaults.image_tag);
-    format!("{repository}:{tag}")
 }
 
 fn empty_variable(name: &str) -> EnvVar {
@@ -128,12 +125,13 @@ fn probe(monitoring: Monitoring, path: &str, pace: &Pace) -> Probe {
 }
 
 /// What a pod of ours may be to its node: nothing.
-pub fn pod_security() -> PodSecurityContext {
+pub fn pod_security(user: PodUser) -> PodSecurityContext {
+    let id = (user == PodUser::OfImage).then_some(NOBODY);
     PodSecurityContext {
         run_as_non_root: Some(true),
-        run_as_user: Some(NOBODY),
-        run_as_group: Some(NOBODY),
-        fs_group: Some(NOBODY),
+        run_as_user: id,
+        run_as_group: id,
+        fs_group: id,
         // A volume that has the group is not walked again.
         fs_group_change_policy: Some("OnRootMismatch".to_owned()),
         seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),

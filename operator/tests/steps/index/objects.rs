@@ -8,6 +8,7 @@ use ragengine_operator::index::observe::{Observed, ObservedReference};
 use ragengine_operator::index::plan::Start;
 use ragengine_operator::index::validate::validate;
 use ragengine_operator::index::wish::Wish;
+use ragengine_operator::rag_engine::validate::Defaults;
 use ragengine_operator::watches::Referred;
 use ragengine_operator_api::Index;
 use ragengine_settings::sync::{Origin, SyncTask};
@@ -39,6 +40,10 @@ fn start() -> Start {
 }
 
 fn built(index: &Index, engine: &str) -> Desired {
+    built_with(index, engine, &defaults())
+}
+
+fn built_with(index: &Index, engine: &str, defaults: &Defaults) -> Desired {
     let validated = validate(index, &anywhere(), nine()).unwrap();
     let engine = seen_engine(engine);
     let reference = ObservedReference {
@@ -56,18 +61,28 @@ fn built(index: &Index, engine: &str) -> Desired {
         api_server: vec!["10.0.0.7".parse().unwrap(), "fd00::7".parse().unwrap()],
         ..Observed::default()
     };
-    build::synchronisation(index, Some(&validated), &engine, &observed, &start(), &defaults()).unwrap()
+    build::synchronisation(index, Some(&validated), &engine, &observed, &start(), defaults).unwrap()
+}
+
+/// The pods of every kind of Job of an engine of this specification.
+pub fn pods_of_jobs(engine: &str, defaults: &Defaults) -> Vec<(&'static str, PodSpec)> {
+    let synchronisation = built_with(&everything(), engine, defaults);
+    vec![("synchronisation", pod(&synchronisation)), ("deletion", pod(&deletion_with(engine, defaults)))]
 }
 
 /// The documents of an Index `handbook` that is gone are deleted.
 fn deletion(engine: &str) -> Desired {
+    deletion_with(engine, &defaults())
+}
+
+fn deletion_with(engine: &str, defaults: &Defaults) -> Desired {
     let owner = OwnedSources {
         index: "shared".to_owned(),
         name: "handbook".to_owned(),
         uid: "uid-of-the-index".to_owned(),
         scope: "uid-of-the-claim".to_owned(),
     };
-    build::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", &defaults()).unwrap()
+    build::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", defaults).unwrap()
 }
 
 fn task(desired: &Desired) -> SyncTask {

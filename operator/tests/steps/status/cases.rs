@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::fixture::engine;
+use crate::fixture::{engine, fixture};
 
 fn object<K: DeserializeOwned>(value: Value) -> Arc<K> {
     Arc::new(serde_json::from_value(value).unwrap())
@@ -158,6 +158,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
     vec![
         ("all is well", well()),
         ("all is well, and a field is not acted on", with(|case| case.engine = engine("{compute: {instanceType: large}}"))),
+        ("all is well, and many fields are not acted on", with(|case| {
+            case.engine = fixture("not_acted_on");
+            case.observed.claim = Some(object(json!({"metadata": {"name": "vector-db"}, "status": {"phase": "Bound"}})));
+        })),
+        ("all is well, and nothing else was meant", with(|case| case.engine = engine("{storage: {vectorDB: {engine: faiss}}, guardrails: {}}"))),
         ("stopped", with(|case| {
             case.engine = engine("{replicas: 0}");
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));

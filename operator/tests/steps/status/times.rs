@@ -93,6 +93,11 @@ fn the_endpoint_and_the_pods_are_told() {
     let well = case("all is well").status(&RagEngineStatus::default(), 0);
     assert_eq!(well.endpoint.as_deref(), Some("http://docs.tests.svc.cluster.local/v1"));
     assert_eq!(well.replicas, 1);
+    assert_eq!(
+        well.selector.as_deref(),
+        Some("app.kubernetes.io/instance=docs,app.kubernetes.io/name=ragengine"),
+        "the pods are found by it"
+    );
     let none = case("nothing has been made yet").status(&well, 0);
     assert_eq!((none.endpoint, none.replicas), (None, 0));
 }
