@@ -49,6 +49,7 @@ schema_refuses_mistakes() {
     refuses 'openshift="yes"' "at '/openshift': value must be one of 'auto', true, false"
     refuses 'log={"format":"xml"}' "must be one of 'json', 'text'"
     refuses 'concurrency=0' "at '/concurrency': minimum"
+    refuses 'maxRollouts=0' "at '/maxRollouts': minimum"
     refuses 'crds={"install":"yes"}' "at '/crds/install': got string, want boolean"
     refuses 'podLabels={"team":1}' "at '/podLabels/team': got number, want string"
 }

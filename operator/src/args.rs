@@ -75,6 +75,9 @@ pub struct Run {
     /// Synchronisations of Indexes at a time: the others wait for their turn.
     #[arg(long, env = "MAX_JOBS", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     pub max_jobs: u16,
+    /// Engines that are rolled at a time because the operator was upgraded or is set otherwise: the others wait for their turn.
+    #[arg(long, env = "MAX_ROLLOUTS", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    pub max_rollouts: u16,
     /// The cluster's DNS domain.
     #[arg(long, env = "CLUSTER_DOMAIN", default_value = "cluster.local")]
     pub cluster_domain: String,

@@ -97,6 +97,7 @@ impl Context {
 
     /// A RAGEngine is gone, and another has its name.
     pub fn forget_uid(&self, uid: &str) {
+        self.defaults.rollouts.end(uid);
         self.engines.forget(uid);
         self.statuses.forget(uid);
         self.failures.forget(uid);

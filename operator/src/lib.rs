@@ -25,6 +25,7 @@ mod quantity;
 pub mod rag_engine;
 pub mod records;
 pub mod requests;
+pub mod rollouts;
 pub mod run;
 pub mod scope;
 pub mod secret_use;

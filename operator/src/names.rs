@@ -9,7 +9,9 @@ use kube::Resource as _;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::RagEngine;
 
-pub use index::{AFTER, DELETION, IndexIdentity, OWNER, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of, is_deletion};
+pub use index::{
+    AFTER, DELETION, ENGINE, IndexIdentity, OWNER, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of, is_deletion,
+};
 
 /// Who owns the fields that the operator applies.
 pub const FIELD_MANAGER: &str = "ragengine-operator";

@@ -2,6 +2,7 @@
 //! read first.
 
 pub mod build;
+pub mod hold;
 pub mod monitoring;
 pub mod observe;
 pub mod pod_template;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hold::{Before, Hold};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -28,7 +30,7 @@ use validate::Validated;
 
 use crate::apply::{Applied, ApplyError, apply, stop};
 use crate::context::Context;
-use crate::departed;
+use crate::departed::{self, Attended};
 use crate::engine::Target;
 use crate::error::Error;
 use crate::names::{FIELD_MANAGER, Identity};
@@ -40,6 +42,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// The shortest and the longest time from one look at events to the next.
 const EVENTS_AGAIN: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
+/// Who waits for a turn asks for it again after this time.
+const NEXT_TURN: Duration = Duration::from_secs(10);
 
 /// Makes everything as it was asked to be, and says what became of it.
 ///
@@ -55,10 +59,18 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let validated = validate::validate(engine, &context.defaults);
     context.referrers.set(identity.owner(), referred(engine, &identity, validated.as_ref().ok()));
     let mut observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
+    let status = context.statuses.last(&identity.uid, engine.status.as_ref());
+    let mut hold = Hold::asked_for(engine);
     let applied = match &validated {
+        _ if hold.is_some() => Applied::default(),
         Ok(validated) => {
             let desired = build::build(validated, &observed, &context.defaults)?;
-            apply(&context.client, &context.memory, &identity, desired, &mut observed).await
+            let before = Before { engine, status: &status, observed: &observed, desired: &desired };
+            hold = Hold::for_a_turn(before, &context.defaults.rollouts);
+            match hold {
+                Some(_) => Applied::default(),
+                None => apply(&context.client, &context.memory, &identity, desired, &mut observed).await,
+            }
         }
         // For a specification that is not understood nothing is changed: what runs goes on running, unless it is to stop.
         Err(_) => stopped(context, engine, &identity, &observed).await,
@@ -66,9 +78,13 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let refused = applied.refusal();
     context.engines.ask(&identity, target(&observed));
     // What keeps documents from being deleted keeps nobody from being told how the engine is.
-    let (departed, not_attended) = match departed::attend(context, engine, &observed).await {
+    let attended = match hold {
+        Some(Hold::Paused) => Ok(Attended::default()),
+        Some(Hold::Queued { .. }) | None => departed::attend(context, engine, &observed).await,
+    };
+    let (departed, not_attended) = match attended {
         Ok(attended) => (attended, None),
-        Err(error) => (departed::Attended::failed(&error), Some(error)),
+        Err(error) => (Attended::failed(&error), Some(error)),
     };
     let known = Known {
         engine,
@@ -77,6 +93,7 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
         observed: &observed,
         remains: departed.failure.as_ref(),
         is_current: !applied.is_lagging,
+        hold,
     };
     if let Some(failed) = applied.failed {
         return Err(failed.into());
@@ -88,7 +105,8 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
             let stuck_since = observe::stuck_since(&observed, engine.spec.replicas);
             let for_events = stuck_since.map(|since| next_events(since, (context.clock)()));
             let for_caches = applied.is_lagging.then_some(LOOK_AGAIN);
-            let next = [for_events, for_caches, departed.look_again].into_iter().flatten().min();
+            let next_turn = matches!(hold, Some(Hold::Queued { .. })).then_some(NEXT_TURN);
+            let next = [for_events, for_caches, next_turn, departed.look_again].into_iter().flatten().min();
             Ok(next.map_or_else(Action::await_change, Action::requeue))
         }
     }
@@ -130,6 +148,9 @@ pub fn target_of(pods: &[Arc<Pod>]) -> Option<Target> {
 /// Writes the status when it differs from the last one, and tells users what has changed.
 async fn report(context: &Context, identity: &Identity, known: Known<'_>) -> Result<(), Error> {
     let engine = known.engine;
+    if known.hold.is_none() && status::is_done(known) {
+        context.defaults.rollouts.end(&identity.uid);
+    }
     let before = context.statuses.last(&identity.uid, engine.status.as_ref());
     let now = status::status(known, &before, &context.defaults, &Time(whole_seconds(Timestamp::now())));
     if now == before {

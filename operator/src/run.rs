@@ -19,6 +19,7 @@ use crate::metrics::Metrics;
 use crate::openshift::{self, PodUser};
 use crate::rag_engine::validate::Defaults;
 use crate::requests::{Witness, Witnessed};
+use crate::rollouts::Rollouts;
 use crate::scope::{self, Running, Shared};
 use crate::watches::Scope;
 
@@ -215,6 +216,7 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
         defaults: Defaults {
             server_image: arguments.server_image.clone(),
             pod_user,
+            rollouts: Rollouts::new(usize::from(arguments.max_rollouts)),
             pull_secrets: named(&arguments.server_image_pull_secrets),
             operator_namespace: arguments.namespace.clone(),
             cluster_domain: arguments.cluster_domain.clone(),

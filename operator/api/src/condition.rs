@@ -60,6 +60,8 @@ pub enum Reason {
     Serving,
     /// `replicas` is 0.
     Stopped,
+    /// The annotation `ragengine.dev/paused` is `true`: nothing is made, changed or deleted.
+    Paused,
     /// Nothing is wrong, or nothing is going on.
     AsExpected,
     /// Objects were made or changed, and the pod is not there yet.

@@ -6,6 +6,7 @@
 mod condition;
 mod definition;
 mod index;
+mod paused;
 mod quantity;
 mod rag_engine;
 mod reference;
@@ -19,12 +20,13 @@ pub use index::{
     Index, IndexChunking, IndexDeletionPolicy, IndexSource, IndexSpec, IndexStatus, InlineFile, InlineSource, LastSync,
     ObjectStoreSource, Origin, SYNC_ANNOTATION, SourceError, SourceStatus, SyncResources, SyncResult, VolumeSource,
 };
+pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    Auth, Compute, ConfigMapReference, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Embedding, Guardrails, Image,
-    ImagePullPolicy, InferenceService, LabelSelector, LocalEmbedding, NetworkPeer, NetworkPolicy, PersistentVolume,
-    PodTemplate, PodTemplateMetadata, Pooling, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources,
-    Retrieval, Storage, VectorDatabase, Volume, Writes,
+    Auth, Compute, ConfigMapReference, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Destination, DestinationPort, Egress,
+    Embedding, Guardrails, Image, ImagePullPolicy, InferenceService, IpBlock, LabelSelector, LocalEmbedding,
+    NetworkPeer, NetworkPolicy, PersistentVolume, PodTemplate, PodTemplateMetadata, Pooling, Protocol, RagEngine,
+    RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources, Retrieval, Storage, VectorDatabase, Volume, Writes,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, WRITE_TOKEN};

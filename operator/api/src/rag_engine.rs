@@ -1,6 +1,7 @@
 mod auth;
 mod compute;
 mod cors;
+mod egress;
 mod embedding;
 mod guardrails;
 mod image;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use auth::{Auth, Writes};
 pub use compute::{Compute, LabelSelector};
 pub use cors::Cors;
+pub use egress::{Destination, DestinationPort, Egress, IpBlock, Protocol};
 pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
 pub use guardrails::{ConfigMapReference, Guardrails};
 pub use image::{Image, ImagePullPolicy};
@@ -93,7 +95,7 @@ pub struct RagEngineSpec {
     #[schemars(length(max = 64), inner(length(min = 1, max = 253), regex(pattern = r"^[A-Za-z0-9._-]+$")))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub allowed_hosts: Vec<String>,
-    /// Who may reach the server. Not set: everybody in the cluster.
+    /// Who may reach the server, and what it may reach. Not set: everybody in the cluster, and everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_policy: Option<NetworkPolicy>,
     /// The server's image.

@@ -25,6 +25,9 @@ pub const SPECIFICATION: &str = "ragengine.dev/specification";
 /// The label of a Job that deletes the documents of an Index that is gone, with the uid of that Index.
 pub const OWNER: &str = "ragengine.dev/owner";
 
+/// The label of a Job's pod with the name of the RAGEngine that it writes to: policies of the network can select them by it.
+pub const ENGINE: &str = "ragengine.dev/engine";
+
 /// The component of what deletes the documents of an Index that is gone.
 pub const DELETION: &str = "deletion";
 

@@ -3,6 +3,7 @@
 mod claim;
 mod config_map;
 mod deployment;
+mod egress;
 mod network_policy;
 mod pod;
 mod pull_secrets;

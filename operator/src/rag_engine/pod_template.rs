@@ -102,6 +102,7 @@ mod tests {
             server_image: "ragengine:1".parse().unwrap(),
             pull_secrets: Vec::new(),
             pod_user: crate::openshift::PodUser::OfImage,
+            rollouts: crate::rollouts::Rollouts::new(1),
             operator_namespace: "system".into(),
             cluster_domain: "cluster.local".into(),
             max_jobs: 1,

@@ -12,6 +12,7 @@ pub use server::told;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{RagEngine, RagEngineStatus, Reason};
 
+use super::hold::Hold;
 use super::observe::Observed;
 use super::references::ReferenceKind;
 use super::validate::{Defaults, Invalid};
@@ -48,6 +49,8 @@ pub struct Known<'a> {
     pub remains: Option<&'a Finding>,
     /// Whether the caches show what was applied. Until they do, nothing is taken for finished.
     pub is_current: bool,
+    /// Why it is left as it is, for now.
+    pub hold: Option<Hold>,
 }
 
 /// The status. `previous` is the one that was written last: a condition that did not flip keeps its time.
@@ -60,9 +63,14 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
         waiting: waiting(known),
         hint: server::unreachable(observed).or_else(|| known.remains.cloned()),
         is_stopped: known.engine.spec.replicas == 0,
+        hold: known.hold,
         serving: serving(known.engine, &endpoint),
     };
-    let generation = known.engine.metadata.generation;
+    let generation = match known.hold {
+        // A specification that was changed meanwhile is not acted on.
+        Some(Hold::Paused) => previous.observed_generation,
+        Some(Hold::Queued { .. }) | None => known.engine.metadata.generation,
+    };
     let told = server::told(observed);
     RagEngineStatus {
         conditions: conditions::conditions(&outcome, &previous.conditions, generation, now),
@@ -76,6 +84,11 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
     }
 }
 
+/// Whether nothing is on its way, and nothing is wrong.
+pub fn is_done(known: Known<'_>) -> bool {
+    problem(known).is_none() && waiting(known).is_none()
+}
+
 /// What the conditions are made of.
 struct Outcome {
     /// What is wrong, and does not go away by waiting.
@@ -85,6 +98,8 @@ struct Outcome {
     /// What is wrong and keeps nobody from being served.
     hint: Option<Finding>,
     is_stopped: bool,
+    /// Why it is left as it is.
+    hold: Option<Hold>,
     serving: String,
 }
 

@@ -20,9 +20,10 @@ use super::server_image::ServerImage;
 use super::{build, settings};
 use crate::names::{CONTAINER, Identity};
 use crate::openshift::PodUser;
+use crate::rollouts::Rollouts;
 
 /// What the operator was started with, and every engine depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Defaults {
     /// The server's image, where a resource names none.
     pub server_image: ServerImage,
@@ -30,6 +31,8 @@ pub struct Defaults {
     pub pull_secrets: Vec<String>,
     /// Whose user the pods run as.
     pub pod_user: PodUser,
+    /// The engines that are being rolled because the above is other than it was.
+    pub rollouts: Rollouts,
     /// The namespace of the operator, which a NetworkPolicy lets in.
     pub operator_namespace: String,
     /// The cluster's domain, as `cluster.local`.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use ragengine_operator::context::{Clock, Context};
 use ragengine_operator::metrics::Metrics;
+use ragengine_operator::rag_engine::validate::Defaults;
 use ragengine_operator::scope::{self, Shared};
 use ragengine_operator::watches::Scope;
 use ragengine_operator_api::{Condition, ConditionType, RagEngine, RagEngineStatus};
@@ -32,10 +33,15 @@ pub struct Controller {
 
 impl Controller {
     pub fn start(server: &ApiServer) -> Self {
+        Self::start_with(server, defaults())
+    }
+
+    /// One that was started otherwise.
+    pub fn start_with(server: &ApiServer, defaults: Defaults) -> Self {
         let shared = Shared {
             client: server.client(),
             metrics: Arc::new(Metrics::new().unwrap()),
-            defaults: defaults(),
+            defaults,
             api_server: Arc::default(),
             clock: clock(),
             identity: "operator-0".to_owned(),

@@ -113,6 +113,7 @@ fn changes() -> Vec<Change> {
         setting(NOTHING, "allowedHosts", json!(["docs.example"]), &["allowedHosts"]),
         change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
         change("{networkPolicy: {}}", "networkPolicy.from", json!([{"podSelector": {"matchLabels": {"a": "b"}}}]), &["networkPolicy"], NO_SETTING),
+        change("{networkPolicy: {}}", "networkPolicy.egress.to", json!([]), &["networkPolicy"], NO_SETTING),
         of_pod(NOTHING, "image.repository", "other"),
         // A server of another version is not given what it may not know.
         change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen"]),

@@ -8,6 +8,7 @@ use ragengine_operator::openshift::PodUser;
 use ragengine_operator::rag_engine::build::{Desired, build};
 use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
 use ragengine_operator::rag_engine::validate::{Defaults, Validated, validate};
+use ragengine_operator::rollouts::Rollouts;
 use ragengine_operator_api::RagEngine;
 use serde_json::json;
 
@@ -17,6 +18,7 @@ pub fn defaults() -> Defaults {
         server_image: "ragengine:0.1.0".parse().unwrap(),
         pull_secrets: Vec::new(),
         pod_user: PodUser::OfImage,
+        rollouts: Rollouts::new(3),
         operator_namespace: "ragengine-system".to_owned(),
         cluster_domain: "cluster.local".to_owned(),
         max_jobs: 20,

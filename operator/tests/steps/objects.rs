@@ -48,13 +48,15 @@ fn empty_fields(path: &str, value: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn nothing_empty_is_sent_but_what_means_something() {
-    const MEANT: [&str; 4] = [
+    const MEANT: [&str; 6] = [
         // An empty variable keeps the image's own from overriding the settings.
         "deployment.spec.template.spec.containers[].env[].value",
         "deployment.spec.template.spec.volumes[].emptyDir",
         // All pods, all namespaces.
         "networkPolicy.spec.ingress[].from[].podSelector",
         "networkPolicy.spec.ingress[].from[].namespaceSelector",
+        "networkPolicy.spec.egress[].to[].podSelector",
+        "networkPolicy.spec.egress[].to[].namespaceSelector",
     ];
     for (name, engine) in fixtures() {
         let mut found = Vec::new();

@@ -4,6 +4,7 @@ mod cases;
 mod times;
 
 use ragengine_operator::apply::Refused;
+use ragengine_operator::rag_engine::hold::Hold;
 use ragengine_operator::rag_engine::observe::Observed;
 use ragengine_operator::rag_engine::status::{Finding, Known, status};
 use ragengine_operator::rag_engine::validate::Invalid;
@@ -20,6 +21,7 @@ struct Case {
     refused: Option<Refused>,
     remains: Option<Finding>,
     is_current: bool,
+    hold: Option<Hold>,
 }
 
 impl Case {
@@ -31,6 +33,7 @@ impl Case {
             observed: &self.observed,
             remains: self.remains.as_ref(),
             is_current: self.is_current,
+            hold: self.hold,
         };
         status(known, previous, &defaults(), &times::second(at_second))
     }
@@ -72,13 +75,16 @@ fn the_conditions_of_every_case_go_together() {
     for (name, case) in cases::cases() {
         let conditions = case.conditions();
         let [ready, progressing, degraded] = conditions.each_ref().map(|found| found.status == ConditionStatus::True);
-        assert!(!(ready && progressing), "{name}: {}", in_short(&conditions));
+        let is_queued = matches!(case.hold, Some(Hold::Queued { .. }));
+        assert!(!(ready && progressing) || is_queued, "{name}: {}", in_short(&conditions));
         assert!(!(progressing && degraded) || conditions[2].reason == Reason::ServerUnreachable, "{name}");
-        assert!(ready || progressing || degraded, "{name}: {}", in_short(&conditions));
+        let is_paused = conditions[1].reason == Reason::Paused;
+        assert!(ready || progressing || degraded || is_paused, "{name}: {}", in_short(&conditions));
         assert_eq!(ready, matches!(conditions[0].reason, Reason::Serving | Reason::Stopped), "{name}");
         for condition in conditions {
             assert!(!condition.message.is_empty() && condition.message.len() < 4096, "{name}");
-            assert_eq!(condition.observed_generation, Some(1), "{name}");
+            // Nothing was acted on yet.
+            assert_eq!(condition.observed_generation, (!is_paused).then_some(1), "{name}");
         }
     }
 }
@@ -87,7 +93,8 @@ fn the_conditions_of_every_case_go_together() {
 fn next(reason: Reason) -> Option<Reason> {
     Some(match reason {
         Reason::Serving => Reason::Stopped,
-        Reason::Stopped => Reason::AsExpected,
+        Reason::Stopped => Reason::Paused,
+        Reason::Paused => Reason::AsExpected,
         Reason::AsExpected => Reason::RollingOut,
         Reason::RollingOut => Reason::Starting,
         Reason::Starting => Reason::InvalidSpec,

@@ -78,7 +78,10 @@ async fn check(namespace: &Namespace, base: &Base) -> Result<(), Error> {
 
 /// Sets the field of a path. A list is set as a whole, under its own name.
 fn put(spec: &mut Value, path: &str, value: &Value) {
-    let list = path.split_once(".from.").map(|(list, _)| format!("{list}.from"));
+    let list = [".from", ".to"].iter().find_map(|name| {
+        let (above, _) = path.split_once(&format!("{name}."))?;
+        Some(format!("{above}{name}"))
+    });
     let path = list.as_deref().unwrap_or(path);
     let place = path.split('.').fold(spec, |place, name| {
         if place.is_null() {

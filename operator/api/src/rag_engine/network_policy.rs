@@ -1,15 +1,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LabelSelector;
+use super::{Egress, LabelSelector};
 
-/// Who may reach the server. It takes a network plugin that enforces NetworkPolicies.
+/// Who may reach the server, and what it may reach. It takes a network plugin that enforces NetworkPolicies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkPolicy {
     /// The pods that may: each entry allows some. Empty: all pods of the same namespace. The operator always may.
     #[schemars(length(max = 32))]
     pub from: Vec<NetworkPeer>,
+    /// What the server may reach. Not set: everything. The Jobs of the Indexes, which read the sources, are not restricted by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Egress>,
 }
 
 /// Pods, by their labels and those of their namespace.

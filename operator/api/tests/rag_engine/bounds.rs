@@ -29,6 +29,18 @@ fn what_is_out_of_bounds_is_refused() {
         ("image: {tag: 'a b'}", ".spec.image.tag"),
         ("image: {digest: latest}", ".spec.image.digest"),
         ("image: {digest: 'sha256:0A'}", ".spec.image.digest"),
+        (
+            "networkPolicy: {egress: {to: [{ipBlock: {cidr: everywhere}}]}}",
+            ".spec.networkPolicy.egress.to[0].ipBlock.cidr",
+        ),
+        (
+            "networkPolicy: {egress: {to: [{podSelector: {}, ports: [{port: 0}]}]}}",
+            ".spec.networkPolicy.egress.to[0].ports[0].port",
+        ),
+        (
+            "networkPolicy: {egress: {to: [{podSelector: {}, ports: [{port: http}]}]}}",
+            ".spec.networkPolicy.egress.to[0].ports[0].port",
+        ),
         ("cors: {allowedOrigins: ['*']}", ".spec.cors.allowedOrigins[0]"),
         ("cors: {allowedOrigins: ['https://a/b']}", ".spec.cors.allowedOrigins[0]"),
         ("allowedHosts: ['http://a']", ".spec.allowedHosts[0]"),

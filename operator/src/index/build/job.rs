@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
 use crate::index::observe::Observed;
 use crate::index::plan::Start;
-use crate::names::{AFTER, CONTAINER, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
+use crate::names::{AFTER, CONTAINER, ENGINE, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
 use crate::rag_engine::build::{container_security, node_labels, pod_security, pull_secrets};
 use crate::rag_engine::validate::Defaults;
 
@@ -98,6 +98,8 @@ pub(super) fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
     let name = ingredients.metadata.name.clone().unwrap_or_default();
     let mounts = mounts(&name, ingredients.engine, ingredients.sources);
     let container = container(&ingredients, &mounts, defaults);
+    let mut pod_labels = ingredients.pod_labels;
+    pod_labels.insert(ENGINE.to_owned(), Identity::of(ingredients.engine).name);
     Job {
         metadata: ingredients.metadata,
         spec: Some(JobSpec {
@@ -105,7 +107,7 @@ pub(super) fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
             backoff_limit: Some(0),
             ttl_seconds_after_finished: Some(KEPT_S),
             template: PodTemplateSpec {
-                metadata: Some(ObjectMeta { labels: Some(ingredients.pod_labels), ..ObjectMeta::default() }),
+                metadata: Some(ObjectMeta { labels: Some(pod_labels), ..ObjectMeta::default() }),
                 spec: Some(PodSpec {
                     automount_service_account_token: Some(false),
                     containers: vec![container],

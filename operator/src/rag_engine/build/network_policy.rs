@@ -7,14 +7,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use ragengine_operator_api as api;
 
+use super::egress;
 use super::pod::PORT_NAME;
 use crate::names::SYNC;
 use crate::rag_engine::monitoring::{ADMIN_PORT_NAME, Monitoring};
 use crate::rag_engine::validate::{Defaults, Validated, selector};
 
-/// Who may reach the server, where that is asked for. What it reaches itself is not restricted.
+/// Who may reach the server, and what it may reach itself, where that is asked for.
 pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Option<NetworkPolicy> {
-    let api::NetworkPolicy { from } = validated.spec.network_policy.as_ref()?;
+    let api::NetworkPolicy { from, egress } = validated.spec.network_policy.as_ref()?;
     let mut peers: Vec<NetworkPolicyPeer> = from.iter().map(peer).collect();
     if peers.is_empty() {
         peers.push(NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..NetworkPolicyPeer::default() });
@@ -33,18 +34,24 @@ pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Opti
         metadata: validated.identity.owned(&validated.identity.name),
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(selector(&validated.identity)),
-            policy_types: Some(vec!["Ingress".to_owned()]),
+            policy_types: Some(
+                ["Ingress"].into_iter().chain(egress.as_ref().map(|_| "Egress")).map(str::to_owned).collect(),
+            ),
             ingress: Some(vec![rule]),
-            egress: None,
+            egress: egress.as_ref().map(egress::rules),
         }),
     })
 }
 
-fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {
-    let labels = |selector: &api::LabelSelector| LabelSelector {
+/// Labels as a policy has them: none select everything.
+pub(super) fn labels(selector: &api::LabelSelector) -> LabelSelector {
+    LabelSelector {
         match_labels: (!selector.match_labels.is_empty()).then(|| selector.match_labels.clone()),
         match_expressions: None,
-    };
+    }
+}
+
+fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {
     let (namespaces, pods) = (peer.namespace_selector.as_ref().map(labels), peer.pod_selector.as_ref().map(labels));
     NetworkPolicyPeer {
         // A peer has to say something: one that says nothing means the pods of the same namespace.

@@ -2,6 +2,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, Reason};
 
 use super::{Finding, Outcome};
+use crate::rag_engine::hold::Hold;
 
 /// The three conditions, in their order. A condition whose status did not change keeps the time of its last change.
 pub(super) fn conditions(
@@ -42,8 +43,11 @@ fn ready(outcome: &Outcome) -> (ConditionStatus, Finding) {
 }
 
 fn progressing(outcome: &Outcome) -> (ConditionStatus, Finding) {
-    match (&outcome.problem, &outcome.waiting) {
-        (None, Some(waiting)) => (ConditionStatus::True, waiting.clone()),
+    match (outcome.hold, &outcome.problem, &outcome.waiting) {
+        (Some(hold @ Hold::Paused), ..) => (ConditionStatus::False, hold.finding()),
+        (_, None, Some(waiting)) => (ConditionStatus::True, waiting.clone()),
+        // It serves as it is until its turn comes.
+        (Some(hold @ Hold::Queued { .. }), ..) => (ConditionStatus::True, hold.finding()),
         _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
     }
 }

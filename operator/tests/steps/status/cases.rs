@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use ragengine_client::wire::{EngineStatus, Problem, ProblemKind};
 use ragengine_operator::apply::Refused;
 use ragengine_operator::engine::Report;
+use ragengine_operator::rag_engine::hold::Hold;
 use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
 use ragengine_operator::rag_engine::references::{Reference, ReferenceKind};
 use ragengine_operator::rag_engine::status::Finding;
@@ -108,6 +109,7 @@ fn well() -> Case {
         refused: None,
         remains: None,
         is_current: true,
+        hold: None,
     }
 }
 
@@ -168,6 +170,20 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));
             case.observed.pods.clear();
             case.observed.report = None;
+        })),
+        ("all is well, and it is paused", with(|case| case.hold = Some(Hold::Paused))),
+        ("all is well, and it waits for its turn", with(|case| case.hold = Some(Hold::Queued { others: 3 }))),
+        ("the server loads its indexes, and it waits for its turn", with(|case| {
+            *case = with_container(0, &running(), &nothing);
+            case.hold = Some(Hold::Queued { others: 3 });
+        })),
+        ("nothing has been made, and it is paused", with(|case| {
+            case.observed = Observed::default();
+            case.hold = Some(Hold::Paused);
+        })),
+        ("it is paused, and something is wrong", with(|case| {
+            *case = with_problem(ProblemKind::VolumeFull, "0 bytes");
+            case.hold = Some(Hold::Paused);
         })),
         ("to be stopped, and the pod is still there", with(|case| case.engine = engine("{replicas: 0}"))),
         ("nothing has been made yet", with(|case| {

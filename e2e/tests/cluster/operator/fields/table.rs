@@ -82,6 +82,37 @@ pub fn bases() -> Vec<Base> {
                     json!([{"podSelector": {"matchLabels": {"app": "portal"}}}]),
                     NetworkPolicy,
                 ),
+                (
+                    "networkPolicy.egress.to.namespaceSelector.matchLabels",
+                    json!([{"namespaceSelector": {"matchLabels": {"team": "models"}}}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.egress.to.podSelector.matchLabels",
+                    json!([{"podSelector": {"matchLabels": {"app": "vllm"}}}]),
+                    NetworkPolicy,
+                ),
+                ("networkPolicy.egress.to.ipBlock.cidr", json!([{"ipBlock": {"cidr": "0.0.0.0/0"}}]), NetworkPolicy),
+                (
+                    "networkPolicy.egress.to.ipBlock.except",
+                    json!([{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.egress.to.ports.port",
+                    json!([{"podSelector": {}, "ports": [{"port": 8000}]}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.egress.to.ports.endPort",
+                    json!([{"podSelector": {}, "ports": [{"port": 8000, "endPort": 8001}]}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.egress.to.ports.protocol",
+                    json!([{"podSelector": {}, "ports": [{"port": 8000, "protocol": "UDP"}]}]),
+                    NetworkPolicy,
+                ),
                 ("cors.allowedOrigins", json!(["https://chat.example"]), Settings),
                 ("allowedHosts", json!(["docs.example"]), Settings),
                 ("auth.writes", json!("open"), Settings),

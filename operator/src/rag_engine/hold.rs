@@ -1,0 +1,85 @@
+//! Why a RAGEngine is left as it is, for now.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use ragengine_operator_api::{PAUSED_ANNOTATION, RagEngine, RagEngineStatus, Reason, is_paused};
+
+use super::build::{Desired, REFERENCES_HASH};
+use super::observe::Observed;
+use super::status::Finding;
+use crate::hash::hash;
+use crate::names::Identity;
+use crate::rollouts::Rollouts;
+
+/// The annotation that says what was applied last, as `apply` writes it.
+const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
+
+/// Why nothing of an engine is made, changed or deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// Its annotation says so.
+    Paused,
+    /// The operator was upgraded, and as many others are being rolled as may be at a time.
+    Queued {
+        /// How many.
+        others: usize,
+    },
+}
+
+/// What is known of an engine before anything is applied.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<'a> {
+    /// The resource.
+    pub engine: &'a RagEngine,
+    /// Its last status.
+    pub status: &'a RagEngineStatus,
+    /// What there is.
+    pub observed: &'a Observed,
+    /// What there is to be.
+    pub desired: &'a Desired,
+}
+
+impl Hold {
+    /// What the resource itself asks for.
+    pub fn asked_for(engine: &RagEngine) -> Option<Self> {
+        is_paused(&engine.metadata).then_some(Self::Paused)
+    }
+
+    /// Waits for its turn, when it is the operator that would roll the pod. Its settings and its Service wait with the pod: they are of one version.
+    pub fn for_a_turn(before: Before<'_>, rollouts: &Rollouts) -> Option<Self> {
+        if !is_for_the_operator(before) {
+            return None;
+        }
+        rollouts.begin(&Identity::of(before.engine).uid).err().map(|others| Self::Queued { others })
+    }
+
+    /// In the words of the condition Progressing.
+    pub fn finding(self) -> Finding {
+        match self {
+            Self::Paused => Finding::new(
+                Reason::Paused,
+                format!(
+                    "nothing is made, changed or deleted while the annotation {PAUSED_ANNOTATION} is true: remove it, and the engine becomes what its specification asks for"
+                ),
+            ),
+            Self::Queued { others } => Finding::new(
+                Reason::RollingOut,
+                format!("waits for {others} others to be rolled: the operator was upgraded, or is set otherwise"),
+            ),
+        }
+    }
+}
+
+/// Whether a running pod would be another one though neither the specification nor what it refers to has changed.
+fn is_for_the_operator(before: Before<'_>) -> bool {
+    let Before { engine, status, observed, desired } = before;
+    let (Some(live), Some(wanted)) = (observed.deployment.as_deref(), &desired.deployment) else { return false };
+    let is_acted_on = status.observed_generation.is_some() && status.observed_generation == engine.metadata.generation;
+    let is_applied =
+        live.metadata.annotations.as_ref().and_then(|found| found.get(APPLIED_HASH)) == Some(&hash(wanted));
+    engine.spec.replicas > 0 && is_acted_on && !is_applied && references_hash(live) == references_hash(wanted)
+}
+
+fn references_hash(deployment: &Deployment) -> Option<&String> {
+    let pod = deployment.spec.as_ref()?.template.metadata.as_ref()?;
+    pod.annotations.as_ref()?.get(REFERENCES_HASH)
+}
