@@ -7,13 +7,16 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{Api, DeleteParams, ObjectMeta, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, Resource};
 pub use memory::Memory;
 use memory::{Decision, Key};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use tracing::info;
 
 use crate::hash::hash;
@@ -24,6 +27,9 @@ use crate::requests::within_limit;
 
 /// The annotation with the hash of what was applied: fields that are asked for no more are seen by it.
 const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
+
+/// Who replaces lists whole before they are applied. It keeps nothing.
+const REPAIRER: &str = "ragengine-operator-repair";
 
 /// Random bytes of a write token.
 const TOKEN_BYTES: usize = 32;
@@ -66,39 +72,81 @@ pub enum Freshness {
     Lagging,
 }
 
-/// Applies everything that is asked for, and removes what no longer is. `observed` then has what came back.
-///
-/// # Errors
-///
-/// [`ApplyError`] at the first object that cannot be as it is asked to be.
+/// What became of all objects.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// Whether the caches show them.
+    pub is_lagging: bool,
+    /// Those that the API server, or this operator, will not have.
+    pub refused: Vec<Refused>,
+    /// The first that could not be applied for another reason.
+    pub failed: Option<ApplyError>,
+}
+
+impl Applied {
+    /// Notes what became of one, and says whether it is as it was asked to be.
+    fn take(&mut self, outcome: Result<Freshness, ApplyError>) -> bool {
+        match outcome {
+            Ok(freshness) => self.is_lagging |= freshness == Freshness::Lagging,
+            Err(ApplyError::Refused(refused)) => self.refused.push(refused),
+            Err(error) => drop(self.failed.get_or_insert(error)),
+        }
+        self.refused.is_empty() && self.failed.is_none()
+    }
+
+    /// All refusals as one.
+    pub fn refusal(&self) -> Option<Refused> {
+        let (first, others) = self.refused.split_first()?;
+        let more = others.iter().map(|refused| format!("; {refused}")).collect::<String>();
+        Some(Refused { object: first.object.clone(), message: format!("{}{more}", first.message) })
+    }
+}
+
+/// Applies everything that is asked for, and removes what no longer is, each whatever became of the others: but a pod is made or changed only when
+/// what it mounts, and who may reach it, is as it was asked to be. `observed` then has what came back.
 pub async fn apply(
     client: &Client,
     memory: &Memory,
     identity: &Identity,
     desired: Desired,
     observed: &mut Observed,
-) -> Result<Freshness, ApplyError> {
-    // No `..`: another kind of object has to find its place here. What the pod mounts comes before it.
+) -> Applied {
+    // No `..`: another kind of object has to find its place here.
     let Desired { config_map, service_account, service, write_token, claim, network_policy, deployment } = desired;
     let writer = Writer { client, memory, identity };
-    let mut all = vec![
-        writer.one(config_map, &mut observed.config_map).await?,
-        writer.one(service_account, &mut observed.service_account).await?,
-        writer.write_token(write_token, observed.write_token.as_deref()).await?,
-    ];
-    if let Some(claim) = claim {
-        all.push(writer.one(claim, &mut observed.claim).await?);
-    }
-    all.push(match network_policy {
-        Some(network_policy) => writer.one(network_policy, &mut observed.network_policy).await?,
-        None => writer.remove(&mut observed.network_policy).await?,
+    let mut all = Applied::default();
+    all.take(writer.one(config_map, &mut observed.config_map).await);
+    all.take(writer.one(service_account, &mut observed.service_account).await);
+    all.take(writer.write_token(write_token, observed.write_token.as_deref()).await);
+    let may_run = all.take(match network_policy {
+        Some(network_policy) => writer.one(network_policy, &mut observed.network_policy).await,
+        None => writer.remove(&mut observed.network_policy).await,
     });
-    all.push(writer.one(service, &mut observed.service).await?);
-    if let Some(deployment) = deployment {
-        all.push(writer.one(deployment, &mut observed.deployment).await?);
+    if let Some(claim) = claim {
+        all.take(writer.claim(claim, &mut observed.claim).await);
     }
-    let is_lagging = all.contains(&Freshness::Lagging);
-    Ok(if is_lagging { Freshness::Lagging } else { Freshness::Current })
+    all.take(writer.one(service, &mut observed.service).await);
+    let has_no_pod = |deployment: &Deployment| deployment.spec.as_ref().is_some_and(|spec| spec.replicas == Some(0));
+    if let Some(deployment) = deployment.filter(|deployment| may_run || has_no_pod(deployment)) {
+        all.take(writer.one(deployment, &mut observed.deployment).await);
+    }
+    all
+}
+
+/// Stops a server whose specification cannot be built: nothing else of it is changed.
+///
+/// # Errors
+///
+/// [`ApplyError`] when the API server refuses.
+pub async fn stop(client: &Client, identity: &Identity, deployment: &Deployment) -> Result<(), ApplyError> {
+    if deployment.spec.as_ref().is_none_or(|spec| spec.replicas == Some(0)) || !identity.made(&deployment.metadata) {
+        return Ok(());
+    }
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &identity.namespace);
+    let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let patch = Patch::Merge(json!({"spec": {"replicas": 0}}));
+    let stopped = within_limit(deployments.patch_scale(&identity.name, &parameters, &patch)).await;
+    stopped.map(drop).map_err(|error| classify(described::<Deployment>(&identity.name), error))
 }
 
 struct Writer<'a> {
@@ -145,6 +193,10 @@ impl Writer<'_> {
             Err(error) if !is_new && is_invalid(&error) => self.overwrite(&name, &desired).await,
             outcome => outcome,
         };
+        let sent = match sent {
+            Ok(applied) => self.own_once(&name, applied).await,
+            Err(error) => Err(error),
+        };
         let mut applied = sent.map_err(|error| classify(object.clone(), error))?;
         applied.meta_mut().managed_fields = None;
         self.memory.sent(key, &hash, applied.meta().resource_version.as_deref());
@@ -152,6 +204,20 @@ impl Writer<'_> {
         info!(engine, object, "{}", if is_new { "made" } else { "changed" });
         *live = Some(Arc::new(applied));
         Ok(Freshness::Current)
+    }
+
+    /// A claim that cannot be grown is applied with the size that it has: whatever else is asked for of it is done.
+    async fn claim(
+        &self,
+        desired: PersistentVolumeClaim,
+        live: &mut Option<Arc<PersistentVolumeClaim>>,
+    ) -> Result<Freshness, ApplyError> {
+        let has = live.as_ref().and_then(|live| live.spec.as_ref()?.resources.clone());
+        let grown = self.one(desired.clone(), live).await;
+        let (Err(ApplyError::Refused(_)), Some(has)) = (&grown, has) else { return grown };
+        let mut as_large_as_it_is = desired;
+        as_large_as_it_is.spec.get_or_insert_default().resources = Some(has);
+        self.one(as_large_as_it_is, live).await.and(grown)
     }
 
     async fn send<K>(&self, name: &str, desired: &K) -> Result<K, kube::Error>
@@ -168,9 +234,26 @@ impl Writer<'_> {
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
-        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let parameters = PatchParams { field_manager: Some(REPAIRER.to_owned()), ..PatchParams::default() };
         within_limit(self.api::<K>().patch(name, &parameters, &Patch::Merge(desired))).await?;
         self.send(name, desired).await
+    }
+
+    /// Gives up what was written otherwise than by applying. Fields that are had twice stay when they are not asked for any more: what leaves
+    /// `podTemplate` would not leave the Deployment.
+    async fn own_once<K>(&self, name: &str, applied: K) -> Result<K, kube::Error>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        let all = applied.meta().managed_fields.as_deref().unwrap_or_default();
+        let kept: Vec<&ManagedFieldsEntry> = all.iter().filter(|entry| !is_second(entry)).collect();
+        if kept.len() == all.len() {
+            return Ok(applied);
+        }
+        let version = &applied.meta().resource_version;
+        let patch = Patch::Merge(json!({"metadata": {"managedFields": kept, "resourceVersion": version}}));
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        within_limit(self.api::<K>().patch(name, &parameters, &patch)).await
     }
 
     /// What the caches do not have may be there all the same, made by somebody else: it is not taken over.
@@ -284,6 +367,12 @@ fn random_token() -> Result<String, ApplyError> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(ApplyError::Randomness)?;
     Ok(hex::encode(bytes))
+}
+
+/// Whether these are fields of ours that were not applied.
+fn is_second(entry: &ManagedFieldsEntry) -> bool {
+    let is_update = entry.operation.as_deref() == Some("Update") && entry.subresource.is_none();
+    is_update && matches!(entry.manager.as_deref(), Some(FIELD_MANAGER | REPAIRER))
 }
 
 fn is_invalid(error: &kube::Error) -> bool {

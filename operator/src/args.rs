@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ragengine_settings::sync::AddressRange;
+
+use crate::rag_engine::pod_template::Allowance;
 
 use crate::openshift::OpenShift;
 use crate::rag_engine::server_image::ServerImage;
@@ -57,6 +60,21 @@ pub struct Run {
     /// Reconciles at a time, in all.
     #[arg(long, env = "CONCURRENCY", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub concurrency: u16,
+    /// The addresses that allowedRanges of an Index may name, as 10.0.0.0/8, with commas between them. None: it may name none.
+    #[arg(long, env = "ALLOWED_RANGES", value_delimiter = ',')]
+    pub allowed_ranges: Vec<AddressRange>,
+    /// Use a Secret for a source only where its annotation ragengine.dev/hosts says which hosts it may be sent to.
+    #[arg(long, env = "REQUIRE_SECRET_HOSTS", action = clap::ArgAction::Set, default_value_t = false)]
+    pub require_secret_hosts: bool,
+    /// What podTemplate of a RAGEngine may set besides what is harmless, with commas between them.
+    #[arg(long, env = "POD_TEMPLATE", value_enum, value_delimiter = ',')]
+    pub pod_template: Vec<Allowance>,
+    /// The operator's own ServiceAccount, which no pod that it makes may have.
+    #[arg(long, env = "SERVICE_ACCOUNT")]
+    pub service_account: Option<String>,
+    /// Synchronisations of Indexes at a time: the others wait for their turn.
+    #[arg(long, env = "MAX_JOBS", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    pub max_jobs: u16,
     /// Engines that are rolled at a time because the operator was upgraded or is set otherwise: the others wait for their turn.
     #[arg(long, env = "MAX_ROLLOUTS", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     pub max_rollouts: u16,

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use ragengine_operator_api::{Index, IndexStatus, RagEngine, RagEngineStatus};
 use tokio::time::Instant;
 
+use crate::api_server::ApiServer;
 use crate::apply::Memory;
 use crate::backoff::Failures;
 use crate::departed::Departures;
@@ -22,6 +23,8 @@ use crate::rag_engine::validate::Defaults;
 use crate::records::Records;
 use crate::watches::{Caches, Referrers};
 
+/// How long a cache usually does not show what was made.
+const LAG: std::time::Duration = std::time::Duration::from_secs(1);
 /// How long a cache may not show what was made.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
@@ -51,6 +54,8 @@ pub struct Context {
     pub started: Started,
     /// The Indexes that are gone and whose documents may be deleted.
     pub departures: Departures,
+    /// Where the API server is.
+    pub api_server: Arc<ApiServer>,
     /// The time.
     pub clock: Clock,
     /// The failures in a row.
@@ -122,6 +127,11 @@ impl Started {
             started.remove(uid);
         }
         is_lagging
+    }
+
+    /// How many were made a moment ago, and the cache may not show.
+    pub fn recent(&self) -> usize {
+        self.0.lock().values().filter(|(_, at)| at.elapsed() < LAG).count()
     }
 
     fn forget(&self, uid: &str) {

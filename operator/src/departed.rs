@@ -9,7 +9,7 @@ use std::time::Duration;
 use kube::api::Api;
 use kube::runtime::reflector::ObjectRef;
 use ragengine_client::wire::OwnedSources;
-use ragengine_operator_api::{Index, RagEngine};
+use ragengine_operator_api::{Index, RagEngine, Reason};
 use tracing::info;
 
 pub use departures::Departures;
@@ -32,6 +32,14 @@ pub struct Attended {
     pub failure: Option<Finding>,
     /// When to look again though nothing has happened.
     pub look_again: Option<Duration>,
+}
+
+impl Attended {
+    /// The deletion could not be begun.
+    pub fn failed(error: &Error) -> Self {
+        let words = format!("documents of an Index that is gone could not be deleted: {error}. It is tried again");
+        Self { failure: Some(Finding::new(Reason::DeletionFailed, words)), look_again: None }
+    }
 }
 
 /// Begins the next deletion from an engine, when one is due. One runs at a time.
@@ -81,9 +89,18 @@ fn gone(context: &Context, engine: &RagEngine, observed: &Observed) -> Vec<Gone>
         return Vec::new();
     }
     let (identity, scope) = (Identity::of(engine), scope_of(&context.caches, engine));
-    let ours = owners.iter().filter(|owner| owner.scope == scope);
+    // Whoever makes the image chooses the words: a name that no Index can have is nobody's.
+    let ours = owners.iter().filter(|owner| owner.scope == scope && can_be_a_name(&owner.name));
     let gone = ours.filter(|owner| !is_there(context, &identity, owner));
     gone.map(|owner| Gone { owner: owner.clone(), wait: context.departures.wait(&owner.uid) }).collect()
+}
+
+fn can_be_a_name(name: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=50).contains(&name.len())
+        && name.bytes().all(is_inner)
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && !name.ends_with('-')
 }
 
 /// Whether the Index is there, or another of its name has its documents now.

@@ -20,6 +20,8 @@ use crate::watches::{Referred, Referrers, Wake};
 
 /// How many servers are asked at a time.
 const CONCURRENCY: usize = 16;
+/// How many of one namespace: whoever may put servers there keeps nobody else's from being asked.
+pub const CONCURRENCY_OF_NAMESPACE: usize = 4;
 /// The time from one answer to the next question: of a server that is ready, and of one that is not.
 const INTERVALS: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(2));
 /// How often it is looked who is to be asked.
@@ -80,6 +82,7 @@ struct Known {
 /// One question.
 struct Question {
     uid: String,
+    namespace: String,
     pod_uid: String,
     client: Client,
 }
@@ -133,7 +136,7 @@ impl Engines {
         if let Some(client) = self.client.get() {
             return client.at(base);
         }
-        let made = Client::direct(base)?;
+        let made = Client::guarded(base)?;
         self.client.get_or_init(|| made).at(base)
     }
 
@@ -144,28 +147,38 @@ impl Engines {
 
     /// Asks, for ever.
     pub async fn run(self: Arc<Self>) {
-        let mut questions = FuturesUnordered::new();
+        let (mut questions, mut asked) = (FuturesUnordered::new(), InFlight::default());
         loop {
-            questions.extend(self.due(CONCURRENCY - questions.len()).into_iter().map(ask));
+            questions.extend(self.due(&mut asked, CONCURRENCY - questions.len()).into_iter().map(ask));
             tokio::select! {
-                Some((question, answer)) = questions.next() => self.note(question, answer).await,
+                Some((question, answer)) = questions.next() => {
+                    asked.ends(&question.namespace);
+                    self.note(question, answer).await;
+                }
                 () = tokio::time::sleep(TICK) => {}
                 () = self.news.notified() => {}
             }
         }
     }
 
-    fn due(&self, at_most: usize) -> Vec<Question> {
+    fn due(&self, asked: &mut InFlight, at_most: usize) -> Vec<Question> {
         let now = Instant::now();
         let mut known = self.known.lock();
         let due = known.iter_mut().filter(|(_, known)| known.due <= now);
         let waiting =
             due.map(|(uid, known)| (Turn { was_asked: known.report.is_some(), due: known.due }, (uid, known)));
-        first(waiting.collect(), at_most)
+        first(waiting.collect())
+            .filter(|(_, known)| asked.begins(&known.engine.namespace))
+            .take(at_most)
             .map(|(uid, known)| {
                 // Longer than an answer may take: nobody is asked twice at a time.
                 known.due = now + INTERVALS.0;
-                Question { uid: uid.clone(), pod_uid: known.target.pod_uid.clone(), client: known.client.clone() }
+                Question {
+                    uid: uid.clone(),
+                    namespace: known.engine.namespace.clone(),
+                    pod_uid: known.target.pod_uid.clone(),
+                    client: known.client.clone(),
+                }
             })
             .collect()
     }
@@ -202,9 +215,35 @@ struct Turn {
     due: Instant,
 }
 
-fn first<T>(mut waiting: Vec<(Turn, T)>, at_most: usize) -> impl Iterator<Item = T> {
+fn first<T>(mut waiting: Vec<(Turn, T)>) -> impl Iterator<Item = T> {
     waiting.sort_by_key(|(turn, _)| *turn);
-    waiting.into_iter().map(|(_, who)| who).take(at_most)
+    waiting.into_iter().map(|(_, who)| who)
+}
+
+/// How many questions to servers of each namespace have no answer yet.
+#[derive(Debug, Default)]
+pub struct InFlight(HashMap<String, usize>);
+
+impl InFlight {
+    /// Whether another one may be asked, which it is then.
+    pub fn begins(&mut self, namespace: &str) -> bool {
+        let count = self.0.get(namespace).copied().unwrap_or(0);
+        if count >= CONCURRENCY_OF_NAMESPACE {
+            return false;
+        }
+        self.0.insert(namespace.to_owned(), count + 1);
+        true
+    }
+
+    /// One was answered, or given up.
+    pub fn ends(&mut self, namespace: &str) {
+        if let Some(count) = self.0.get_mut(namespace) {
+            *count -= 1;
+            if *count == 0 {
+                self.0.remove(namespace);
+            }
+        }
+    }
 }
 
 async fn ask(question: Question) -> (Question, Result<EngineStatus, String>) {
@@ -280,8 +319,19 @@ mod tests {
         let now = Instant::now();
         let turn = |was_asked, seconds| Turn { was_asked, due: now + Duration::from_secs(seconds) };
         let waiting = vec![(turn(true, 1), "b"), (turn(true, 0), "a"), (turn(false, 3), "new"), (turn(true, 2), "c")];
-        assert_eq!(first(waiting.clone(), 3).collect::<Vec<_>>(), ["new", "a", "b"]);
-        assert_eq!(first(waiting, 0).count(), 0);
+        assert_eq!(first(waiting).collect::<Vec<_>>(), ["new", "a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_namespace_takes_no_more_than_its_part_of_the_questions() {
+        let mut asked = InFlight::default();
+        let begun = (0..10).filter(|_| asked.begins("crowded")).count();
+        assert_eq!(begun, CONCURRENCY_OF_NAMESPACE);
+        assert!(asked.begins("other"));
+        asked.ends("crowded");
+        assert!(asked.begins("crowded") && !asked.begins("crowded"));
+        asked.ends("other");
+        assert!(!asked.0.contains_key("other"), "nothing is kept of who is not asked");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apply::Applied;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams};
@@ -29,7 +30,7 @@ use crate::apply::{ApplyError, Refused};
 use crate::context::Context;
 use crate::error::Error;
 use crate::names::{FIELD_MANAGER, IndexIdentity};
-use crate::rag_engine::whole_seconds;
+use crate::rag_engine::{next_events, whole_seconds};
 use crate::records::{About, Question};
 use crate::requests::within_limit;
 use crate::watches::Referred;
@@ -45,7 +46,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 pub async fn reconcile(index: &Index, context: &Context) -> Result<Action, Error> {
     let identity = IndexIdentity::of(index);
     let now = (context.clock)();
-    let validated = validate::validate(index, now);
+    let validated = validate::validate(index, &context.defaults.allowed_ranges, now);
     refer(context, &identity, index);
     let observed = observe::observe(context, index).await.map_err(Error::Observe)?;
     let before = context.index_statuses.last(&identity.uid, index.status.as_ref());
@@ -87,7 +88,12 @@ fn question(index: &Index, observed: &Observed, status: &IndexStatus) -> Option<
     let found = job::current(&observed.jobs, status)?;
     let has_ended = job::stage(found) != job::Stage::Running;
     let about = About { sync_id: job::sync_id(found).to_owned(), has_ended };
-    Some(Question { target: observed.target.clone()?, index_name: index.index_name().to_owned(), about })
+    Some(Question {
+        target: observed.target.clone()?,
+        index_name: index.index_name().to_owned(),
+        sources: index.spec.sources.len(),
+        about,
+    })
 }
 
 /// Does the step.
@@ -104,7 +110,7 @@ async fn act(
         (Step::Release, _) => Ok(apply::release(context, index).await.map(|()| Applied::Done)?),
         (Step::Stop(name), _) => Ok(apply::stop(context, identity, observed, name).await.map(|()| Applied::Done)?),
         (Step::Start(start), Some(engine)) => {
-            let desired = build::synchronisation(index, validated, engine, &observed.scope, start, &context.defaults)?;
+            let desired = build::synchronisation(index, validated, engine, observed, start, &context.defaults)?;
             Ok(apply::start(context, identity, desired).await?)
         }
     }
@@ -162,11 +168,13 @@ async fn write(context: &Context, identity: &IndexIdentity, status: &IndexStatus
 
 /// Everything is watched but events and the time.
 fn next_look(observed: &Observed, plan: &Plan, now: Timestamp, applied: Applied) -> Action {
-    let soon = (applied == Applied::IsThere || observe::stuck(observed).is_some()).then_some(LOOK_AGAIN);
+    let soon = (applied == Applied::IsThere).then_some(LOOK_AGAIN);
+    let began = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
+    let for_events = observe::stuck(observed).map(|pod| next_events(began(pod), now));
     // The next second has begun for sure then.
     let planned = plan.look_again.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
     let planned = planned.map(|wait| wait + Duration::from_millis(100));
-    match soon.into_iter().chain(planned).min() {
+    match soon.into_iter().chain(for_events).chain(planned).min() {
         Some(wait) => Action::requeue(wait),
         None => Action::await_change(),
     }

@@ -5,6 +5,7 @@
 //! `index::apply` are the only writers of objects, `engine` and `records` the only ones that talk to the servers.
 
 pub mod admin;
+pub mod api_server;
 pub mod apply;
 pub mod args;
 pub mod backoff;
@@ -27,5 +28,6 @@ pub mod requests;
 pub mod rollouts;
 pub mod run;
 pub mod scope;
+pub mod secret_use;
 pub mod warnings;
 pub mod watches;

@@ -19,6 +19,12 @@ pub const FIELD_MANAGER: &str = "ragengine-operator";
 /// Selects what the operator has made.
 pub const MADE_BY_US: &str = "app.kubernetes.io/managed-by=ragengine-operator";
 
+/// The annotation of a Secret with the only hosts that it may be sent to, with commas between them.
+pub const HOSTS_ANNOTATION: &str = "ragengine.dev/hosts";
+
+/// The annotation of a Secret that has the token of a ServiceAccount.
+pub const SERVICE_ACCOUNT_ANNOTATION: &str = "kubernetes.io/service-account.name";
+
 /// The container of the server in its pod: `podTemplate` may name it.
 pub const CONTAINER: &str = "ragengine";
 

@@ -3,6 +3,8 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::Serialize;
 
+use crate::api_server;
+
 /// The rules, by where they apply.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Permissions {
@@ -10,6 +12,8 @@ pub struct Permissions {
     pub watched: Vec<PolicyRule>,
     /// In the operator's own namespace.
     pub own: Vec<PolicyRule>,
+    /// In the namespace of the API server's own endpoints.
+    pub api_server: Vec<PolicyRule>,
 }
 
 /// Kinds of objects, and what is done with them.
@@ -28,6 +32,8 @@ const WATCHED: &[Rule] = &[
     Rule { group: "ragengine.dev", resources: &["indexes/status"], verbs: &["patch"] },
     Rule { group: "batch", resources: &["jobs"], verbs: &["list", "watch", "create", "delete"] },
     Rule { group: "apps", resources: &["deployments"], verbs: &["get", "list", "watch", "create", "patch"] },
+    // A server whose specification cannot be built is stopped by this.
+    Rule { group: "apps", resources: &["deployments/scale"], verbs: &["patch"] },
     Rule {
         group: "",
         resources: &["configmaps", "persistentvolumeclaims", "serviceaccounts", "services"],
@@ -50,9 +56,18 @@ const WATCHED: &[Rule] = &[
 const OWN: &[Rule] =
     &[Rule { group: "coordination.k8s.io", resources: &["leases"], verbs: &["get", "create", "update"] }];
 
+/// Where the API server is: sources are kept from it.
+const ENDPOINTS: Rule = Rule { group: "discovery.k8s.io", resources: &["endpointslices"], verbs: &["get"] };
+
 /// All rules.
 pub fn permissions() -> Permissions {
-    Permissions { watched: WATCHED.iter().map(policy_rule).collect(), own: OWN.iter().map(policy_rule).collect() }
+    let endpoints =
+        PolicyRule { resource_names: Some(vec![api_server::PLACE.1.to_owned()]), ..policy_rule(&ENDPOINTS) };
+    Permissions {
+        watched: WATCHED.iter().map(policy_rule).collect(),
+        own: OWN.iter().map(policy_rule).collect(),
+        api_server: vec![endpoints],
+    }
 }
 
 fn policy_rule(rule: &Rule) -> PolicyRule {

@@ -5,6 +5,7 @@ pub mod build;
 pub mod hold;
 pub mod monitoring;
 pub mod observe;
+pub mod pod_template;
 pub mod references;
 pub mod server_image;
 pub mod settings;
@@ -27,7 +28,7 @@ use serde_json::json;
 use status::Known;
 use validate::Validated;
 
-use crate::apply::{ApplyError, Freshness, Refused, apply};
+use crate::apply::{Applied, ApplyError, apply, stop};
 use crate::context::Context;
 use crate::departed::{self, Attended};
 use crate::engine::Target;
@@ -36,9 +37,11 @@ use crate::names::{FIELD_MANAGER, Identity};
 use crate::requests::within_limit;
 use crate::watches::Referred;
 
-/// Events, which say why a pod does not begin, are not watched: they are read again after this time.
+/// What the caches do not show yet is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
+/// The shortest and the longest time from one look at events to the next.
+const EVENTS_AGAIN: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
 /// Who waits for a turn asks for it again after this time.
 const NEXT_TURN: Duration = Duration::from_secs(10);
 
@@ -59,52 +62,63 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let status = context.statuses.last(&identity.uid, engine.status.as_ref());
     let mut hold = Hold::asked_for(engine);
     let applied = match &validated {
-        _ if hold.is_some() => Ok(Freshness::Current),
+        _ if hold.is_some() => Applied::default(),
         Ok(validated) => {
             let desired = build::build(validated, &observed, &context.defaults)?;
             let before = Before { engine, status: &status, observed: &observed, desired: &desired };
             hold = Hold::for_a_turn(before, &context.defaults.rollouts);
             match hold {
-                Some(_) => Ok(Freshness::Current),
+                Some(_) => Applied::default(),
                 None => apply(&context.client, &context.memory, &identity, desired, &mut observed).await,
             }
         }
-        // Nothing is changed for a specification that is not understood: what runs goes on running.
-        Err(_) => Ok(Freshness::Current),
+        // For a specification that is not understood nothing is changed: what runs goes on running, unless it is to stop.
+        Err(_) => stopped(context, engine, &identity, &observed).await,
     };
-    let (freshness, refused) = outcome(applied)?;
+    let refused = applied.refusal();
     context.engines.ask(&identity, target(&observed));
-    let departed = match hold {
-        Some(Hold::Paused) => Attended::default(),
-        Some(Hold::Queued { .. }) | None => departed::attend(context, engine, &observed).await?,
+    // What keeps documents from being deleted keeps nobody from being told how the engine is.
+    let attended = match hold {
+        Some(Hold::Paused) => Ok(Attended::default()),
+        Some(Hold::Queued { .. }) | None => departed::attend(context, engine, &observed).await,
+    };
+    let (departed, not_attended) = match attended {
+        Ok(attended) => (attended, None),
+        Err(error) => (Attended::failed(&error), Some(error)),
     };
     let known = Known {
         engine,
-        invalid: validated.as_ref().err(),
+        invalid: validated.as_ref().map_or_else(Some, |validated| validated.wrong_template.as_ref()),
         refused: refused.as_ref(),
         observed: &observed,
         remains: departed.failure.as_ref(),
-        is_current: freshness == Freshness::Current,
+        is_current: !applied.is_lagging,
         hold,
     };
+    if let Some(failed) = applied.failed {
+        return Err(failed.into());
+    }
     report(context, &identity, known).await?;
-    match refused {
-        Some(refused) => Err(ApplyError::Refused(refused).into()),
+    match refused.map(|refused| ApplyError::Refused(refused).into()).or(not_attended) {
+        Some(error) => Err(error),
         None => {
+            let stuck_since = observe::stuck_since(&observed, engine.spec.replicas);
+            let for_events = stuck_since.map(|since| next_events(since, (context.clock)()));
+            let for_caches = applied.is_lagging.then_some(LOOK_AGAIN);
             let next_turn = matches!(hold, Some(Hold::Queued { .. })).then_some(NEXT_TURN);
-            let planned = [next_turn, departed.look_again].into_iter().flatten().min();
-            Ok(next_look(&observed, freshness, planned))
+            let next = [for_events, for_caches, next_turn, departed.look_again].into_iter().flatten().min();
+            Ok(next.map_or_else(Action::await_change, Action::requeue))
         }
     }
 }
 
-/// A refusal becomes a part of the status; any other failure ends the reconcile.
-fn outcome(applied: Result<Freshness, ApplyError>) -> Result<(Freshness, Option<Refused>), Error> {
-    match applied {
-        Ok(freshness) => Ok((freshness, None)),
-        Err(ApplyError::Refused(refused)) => Ok((Freshness::Current, Some(refused))),
-        Err(error) => Err(error.into()),
-    }
+async fn stopped(context: &Context, engine: &RagEngine, identity: &Identity, observed: &observe::Observed) -> Applied {
+    let running = observed.deployment.as_deref().filter(|_| engine.spec.replicas == 0);
+    let failed = match running {
+        Some(deployment) => stop(&context.client, identity, deployment).await.err(),
+        None => None,
+    };
+    Applied { failed, ..Applied::default() }
 }
 
 /// What wakes this RAGEngine when it comes, changes or goes.
@@ -177,11 +191,10 @@ async fn write(context: &Context, identity: &Identity, status: &RagEngineStatus)
     }
 }
 
-/// Everything is watched but events, and a cache that lags for good.
-fn next_look(observed: &observe::Observed, freshness: Freshness, planned: Option<Duration>) -> Action {
-    let waits_for_events = !observe::stuck(observed).is_empty();
-    let soon = (waits_for_events || freshness == Freshness::Lagging).then_some(LOOK_AGAIN);
-    soon.into_iter().chain(planned).min().map_or_else(Action::await_change, Action::requeue)
+/// Events, which say why a pod does not begin, are not watched. They are read again the later the longer that is so.
+pub fn next_events(since: Timestamp, now: Timestamp) -> Duration {
+    let waited = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+    (waited / 4).clamp(EVENTS_AGAIN.0, EVENTS_AGAIN.1)
 }
 
 /// What a failed reconcile leaves: a line in the log, a number, and the next attempt.

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use ragengine_client::Client;
-use ragengine_client::wire::SourceDescription;
+use ragengine_client::wire::{ListSources, SourceDescription};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::engine::{self, Engines, Target};
+use crate::engine::{self, Engines, InFlight, Target};
 use crate::metrics::Metrics;
 use crate::names::{IndexIdentity, Owner};
 use crate::rag_engine::settings::PORT;
@@ -22,6 +23,8 @@ use crate::watches::Wake;
 const CONCURRENCY: usize = 8;
 /// The time from one answer to the next question.
 const INTERVAL: Duration = Duration::from_secs(2);
+/// The most errors of all sources of an Index together that a server is asked for: its status has no room for more.
+const MAX_ERRORS: usize = 40;
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How often it is looked who is to be asked.
@@ -34,6 +37,8 @@ pub struct Question {
     pub target: Target,
     /// The name of the index in it.
     pub index_name: String,
+    /// How many sources the Index has.
+    pub sources: usize,
     /// Which synchronisation is asked about, and whether its Job has ended: an answer from before that is not the last word.
     pub about: About,
 }
@@ -79,7 +84,7 @@ struct Known {
 /// A question that is due.
 struct Due {
     uid: String,
-    owner: String,
+    owner: Owner,
     question: Question,
     client: Client,
 }
@@ -119,27 +124,39 @@ impl Records {
 
     /// Asks, for ever.
     pub async fn run(self: Arc<Self>) {
+        let (mut questions, mut asked) = (FuturesUnordered::new(), InFlight::default());
         loop {
-            let answers = stream::iter(self.due()).map(ask).buffer_unordered(CONCURRENCY);
-            answers.for_each(|(due, answer)| self.note(due, answer)).await;
+            questions.extend(self.due(&mut asked, CONCURRENCY - questions.len()).into_iter().map(ask));
             tokio::select! {
+                Some((due, answer)) = questions.next() => {
+                    asked.ends(&due.owner.namespace);
+                    self.note(due, answer).await;
+                }
                 () = tokio::time::sleep(TICK) => {}
                 () = self.news.notified() => {}
             }
         }
     }
 
-    fn due(&self) -> Vec<Due> {
+    fn due(&self, asked: &mut InFlight, at_most: usize) -> Vec<Due> {
         let now = Instant::now();
-        let known = self.known.lock();
-        let due = known.iter().filter(|(_, known)| known.due <= now);
-        due.map(|(uid, known)| Due {
-            uid: uid.clone(),
-            owner: known.owner.name.clone(),
-            question: known.question.clone(),
-            client: known.client.clone(),
-        })
-        .collect()
+        let mut known = self.known.lock();
+        let mut waiting: Vec<_> = known.iter_mut().filter(|(_, known)| known.due <= now).collect();
+        waiting.sort_by_key(|(_, known)| known.due);
+        let turns = waiting.into_iter().filter(|(_, known)| asked.begins(&known.owner.namespace));
+        turns
+            .take(at_most)
+            .map(|(uid, known)| {
+                // Longer than an answer may take: nobody is asked twice at a time.
+                known.due = now + 2 * LIMIT;
+                Due {
+                    uid: uid.clone(),
+                    owner: known.owner.clone(),
+                    question: known.question.clone(),
+                    client: known.client.clone(),
+                }
+            })
+            .collect()
     }
 
     async fn note(&self, due: Due, answer: Option<Vec<SourceDescription>>) {
@@ -161,8 +178,10 @@ impl Records {
 }
 
 async fn ask(due: Due) -> (Due, Option<Vec<SourceDescription>>) {
-    let prefix = format!("{}.", due.owner);
-    let asked = tokio::time::timeout(LIMIT, due.client.sources(&due.question.index_name)).await;
+    let prefix = format!("{}.", due.owner.name);
+    let max_errors = (MAX_ERRORS / due.question.sources.max(1)).max(1);
+    let which = ListSources { owner: Some(due.owner.name.clone()), max_errors: Some(max_errors) };
+    let asked = tokio::time::timeout(LIMIT, due.client.some_sources(&due.question.index_name, &which)).await;
     let answer = match asked {
         Ok(Ok(sources)) => Some(sources),
         // Before its first document there is no such index.

@@ -23,6 +23,9 @@ use crate::rollouts::Rollouts;
 use crate::scope::{self, Running, Shared};
 use crate::watches::Scope;
 
+/// How long a namespace of several may take to be seen once, before the operator is ready without it.
+const FILLING: Duration = Duration::from_secs(60);
+
 /// How long reconciles that run may take to end when the operator is told to stop.
 const GRACE: Duration = Duration::from_secs(15);
 
@@ -105,6 +108,8 @@ async fn act(
         lost = lease.keep() => return Err(lost.into()),
     };
     let shared = shared(&arguments, client, metrics, identity, pod_user);
+    let (api_server, client) = (Arc::clone(&shared.api_server), shared.client.clone());
+    tokio::spawn(async move { api_server.run(&client).await });
     let running = start(&shared, &scopes(&arguments.watch_namespaces), &stopped, &admin);
     let mut work = tokio::spawn(join_all(running.into_iter().map(Running::run)));
     tokio::select! {
@@ -139,13 +144,33 @@ fn start(shared: &Shared, scopes: &[Scope], stopped: &watch::Receiver<bool>, adm
     admin.also_counts(Box::new(move |metrics| {
         count(metrics, &gauges.iter().map(|gauges| gauges()).collect::<Vec<_>>())
     }));
-    let (filled, admin) = (join_all(running.iter().map(Running::filled).collect::<Vec<_>>()), Arc::clone(admin));
+    let (filled, admin) = (seen_once(&running, scopes), Arc::clone(admin));
     tokio::spawn(async move {
         filled.await;
         admin.is_ready(true);
         info!("everything has been seen once: ready");
     });
     running
+}
+
+/// Waits until everything has been seen once. Of several namespaces one may be gone, and the others are looked after all the same.
+fn seen_once(running: &[Running], scopes: &[Scope]) -> impl Future<Output = ()> + Send + use<> {
+    let filled = running.iter().map(Running::filled).zip(scopes.to_vec()).map(|(filled, scope)| async move {
+        let Scope::Namespace(namespace) = scope else { return filled.await };
+        let mut filled = std::pin::pin!(filled);
+        if tokio::time::timeout(FILLING, &mut filled).await.is_err() {
+            warn!(
+                namespace,
+                "the namespace cannot be watched: is it there, and has the operator its Role in it? It is tried again"
+            );
+        }
+    });
+    let all = join_all(filled.collect::<Vec<_>>());
+    let first =
+        futures_util::future::select_all(running.iter().map(|running| Box::pin(running.filled())).collect::<Vec<_>>());
+    async move {
+        futures_util::future::join(all, first).await;
+    }
 }
 
 /// Several scopes count together.
@@ -184,6 +209,7 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
     Shared {
         client,
         metrics,
+        api_server: Arc::default(),
         clock: Arc::new(Timestamp::now),
         identity,
         concurrency: (arguments.concurrency / scopes).max(1),
@@ -194,6 +220,11 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
             pull_secrets: named(&arguments.server_image_pull_secrets),
             operator_namespace: arguments.namespace.clone(),
             cluster_domain: arguments.cluster_domain.clone(),
+            max_jobs: usize::from(arguments.max_jobs),
+            require_secret_hosts: arguments.require_secret_hosts,
+            allowed_ranges: arguments.allowed_ranges.clone(),
+            account: arguments.service_account.clone(),
+            pod_template: arguments.pod_template.iter().copied().collect(),
         },
     }
 }

@@ -14,6 +14,7 @@ use ragengine_operator_api::{Index, RagEngine};
 use tokio::sync::mpsc;
 use tracing::info;
 
+use crate::api_server::ApiServer;
 use crate::context::{Clock, Context, Started, Statuses};
 use crate::departed::Departures;
 use crate::engine::Engines;
@@ -37,6 +38,8 @@ pub struct Shared {
     pub metrics: Arc<Metrics>,
     /// What the operator was started with.
     pub defaults: Defaults,
+    /// Where the API server is.
+    pub api_server: Arc<ApiServer>,
     /// Tells the time.
     pub clock: Clock,
     /// What this process is called.
@@ -72,6 +75,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         index_statuses: Statuses::default(),
         started: Started::default(),
         departures: Departures::default(),
+        api_server: Arc::clone(&shared.api_server),
         clock: Arc::clone(&shared.clock),
         failures: crate::backoff::Failures::default(),
         waiting: Arc::default(),

@@ -9,7 +9,7 @@ async fn a_volume_that_is_read_only_from_the_start_is_not_ready_and_says_why() {
     in_namespace("read-only", async |namespace| {
         let server = Server::install(namespace, Volume::ReadOnly).await?;
         let pod = server.running_pod().await?;
-        let reason = why_volume_is_not_ready(&server, &pod).await?;
+        let reason = why_volume_is_full(&server, &pod).await?;
         assert!(reason.contains("cannot be written") && reason.contains("Read-only file system"), "{reason}");
         let refused = server.post(&pod, "/index", &documents("any", &[("a", "A text.")])).await?;
         assert_eq!(refused.status, 503, "{}", refused.text);
@@ -19,7 +19,7 @@ async fn a_volume_that_is_read_only_from_the_start_is_not_ready_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_volume_that_fills_up_is_not_ready_until_there_is_room_again() {
+async fn a_volume_that_fills_up_is_told_and_the_pod_stays_ready() {
     const FILLER: &str = "/data/filler";
     in_namespace("full", async |namespace| {
         let server = Server::start(namespace, Volume::Small).await?;
@@ -30,9 +30,8 @@ async fn a_volume_that_fills_up_is_not_ready_until_there_is_room_again() {
         cluster_client::fill(server.pods(), name, FILLER).await?;
         let reason = why_volume_is_not_ready(&server, &pod).await?;
         assert!(reason.contains("cannot be written") && reason.contains("the disk is full"), "{reason}");
-        server.pod_that("the pod is no longer ready", |pod| !is_ready(pod)).await?;
-        assert_lives_unready(&server, &pod).await?;
-        // Reading needs no room.
+        // Reading needs no room, and deleting makes some: it stays ready.
+        assert_lives_ready(&server, &pod).await?;
         assert_eq!(server.get(&pod, "/indexes/kept").await?.ok()?["documents"], 1);
 
         cluster_client::remove(server.pods(), name, FILLER).await?;
@@ -45,13 +44,13 @@ async fn a_volume_that_fills_up_is_not_ready_until_there_is_room_again() {
     .await;
 }
 
-/// Waits until /readyz says that the volume is not ready, and gives its words.
-async fn why_volume_is_not_ready(server: &Server<'_>, pod: &Pod) -> Result<String, Error> {
+/// Waits until /readyz says that the volume has no room, and gives its words.
+async fn why_volume_is_full(server: &Server<'_>, pod: &Pod) -> Result<String, Error> {
     wait::until("/readyz says what is wrong with the volume", async || {
         let reply = server.get(pod, "/readyz").await.map_err(|error| error.to_string())?;
         let readiness = reply.json().map_err(|error| error.to_string())?;
         let volume = &readiness["checks"]["volume"];
-        if reply.status == 503 && readiness["ready"] == false && volume["ready"] == false {
+        if reply.status == 200 && readiness["ready"] == true && volume["ready"] == false {
             return Ok(volume["detail"].as_str().unwrap_or_default().to_owned());
         }
         Err(format!("{}: {}", reply.status, reply.text))
@@ -59,11 +58,10 @@ async fn why_volume_is_not_ready(server: &Server<'_>, pod: &Pod) -> Result<Strin
     .await
 }
 
-/// Not ready is no reason to be started again.
-async fn assert_lives_unready(server: &Server<'_>, pod: &Pod) -> Result<(), Error> {
-    let unready = server.pod_that("the pod runs and is not ready", |pod| !is_ready(pod)).await?;
-    let status = container_status(&unready, SERVER).unwrap();
-    assert_eq!((status.restart_count, status.ready), (0, false), "{status:?}");
+async fn assert_lives_ready(server: &Server<'_>, pod: &Pod) -> Result<(), Error> {
+    let ready = server.pod_that("the pod runs and is ready", is_ready).await?;
+    let status = container_status(&ready, SERVER).unwrap();
+    assert_eq!((status.restart_count, status.ready), (0, true), "{status:?}");
     let live = server.get(pod, "/livez").await?;
     assert_eq!((live.status, live.text.as_str()), (200, "ok\n"));
     Ok(())

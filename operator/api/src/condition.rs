@@ -74,6 +74,8 @@ pub enum Reason {
     ObjectRefused,
     /// A Secret that the specification names does not exist.
     SecretMissing,
+    /// A Secret that the specification names may not be used for that.
+    SecretRefused,
     /// A Secret that the specification names has not the key that it must have.
     SecretKeyMissing,
     /// A ConfigMap that the specification names does not exist.

@@ -29,10 +29,33 @@ fn matches(desired: &Value, live: &Value, is_quantity: IsQuantity) -> bool {
 
 fn fields(desired: &Map<String, Value>, live: &Map<String, Value>, is_quantity: IsQuantity) -> bool {
     desired.iter().all(|(name, desired)| match live.get(name) {
+        Some(live) if ATOMIC.contains(&name.as_str()) => without_empty(desired) == without_empty(live),
         Some(live) => matches(desired, live, quantity_below(name, is_quantity)),
         // An empty one is not kept at all.
         None => is_empty(desired) || is_dropped(name, desired),
     })
+}
+
+/// Fields that the API server takes as one value: what others add to them changes what is meant, as one more label does in a selector.
+const ATOMIC: [&str; 7] = [
+    "selector",
+    "podSelector",
+    "namespaceSelector",
+    "labelSelector",
+    "matchLabels",
+    "matchExpressions",
+    "nodeSelector",
+];
+
+/// The same without what is not kept because it is empty.
+fn without_empty(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(_, field)| !is_empty(field));
+            kept.map(|(name, field)| (name.clone(), without_empty(field))).collect()
+        }
+        other => other.clone(),
+    }
 }
 
 fn quantity_below(field: &str, above: IsQuantity) -> IsQuantity {
@@ -112,6 +135,20 @@ mod tests {
             (json!({"args": ["a"]}), json!({"args": ["a", "b"]}), false),
             (json!({"tolerations": [{"key": "k"}]}), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), false),
             (json!({"from": [{"podSelector": {}}]}), json!({"from": [{"podSelector": {}}]}), true),
+            // A selector is one value.
+            (json!({"selector": {"a": "b"}}), json!({"selector": {"a": "b", "c": "d"}}), false),
+            (
+                json!({"podSelector": {"matchLabels": {"a": "b"}}}),
+                json!({"podSelector": {"matchLabels": {"a": "b", "c": "d"}}}),
+                false,
+            ),
+            (
+                json!({"podSelector": {"matchLabels": {"a": "b"}}}),
+                json!({"podSelector": {"matchLabels": {"a": "b"}, "matchExpressions": []}}),
+                true,
+            ),
+            (json!({"nodeSelector": {"a": "b"}}), json!({"nodeSelector": {"a": "b", "c": "d"}}), false),
+            (json!({"namespaceSelector": {}}), json!({"namespaceSelector": {"matchLabels": {"a": "b"}}}), false),
             // What is false by its nature is not kept; of the others false is an answer of its own.
             (
                 json!({"volumeMounts": [{"mountPath": "/a", "readOnly": false}]}),

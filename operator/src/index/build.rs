@@ -9,6 +9,7 @@ use ragengine_client::wire::OwnedSources;
 use ragengine_operator_api::{Index, RagEngine, SyncResources};
 
 use self::job::Ingredients;
+use super::observe::Observed;
 use super::plan::Start;
 use super::validate::Validated;
 use crate::names::{Identity, IndexIdentity, OWNER, SYNC_ID};
@@ -39,14 +40,14 @@ pub fn synchronisation(
     index: &Index,
     validated: Option<&Validated>,
     engine: &RagEngine,
-    scope: &str,
+    observed: &Observed,
     start: &Start,
     defaults: &Defaults,
 ) -> Result<Desired, BuildError> {
     let metadata = IndexIdentity::of(index).owned(&start.job_name);
     Ok(Desired {
-        task: task::config_map(metadata, &task::synchronisation(index, validated, engine, start, defaults))?,
-        job: job::synchronisation(index, engine, scope, start, defaults),
+        task: task::config_map(metadata, &task::synchronisation(index, validated, engine, observed, start, defaults))?,
+        job: job::synchronisation(index, engine, observed, start, defaults),
     })
 }
 
@@ -76,6 +77,7 @@ pub fn deletion(
         resources: SyncResources::default(),
         sync_id,
         owner: None,
+        api_server: &[],
     };
     Ok(Desired { task, job: job::job(ingredients, defaults) })
 }

@@ -1,5 +1,6 @@
 //! What is there: from the caches that the watches fill, and events where a pod does not get on.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::Job;
@@ -19,6 +20,7 @@ use crate::engine::Target;
 use crate::names::{Identity, IndexIdentity};
 use crate::rag_engine::target_of;
 use crate::records::Record;
+use crate::secret_use;
 use crate::warnings::{self, Warning};
 use crate::watches::Referred;
 
@@ -45,8 +47,14 @@ pub struct Observed {
     pub record: Option<Record>,
     /// Where the engine knows the Index as the owner of its documents: on this volume.
     pub scope: String,
+    /// The API server's own addresses, behind that of its Service.
+    pub api_server: Vec<IpAddr>,
     /// Documents of an Index of the same name that is gone are being deleted.
     pub is_cleared: bool,
+    /// Secrets of sources have to say which hosts they may be sent to.
+    pub hosts_are_required: bool,
+    /// As many Jobs run as may run at a time, in all.
+    pub is_crowded: bool,
     /// The next generation of the index, while the engine builds it.
     pub generation: Option<GrowingGeneration>,
     /// An older Index that fills the same index with other settings.
@@ -63,6 +71,15 @@ pub struct ObservedReference {
     pub kind: Referred,
     /// Its version; none when it is not there.
     pub version: Option<String>,
+    /// Its name.
+    #[serde(skip)]
+    pub name: String,
+    /// Of a Secret of a source: why it may not be used.
+    #[serde(skip)]
+    pub refusal: Option<&'static str>,
+    /// Of a Secret: the only hosts that it may be sent to, as it says.
+    #[serde(skip)]
+    pub hosts: Option<Vec<String>>,
     /// Whether another version is another wish. Of a claim and the write token it is enough that they are there.
     #[serde(skip)]
     pub is_watched: bool,
@@ -90,11 +107,14 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         generation: engine.as_deref().and_then(|engine| growing(context, engine, index.index_name())),
         rival: rival(index, &context.index_store.state()),
         scope: engine.as_deref().map(|engine| departed::scope_of(caches, engine)).unwrap_or_default(),
+        api_server: context.api_server.addresses(),
         is_cleared: departed::is_cleared(context, &identity),
+        hosts_are_required: context.defaults.require_secret_hosts,
+        is_crowded: caches.running_jobs() + context.started.recent() >= context.defaults.max_jobs,
         engine,
         jobs,
     };
-    if let Some(uid) = stuck(&observed) {
+    if let Some(uid) = stuck(&observed).and_then(|pod| pod.metadata.uid.clone()) {
         observed.warnings = warnings::of(&context.client, namespace, &uid).await?;
     }
     Ok(observed)
@@ -112,10 +132,9 @@ fn growing(context: &Context, engine: &RagEngine, index_name: &str) -> Option<Gr
 }
 
 /// The pod of a Job that runs, when it has not begun: its events are worth a request.
-pub fn stuck(observed: &Observed) -> Option<String> {
+pub fn stuck(observed: &Observed) -> Option<&Pod> {
     let job = job::youngest(&observed.jobs).filter(|job| job::stage(job) == Stage::Running)?;
-    let pod = pod::of(&observed.pods, job).filter(|pod| !pod::has_begun(pod))?;
-    pod.metadata.uid.clone()
+    pod::of(&observed.pods, job).filter(|pod| !pod::has_begun(pod))
 }
 
 fn looked_up(context: &Context, index: &Index, engine: Option<&RagEngine>) -> Vec<ObservedReference> {
@@ -127,8 +146,9 @@ fn looked_up(context: &Context, index: &Index, engine: Option<&RagEngine>) -> Ve
 
 fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watched: bool) -> ObservedReference {
     let (caches, namespace) = (&context.caches, index.metadata.namespace.as_deref().unwrap_or_default());
+    let secret = caches.secrets.get(namespace, name).filter(|_| kind == Referred::Secret);
     let (word, version) = match kind {
-        Referred::Secret => ("Secret", caches.secrets.get(namespace, name).map(|found| version(&found.metadata))),
+        Referred::Secret => ("Secret", secret.as_ref().map(|found| version(&found.metadata))),
         Referred::ConfigMap => {
             ("ConfigMap", caches.config_map_versions.get(namespace, name).map(|found| version(&found.metadata)))
         }
@@ -137,7 +157,17 @@ fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watc
         }
         Referred::Engine => ("RAGEngine", None),
     };
-    ObservedReference { what: format!("{word} {name}"), kind, version, is_watched }
+    // The write token is named by nobody but the operator.
+    let of_source = secret.as_ref().filter(|_| is_watched).map(|found| &found.metadata);
+    ObservedReference {
+        what: format!("{word} {name}"),
+        kind,
+        version,
+        name: name.to_owned(),
+        refusal: of_source.and_then(secret_use::refusal),
+        hosts: of_source.and_then(secret_use::hosts),
+        is_watched,
+    }
 }
 
 /// One made again has another uid, one changed another version.

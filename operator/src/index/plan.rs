@@ -3,7 +3,7 @@
 mod obstacles;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, SyncResult};
+use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, Reason, SyncResult};
 
 use super::job::{self, Stage};
 use super::observe::Observed;
@@ -181,8 +181,16 @@ fn resting(known: Known<'_>) -> Plan {
             let look_again = next_turn.map_or(at, |turn| turn.min(at));
             Plan { look_again: Some(look_again), ..rest(State::Waits(at)) }
         }
+        _ if known.observed.is_crowded => Plan { look_again: later(known.now, LAG), ..rest(State::NotYet(crowded())) },
         _ => Plan { step: Step::Start(start(known, wanted.clone())), ..rest(State::Runs) },
     }
+}
+
+fn crowded() -> Finding {
+    Finding::new(
+        Reason::Syncing,
+        "it waits for its turn: as many synchronisations run as the operator lets run at a time",
+    )
 }
 
 /// Named after what is wanted and what was done last, so that it cannot be made twice, and another attempt has another name.

@@ -2,39 +2,61 @@
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
-use k8s_openapi::jiff::Timestamp;
 use k8s_openapi::jiff::civil::DateTime;
 use k8s_openapi::jiff::tz::Offset;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-/// The times of a crontab's line, in UTC.
+use crate::hash::hash;
+
+/// The longest time that a turn is put off, and the part of the time between two turns that it is at most: many Indexes have the same schedule, and
+/// not all of them are to begin in the same second.
+const MAX_JITTER: (SignedDuration, i32) = (SignedDuration::from_secs(300), 10);
+
+/// The times of a crontab's line, in UTC, each a little later.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Schedule(Cron);
+pub struct Schedule {
+    cron: Cron,
+    jitter: SignedDuration,
+}
 
 impl Schedule {
-    /// Reads five fields: minute, hour, day of the month, month, day of the week.
+    /// Reads five fields: minute, hour, day of the month, month, day of the week. Each `whose` has a delay of its own, always the same.
     ///
     /// # Errors
     ///
     /// What is wrong with them, in words. A time that never comes is wrong too.
-    pub fn parse(text: &str, now: Timestamp) -> Result<Self, String> {
+    pub fn parse(text: &str, whose: &str, now: Timestamp) -> Result<Self, String> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let refused =
             |what: String| format!("schedule '{text}' {what}: write for example 0 * * * * for every full hour");
-        let schedule = parser.parse(text).map(Self).map_err(|error| refused(format!("cannot be read ({error})")))?;
-        match schedule.next(now) {
-            Some(_) => Ok(schedule),
+        let cron = parser.parse(text).map_err(|error| refused(format!("cannot be read ({error})")))?;
+        let exact = Self { cron, jitter: SignedDuration::ZERO };
+        match exact.next(now) {
+            Some(_) => Ok(Self { jitter: exact.jitter(whose, now), ..exact }),
             None => Err(refused("names a time that never comes".to_owned())),
         }
     }
 
+    /// The same at any time of a day, as the two turns after its beginning are.
+    fn jitter(&self, whose: &str, now: Timestamp) -> SignedDuration {
+        let day = now.as_second().rem_euclid(24 * 3600);
+        let first = Timestamp::from_second(now.as_second() - day).ok().and_then(|day| self.next(day));
+        let between = first.and_then(|first| Some(self.next(first)?.duration_since(first)));
+        let longest = between.map_or(MAX_JITTER.0, |between| (between / MAX_JITTER.1).min(MAX_JITTER.0));
+        let part = u32::from_str_radix(&hash(&whose)[..7], 16).unwrap_or(0);
+        SignedDuration::from_secs(i64::from(part) % longest.as_secs().max(1))
+    }
+
     /// The last time that has come.
     pub fn last(&self, now: Timestamp) -> Option<Timestamp> {
-        as_timestamp(self.0.find_previous_occurrence(&as_date_time(now), true).ok()?)
+        let exact = self.cron.find_previous_occurrence(&as_date_time(now.checked_sub(self.jitter).ok()?), true);
+        as_timestamp(exact.ok()?)
     }
 
     /// The next time that comes.
     pub fn next(&self, now: Timestamp) -> Option<Timestamp> {
-        as_timestamp(self.0.find_next_occurrence(&as_date_time(now), false).ok()?)
+        let exact = self.cron.find_next_occurrence(&as_date_time(now.checked_sub(self.jitter).ok()?), false);
+        as_timestamp(exact.ok()?)?.checked_add(self.jitter).ok()
     }
 }
 
@@ -48,6 +70,8 @@ fn as_timestamp(time: DateTime) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn at(text: &str) -> Timestamp {
@@ -64,15 +88,35 @@ mod tests {
             ("0 0 29 2 *", "2026-11-22T14:00:00Z", "2024-02-29T00:00:00Z", "2028-02-29T00:00:00Z"),
             ("0 0 13 * 5", "2026-11-22T14:00:00Z", "2026-11-20T00:00:00Z", "2026-11-27T00:00:00Z"),
         ] {
-            let schedule = Schedule::parse(schedule, at(now)).unwrap();
+            let schedule = Schedule::parse(schedule, "", at(now)).unwrap();
+            let schedule = Schedule { jitter: SignedDuration::ZERO, ..schedule };
             assert_eq!((schedule.last(at(now)), schedule.next(at(now))), (Some(at(last)), Some(at(next))), "{now}");
+        }
+    }
+
+    #[test]
+    fn those_of_one_schedule_have_their_turns_one_after_the_other() {
+        for (text, longest_s) in [("* * * * *", 6), ("0 * * * *", 300), ("0 3 * * *", 300)] {
+            let now = at("2026-11-22T14:20:00Z");
+            let of = |whose: usize| Schedule::parse(text, &format!("uid-{whose}"), now).unwrap();
+            let delays: BTreeSet<i64> = (0..200).map(|whose| of(whose).jitter.as_secs()).collect();
+            assert!(
+                delays.len() > 5 && delays.iter().all(|delay| (0..longest_s).contains(delay)),
+                "{text}: {delays:?}"
+            );
+            for whose in 0..20 {
+                let (schedule, next) = (of(whose), of(whose).next(now).unwrap());
+                let a_second = SignedDuration::from_secs(1);
+                assert!(schedule.last(next).unwrap() > schedule.last(next - a_second).unwrap(), "{text} {whose}");
+                assert_eq!(schedule.jitter, Schedule::parse(text, &format!("uid-{whose}"), next).unwrap().jitter);
+            }
         }
     }
 
     #[test]
     fn what_is_no_schedule_is_refused_in_words() {
         for text in ["60 * * * *", "* * * *", "* * * * * *", "0 0 30 2 *", "a b c d e", "", "0 0 1 1 * 2026"] {
-            let message = Schedule::parse(text, at("2026-11-22T14:00:00Z")).unwrap_err();
+            let message = Schedule::parse(text, "", at("2026-11-22T14:00:00Z")).unwrap_err();
             assert!(message.contains("0 * * * *"), "{text}: {message}");
         }
     }

@@ -19,8 +19,8 @@ use crate::hash::hash;
 const PATIENCE: u32 = 3;
 /// The most errors of files in a status, of all sources together and of one.
 const MAX_ERRORS: (usize, usize) = (64, 10);
-/// The longest path and message of an error, and message of a source, in bytes: a status has its bounds.
-const MAX_BYTES: (usize, usize, usize) = (200, 250, 300);
+/// The longest path and message of an error, and message of a source, in bytes: a status has its bounds, and the words are the server's.
+const MAX_BYTES: (usize, usize, usize) = (200, 200, 200);
 /// The longest word that confirms deletions, in bytes.
 const MAX_CONFIRMATION: usize = 2000;
 /// So much of a revision is enough to know it.
@@ -80,7 +80,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
     let mut is_cut_off = false;
     for (name, sync) in syncs.iter().filter(|(_, sync)| !sync.is_some_and(is_done)) {
         match sync.filter(|sync| is_ours(sync)).and_then(|sync| sync.message.as_deref()) {
-            Some(message) => failed.push(format!("source {name}: {message}")),
+            Some(message) => failed.push(format!("source {name}: {}", shortened(message, MAX_BYTES.2))),
             None => is_cut_off = true,
         }
     }
@@ -127,7 +127,8 @@ impl Held {
         let mut held = Self::default();
         let named = named.iter().filter_map(|(name, sync)| Some((*name, (*sync)?)));
         for (name, sync) in named.chain(removed.iter().copied()).filter(|(_, sync)| sync.held_back > 0) {
-            let why = sync.message.as_ref().map_or_else(String::new, |message| format!(" ({message})"));
+            let why = sync.message.as_ref();
+            let why = why.map_or_else(String::new, |message| format!(" ({})", shortened(message, MAX_BYTES.2)));
             held.words.push(format!("source {name} would lose {} documents{why}", sync.held_back));
             held.confirmations.extend(sync.confirmation.clone());
         }

@@ -128,7 +128,10 @@ fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     if let Some(finding) = in_the_way.or_else(|| failure(known, status)) {
         return not(finding);
     }
-    if let State::NotYet(finding) = &known.plan.state {
+    let waits_for_turn = |finding: &Finding| finding.reason == Reason::Syncing && last.is_some();
+    if let State::NotYet(finding) = &known.plan.state
+        && !waits_for_turn(finding)
+    {
         return not(finding.clone());
     }
     if let Some(last) = last {

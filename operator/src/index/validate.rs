@@ -35,24 +35,28 @@ pub struct Validated {
     pub allowed_ranges: Vec<AddressRange>,
 }
 
-/// Looks at a specification. A schedule that never comes again after `now` is wrong.
+/// Looks at a specification, with the addresses that the operator's owner allows. A schedule that never comes again after `now` is wrong.
 ///
 /// # Errors
 ///
 /// [`Invalid`] with everything that is wrong.
-pub fn validate(index: &Index, now: Timestamp) -> Result<Validated, Invalid> {
+pub fn validate(index: &Index, allowed: &[AddressRange], now: Timestamp) -> Result<Validated, Invalid> {
     let spec = index.spec.clone();
     let mut wrong = Vec::new();
-    let schedule = spec.schedule.as_deref().map(|text| Schedule::parse(text, now));
+    let uid = index.metadata.uid.as_deref().unwrap_or_default();
+    let schedule = spec.schedule.as_deref().map(|text| Schedule::parse(text, uid, now));
     let schedule = noted(schedule.transpose(), &mut wrong).flatten();
     let vector_index = spec.vector_index.as_deref().map(str::parse).transpose();
     let vector_index =
         noted(vector_index.map_err(|error: ragengine_settings::ParseVectorIndexError| error.to_string()), &mut wrong)
             .flatten();
     let ranges = spec.allowed_ranges.iter().map(|range| range.parse::<AddressRange>());
-    let allowed_ranges = ranges
+    let allowed_ranges: Vec<AddressRange> = ranges
         .filter_map(|range| noted(range.map_err(|error| format!("allowedRanges: {error}")), &mut wrong))
         .collect();
+    wrong.extend(allowed_ranges.iter().filter(|range| !allowed.iter().any(|allowed| allowed.covers(range))).map(|range| {
+        format!("allowedRanges: {range} is not among the addresses that this operator allows: remove it, or have the operator started with --allowed-ranges {range}")
+    }));
     wrong.extend(spec.sources.iter().flat_map(wrong_with));
     wrong.extend(too_much(&spec.sources));
     match wrong.is_empty() {

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PartialObjectMeta};
 use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
 use serde::Serialize;
 
 use super::references::{Reference, ReferenceKind};
 use super::status::pod;
-use super::validate::{Invalid, Validated};
+use super::validate::{Invalid, SentSecret, Validated};
 use crate::context::Context;
 use crate::engine::Report;
 use crate::names::Identity;
+use crate::secret_use;
 use crate::warnings::{self, Warning};
 use crate::watches::Caches;
 
@@ -53,6 +55,9 @@ pub struct ObservedReference {
     pub reference: Reference,
     /// Its version; none when it is not there.
     pub version: Option<String>,
+    /// Why its content may not be used as it is asked to be.
+    #[serde(skip)]
+    pub refusal: Option<String>,
 }
 
 fn in_words<S: serde::Serializer>(reference: &Reference, serializer: S) -> Result<S::Ok, S::Error> {
@@ -64,6 +69,13 @@ impl Observed {
     pub fn missing(&self) -> impl Iterator<Item = &Reference> {
         let missing = self.references.iter().filter(|seen| seen.version.is_none() && !seen.reference.is_optional);
         missing.map(|seen| &seen.reference)
+    }
+}
+
+impl Observed {
+    /// Whether all is there that the pod refers to, and may be used.
+    pub fn has_all(&self) -> bool {
+        self.missing().next().is_none() && self.references.iter().all(|seen| seen.refusal.is_none())
     }
 }
 
@@ -80,7 +92,7 @@ pub async fn observe(
     let identity = Identity::of(engine);
     let mut observed = from_caches(&context.caches, engine, &identity, validated.as_ref().ok());
     observed.report = context.engines.report(&identity.uid);
-    for uid in stuck(&observed) {
+    for uid in stuck(&observed, engine.spec.replicas) {
         observed.warnings.extend(warnings::of(&context.client, &identity.namespace, &uid).await?);
     }
     Ok(observed)
@@ -89,6 +101,7 @@ pub async fn observe(
 fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validated: Option<&Validated>) -> Observed {
     let namespace = &identity.namespace;
     let references = validated.map_or(&[][..], |validated| &validated.references);
+    let sent = validated.map_or(&[][..], |validated| &validated.sent);
     Observed {
         config_map: caches.config_maps.get(namespace, &identity.settings()),
         service_account: caches.service_accounts.get(namespace, &identity.name),
@@ -97,7 +110,7 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         network_policy: caches.network_policies.get(namespace, &identity.name),
         claim: claim_name(&engine.spec, identity).and_then(|claim| caches.claims.get(namespace, &claim)),
         write_token: caches.secrets.get(namespace, &identity.write_token()),
-        references: references.iter().map(|reference| look_up(caches, namespace, reference)).collect(),
+        references: references.iter().map(|reference| look_up(caches, namespace, reference, sent)).collect(),
         pods: caches.pods_of(identity),
         report: None,
         warnings: Vec::new(),
@@ -113,14 +126,19 @@ pub fn claim_name(spec: &RagEngineSpec, identity: &Identity) -> Option<String> {
     }
 }
 
-fn look_up(caches: &Caches, namespace: &str, reference: &Reference) -> ObservedReference {
+fn look_up(caches: &Caches, namespace: &str, reference: &Reference, sent: &[SentSecret]) -> ObservedReference {
+    let secret = caches.secrets.get(namespace, &reference.name).filter(|_| reference.kind == ReferenceKind::Secret);
+    let is_sent = |sent: &&SentSecret| reference.kind == ReferenceKind::Secret && sent.name == reference.name;
+    let refusal = secret.as_ref().and_then(|secret| {
+        sent.iter().filter(is_sent).find_map(|sent| secret_use::refused_at(&secret.metadata, sent.host.as_deref()))
+    });
     let version = match reference.kind {
-        ReferenceKind::Secret => caches.secrets.get(namespace, &reference.name).map(|found| version(&found.metadata)),
+        ReferenceKind::Secret => secret.map(|found| version(&found.metadata)),
         ReferenceKind::ConfigMap => {
             caches.config_map_versions.get(namespace, &reference.name).map(|found| version(&found.metadata))
         }
     };
-    ObservedReference { reference: reference.clone(), version }
+    ObservedReference { reference: reference.clone(), version, refusal }
 }
 
 /// One made again has another uid, one changed another version.
@@ -129,12 +147,22 @@ fn version(metadata: &ObjectMeta) -> String {
     format!("{}/{}", part(&metadata.uid), part(&metadata.resource_version))
 }
 
-/// The objects whose events are worth a request: a pod that has not begun to run, a claim without a volume.
-pub fn stuck(observed: &Observed) -> Vec<String> {
+/// The objects whose events are worth a request: a pod that has not begun to run, a claim without a volume that a pod waits for. Of one that is
+/// stopped nothing is on its way.
+pub fn stuck(observed: &Observed, replicas: u32) -> Vec<String> {
+    waited_for(observed, replicas).filter_map(|metadata| metadata.uid.clone()).collect()
+}
+
+/// Since when that is so.
+pub fn stuck_since(observed: &Observed, replicas: u32) -> Option<Timestamp> {
+    waited_for(observed, replicas).filter_map(|metadata| Some(metadata.creation_timestamp.as_ref()?.0)).max()
+}
+
+fn waited_for(observed: &Observed, replicas: u32) -> impl Iterator<Item = &ObjectMeta> {
     let pod = pod::current(&observed.pods).filter(|pod| !pod::has_begun(pod)).map(|pod| &pod.metadata);
     let is_pending = |claim: &&Arc<PersistentVolumeClaim>| {
         claim.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some("Pending"))
     };
     let claim = observed.claim.as_ref().filter(is_pending).map(|claim| &claim.metadata);
-    pod.into_iter().chain(claim).filter_map(|metadata| metadata.uid.clone()).collect()
+    pod.into_iter().chain(claim).filter(move |_| replicas > 0)
 }

@@ -35,11 +35,16 @@ impl fmt::Display for Reference {
     }
 }
 
+/// Everything that a pod refers to.
+pub(super) fn of_pod(spec: &PodSpec) -> BTreeSet<Reference> {
+    let volumes = spec.volumes.iter().flatten().flat_map(of_volume);
+    volumes.chain(containers(spec).flat_map(of_container)).collect()
+}
+
 /// What a pod refers to, without those that are `ours`: the settings roll it by their own hash, and a new write token does not.
 pub fn references(pod: &PodTemplateSpec, ours: &[(ReferenceKind, String)]) -> Vec<Reference> {
     let Some(spec) = &pod.spec else { return Vec::new() };
-    let volumes = spec.volumes.iter().flatten().flat_map(of_volume);
-    let found: BTreeSet<Reference> = volumes.chain(containers(spec).flat_map(of_container)).collect();
+    let found = of_pod(spec);
     let is_ours = |reference: &Reference| ours.contains(&(reference.kind, reference.name.clone()));
     found.into_iter().filter(|reference| !reference.name.is_empty() && !is_ours(reference)).collect()
 }

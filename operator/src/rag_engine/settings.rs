@@ -266,7 +266,40 @@ fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {
 ///
 /// What serde says; no settings that were made from a specification are known that cannot be written.
 pub fn settings_file(settings: &Settings) -> Result<String, serde_json::Error> {
-    let (mut written, defaults) = (as_value(settings)?, as_value(&Settings::default())?);
+    file(settings, &[])
+}
+
+/// The same for a server of another version: what a specification always says is written also where it is this version's default, because the other
+/// one may have another.
+///
+/// # Errors
+///
+/// As [`settings_file`].
+pub fn settings_file_of_another_version(settings: &Settings) -> Result<String, serde_json::Error> {
+    file(settings, &ALWAYS_SAID)
+}
+
+/// What a specification always has a value for, since the first version.
+const ALWAYS_SAID: [&str; 9] = [
+    "/retrieval/maxDistance",
+    "/retrieval/contextTokenRatio",
+    "/retrieval/minTopK",
+    "/retrieval/tokensPerChunk",
+    "/inferenceService/timeoutSeconds",
+    "/embedding/local/revision",
+    "/embedding/local/hubUrl",
+    "/embedding/remote/batchSize",
+    "/embedding/remote/timeoutSeconds",
+];
+
+fn file(settings: &Settings, always: &[&str]) -> Result<String, serde_json::Error> {
+    let (mut written, mut defaults) = (as_value(settings)?, as_value(&Settings::default())?);
+    for said in always {
+        // Nothing is equal to what is not there.
+        if let Some(default) = defaults.pointer_mut(said) {
+            *default = Value::Null;
+        }
+    }
     remove_equal(&mut written, &defaults);
     // JSON is YAML; this is the kind that people read.
     serde_saphyr::to_string(&written).map_err(|error| serde::ser::Error::custom(error.to_string()))

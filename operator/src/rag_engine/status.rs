@@ -109,7 +109,7 @@ fn problem(known: Known<'_>) -> Option<Finding> {
     let of_the_specification = || {
         let invalid = known.invalid.map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
         let refused = || known.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
-        invalid.or_else(refused).or_else(|| missing(observed))
+        invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed))
     };
     let of_the_pod = || {
         claim::problem(known.engine, observed)
@@ -134,6 +134,13 @@ fn missing(observed: &Observed) -> Option<Finding> {
         names.join(" and ")
     );
     Some(Finding::new(reason, message))
+}
+
+/// A Secret that is there and may not be used so.
+fn refused_secret(observed: &Observed) -> Option<Finding> {
+    let (seen, why) = observed.references.iter().find_map(|seen| Some((seen, seen.refusal.as_ref()?)))?;
+    let words = format!("{} may not be used: {why}. Until then the pod is neither made nor changed", seen.reference);
+    Some(Finding::new(Reason::SecretRefused, words))
 }
 
 /// What is on its way.

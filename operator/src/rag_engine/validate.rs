@@ -1,15 +1,20 @@
 //! The second look at a specification: what the API server's rules cannot see.
 
+use std::collections::BTreeSet;
+
+use axum::http::Uri;
 use k8s_openapi::DeepMerge as _;
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec};
 use ragengine_settings::Settings;
+use ragengine_settings::sync::AddressRange;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use super::monitoring::Monitoring;
+use super::pod_template::{self, Allowance};
 use super::references::{Reference, ReferenceKind, references};
 use super::server_image::ServerImage;
 use super::{build, settings};
@@ -32,6 +37,16 @@ pub struct Defaults {
     pub operator_namespace: String,
     /// The cluster's domain, as `cluster.local`.
     pub cluster_domain: String,
+    /// How many synchronisations run at a time.
+    pub max_jobs: usize,
+    /// Whether Secrets of sources have to say which hosts they may be sent to.
+    pub require_secret_hosts: bool,
+    /// The addresses that `allowedRanges` of an Index may name.
+    pub allowed_ranges: Vec<AddressRange>,
+    /// The operator's own ServiceAccount.
+    pub account: Option<String>,
+    /// What `podTemplate` may set besides what is harmless.
+    pub pod_template: BTreeSet<Allowance>,
 }
 
 /// A specification that can be built.
@@ -47,8 +62,21 @@ pub struct Validated {
     pub settings: Settings,
     /// The pod, with the user's template merged over it; without the annotations that roll it.
     pub pod: PodTemplateSpec,
+    /// Why the template could not be merged over it: the pod that runs is kept then, and everything else is as it was asked to be.
+    pub wrong_template: Option<Invalid>,
     /// The Secrets and ConfigMaps that the pod cannot start without, or is rolled by.
     pub references: Vec<Reference>,
+    /// The Secrets that the server sends to somebody.
+    pub sent: Vec<SentSecret>,
+}
+
+/// A Secret that the server sends as its credentials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentSecret {
+    /// Its name.
+    pub name: String,
+    /// To which host. None: to the one that the model's files come from by default.
+    pub host: Option<String>,
 }
 
 /// Why a specification cannot be built: everything that is wrong, and what to write instead.
@@ -65,22 +93,38 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     let identity = Identity::of(engine);
     let spec = engine.spec.clone();
     let template = spec.pod_template.clone().unwrap_or_default();
-    let (users_pod, unknown) = match users_pod(&template) {
-        Ok(users_pod) => (users_pod, Vec::new()),
-        Err(unknown) => (PodSpec::default(), unknown),
+    let users_pod = users_pod(&template).and_then(|pod| {
+        let refused = pod_template::refused(&pod, &identity.namespace, defaults);
+        if refused.is_empty() { Ok(pod) } else { Err(refused) }
+    });
+    let (users_pod, wrong_template) = match users_pod {
+        Ok(users_pod) => (users_pod, None),
+        Err(wrong) => (PodSpec::default(), Some(Invalid(wrong))),
     };
     let monitoring = Monitoring::of(&spec.image, &users_pod, defaults);
     let settings = settings::settings(&spec, &identity, defaults, monitoring);
-    let mut wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
-    wrong.extend(unknown);
+    let wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
     if !wrong.is_empty() {
-        return Err(Invalid(wrong));
+        // Everything that is wrong is named at once.
+        return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));
     }
     let mut pod = build::pod(&spec, &identity, defaults, monitoring);
     merge(&mut pod, template, users_pod, &identity);
     let ours = [(ReferenceKind::ConfigMap, identity.settings()), (ReferenceKind::Secret, identity.write_token())];
     let references = references(&pod, &ours);
-    Ok(Validated { identity, spec, monitoring, settings, pod, references })
+    let sent = sent(&spec);
+    Ok(Validated { identity, spec, monitoring, settings, pod, wrong_template, references, sent })
+}
+
+fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
+    let embedding = spec.embedding();
+    let local = embedding.local.as_ref().map(|local| (local.model_access_secret.clone(), Some(local.hub_url.clone())));
+    let remote = embedding.remote.as_ref().map(|remote| (remote.access_secret.clone(), Some(remote.url.clone())));
+    let language_model =
+        spec.inference_service.as_ref().map(|service| (service.access_secret.clone(), service.url.clone()));
+    let all = [local, remote, language_model].into_iter().flatten();
+    let host = |url: Option<String>| url?.parse::<Uri>().ok()?.authority().map(|host| host.as_str().to_owned());
+    all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: host(url) })).collect()
 }
 
 /// The user's part of the pod as a pod has it.

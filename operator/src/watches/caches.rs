@@ -10,6 +10,7 @@ use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
 use super::Filled;
+use crate::index::job::{self, Stage};
 use crate::names::{Identity, IndexIdentity, engine_of, index_of, is_deletion};
 
 /// What a watch has seen of one kind of object.
@@ -95,6 +96,11 @@ impl Caches {
     pub fn jobs_of(&self, identity: &IndexIdentity) -> Vec<Arc<Job>> {
         let in_namespace = |job: &Job| job.metadata.namespace.as_ref() == Some(&identity.namespace);
         self.jobs.0.state_filter(|job| in_namespace(job) && identity.made(&job.metadata))
+    }
+
+    /// How many Jobs of Indexes run.
+    pub fn running_jobs(&self) -> usize {
+        self.jobs.0.state_filter(|job| job::stage(job) == Stage::Running).len()
     }
 
     /// The Jobs that delete documents of Indexes that are gone from one RAGEngine.

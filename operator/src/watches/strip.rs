@@ -1,12 +1,19 @@
 //! What of an object is not kept: it is not looked at, and there may be thousands.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::Resource;
 use kube::api::ObjectMeta;
 
-use crate::names::index_of;
+use crate::hash::hash;
+use crate::names::{HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION, index_of};
+
+/// The annotations of a Secret that say what it is for.
+const OF_USE: [&str; 2] = [HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION];
 
 /// Who owns which field: often more than the object itself.
 pub(super) fn managed_fields<K: Resource>(object: &mut K) {
@@ -37,9 +44,38 @@ pub(super) fn metadata<K: Resource>(object: &mut K) {
     };
 }
 
-/// All but what names an object, its version and its owner: where it has one, labels do not say whose it is.
+/// Keeps in the place of an object's version that of its content, where it can be told: a label, or an annotation, makes a new object of nobody's. Who
+/// has written the content last, and when, stands beside the fields; the content itself is never read.
+fn content_version<K: Resource>(object: &mut K) {
+    let metadata = object.meta_mut();
+    let has_content = |entry: &&ManagedFieldsEntry| {
+        let fields = entry.fields_v1.as_ref().and_then(|fields| fields.0.as_object());
+        fields.is_some_and(|fields| CONTENT.iter().any(|field| fields.contains_key(*field)))
+    };
+    let mut writers: Vec<_> = metadata
+        .managed_fields
+        .iter()
+        .flatten()
+        .filter(has_content)
+        .map(|entry| (&entry.manager, &entry.operation, &entry.time))
+        .collect();
+    writers.sort();
+    if !writers.is_empty() {
+        metadata.resource_version = Some(hash(&writers));
+    }
+}
+
+/// The fields of Secrets and ConfigMaps that have their content.
+const CONTENT: [&str; 3] = ["f:data", "f:stringData", "f:binaryData"];
+
+/// All but what names an object, its version, its owner and what its owner says of its use: where it has one, labels do not say whose it is.
 pub(super) fn owned<K: Resource>(object: &mut K) {
+    content_version(object);
+    let said = object.meta_mut().annotations.take();
     metadata(object);
+    let of_use = said.into_iter().flatten().filter(|(name, _)| OF_USE.contains(&name.as_str()));
+    let of_use: BTreeMap<_, _> = of_use.collect();
+    object.meta_mut().annotations = (!of_use.is_empty()).then_some(of_use);
     let metadata = object.meta_mut();
     let mut owners = metadata.owner_references.iter().flatten();
     if owners.any(|owner| owner.controller == Some(true)) {
@@ -49,6 +85,7 @@ pub(super) fn owned<K: Resource>(object: &mut K) {
 
 /// All but what names an object, and its version: what is read of objects that others have made, of which there may be many.
 pub(super) fn version<K: Resource>(object: &mut K) {
+    content_version(object);
     metadata(object);
     object.meta_mut().labels = None;
     object.meta_mut().owner_references = None;
@@ -98,4 +135,36 @@ fn metadata_with_times<K: Resource>(object: &mut K) {
     metadata(object);
     object.meta_mut().creation_timestamp = created;
     object.meta_mut().deletion_timestamp = deleted;
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Secret;
+    use kube::api::PartialObjectMeta;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn stripped(version: &str, fields: &Value) -> Option<String> {
+        let mut secret: PartialObjectMeta<Secret> = serde_json::from_value(json!({
+            "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+            "metadata": {"name": "s", "resourceVersion": version, "managedFields": fields},
+        }))
+        .unwrap();
+        owned(&mut secret);
+        secret.metadata.resource_version
+    }
+
+    #[test]
+    fn a_label_is_no_other_content() {
+        let entry = |manager: &str, time: &str, fields: Value| json!({"manager": manager, "operation": "Update", "time": time, "fieldsType": "FieldsV1", "fieldsV1": fields});
+        let content = entry("kubectl-create", "2026-11-22T09:00:00Z", json!({"f:data": {"f:token": {}}, "f:type": {}}));
+        let label = entry("kubectl-label", "2026-11-22T10:00:00Z", json!({"f:metadata": {"f:labels": {"f:a": {}}}}));
+        let edited = entry("kubectl-edit", "2026-11-22T11:00:00Z", json!({"f:data": {"f:token": {}}}));
+        let before = stripped("7", &json!([content]));
+        assert_eq!(stripped("8", &json!([content, label])), before);
+        assert_eq!(stripped("9", &json!([label, content])), before);
+        assert_ne!(stripped("10", &json!([content, edited, label])), before);
+        assert_eq!(stripped("11", &json!([])), Some("11".to_owned()), "nobody says who wrote what");
+    }
 }

@@ -180,9 +180,9 @@ impl ApiServer {
 
 /// Whether the roles of the chart, which are made of this, allow a request.
 fn is_permitted(asked: &Asked) -> bool {
-    let Permissions { watched, own } = permissions();
+    let Permissions { watched, own, api_server } = permissions();
     let has = |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|found| found == wanted);
-    watched.iter().chain(&own).any(|rule| {
+    watched.iter().chain(&own).chain(&api_server).any(|rule| {
         has(&rule.api_groups, &asked.group)
             && has(&rule.resources, &asked.resource)
             && rule.verbs.iter().any(|verb| verb == asked.verb)

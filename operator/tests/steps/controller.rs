@@ -42,6 +42,7 @@ impl Controller {
             client: server.client(),
             metrics: Arc::new(Metrics::new().unwrap()),
             defaults,
+            api_server: Arc::default(),
             clock: clock(),
             identity: "operator-0".to_owned(),
             concurrency: 4,

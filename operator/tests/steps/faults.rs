@@ -192,6 +192,84 @@ async fn a_specification_that_cannot_be_built_changes_nothing() {
     controller.stop().await;
 }
 
+/// What cannot be as it was asked to be keeps nothing else from being done.
+#[tokio::test(start_paused = true)]
+async fn a_bad_template_keeps_the_pod_and_nothing_else() {
+    let server = server_with(&engine("{storage: {persistentVolume: {size: 1Gi}}}"));
+    let controller = Controller::start(&server);
+    until("a Deployment", &server, || server.get("deployments", "docs").is_some()).await;
+    let pod = || server.get("deployments", "docs").unwrap()["spec"]["template"].clone();
+    let replicas = || server.get("deployments", "docs").unwrap()["spec"]["replicas"].clone();
+    let before = pod();
+    let set = |name: &str, value: serde_json::Value| {
+        server.edit("ragengines", "docs", |object| object["spec"][name] = value);
+    };
+    set("podTemplate", json!({"spec": {"hostNetwork": true}}));
+    set("retrieval", json!({"maxDistance": 0.5}));
+    until("the settings", &server, || {
+        server.get("configmaps", "docs-settings").unwrap()["data"].to_string().contains("0.5")
+    })
+    .await;
+    server.delete("services", "docs");
+    until("the Service", &server, || server.get("services", "docs").is_some()).await;
+    assert_eq!((pod(), replicas()), (before, json!(1)), "the pod is as it was");
+    let told = condition(&server, "docs", ConditionType::Degraded).unwrap();
+    assert!(told.reason == Reason::InvalidSpec && told.message.contains("hostNetwork"), "{told:?}");
+    set("replicas", json!(0));
+    until("it is stopped", &server, || replicas() == 0).await;
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_specification_that_cannot_be_built_can_be_stopped() {
+    let server = server_with(&engine("{}"));
+    let controller = Controller::start(&server);
+    until("a Deployment", &server, || server.get("deployments", "docs").is_some()).await;
+    server.edit("ragengines", "docs", |object| {
+        object["spec"]["cors"] = json!({"allowedOrigins": ["https://chat.example:x"]});
+        object["spec"]["replicas"] = json!(0);
+    });
+    until("it is stopped", &server, || server.get("deployments", "docs").unwrap()["spec"]["replicas"] == 0).await;
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_secret_keeps_nobody_from_stopping() {
+    let server = server_with(&engine("{inferenceService: {url: 'http://m/v1', accessSecret: llm}}"));
+    let controller = Controller::start(&server);
+    until("a Deployment", &server, || server.get("deployments", "docs").is_some()).await;
+    server.delete("secrets", "llm");
+    server.edit("ragengines", "docs", |object| object["spec"]["replicas"] = json!(0));
+    until("it is stopped", &server, || server.get("deployments", "docs").unwrap()["spec"]["replicas"] == 0).await;
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_keeps_no_other_object_from_being_applied() {
+    let server = server_with(&engine("{replicas: 0, storage: {persistentVolume: {size: 1Gi}}}"));
+    let controller = Controller::start(&server);
+    until("Stopped", &server, || is_stopped(&server)).await;
+    server.fail("patch", "persistentvolumeclaims", usize::MAX, Fault::Refusal(403, "it cannot be resized"));
+    server.fail("patch", "services", usize::MAX, Fault::Refusal(403, "exceeded quota"));
+    server.delete("services", "docs");
+    server.edit("ragengines", "docs", |object| {
+        object["spec"]["storage"]["persistentVolume"]["size"] = json!("2Gi");
+        object["spec"]["compute"] = json!({"labelSelector": {"matchLabels": {"c": "d"}}});
+    });
+    let nodes = || server.get("deployments", "docs").unwrap()["spec"]["template"]["spec"]["nodeSelector"].clone();
+    until("the Deployment", &server, || nodes()["c"] == "d").await;
+    let told = || condition(&server, "docs", ConditionType::Degraded).unwrap();
+    until("both are told", &server, || {
+        told().message.contains("it cannot be resized") && told().message.contains("exceeded quota")
+    })
+    .await;
+    // The size goes back to what the claim has, and there is quota.
+    server.recover();
+    server.edit("ragengines", "docs", |object| object["spec"]["storage"]["persistentVolume"]["size"] = json!("1Gi"));
+    until("Stopped again", &server, || is_stopped(&server) && server.get("services", "docs").is_some()).await;
+    controller.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_engine_that_is_being_deleted_is_left_alone() {
     let server = server_with(&engine(SPEC));

@@ -21,6 +21,11 @@ pub fn defaults() -> Defaults {
         rollouts: Rollouts::new(3),
         operator_namespace: "ragengine-system".to_owned(),
         cluster_domain: "cluster.local".to_owned(),
+        max_jobs: 20,
+        require_secret_hosts: false,
+        allowed_ranges: vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()],
+        account: Some("ragengine-operator".to_owned()),
+        pod_template: Default::default(),
     }
 }
 
@@ -76,6 +81,7 @@ pub fn all_there(validated: &Validated) -> Observed {
     let reference = |reference: &_| ObservedReference {
         reference: Clone::clone(reference),
         version: Some("uid-of-the-reference/1".to_owned()),
+        refusal: None,
     };
     Observed { references: validated.references.iter().map(reference).collect(), ..Observed::default() }
 }

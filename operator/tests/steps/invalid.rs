@@ -5,7 +5,10 @@ use ragengine_operator::rag_engine::validate::validate;
 use crate::fixture::{defaults, engine};
 
 fn wrong(spec: &str) -> Vec<String> {
-    validate(&engine(spec), &defaults()).unwrap_err().0
+    match validate(&engine(spec), &defaults()) {
+        Err(invalid) => invalid.0,
+        Ok(validated) => validated.wrong_template.map(|wrong| wrong.0).unwrap_or_default(),
+    }
 }
 
 #[test]

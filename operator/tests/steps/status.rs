@@ -125,6 +125,7 @@ fn next(reason: Reason) -> Option<Reason> {
         | Reason::Suspended
         | Reason::Refilling
         | Reason::Deleting
+        | Reason::SecretRefused
         | Reason::EngineNotFound
         | Reason::EngineNotReady
         | Reason::SettingsConflict

@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 
 use crate::wire::{
     AddDocuments, DeleteDocuments, DeletedDocuments, DeletedSource, Document, EngineStatus, IndexDescription,
-    IndexSettings, PutSourceSync, Readiness, SourceDescription, SourceDocument, SourceDocuments, StoredDocument,
+    IndexSettings, ListSources, PutSourceSync, Readiness, SourceDescription, SourceDocument, SourceDocuments,
+    StoredDocument,
 };
 
 /// Embedding a batch of documents on a busy machine takes its time.
@@ -18,6 +19,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A server that cannot say how it is within this time has a problem of its own.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 const PAGE: usize = 1000;
+
+/// The most that is read of a reply of a server that is not trusted, in bytes.
+const MAX_GUARDED_BYTES: usize = 256 << 10;
+/// The most that is repeated of such a server's words, in characters.
+const MAX_GUARDED_CHARACTERS: usize = 200;
 
 /// Why a call did not give what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +97,14 @@ pub struct Client {
     base: Url,
     /// Marked as sensitive: it is not printed.
     authorization: Option<HeaderValue>,
+    trust: Trust,
+}
+
+/// Whether a server may say as much as it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Full,
+    Guarded,
 }
 
 impl Client {
@@ -101,7 +115,7 @@ impl Client {
     ///
     /// [`ClientError::Address`] when that is no HTTP address.
     pub fn new(base: &str) -> Result<Self, ClientError> {
-        Self::with_http(base, reqwest::Client::builder())
+        Self::with_http(base, reqwest::Client::builder(), Trust::Full)
     }
 
     /// The same without any proxy, whatever the environment says: inside a cluster.
@@ -110,7 +124,18 @@ impl Client {
     ///
     /// As [`Self::new`].
     pub fn direct(base: &str) -> Result<Self, ClientError> {
-        Self::with_http(base, reqwest::Client::builder().no_proxy())
+        Self::with_http(base, reqwest::Client::builder().no_proxy(), Trust::Full)
+    }
+
+    /// The same for a server that anybody may have put there: no redirect is followed, of a reply at most 256 KiB are read, and at most 200 characters
+    /// of what it says are repeated.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn guarded(base: &str) -> Result<Self, ClientError> {
+        let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        Self::with_http(base, builder, Trust::Guarded)
     }
 
     /// A client of another server, without this one's token. Both share what connections are made with, which costs more than all else.
@@ -119,14 +144,14 @@ impl Client {
     ///
     /// [`ClientError::Address`] when that is no HTTP address.
     pub fn at(&self, base: &str) -> Result<Self, ClientError> {
-        Ok(Self { http: self.http.clone(), base: address(base)?, authorization: None })
+        Ok(Self { http: self.http.clone(), base: address(base)?, authorization: None, trust: self.trust })
     }
 
-    fn with_http(base: &str, builder: reqwest::ClientBuilder) -> Result<Self, ClientError> {
+    fn with_http(base: &str, builder: reqwest::ClientBuilder, trust: Trust) -> Result<Self, ClientError> {
         let base = address(base)?;
         let http = builder.connect_timeout(CONNECT_TIMEOUT).timeout(REQUEST_TIMEOUT).build();
         let http = http.map_err(|error| ClientError::Http(innermost(&error)))?;
-        Ok(Self { http, base, authorization: None })
+        Ok(Self { http, base, authorization: None, trust })
     }
 
     /// The same client with a token, which servers may want for writes.
@@ -184,6 +209,23 @@ impl Client {
     /// As [`Self::index`].
     pub async fn sources(&self, index_name: &str) -> Result<Vec<SourceDescription>, ClientError> {
         self.send(Method::GET, &["indexes", index_name, "sources"], None::<&()>).await
+    }
+
+    /// Some sources of an index, and as much of each as was asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::index`].
+    pub async fn some_sources(
+        &self,
+        index_name: &str,
+        which: &ListSources,
+    ) -> Result<Vec<SourceDescription>, ClientError> {
+        let mut url = self.url(&["indexes", index_name, "sources"]);
+        let max_errors = which.max_errors.map(|count| count.to_string());
+        let pairs = [("owner", which.owner.as_ref()), ("max_errors", max_errors.as_ref())];
+        url.query_pairs_mut().extend_pairs(pairs.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        self.read(self.authorized(self.http.get(url))).await
     }
 
     /// A source of an index. One that is not known has nothing.
@@ -294,14 +336,42 @@ impl Client {
     pub(crate) async fn read<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, ClientError> {
         let response = request.send().await.map_err(|error| self.transport(&error))?;
         let status = response.status();
-        let text = response.text().await.map_err(|error| self.transport(&error))?;
+        let text = self.text(response).await?;
         if !status.is_success() {
-            return Err(refusal(status, &text));
+            return Err(self.repeated(refusal(status, &text)));
         }
-        serde_json::from_str(&text).map_err(|error| ClientError::Transport {
-            url: self.base.to_string(),
-            reason: format!("its reply is not understood: {error}"),
+        serde_json::from_str(&text).map_err(|error| {
+            let reason = format!("its reply is not understood: {error}");
+            self.repeated(ClientError::Transport { url: self.base.to_string(), reason })
         })
+    }
+
+    async fn text(&self, mut response: reqwest::Response) -> Result<String, ClientError> {
+        if self.trust == Trust::Full {
+            return response.text().await.map_err(|error| self.transport(&error));
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.transport(&error))? {
+            if bytes.len() + chunk.len() > MAX_GUARDED_BYTES {
+                let reason = format!("its reply has more than {} KiB", MAX_GUARDED_BYTES >> 10);
+                return Err(ClientError::Transport { url: self.base.to_string(), reason });
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The server's words, as far as they are repeated.
+    fn repeated(&self, error: ClientError) -> ClientError {
+        let short = |words: String| match self.trust {
+            Trust::Full => words,
+            Trust::Guarded => beginning(&words),
+        };
+        match error {
+            ClientError::Refused { status, message } => ClientError::Refused { status, message: short(message) },
+            ClientError::Transport { url, reason } => ClientError::Transport { url, reason: short(reason) },
+            other => other,
+        }
     }
 
     /// The address of a path, whose parts are escaped.
@@ -326,6 +396,12 @@ impl Client {
 fn address(text: &str) -> Result<Url, ClientError> {
     let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
     Url::parse(text).ok().filter(is_http).ok_or_else(|| ClientError::Address(text.to_owned()))
+}
+
+/// As much of a text as is repeated of a server that is not trusted, on one line.
+fn beginning(text: &str) -> String {
+    let on_one_line = text.chars().map(|character| if character.is_control() { ' ' } else { character });
+    on_one_line.take(MAX_GUARDED_CHARACTERS).collect()
 }
 
 /// What lies at the bottom of an error, without the address that reqwest would print with it.

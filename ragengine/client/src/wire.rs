@@ -22,7 +22,8 @@ pub use indexes::{
 };
 pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
 pub use sources::{
-    DeletedSource, FileError, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase, WhenOwnerIsGone,
+    DeletedSource, FileError, ListSources, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase,
+    WhenOwnerIsGone,
 };
 pub use status::{Check, ErrorDetail, FieldError, Health, Message, Readiness};
 

@@ -89,6 +89,13 @@ impl AddressRange {
     }
 }
 
+impl AddressRange {
+    /// Whether every address of another range is of this one.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.prefix <= other.prefix && self.contains(other.address)
+    }
+}
+
 impl std::str::FromStr for AddressRange {
     type Err = ParseAddressRangeError;
 

@@ -97,7 +97,7 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
         None => client,
     };
     let work_folder = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
-    let addresses = AddressPolicy::in_cluster(task.allowed_ranges.clone(), Vec::new()).await;
+    let addresses = AddressPolicy::in_cluster(task.allowed_ranges.clone(), arguments.api_server.clone()).await;
     let access = Access { addresses, work_folder, limits: Limits::default() };
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };

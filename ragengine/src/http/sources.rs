@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use ragengine_client::wire::{DeletedSource, ErrorDetail, PutSourceSync, SourceDescription};
+use ragengine_client::wire::{DeletedSource, ErrorDetail, ListSources, PutSourceSync, SourceDescription};
 use tracing::info;
 
-use super::extract::{JsonBody, PathParameters};
+use super::extract::{JsonBody, PathParameters, QueryString};
 use crate::app::App;
 use crate::error::PlainError;
 use crate::index::Index;
@@ -16,15 +16,29 @@ use crate::logging::texts;
 
 /// Lists the sources of an index: all that have a document, or a record of a synchronisation.
 #[utoipa::path(get, path = "/indexes/{index_name}/sources", tag = "sources",
-    params(("index_name" = String, Path, description = "The index.")), responses(
+    params(("index_name" = String, Path, description = "The index."), ListSources), responses(
     (status = 200, description = "The sources, in the order of their names.", body = [SourceDescription]),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
 pub async fn list(
     State(app): State<Arc<App>>,
     PathParameters(index_name): PathParameters<String>,
+    QueryString(request): QueryString<ListSources>,
 ) -> Result<Json<Vec<SourceDescription>>, PlainError> {
-    Ok(Json(app.loaded()?.catalog.get(&index_name)?.sources()))
+    Ok(Json(listed(app.loaded()?.catalog.get(&index_name)?.sources(), &request)))
+}
+
+fn listed(sources: Vec<SourceDescription>, request: &ListSources) -> Vec<SourceDescription> {
+    let is_of = |name: &str, owner: &str| name.strip_prefix(owner).is_some_and(|rest| rest.starts_with('.'));
+    let wanted =
+        sources.into_iter().filter(|source| request.owner.as_deref().is_none_or(|owner| is_of(&source.name, owner)));
+    let shortened = |mut source: SourceDescription| {
+        if let (Some(sync), Some(max_errors)) = (&mut source.sync, request.max_errors) {
+            sync.errors.truncate(max_errors);
+        }
+        source
+    };
+    wanted.map(shortened).collect()
 }
 
 /// Describes a source: what the index has of it, and how its latest synchronisation went.
@@ -91,4 +105,38 @@ pub async fn delete(
     };
     let documents = app.loaded()?.generations.with(&index_name, delete).await?;
     Ok(Json(DeletedSource { documents }))
+}
+
+#[cfg(test)]
+mod tests {
+    use ragengine_client::wire::{FileError, SourceSync};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_owner_is_told_of_its_own_and_of_as_many_errors_as_it_wants() {
+        let sync: SourceSync =
+            serde_json::from_value(json!({"sync_id": "1", "phase": "complete", "started_at": "t"})).unwrap();
+        let sync = SourceSync { errors: vec![FileError::default(); 7], ..sync };
+        let source = |name: &str| SourceDescription {
+            name: name.into(),
+            documents: 1,
+            chunks: 1,
+            bytes: 1,
+            sync: Some(sync.clone()),
+        };
+        for (owner, max_errors, names, errors) in [
+            (None, None, vec!["a.b", "ab.c", "a"], 7),
+            (Some("a"), Some(3), vec!["a.b"], 3),
+            (Some("ab"), Some(100), vec!["ab.c"], 7),
+            (Some("x"), None, vec![], 0),
+        ] {
+            let request = ListSources { owner: owner.map(str::to_owned), max_errors };
+            let listed = listed(["a.b", "ab.c", "a"].map(source).to_vec(), &request);
+            assert_eq!(listed.iter().map(|source| source.name.as_str()).collect::<Vec<_>>(), names, "{owner:?}");
+            let counts = listed.iter().filter_map(|source| Some(source.sync.as_ref()?.errors.len()));
+            assert!(counts.into_iter().all(|count| count == errors), "{owner:?}");
+        }
+    }
 }

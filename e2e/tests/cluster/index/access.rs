@@ -95,7 +95,8 @@ async fn logs_of_jobs(namespace: &Namespace) -> Result<String, Error> {
 #[tokio::test]
 async fn no_page_leads_to_where_nobody_may_look() {
     in_namespace("index-addresses", async |namespace| {
-        let _operator = Operator::install(namespace).await?;
+        let tenants = json!({"allowedRanges": ["127.0.0.0/8", "::1"], "requireSecretHosts": false, "podTemplate": []});
+        let _operator = Operator::install_with(namespace, &json!({"tenants": tenants})).await?;
         let files = Files::start(namespace, None).await?;
         files.change(&Changes::texts([("good.md", "This is public.")])).await?;
         let forbidden = [

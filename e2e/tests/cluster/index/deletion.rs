@@ -57,11 +57,12 @@ async fn an_index_goes_with_its_engine_without_it_and_before_it_was_ever_filled(
         Index::start(namespace, "second", &inline("docs", "here", &TEXTS)).await?;
 
         // Of an engine that is stopped they are deleted when it is back.
-        engine.set(&json!({"replicas": 0})).await?;
+        let with = |replicas: u32| json!({"replicas": replicas, "storage": storage["storage"]});
+        engine.set(&with(0)).await?;
         engine.until_stopped().await?;
         namespace.delete::<Object>("first").await?;
         namespace.until_gone::<Object>("first").await?;
-        engine.set(&json!({"replicas": 1})).await?;
+        engine.set(&with(1)).await?;
         engine.until_ready().await?;
         until_texts(&engine, "first", 0).await?;
         assert_eq!(texts(&engine, "second").await?.len(), TEXTS.len());

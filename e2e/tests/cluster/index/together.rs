@@ -5,6 +5,7 @@ use ragengine_e2e::index::{Index, texts};
 use ragengine_e2e::namespace::in_namespace;
 use ragengine_e2e::operator::Operator;
 use ragengine_e2e::server::documents;
+use ragengine_e2e::{Error, wait};
 use ragengine_operator_api::{Index as Object, Reason};
 use serde_json::json;
 
@@ -49,11 +50,19 @@ async fn two_indexes_on_one_index_have_their_own_documents_and_no_others() {
         assert_eq!(texts(&engine, "shared").await?.into_keys().collect::<Vec<_>>(), [all[0], all[1], all[2], all[4]]);
         namespace.delete::<Object>("team").await?;
         namespace.until_gone::<Object>("team").await?;
-        assert_eq!(texts(&engine, "shared").await?.into_keys().collect::<Vec<_>>(), [all[0], all[1], all[2]]);
+        until_documents(&engine, &[all[0], all[1], all[2]]).await?;
         namespace.delete::<Object>(&other.name).await?;
         namespace.until_gone::<Object>(&other.name).await?;
-        assert_eq!(texts(&engine, "shared").await?.into_keys().collect::<Vec<_>>(), [all[0]]);
-        Ok(())
+        until_documents(&engine, &[all[0]]).await
     })
     .await;
+}
+
+async fn until_documents(engine: &Engine<'_>, wanted: &[&str]) -> Result<(), Error> {
+    wait::until("the others are deleted", async || {
+        let found = texts(engine, "shared").await.map_err(|error| error.to_string())?;
+        let found: Vec<String> = found.into_keys().collect();
+        if found == wanted { Ok(()) } else { Err(format!("{found:?}")) }
+    })
+    .await
 }

@@ -142,14 +142,14 @@ async fn owned<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, Er
 }
 
 fn assert_changed(field: &str, expected: Changes, before: &State, after: &State, engine: &RagEngine) {
-    let rolls = matches!(expected, Changes::Settings | Changes::Version | Changes::Pod | Changes::Token);
+    let rolls = matches!(expected, Changes::Settings | Changes::Version | Changes::Pod);
     assert_eq!(before.template != after.template, rolls, "{field}: {before:?} {after:?}");
     let deployment_changes = rolls || expected == Changes::Replicas;
     assert_eq!(before.generation != after.generation, deployment_changes, "{field}: {before:?} {after:?}");
     assert_eq!(before.replicas != after.replicas, expected == Changes::Replicas, "{field}: {before:?} {after:?}");
-    let settings_change = matches!(expected, Changes::Settings | Changes::Version | Changes::Token);
+    let settings_change = matches!(expected, Changes::Settings | Changes::Version);
     assert_eq!(before.settings != after.settings, settings_change, "{field}: {before:?} {after:?}");
-    assert_eq!(before.token != after.token, expected == Changes::Token, "{field}: {before:?} {after:?}");
+    assert_eq!(before.token, after.token, "{field}: the Secret stays until the engine goes");
     let policy_changes = expected == Changes::NetworkPolicy;
     assert_eq!(before.network_policy != after.network_policy, policy_changes, "{field}: {before:?} {after:?}");
     assert_eq!(before.claim != after.claim, expected == Changes::Claim, "{field}: {before:?} {after:?}");

@@ -22,7 +22,7 @@ async fn a_service_of_the_user_s_is_not_taken_over() {
         assert!(message.contains("Service docs") && message.contains("belongs to somebody else"), "{message}");
         let now: Service = namespace.get("docs").await?;
         assert_eq!((now.metadata.resource_version, &now.spec), (mine.metadata.resource_version, &mine.spec));
-        assert!(!namespace.has::<Deployment>("docs").await?);
+        assert!(namespace.has::<Deployment>("docs").await?, "the others are made all the same");
 
         // Nothing tells the operator that it is gone: it tries again, later and later.
         namespace.delete::<Service>("docs").await?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
@@ -10,12 +11,12 @@ use kube::Api;
 use kube::api::PostParams;
 use ragengine_e2e::engine::Engine;
 use ragengine_e2e::helm::chart_file;
-use ragengine_e2e::index::Index;
+use ragengine_e2e::index::{Index, texts};
 use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, PodSecurity, in_namespace};
 use ragengine_e2e::operator::{OPERATOR, Operator};
 use ragengine_e2e::{Error, wait};
-use ragengine_operator_api::{RagEngine, Reason};
+use ragengine_operator_api::{INDEX_FINALIZER, RagEngine, Reason};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -26,6 +27,7 @@ type Permission = (String, String, String);
 struct Granted {
     watched: Vec<PolicyRule>,
     own: Vec<PolicyRule>,
+    api_server: Vec<PolicyRule>,
 }
 
 #[tokio::test]
@@ -34,7 +36,8 @@ async fn everything_that_is_granted_is_asked_for_and_nothing_else() {
         let operator = Operator::install(namespace).await?;
         drive_through_everything(namespace).await?;
         let granted: Granted = serde_saphyr::from_str(&chart_file("files/permissions.yaml")?).unwrap();
-        let granted: BTreeSet<Permission> = granted.watched.iter().chain(&granted.own).flat_map(permissions).collect();
+        let rules = granted.watched.iter().chain(&granted.own).chain(&granted.api_server);
+        let granted: BTreeSet<Permission> = rules.flat_map(permissions).collect();
         wait::until("every permission was used", async || {
             let metrics = operator.metrics().await.map_err(|error| error.to_string())?;
             let unused: Vec<_> = granted.difference(&asked(&metrics)).cloned().collect();
@@ -68,6 +71,15 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     engine.set(&stopped).await?;
     engine.until_stopped().await?;
     fill_an_index(namespace, &engine).await?;
+    // One that cannot be built, and is to stop.
+    let wrong = json!({"allowedOrigins": ["https://chat.example:x"]});
+    engine.set(&json!({"replicas": 0, "storage": storage, "cors": wrong})).await?;
+    namespace
+        .until::<Deployment, _>("docs", "it is stopped", |deployment| {
+            let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
+            if replicas == Some(0) { Ok(()) } else { Err(format!("{replicas:?}")) }
+        })
+        .await?;
     namespace.delete::<RagEngine>("docs").await
 }
 
@@ -86,8 +98,16 @@ async fn fill_an_index(namespace: &Namespace, engine: &Engine<'_>) -> Result<(),
     sooner["sources"][0]["metadata"] = json!({"team": "sky"});
     index.set(&sooner).await?;
     index.until_synced().await?;
+    // As an earlier version held it.
+    let held = json!({"metadata": {"finalizers": [INDEX_FINALIZER]}});
+    namespace.change::<ragengine_operator_api::Index>("sky", &held).await?;
     namespace.delete::<ragengine_operator_api::Index>("sky").await?;
-    namespace.until_gone::<ragengine_operator_api::Index>("sky").await
+    namespace.until_gone::<ragengine_operator_api::Index>("sky").await?;
+    wait::until("its documents are deleted", async || match texts(engine, "sky").await {
+        Ok(found) if found.is_empty() => Ok(()),
+        found => Err(format!("{found:?}")),
+    })
+    .await
 }
 
 #[tokio::test]

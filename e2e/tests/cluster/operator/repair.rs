@@ -28,6 +28,12 @@ async fn what_drifted_or_was_deleted_is_as_it_was_asked_to_be() {
         drift::<Service>(namespace, "docs", &json!({"spec": port}), "/spec/ports").await?;
         let selector = json!({"spec": {"selector": {"app.kubernetes.io/instance": "other"}}});
         drift::<Service>(namespace, "docs", &selector, "/spec/selector").await?;
+        // A selector is one value: one more label in it selects something else.
+        let more = json!({"example.com/more": "label"});
+        drift::<Service>(namespace, "docs", &json!({"spec": {"selector": more}}), "/spec/selector").await?;
+        let selector = json!({"spec": {"podSelector": {"matchLabels": more}}});
+        drift::<NetworkPolicy>(namespace, "docs", &selector, "/spec/podSelector").await?;
+        owned_once(&namespace.get::<Service>("docs").await?);
         let settings = json!({"data": {"settings.yaml": "listen: nowhere"}});
         drift::<ConfigMap>(namespace, "docs-settings", &settings, "/data").await?;
         let mounted = json!({"automountServiceAccountToken": true});
@@ -38,6 +44,17 @@ async fn what_drifted_or_was_deleted_is_as_it_was_asked_to_be() {
         deleted_and_made_again(namespace).await
     })
     .await;
+}
+
+/// A field that is written in two ways stays when one of them lets go of it.
+fn owned_once<K: Object>(object: &K) {
+    let entries = object.meta().managed_fields.iter().flatten();
+    let ours = entries.filter(|entry| {
+        entry.manager.as_deref().is_some_and(|manager| manager.starts_with("ragengine-operator"))
+            && entry.subresource.is_none()
+    });
+    let operations: Vec<_> = ours.map(|entry| entry.operation.clone().unwrap_or_default()).collect();
+    assert_eq!(operations, ["Apply"], "{:?}", object.meta().managed_fields);
 }
 
 /// Changes an object, beside a note of the user's own: the change is undone, the note stays.
@@ -109,12 +126,11 @@ async fn what_is_not_asked_for_any_more_is_removed_and_what_users_made_stays() {
         let storage = json!({"persistentVolume": {"size": "1Gi"}});
         engine.set(&json!({"replicas": 0, "auth": {"writes": "open"}, "storage": storage})).await?;
         namespace.until_gone::<NetworkPolicy>("docs").await?;
-        namespace.until_gone::<Secret>("docs-write").await?;
+        // The operator may delete no Secret: this one goes with the engine.
+        assert!(namespace.has::<Secret>("docs-write").await?);
         assert!(namespace.has::<NetworkPolicy>("of-the-user").await?);
         assert!(namespace.has::<PersistentVolumeClaim>("docs-data").await?);
-        // Asked for again, it is there again.
-        engine.set(&json!({"replicas": 0, "storage": storage})).await?;
-        namespace.until::<Secret, _>("docs-write", "the token is made again", |_| Ok(())).await
+        Ok(())
     })
     .await;
 }

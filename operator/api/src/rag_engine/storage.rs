@@ -73,8 +73,6 @@ impl VectorDatabase {
         .message("storage.persistentVolume.storageClassName is for a claim that is made: write size too, or remove storageClassName"),
     validation = Rule::new("!has(self.size) || !has(oldSelf.size) || (has(self.storageClassName) ? self.storageClassName : '') == (has(oldSelf.storageClassName) ? oldSelf.storageClassName : '')")
         .message("storage.persistentVolume.storageClassName cannot be changed, because a claim cannot: make another RAGEngine with the other class"),
-    validation = Rule::new("!has(self.size) || !has(oldSelf.size) || !isQuantity(self.size) || !isQuantity(oldSelf.size) || quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0")
-        .message("storage.persistentVolume.size may only grow, because a claim cannot shrink: write the size that it had, or a larger one"),
 )]
 pub struct PersistentVolume {
     /// The size of the claim that is made. It may grow later, where the storage class allows it.

@@ -109,12 +109,6 @@ const RULES: &[(&str, &str, &str)] = &[
 /// One rule of a change: the beginning of its message, what was there, a change that it takes, one that it refuses.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
     (
-        "storage.persistentVolume.size may only grow",
-        "storage: {persistentVolume: {size: 10Gi}}",
-        "storage: {persistentVolume: {size: 10240Mi}}",
-        "storage: {persistentVolume: {size: 9Gi}}",
-    ),
-    (
         "storage.persistentVolume.storageClassName cannot be changed",
         "storage: {persistentVolume: {size: 1Gi, storageClassName: a}}",
         "storage: {persistentVolume: {size: 2Gi, storageClassName: a}}",

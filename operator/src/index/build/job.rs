@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
+use crate::index::observe::Observed;
 use crate::index::plan::Start;
 use crate::names::{AFTER, CONTAINER, ENGINE, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
 use crate::rag_engine::build::{container_security, node_labels, pod_security, pull_secrets};
@@ -47,13 +49,15 @@ pub(super) struct Ingredients<'a> {
     pub sync_id: &'a str,
     /// Whose the sources are, where they are to be known by it.
     pub owner: Option<SourceOwner>,
+    /// The API server's own addresses, which no source may use.
+    pub api_server: &'a [IpAddr],
 }
 
 /// The Job of one synchronisation: one pod, which is not started again. What fails is tried again by another Job.
 pub(super) fn synchronisation(
     index: &Index,
     engine: &RagEngine,
-    scope: &str,
+    observed: &Observed,
     start: &Start,
     defaults: &Defaults,
 ) -> Job {
@@ -70,7 +74,7 @@ pub(super) fn synchronisation(
     let owner = SourceOwner {
         name: identity.name.clone(),
         uid: identity.uid.clone(),
-        scope: scope.to_owned(),
+        scope: observed.scope.clone(),
         when_gone: match index.spec.deletion_policy {
             IndexDeletionPolicy::Delete => WhenOwnerIsGone::Delete,
             IndexDeletionPolicy::Retain => WhenOwnerIsGone::Retain,
@@ -84,6 +88,7 @@ pub(super) fn synchronisation(
         resources: index.spec.resources.clone(),
         sync_id: &start.sync_id,
         owner: Some(owner),
+        api_server: &observed.api_server,
     };
     job(ingredients, defaults)
 }
@@ -144,6 +149,7 @@ fn container(ingredients: &Ingredients<'_>, mounts: &[Mount], defaults: &Default
 /// In the environment, and not in the task or an argument: an older image does not know them, and goes on without.
 fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
     let owner = ingredients.owner.as_ref();
+    let api_server = ingredients.api_server.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(",");
     let when_gone = |owner: &SourceOwner| if owner.when_gone.is_delete() { "delete" } else { "retain" };
     let variables = [
         ("TMPDIR", Some(WORK_FOLDER)),
@@ -151,6 +157,7 @@ fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
         ("RAGENGINE_OWNER_UID", owner.map(|owner| owner.uid.as_str())),
         ("RAGENGINE_OWNER_SCOPE", owner.map(|owner| owner.scope.as_str())),
         ("RAGENGINE_WHEN_OWNER_IS_GONE", owner.map(when_gone)),
+        ("RAGENGINE_API_SERVER", Some(api_server.as_str()).filter(|addresses| !addresses.is_empty())),
     ];
     let variable = |(name, value): (&str, Option<&str>)| {
         Some(EnvVar { name: name.to_owned(), value: Some(value?.to_owned()), ..EnvVar::default() })
@@ -221,7 +228,7 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
         )
     });
     let credentials = sources.iter().filter_map(|source| {
-        let volume = secret(&format!("credentials-{}", source.name), source.access_secret()?, None);
+        let volume = credentials(source, source.access_secret()?);
         Some(Mount::read_only(volume, format!("{CREDENTIALS_FOLDER}/{}", source.name)))
     });
     let content = sources
@@ -236,6 +243,25 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
     .chain(credentials)
     .chain(content)
     .collect()
+}
+
+/// The keys that are read of the Secret of a source, as far as it has them: nothing else of it is mounted.
+fn credentials(source: &IndexSource, secret: &str) -> Volume {
+    let keys: &[&str] = match source.origin() {
+        Some(api::Origin::S3(_)) => &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "ca.crt"],
+        _ => &["token", "username", "password", "ca.crt"],
+    };
+    Volume {
+        name: format!("credentials-{}", source.name),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(secret.to_owned()),
+            items: Some(keys.iter().flat_map(|key| item(key)).collect()),
+            // So that a key may be missing. The Secret itself was there when the Job was made.
+            optional: Some(true),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
 }
 
 /// What is mounted because the documents are in it.

@@ -8,10 +8,12 @@ use ragengine_settings::SecretReference;
 use ragengine_settings::sync::{Folder, Git, Http, IndexOptions, Inline, InlineDocument, Origin, S3, Source, SyncTask};
 
 use super::BuildError;
+use crate::index::observe::{Observed, ObservedReference};
 use crate::index::plan::Start;
 use crate::index::validate::Validated;
 use crate::names::{Identity, IndexIdentity};
 use crate::rag_engine::validate::Defaults;
+use crate::watches::Referred;
 
 /// Where the task is mounted.
 pub const TASK_FOLDER: &str = "/etc/ragengine/task";
@@ -23,6 +25,9 @@ pub(super) const TOKEN_FOLDER: &str = "/etc/ragengine/write";
 pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
 /// Where the ConfigMap or volume of each source is mounted.
 pub const SOURCES_FOLDER: &str = "/etc/ragengine/sources";
+
+/// A name that no host has (RFC 2606).
+const NOWHERE: &str = "nowhere.invalid";
 
 /// The task as a file. Another synchronisation has another, so this one never changes.
 pub(super) fn config_map(metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap, BuildError> {
@@ -39,9 +44,11 @@ pub(super) fn synchronisation(
     index: &Index,
     validated: Option<&Validated>,
     engine: &RagEngine,
+    observed: &Observed,
     start: &Start,
     defaults: &Defaults,
 ) -> SyncTask {
+    let references = observed.references.as_slice();
     let chunking = index.spec.chunking.clone().unwrap_or_default();
     let nothing = deletion(engine, index.index_name(), &IndexIdentity::of(index).name, &start.sync_id, defaults);
     SyncTask {
@@ -52,7 +59,7 @@ pub(super) fn synchronisation(
         },
         confirmations: start.confirm_delete.iter().flat_map(|words| confirmations(words)).collect(),
         allowed_ranges: validated.map_or_else(Vec::new, |validated| validated.allowed_ranges.clone()),
-        sources: index.spec.sources.iter().filter_map(source).collect(),
+        sources: index.spec.sources.iter().filter_map(|source| self::source(source, references)).collect(),
         ..nothing
     }
 }
@@ -79,17 +86,18 @@ fn confirmations(words: &str) -> Vec<String> {
     words.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-fn source(source: &IndexSource) -> Option<Source> {
+fn source(source: &IndexSource, references: &[ObservedReference]) -> Option<Source> {
     Some(Source {
         name: source.name.clone(),
         include: source.include.clone(),
         exclude: source.exclude.clone(),
         metadata: source.metadata.clone(),
-        origin: origin(source)?,
+        origin: origin(source, references)?,
     })
 }
 
-fn origin(source: &IndexSource) -> Option<Origin> {
+fn origin(source: &IndexSource, references: &[ObservedReference]) -> Option<Origin> {
+    let hosts = source.access_secret().map_or_else(Vec::new, |secret| hosts_of(secret, references));
     let credentials = source.access_secret().map(|_| Path::new(CREDENTIALS_FOLDER).join(&source.name));
     let mounted = Path::new(SOURCES_FOLDER).join(&source.name);
     Some(match source.origin()? {
@@ -103,13 +111,13 @@ fn origin(source: &IndexSource) -> Option<Origin> {
             sitemap: http.sitemap.clone(),
             allowed_origins: http.allowed_origins.clone(),
             credentials,
-            credential_hosts: Vec::new(),
+            credential_hosts: hosts.clone(),
         }),
         api::Origin::Git(git) => Origin::Git(Git {
             url: git.url.clone(),
             reference: git.reference.clone(),
             credentials,
-            credential_hosts: Vec::new(),
+            credential_hosts: hosts.clone(),
         }),
         api::Origin::S3(s3) => Origin::S3(S3 {
             bucket: s3.bucket.clone(),
@@ -117,9 +125,18 @@ fn origin(source: &IndexSource) -> Option<Origin> {
             region: s3.region.clone(),
             prefix: s3.prefix.clone(),
             credentials,
-            credential_hosts: Vec::new(),
+            credential_hosts: hosts.clone(),
         }),
     })
+}
+
+/// The only hosts that a Secret may be sent to. One that names none at all goes nowhere.
+fn hosts_of(secret: &str, references: &[ObservedReference]) -> Vec<String> {
+    let is_it = |reference: &&ObservedReference| reference.kind == Referred::Secret && reference.name == secret;
+    match references.iter().find(is_it).and_then(|reference| reference.hosts.clone()) {
+        Some(hosts) if hosts.is_empty() => vec![NOWHERE.to_owned()],
+        hosts => hosts.unwrap_or_default(),
+    }
 }
 
 fn document(file: &api::InlineFile) -> InlineDocument {

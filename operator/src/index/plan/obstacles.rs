@@ -1,18 +1,22 @@
 use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, Reason};
 
 use super::{Known, State};
-use crate::index::observe::Observed;
+use crate::index::observe::{Observed, ObservedReference};
 use crate::rag_engine::status::Finding;
 use crate::watches::Referred;
 
 /// The longest part of an engine's own words.
-const MAX_WORDS: usize = 300;
+const MAX_WORDS: usize = 200;
 
 /// What keeps a synchronisation from beginning, the causes before what follows from them.
 pub(super) fn of(known: Known<'_>) -> Option<State> {
     let observed = known.observed;
     let invalid = known.validated.err().map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
-    let blocked = invalid.or_else(|| rival(known)).or_else(|| no_engine(known)).or_else(|| missing(observed));
+    let blocked = invalid
+        .or_else(|| rival(known))
+        .or_else(|| no_engine(known))
+        .or_else(|| missing(observed))
+        .or_else(|| refused(observed));
     let engine = observed.engine.as_deref();
     let takes = engine.is_some_and(|engine| takes_documents(observed, engine));
     let not_yet = || (!takes).then(|| not_ready(observed));
@@ -61,6 +65,27 @@ fn missing(observed: &Observed) -> Option<Finding> {
         names.join(" and ")
     );
     Some(Finding::new(reason, message))
+}
+
+/// A Secret that may not be used, or does not say for what.
+fn refused(observed: &Observed) -> Option<Finding> {
+    let refused = |reference: &ObservedReference| {
+        let what = &reference.what;
+        let why = reference.refusal.map(|why| format!("{what} may not be used by a source: {why}"));
+        let is_silent = observed.hosts_are_required
+            && reference.kind == Referred::Secret
+            && reference.is_watched
+            && reference.hosts.is_none();
+        why.or_else(|| {
+            is_silent.then(|| {
+                format!(
+                    "{what} does not say which hosts it may be sent to, which this operator requires: kubectl annotate secret {} ragengine.dev/hosts=HOST",
+                    reference.name
+                )
+            })
+        })
+    };
+    observed.references.iter().find_map(refused).map(|message| Finding::new(Reason::SecretRefused, message))
 }
 
 /// Whether documents can be written and deleted: the server says so itself, whatever else is wrong with the engine; or nothing is wrong with that,

@@ -8,9 +8,12 @@ use crate::hash::hash;
 use crate::rag_engine::observe::{Observed, ObservedReference};
 use crate::rag_engine::validate::{Validated, selector};
 
-/// The server, unless something that its pod refers to is missing.
+/// The server, unless its pod cannot be as it was asked to be: something that it refers to is missing, or the template cannot be read. One that is
+/// to be stopped needs none.
 pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &ConfigMap) -> Option<Deployment> {
-    if observed.missing().next().is_some() {
+    let is_possible = validated.wrong_template.is_none() && observed.has_all();
+    let is_to_be_stopped = validated.spec.replicas == 0 && observed.deployment.is_some();
+    if !is_possible && !is_to_be_stopped {
         return None;
     }
     let identity = &validated.identity;

@@ -5,6 +5,9 @@ use super::{Finding, pod};
 use crate::engine::Report;
 use crate::rag_engine::observe::Observed;
 
+/// The most characters of a server's own words.
+const MAX_WORDS: usize = 200;
+
 /// The last report on the pod that there is now.
 fn report(observed: &Observed) -> Option<&Report> {
     let uid = pod::current(&observed.pods)?.metadata.uid.as_deref();
@@ -32,7 +35,7 @@ pub(super) fn problem(observed: &Observed) -> Option<Finding> {
 }
 
 fn finding(problem: &Problem) -> Option<Finding> {
-    let detail = &problem.detail;
+    let detail = &quoted(&problem.detail);
     let (reason, message) = match problem.kind {
         ProblemKind::LoadingIndexes | ProblemKind::LoadingModel | ProblemKind::Other => return None,
         ProblemKind::IndexesFailed => (Reason::IndexesFailed, format!("the indexes cannot be used: {detail}")),
@@ -56,6 +59,11 @@ fn finding(problem: &Problem) -> Option<Finding> {
         ),
     };
     Some(Finding::new(reason, message))
+}
+
+/// As much of a server's own words as is repeated, on one line: whoever makes the image chooses them.
+fn quoted(words: &str) -> String {
+    words.chars().map(|character| if character.is_control() { ' ' } else { character }).take(MAX_WORDS).collect()
 }
 
 /// That the operator cannot ask the server, although the pod runs. Others may reach it all the same.

@@ -17,7 +17,7 @@ use ragengine_operator::watches::Referred;
 use ragengine_operator_api::{Index, IndexStatus, LastSync, RagEngine, SyncResult};
 use serde_json::json;
 
-use super::fixture::{engine_status, index, job, job_after, nine, seen_engine};
+use super::fixture::{anywhere, engine_status, index, job, job_after, nine, seen_engine};
 
 /// Everything that a status is made of.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ impl Case {
 
     /// What a reconcile makes of it.
     pub fn reconciled(&self) -> (Plan, IndexStatus) {
-        let validated = validate(&self.index, nine());
+        let validated = validate(&self.index, &anywhere(), nine());
         let time = Time(nine());
         let settled = settle(&self.index, &self.observed, &self.status, &time);
         let known = plan::Known {
@@ -57,7 +57,7 @@ impl Case {
 
     /// What is wanted.
     pub fn wish(&self) -> ragengine_operator::index::wish::Wish {
-        let validated = validate(&self.index, nine()).unwrap();
+        let validated = validate(&self.index, &anywhere(), nine()).unwrap();
         wish(&self.index, &validated, &self.observed.references, "data-1", nine())
     }
 
@@ -72,7 +72,25 @@ impl Case {
 
     fn missing(mut self, kind: Referred, what: &str) -> Self {
         let what = what.to_owned();
-        self.observed.references.push(ObservedReference { what, kind, version: None, is_watched: true });
+        let name = what.split(' ').next_back().unwrap().to_owned();
+        let (refusal, hosts) = (None, None);
+        self.observed.references.push(ObservedReference {
+            what,
+            kind,
+            version: None,
+            name,
+            refusal,
+            hosts,
+            is_watched: true,
+        });
+        self
+    }
+
+    /// A Secret that is there.
+    fn secret(mut self, refusal: Option<&'static str>) -> Self {
+        self = self.missing(Referred::Secret, "Secret git");
+        let secret = self.observed.references.last_mut().unwrap();
+        (secret.version, secret.refusal) = (Some("1".to_owned()), refusal);
         self
     }
 
@@ -357,6 +375,23 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("one that is deleted", synced().deleted()),
         ("the same while a synchronisation runs", running().deleted()),
         ("one that is deleted, and that an earlier version holds", synced().held().deleted()),
+        ("a Secret that is nobody's", new().secret(Some("it has the token of a ServiceAccount"))),
+        ("a Secret that does not say where it goes", {
+            let mut case = new().secret(None);
+            case.observed.hosts_are_required = true;
+            case
+        }),
+        ("as many Jobs run as may", {
+            let mut case = new();
+            case.observed.is_crowded = true;
+            case
+        }),
+        ("the same of one that is looked at once more", {
+            let mut case = synced();
+            case.index.metadata.annotations = Some([("ragengine.dev/sync".to_owned(), "2".to_owned())].into());
+            case.observed.is_crowded = true;
+            case
+        }),
         ("documents of one of its name are being deleted", {
             let mut case = new();
             case.observed.is_cleared = true;

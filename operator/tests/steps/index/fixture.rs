@@ -5,13 +5,20 @@ use std::sync::Arc;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::jiff::Timestamp;
 use ragengine_operator_api::{Index, RagEngine};
+use ragengine_settings::sync::AddressRange;
 use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Fault};
+use crate::fixture::defaults;
 
 /// Nine o'clock, when the clock of a controller begins.
 pub fn nine() -> Timestamp {
     "2026-11-22T09:00:00Z".parse().unwrap()
+}
+
+/// An operator that lets an Index go anywhere.
+pub fn anywhere() -> Vec<AddressRange> {
+    defaults().allowed_ranges
 }
 
 /// An Index `handbook` of the engine `docs`, with these fields of `spec` besides; and a source, where it names none.

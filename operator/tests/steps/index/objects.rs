@@ -4,15 +4,17 @@ use k8s_openapi::api::core::v1::PodSpec;
 use proptest::prelude::*;
 use ragengine_client::wire::OwnedSources;
 use ragengine_operator::index::build::{self, Desired};
+use ragengine_operator::index::observe::{Observed, ObservedReference};
 use ragengine_operator::index::plan::Start;
 use ragengine_operator::index::validate::validate;
 use ragengine_operator::index::wish::Wish;
 use ragengine_operator::rag_engine::validate::Defaults;
+use ragengine_operator::watches::Referred;
 use ragengine_operator_api::Index;
 use ragengine_settings::sync::{Origin, SyncTask};
 use serde_json::{Value, json};
 
-use super::fixture::{index, nine, seen_engine};
+use super::fixture::{anywhere, index, nine, seen_engine};
 use crate::fixture::defaults;
 
 const EVERYTHING: &str = include_str!("../../../api/tests/index/fixtures/everything.yaml");
@@ -38,18 +40,33 @@ fn start() -> Start {
 }
 
 fn built(index: &Index, engine: &str) -> Desired {
-    let validated = validate(index, nine()).unwrap();
+    built_with(index, engine, &defaults())
+}
+
+fn built_with(index: &Index, engine: &str, defaults: &Defaults) -> Desired {
+    let validated = validate(index, &anywhere(), nine()).unwrap();
     let engine = seen_engine(engine);
-    build::synchronisation(index, Some(&validated), &engine, "uid-of-the-claim", &start(), &defaults()).unwrap()
+    let reference = ObservedReference {
+        what: "Secret git".to_owned(),
+        kind: Referred::Secret,
+        version: Some("1".to_owned()),
+        name: "git".to_owned(),
+        refusal: None,
+        hosts: Some(vec!["git.example.com".to_owned()]),
+        is_watched: true,
+    };
+    let observed = Observed {
+        references: vec![reference],
+        scope: "uid-of-the-claim".to_owned(),
+        api_server: vec!["10.0.0.7".parse().unwrap(), "fd00::7".parse().unwrap()],
+        ..Observed::default()
+    };
+    build::synchronisation(index, Some(&validated), &engine, &observed, &start(), defaults).unwrap()
 }
 
 /// The pods of every kind of Job of an engine of this specification.
 pub fn pods_of_jobs(engine: &str, defaults: &Defaults) -> Vec<(&'static str, PodSpec)> {
-    let index = everything();
-    let validated = validate(&index, nine()).unwrap();
-    let seen = seen_engine(engine);
-    let synchronisation =
-        build::synchronisation(&index, Some(&validated), &seen, "uid-of-the-claim", &start(), defaults).unwrap();
+    let synchronisation = built_with(&everything(), engine, defaults);
     vec![("synchronisation", pod(&synchronisation)), ("deletion", pod(&deletion_with(engine, defaults)))]
 }
 
@@ -187,9 +204,13 @@ fn what_the_rules_cannot_see_is_refused_in_words() {
         ("sources: [{name: a, inline: {documents: [{path: b, text: c}, {path: b, text: d}]}}]", "the same path"),
         (&too_much, "may have 900000"),
     ] {
-        let wrong = validate(&index(spec), nine()).unwrap_err().0;
+        let wrong = validate(&index(spec), &anywhere(), nine()).unwrap_err().0;
         assert!(wrong.len() == 1 && wrong[0].contains(words), "{words}: {wrong:?}");
     }
+    let wide =
+        validate(&index("allowedRanges: [10.0.0.0/8]"), &["10.1.0.0/16".parse().unwrap()], nine()).unwrap_err().0;
+    assert!(wide.len() == 1 && wide[0].contains("--allowed-ranges 10.0.0.0/8"), "{wide:?}");
+    assert!(validate(&index("allowedRanges: [10.1.2.0/24]"), &["10.1.0.0/16".parse().unwrap()], nine()).is_ok());
     let several = "{schedule: 'x y z a b', allowedRanges: [a]}";
-    assert_eq!(validate(&index(several), nine()).unwrap_err().0.len(), 2, "everything is named at once");
+    assert_eq!(validate(&index(several), &anywhere(), nine()).unwrap_err().0.len(), 2, "everything is named at once");
 }

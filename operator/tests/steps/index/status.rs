@@ -77,6 +77,7 @@ fn every_reason_of_an_index_has_its_case() {
         Reason::InvalidSpec,
         Reason::ObjectRefused,
         Reason::SecretMissing,
+        Reason::SecretRefused,
         Reason::ConfigMapMissing,
         Reason::ClaimMissing,
         Reason::ImagePullFailed,

@@ -84,7 +84,11 @@ fn warning(uid: &str, reason: &str, message: &str) -> Warning {
 }
 
 fn missing(kind: ReferenceKind, name: &str) -> ObservedReference {
-    ObservedReference { reference: Reference { kind, name: name.to_owned(), is_optional: false }, version: None }
+    ObservedReference {
+        reference: Reference { kind, name: name.to_owned(), is_optional: false },
+        version: None,
+        refusal: None,
+    }
 }
 
 const AVAILABLE: &str = r#"{"observedGeneration": 3, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}"#;

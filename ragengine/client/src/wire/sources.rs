@@ -1,7 +1,7 @@
 //! Sources and their synchronisations, and the bounds of what is said about them.
 
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// The most errors that a record has one by one. `error_count` counts all of them.
 pub const MAX_ERRORS: usize = 100;
@@ -205,6 +205,18 @@ pub struct SourceDescription {
     /// Its latest synchronisation, when there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<SourceSync>,
+}
+
+/// Which sources of an index are listed, and how much is said of each.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListSources {
+    /// Only those whose names begin with this and a dot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The most errors of each. Not there: all that its record has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_errors: Option<usize>,
 }
 
 /// What a source that was deleted had.

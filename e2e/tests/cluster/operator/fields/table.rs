@@ -9,8 +9,6 @@ pub enum Changes {
     Version,
     /// The pod only.
     Pod,
-    /// The pod and the write token's Secret, and the settings file.
-    Token,
     /// How many pods there are.
     Replicas,
     /// The NetworkPolicy only.
@@ -34,7 +32,7 @@ pub struct Base {
 pub const UNCHANGEABLE: [&str; 1] = ["storage.persistentVolume.storageClassName"];
 
 pub fn bases() -> Vec<Base> {
-    use Changes::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Token, Version};
+    use Changes::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Version};
     vec![
         Base {
             name: "local",
@@ -117,7 +115,7 @@ pub fn bases() -> Vec<Base> {
                 ),
                 ("cors.allowedOrigins", json!(["https://chat.example"]), Settings),
                 ("allowedHosts", json!(["docs.example"]), Settings),
-                ("auth.writes", json!("open"), Token),
+                ("auth.writes", json!("open"), Settings),
                 ("replicas", json!(1), Replicas),
             ],
         },

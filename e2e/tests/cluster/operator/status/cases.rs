@@ -47,9 +47,9 @@ pub fn cases() -> Vec<Case> {
         },
         Case {
             name: "security",
-            spec: json!({"podTemplate": {"spec": {"hostNetwork": true}}}),
+            spec: json!({"podTemplate": {"spec": {"securityContext": {"runAsNonRoot": false}}}}),
             reason: Reason::ObjectRefused,
-            words: ["restricted", "host namespaces"],
+            words: ["restricted", "runAsNonRoot"],
         },
         Case {
             name: "crash",

@@ -1,0 +1,121 @@
+//! What a Secret may be used for, as its metadata says: whoever may write an Index or a RAGEngine names Secrets whose content they may not read.
+
+use kube::api::ObjectMeta;
+use ragengine_operator_api::RagEngine;
+
+use kube::Resource as _;
+
+use crate::names::{HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION};
+
+/// Why a Secret may not be used as somebody's credentials at all.
+pub fn refusal(metadata: &ObjectMeta) -> Option<&'static str> {
+    let has = |name: &str| metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(name));
+    let is_of_an_engine = metadata.owner_references.iter().flatten().any(|owner| owner.kind == RagEngine::kind(&()));
+    match (has(SERVICE_ACCOUNT_ANNOTATION), is_of_an_engine) {
+        (true, _) => Some("it has the token of a ServiceAccount"),
+        (_, true) => Some("it has the write token of a RAGEngine"),
+        _ => None,
+    }
+}
+
+/// The only hosts that it may be sent to. None: its owner does not say.
+pub fn hosts(metadata: &ObjectMeta) -> Option<Vec<String>> {
+    let said = metadata.annotations.as_ref()?.get(HOSTS_ANNOTATION)?;
+    let hosts = said.split([',', ' ']).map(str::trim).filter(|host| !host.is_empty());
+    Some(hosts.map(str::to_owned).collect())
+}
+
+/// Why a Secret may not be sent to a host, which may have a port. Where the host is not known, one that names hosts goes nowhere.
+pub fn refused_at(metadata: &ObjectMeta, host: Option<&str>) -> Option<String> {
+    if let Some(why) = refusal(metadata) {
+        return Some(why.to_owned());
+    }
+    let hosts = hosts(metadata)?;
+    let is_named = host.is_some_and(|host| hosts.iter().any(|pattern| names(pattern, host)));
+    (!is_named).then(|| {
+        let named = if hosts.is_empty() { "nowhere".to_owned() } else { format!("to {} only", hosts.join(", ")) };
+        format!(
+            "its annotation {HOSTS_ANNOTATION} lets it be sent {named}, and not to {}",
+            host.unwrap_or("the default hub")
+        )
+    })
+}
+
+/// Whether a pattern means a host: `a.example`, `a.example:8443`, or `*.example` for all below it. Without a port it means every one.
+fn names(pattern: &str, host: &str) -> bool {
+    let without_port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let bare = without_port.map_or(host, |(name, _)| name);
+    let candidate = if pattern.contains(':') { host } else { bare };
+    match pattern.strip_prefix("*.") {
+        Some(parent) => {
+            let (candidate, parent) = (candidate.to_ascii_lowercase(), parent.to_ascii_lowercase());
+            candidate.strip_suffix(&parent).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+        }
+        None => candidate.eq_ignore_ascii_case(pattern),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn metadata(metadata: serde_json::Value) -> ObjectMeta {
+        serde_json::from_value(metadata).unwrap()
+    }
+
+    #[test]
+    fn tokens_of_the_cluster_and_of_engines_are_nobodys_credentials() {
+        for (said, expected) in [
+            (json!({}), None),
+            (json!({"annotations": {"kubernetes.io/service-account.name": "a"}}), Some("ServiceAccount")),
+            (
+                json!({"ownerReferences": [{"apiVersion": "ragengine.dev/v1alpha1", "kind": "RAGEngine", "name": "docs", "uid": "u"}]}),
+                Some("RAGEngine"),
+            ),
+            (
+                json!({"ownerReferences": [{"apiVersion": "a/v1", "kind": "SealedSecret", "name": "s", "uid": "u"}]}),
+                None,
+            ),
+        ] {
+            let refused = refusal(&metadata(said.clone()));
+            assert_eq!(refused.is_some(), expected.is_some(), "{said}");
+            assert!(expected.is_none_or(|word| refused.unwrap().contains(word)), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_secret_goes_to_the_hosts_that_it_names_and_to_no_other() {
+        for (said, host, is_refused) in [
+            (None, Some("anywhere"), false),
+            (Some("llm.example"), Some("llm.example"), false),
+            (Some("llm.example"), Some("LLM.example:8443"), false),
+            (Some("llm.example:8443"), Some("llm.example:8443"), false),
+            (Some("llm.example:8443"), Some("llm.example"), true),
+            (Some("*.example"), Some("a.b.example"), false),
+            (Some("*.example"), Some("example"), true),
+            (Some("*.example"), Some("badexample"), true),
+            (Some("llm.example"), Some("llm.example.evil"), true),
+            (Some("llm.example"), None, true),
+            (Some(""), Some("llm.example"), true),
+        ] {
+            let metadata = match said {
+                None => ObjectMeta::default(),
+                Some(said) => metadata(json!({"annotations": {"ragengine.dev/hosts": said}})),
+            };
+            assert_eq!(refused_at(&metadata, host).is_some(), is_refused, "{said:?} {host:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_named_with_commas_between_them() {
+        for (said, expected) in [
+            (json!({}), None),
+            (json!({"annotations": {"ragengine.dev/hosts": "git.example.com, *.example.org,"}}), Some(2)),
+            (json!({"annotations": {"ragengine.dev/hosts": ""}}), Some(0)),
+        ] {
+            assert_eq!(hosts(&metadata(said.clone())).map(|hosts| hosts.len()), expected, "{said}");
+        }
+    }
+}
