@@ -9,7 +9,7 @@ async fn a_volume_that_is_read_only_from_the_start_is_not_ready_and_says_why() {
     in_namespace("read-only", async |namespace| {
         let server = Server::install(namespace, Volume::ReadOnly).await?;
         let pod = server.running_pod().await?;
-        let reason = why_volume_is_full(&server, &pod).await?;
+        let reason = why_volume_cannot_be_written(&server, &pod, 503).await?;
         assert!(reason.contains("cannot be written") && reason.contains("Read-only file system"), "{reason}");
         let refused = server.post(&pod, "/index", &documents("any", &[("a", "A text.")])).await?;
         assert_eq!(refused.status, 503, "{}", refused.text);
@@ -28,7 +28,7 @@ async fn a_volume_that_fills_up_is_told_and_the_pod_stays_ready() {
         let name = pod.metadata.name.as_deref().unwrap();
 
         cluster_client::fill(server.pods(), name, FILLER).await?;
-        let reason = why_volume_is_not_ready(&server, &pod).await?;
+        let reason = why_volume_cannot_be_written(&server, &pod, 200).await?;
         assert!(reason.contains("cannot be written") && reason.contains("the disk is full"), "{reason}");
         // Reading needs no room, and deleting makes some: it stays ready.
         assert_lives_ready(&server, &pod).await?;
@@ -44,18 +44,28 @@ async fn a_volume_that_fills_up_is_told_and_the_pod_stays_ready() {
     .await;
 }
 
-/// Waits until /readyz says that the volume has no room, and gives its words.
-async fn why_volume_is_full(server: &Server<'_>, pod: &Pod) -> Result<String, Error> {
+/// Waits until /readyz, with this status, says that the volume cannot be written, and gives its words.
+async fn why_volume_cannot_be_written(server: &Server<'_>, pod: &Pod, status: u16) -> Result<String, Error> {
     wait::until("/readyz says what is wrong with the volume", async || {
         let reply = server.get(pod, "/readyz").await.map_err(|error| error.to_string())?;
         let readiness = reply.json().map_err(|error| error.to_string())?;
         let volume = &readiness["checks"]["volume"];
-        if reply.status == 200 && readiness["ready"] == true && volume["ready"] == false {
+        if reply.status == status && readiness["ready"] == (status == 200) && volume["ready"] == false {
             return Ok(volume["detail"].as_str().unwrap_or_default().to_owned());
         }
         Err(format!("{}: {}", reply.status, reply.text))
     })
     .await
+}
+
+/// Not ready is no reason to be started again.
+async fn assert_lives_unready(server: &Server<'_>, pod: &Pod) -> Result<(), Error> {
+    let unready = server.pod_that("the pod runs and is not ready", |pod| !is_ready(pod)).await?;
+    let status = container_status(&unready, SERVER).unwrap();
+    assert_eq!((status.restart_count, status.ready), (0, false), "{status:?}");
+    let live = server.get(pod, "/livez").await?;
+    assert_eq!((live.status, live.text.as_str()), (200, "ok\n"));
+    Ok(())
 }
 
 async fn assert_lives_ready(server: &Server<'_>, pod: &Pod) -> Result<(), Error> {
