@@ -81,8 +81,8 @@ fn of_the_operator(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Vec<S
     if namespace != defaults.operator_namespace {
         return Vec::new();
     }
-    let account = [&pod.service_account_name, &pod.service_account].into_iter().flatten();
-    let account = account.filter(|name| Some(*name) == defaults.account.as_ref()).next().map(|name| {
+    let mut account = [&pod.service_account_name, &pod.service_account].into_iter().flatten();
+    let account = account.find(|name| Some(*name) == defaults.account.as_ref()).map(|name| {
         format!(
             "podTemplate.spec.serviceAccountName is {name}, the operator's own: name another ServiceAccount, or none"
         )
