@@ -26,7 +26,7 @@ use crate::rag_engine::observe::Observed;
 use crate::requests::within_limit;
 
 /// The annotation with the hash of what was applied: fields that are asked for no more are seen by it.
-const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
+pub const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
 
 /// Who replaces lists whole before they are applied. It keeps nothing.
 const REPAIRER: &str = "ragengine-operator-repair";

@@ -18,7 +18,8 @@ use plan::{Gone, Seen, Step};
 use crate::apply::classify;
 use crate::context::Context;
 use crate::error::Error;
-use crate::index::{apply, build, job, pod};
+use crate::index::apply::{self, Applied};
+use crate::index::{build, job, pod};
 use crate::names::{Identity, IndexIdentity, Owner};
 use crate::rag_engine::observe::{Observed, claim_name};
 use crate::rag_engine::status::{Finding, told};
@@ -136,11 +137,10 @@ async fn start(
     // Before the Job is there, so that an Index of this name that comes now waits for it.
     context.departures.starts(&key, job_name);
     let desired = build::deletion(engine, owner, job_name, sync_id, &context.defaults)?;
-    let applied = apply::make(&context.client, desired).await;
-    if applied.is_err() {
-        context.departures.has_not_started(&key);
+    // Who got no answer may have made it all the same, so it counts as begun for a while whatever came of it.
+    if apply::make(&context.client, desired).await? != Applied::Done {
+        return Ok(());
     }
-    applied?;
     info!(
         index = format!("{namespace}/{}", owner.name),
         job = job_name,

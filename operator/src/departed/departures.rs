@@ -53,11 +53,6 @@ impl Departures {
         self.0.lock().starting.insert(owner.clone(), (job_name.to_owned(), Instant::now()));
     }
 
-    /// It could not be made.
-    pub fn has_not_started(&self, owner: &Owner) {
-        self.0.lock().starting.remove(owner);
-    }
-
     /// Whether one was made that the caches do not show yet. After a while they are believed.
     pub fn is_starting(&self, owner: &Owner, cached: &[Arc<Job>]) -> bool {
         let mut state = self.0.lock();
@@ -96,9 +91,6 @@ mod tests {
         departures.starts(&owner, "a-gone-1");
         assert!(departures.is_starting(&owner, &[]));
         tokio::time::advance(LAG).await;
-        assert!(!departures.is_starting(&owner, &[]));
-        departures.starts(&owner, "a-gone-1");
-        departures.has_not_started(&owner);
         assert!(!departures.is_starting(&owner, &[]));
         departures.starts(&owner, "a-gone-1");
         let mut shown = Job::default();

@@ -6,12 +6,10 @@ use ragengine_operator_api::{PAUSED_ANNOTATION, RagEngine, RagEngineStatus, Reas
 use super::build::{Desired, REFERENCES_HASH};
 use super::observe::Observed;
 use super::status::Finding;
+use crate::apply::APPLIED_HASH;
 use crate::hash::hash;
 use crate::names::Identity;
 use crate::rollouts::Rollouts;
-
-/// The annotation that says what was applied last, as `apply` writes it.
-const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
 
 /// Why nothing of an engine is made, changed or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
