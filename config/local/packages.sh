@@ -14,8 +14,8 @@ fi
 # libgomp comes with g++.
 wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
 [[ " $* " != *" check "* ]] || wanted+=(shellcheck)
-# Some tests of the server mount a volume of their own.
-[[ " $* " != *" test "* ]] || wanted+=(e2fsprogs mount)
+# Some tests of the server mount a volume of their own; those of the sources have a proxy.
+[[ " $* " != *" test "* ]] || wanted+=(e2fsprogs mount tinyproxy-bin)
 [[ " $* " != *" bench "* ]] || wanted+=(nginx-light)
 # The check of the image without a network makes one with iproute2.
 [[ " $* " != *" images "* && " $* " != *" cluster "* ]] || wanted+=(iproute2)

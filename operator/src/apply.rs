@@ -112,16 +112,23 @@ pub async fn apply(
     observed: &mut Observed,
 ) -> Applied {
     // No `..`: another kind of object has to find its place here.
-    let Desired { config_map, service_account, service, write_token, claim, network_policy, deployment } = desired;
+    let Desired {
+        config_map,
+        service_account,
+        service,
+        write_token,
+        claim,
+        network_policy,
+        sync_network_policy,
+        deployment,
+    } = desired;
     let writer = Writer { client, memory, identity };
     let mut all = Applied::default();
     all.take(writer.one(config_map, &mut observed.config_map).await);
     all.take(writer.one(service_account, &mut observed.service_account).await);
     all.take(writer.write_token(write_token, observed.write_token.as_deref()).await);
-    let may_run = all.take(match network_policy {
-        Some(network_policy) => writer.one(network_policy, &mut observed.network_policy).await,
-        None => writer.remove(&mut observed.network_policy).await,
-    });
+    let may_run = all.take(writer.one_or_none(network_policy, &mut observed.network_policy).await);
+    all.take(writer.one_or_none(sync_network_policy, &mut observed.sync_network_policy).await);
     if let Some(claim) = claim {
         all.take(writer.claim(claim, &mut observed.claim).await);
     }
@@ -204,6 +211,17 @@ impl Writer<'_> {
         info!(engine, object, "{}", if is_new { "made" } else { "changed" });
         *live = Some(Arc::new(applied));
         Ok(Freshness::Current)
+    }
+
+    /// Applies an object that may not be asked for: then it is removed.
+    async fn one_or_none<K>(&self, desired: Option<K>, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        match desired {
+            Some(desired) => self.one(desired, live).await,
+            None => self.remove(live).await,
+        }
     }
 
     /// A claim that cannot be grown is applied with the size that it has: whatever else is asked for of it is done.

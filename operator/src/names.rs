@@ -102,6 +102,11 @@ impl Identity {
         format!("{}-write", self.name)
     }
 
+    /// The policy of the network for the Jobs of its Indexes.
+    pub fn sync_policy(&self) -> String {
+        format!("{}-sync", self.name)
+    }
+
     /// The claim that is made.
     pub fn claim(&self) -> String {
         format!("{}-data", self.name)

@@ -3,11 +3,12 @@
 mod caches;
 mod filling;
 mod referrers;
+mod settled;
 mod strip;
 
 use std::sync::Arc;
 
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::api::{Api, ObjectMeta, PartialObjectMeta};
@@ -125,8 +126,8 @@ pub fn start(client: &Client, scope: &Scope, metrics: &Arc<Metrics>) -> Watches 
         jobs: starter.ours(strip::job),
         pods: starter.ours(strip::pod),
         claims: starter.referred::<PersistentVolumeClaim>(Referred::Claim, strip::managed_fields),
-        secrets: starter.referred::<PartialObjectMeta<Secret>>(Referred::Secret, strip::owned),
-        config_map_versions: starter.referred(Referred::ConfigMap, strip::version),
+        secrets: starter.referred_by_content::<PartialObjectMeta<Secret>>(Referred::Secret, strip::owned),
+        config_map_versions: starter.referred_by_content(Referred::ConfigMap, strip::version),
         filled,
     };
     Watches {
@@ -157,7 +158,8 @@ impl Starter<'_> {
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
     {
         let config = watcher::Config::default().labels(MADE_BY_US).page_size(PAGE);
-        self.watch(config, strip, Owner::all_of)
+        let seen = self.events(config, strip);
+        self.watch(seen, Owner::all_of)
     }
 
     /// What users have made, and some resource refers to.
@@ -165,24 +167,49 @@ impl Starter<'_> {
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
     {
+        let seen = self.events(watcher::Config::default().page_size(PAGE), strip);
+        let about = self.referrers_of(kind);
+        self.watch(seen, about)
+    }
+
+    /// The same of what has its content's version in place of its own.
+    fn referred_by_content<K>(&mut self, kind: Referred, strip: fn(&mut K)) -> Cache<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
+    {
+        let seen = self.events(watcher::Config::default().page_size(PAGE), strip);
+        let about = self.referrers_of(kind);
+        self.watch(settled::settled(seen), about)
+    }
+
+    fn referrers_of(&self, kind: Referred) -> impl Fn(&ObjectMeta) -> Vec<Owner> + Send + 'static {
         let referrers = Arc::clone(&self.referrers);
-        self.watch(watcher::Config::default().page_size(PAGE), strip, move |metadata| {
+        move |metadata| {
             let part = |part: &Option<String>| part.clone().unwrap_or_default();
             referrers.of(kind, &part(&metadata.namespace), &part(&metadata.name))
-        })
+        }
+    }
+
+    fn events<K>(
+        &self,
+        config: watcher::Config,
+        strip: fn(&mut K),
+    ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
+    {
+        watcher(self.scope.api::<K>(self.client), config).default_backoff().modify(strip)
     }
 
     fn watch<K>(
         &mut self,
-        config: watcher::Config,
-        strip: fn(&mut K),
+        seen: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
         about: impl Fn(&ObjectMeta) -> Vec<Owner> + Send + 'static,
     ) -> Cache<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
     {
         let (reader, writer) = reflector::store::<K>();
-        let seen = watcher(self.scope.api::<K>(self.client), config).default_backoff().modify(strip);
         let mut seen = Box::pin(reflector::reflector(writer, seen));
         let (wake, metrics) = (self.wake.clone(), Arc::clone(self.metrics));
         let (mut filling, store) = (self.filled.another(), reader.clone());

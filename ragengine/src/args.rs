@@ -26,6 +26,8 @@ pub enum Command {
     /// Make all indexes of a backup in a running server.
     Restore(Restore),
     /// Make an index of a running server hold exactly what the sources of a task hold: what an Index resource has done in the cluster.
+    ///
+    /// Sources are asked through the proxies that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name, the server is asked directly.
     Sync(Sync),
     /// Read files for another process of this program.
     #[command(hide = true)]

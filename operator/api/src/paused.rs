@@ -1,6 +1,6 @@
 use kube::api::ObjectMeta;
 
-/// The annotation of a RAGEngine that is left as it is while the annotation is `true`: nothing of it is made, changed or deleted.
+/// The annotation of a RAGEngine or an Index that is left as it is while the annotation is `true`: nothing of it is made, changed or deleted.
 pub const PAUSED_ANNOTATION: &str = "ragengine.dev/paused";
 
 /// Whether a resource is to be left as it is.

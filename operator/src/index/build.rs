@@ -1,5 +1,6 @@
 //! The objects that a step comes down to: what the synchronisation is to do, and its Job. Pure.
 
+mod inherited;
 mod job;
 mod task;
 

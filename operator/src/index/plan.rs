@@ -3,7 +3,9 @@
 mod obstacles;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, Reason, SyncResult};
+use ragengine_operator_api::{
+    CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, Reason, SyncResult, is_paused,
+};
 
 use super::job::{self, Stage};
 use super::observe::Observed;
@@ -88,8 +90,10 @@ pub enum State {
     Reads,
     /// The last one failed: it is tried again then.
     Waits(Timestamp),
-    /// A synchronisation would begin.
+    /// A synchronisation would begin, and `suspend` says no.
     Suspended,
+    /// Something would be done, and the annotation says no.
+    Paused,
     /// It cannot be begun.
     Blocked(Finding),
     /// It cannot be begun for now, and goes on by itself.
@@ -108,9 +112,17 @@ pub fn plan(known: Known<'_>) -> Plan {
         None => resting(known),
     };
     match (is_held(known.index), &plan.step) {
+        _ if is_paused(&known.index.metadata) => paused(plan),
         (true, Step::Rest | Step::Start(_)) => Plan { step: Step::Release, ..plan },
         _ => plan,
     }
+}
+
+/// Nothing is done. What runs goes on to its end, which is noted, and what is in the way is told.
+fn paused(plan: Plan) -> Plan {
+    let would_go_on = matches!(plan.step, Step::Start(_)) || matches!(plan.state, State::Waits(_));
+    let state = if would_go_on { State::Paused } else { plan.state };
+    Plan { step: Step::Rest, state, ..plan }
 }
 
 /// Somebody else's finalizer keeps it: it is not filled any more. Its documents are deleted when it is gone.

@@ -3,7 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_client::wire::{GrowingGeneration, SourceSync};
 use ragengine_operator_api::{
-    Condition, ConditionStatus, ConditionType, Index, IndexStatus, LastSync, Reason, SyncResult,
+    Condition, ConditionStatus, ConditionType, Index, IndexStatus, LastSync, PAUSED_ANNOTATION, Reason, SyncResult,
+    is_paused,
 };
 
 use super::job;
@@ -36,9 +37,16 @@ pub fn status(known: Known<'_>, now: &Time) -> IndexStatus {
         Some((done, total)) => (Some(done), Some(total)),
         None => (None, None),
     };
-    let status =
-        IndexStatus { done, total, observed_generation: known.index.metadata.generation, ..known.settled.clone() };
+    let status = IndexStatus { done, total, observed_generation: observed_generation(known), ..known.settled.clone() };
     IndexStatus { conditions: conditions(known, &status, now), ..status }
+}
+
+/// A specification that was changed while the Index is paused is not acted on.
+fn observed_generation(known: Known<'_>) -> Option<i64> {
+    match is_paused(&known.index.metadata) {
+        true => known.settled.observed_generation,
+        false => known.index.metadata.generation,
+    }
 }
 
 /// The files that are done and all that there are, as far as the engine has been told.
@@ -61,7 +69,7 @@ fn conditions(known: Known<'_>, status: &IndexStatus, now: &Time) -> Vec<Conditi
             reason: finding.reason,
             message: finding.message,
             last_transition_time: same.map_or_else(|| now.clone(), |same| same.last_transition_time.clone()),
-            observed_generation: known.index.metadata.generation,
+            observed_generation: observed_generation(known),
         }
     };
     let ready = ready(known, status);
@@ -144,6 +152,7 @@ fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     }
     not(match known.plan.state {
         State::Suspended => suspended(),
+        State::Paused => paused(),
         _ => running(status),
     })
 }
@@ -157,6 +166,13 @@ fn synced(known: Known<'_>, status: &IndexStatus, last: &LastSync) -> String {
         last.started_at.0,
         status.documents.unwrap_or(0)
     )
+}
+
+fn paused() -> Finding {
+    let words = format!(
+        "no synchronisation is begun while the annotation {PAUSED_ANNOTATION} is true: remove it, and what the specification asks for is done"
+    );
+    Finding::new(Reason::Paused, words)
 }
 
 fn suspended() -> Finding {
@@ -174,6 +190,7 @@ fn running(status: &IndexStatus) -> Finding {
 fn progressing(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     match &known.plan.state {
         State::Runs | State::Reads if known.refused.is_none() => (ConditionStatus::True, running(status)),
+        _ if is_paused(&known.index.metadata) => (ConditionStatus::False, paused()),
         State::NotYet(finding) => (ConditionStatus::True, finding.clone()),
         _ => match &known.observed.generation {
             Some(next) => (ConditionStatus::True, rebuilding(next)),

@@ -40,6 +40,8 @@ pub struct Desired {
     pub claim: Option<PersistentVolumeClaim>,
     /// Who may reach it, where that is asked for.
     pub network_policy: Option<NetworkPolicy>,
+    /// What the Jobs of its Indexes may reach, where that is asked for.
+    pub sync_network_policy: Option<NetworkPolicy>,
     /// The server. None when what it refers to is missing: one that runs is left alone, one that does not could not start.
     pub deployment: Option<Deployment>,
 }
@@ -62,6 +64,7 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
         write_token: write_token::write_token(validated),
         claim: claim::claim(validated, observed.claim.as_deref()),
         network_policy: network_policy::network_policy(validated, defaults),
+        sync_network_policy: network_policy::of_synchronisations(validated),
         deployment: deployment::deployment(validated, observed, &config_map),
         config_map,
     })

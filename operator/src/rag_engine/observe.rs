@@ -33,6 +33,8 @@ pub struct Observed {
     pub deployment: Option<Arc<Deployment>>,
     /// Who may reach it.
     pub network_policy: Option<Arc<NetworkPolicy>>,
+    /// What the Jobs of its Indexes may reach.
+    pub sync_network_policy: Option<Arc<NetworkPolicy>>,
     /// The claim that its data is on: one that was made, or the one that the specification names.
     pub claim: Option<Arc<PersistentVolumeClaim>>,
     /// The Secret with the write token: only its metadata.
@@ -108,6 +110,7 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         service: caches.services.get(namespace, &identity.name),
         deployment: caches.deployments.get(namespace, &identity.name),
         network_policy: caches.network_policies.get(namespace, &identity.name),
+        sync_network_policy: caches.network_policies.get(namespace, &identity.sync_policy()),
         claim: claim_name(&engine.spec, identity).and_then(|claim| caches.claims.get(namespace, &claim)),
         write_token: caches.secrets.get(namespace, &identity.write_token()),
         references: references.iter().map(|reference| look_up(caches, namespace, reference, sent)).collect(),

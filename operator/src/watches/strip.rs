@@ -45,7 +45,8 @@ pub(super) fn metadata<K: Resource>(object: &mut K) {
 }
 
 /// Keeps in the place of an object's version that of its content, where it can be told: a label, or an annotation, makes a new object of nobody's. Who
-/// has written the content last, and when, stands beside the fields; the content itself is never read.
+/// has written the content last, and in which second, stands beside the fields; the content itself is never read. What is written twice in a second has
+/// one version, which is shown when that second is over: see `settled`.
 fn content_version<K: Resource>(object: &mut K) {
     let metadata = object.meta_mut();
     let has_content = |entry: &&ManagedFieldsEntry| {

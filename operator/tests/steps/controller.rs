@@ -19,6 +19,8 @@ use crate::fixture::{defaults, valid};
 
 /// Long enough for everything that is due at once, and too short for what is tried again.
 pub const A_MOMENT: Duration = Duration::from_millis(400);
+/// The same for what waits for Secrets and ConfigMaps to be seen: they are shown when the second in which they were written is over.
+pub const A_SECOND_MORE: Duration = Duration::from_millis(1400);
 /// Long enough for what is looked at again and again, if nothing fails.
 pub const A_WHILE: Duration = Duration::from_secs(60);
 /// Longer than any back-off.

@@ -114,6 +114,7 @@ fn changes() -> Vec<Change> {
         change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
         change("{networkPolicy: {}}", "networkPolicy.from", json!([{"podSelector": {"matchLabels": {"a": "b"}}}]), &["networkPolicy"], NO_SETTING),
         change("{networkPolicy: {}}", "networkPolicy.egress.to", json!([]), &["networkPolicy"], NO_SETTING),
+        change("{networkPolicy: {}}", "networkPolicy.syncEgress.to", json!([]), &["syncNetworkPolicy"], NO_SETTING),
         of_pod(NOTHING, "image.repository", "other"),
         // A server of another version is not given what it may not know.
         change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen"]),
@@ -166,6 +167,7 @@ fn objects(engine: &RagEngine) -> Map<String, Value> {
         "writeToken": desired.write_token.map(|token| token.metadata),
         "claim": desired.claim,
         "networkPolicy": desired.network_policy,
+        "syncNetworkPolicy": desired.sync_network_policy,
         "deployment": deployment,
         "pod": pod,
     });

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::api_server::{ApiServer, Call, Fault, pass};
 use crate::controller::{
-    A_MOMENT, A_WHILE, Controller, LONG, condition, object_writes, server_with, status, until, writes,
+    A_MOMENT, A_SECOND_MORE, A_WHILE, Controller, LONG, condition, object_writes, server_with, status, until, writes,
 };
 use crate::fixture::engine;
 
@@ -80,7 +80,7 @@ async fn a_token_is_not_made_twice_when_the_reply_is_lost() {
     let server = server_with(&engine(SPEC));
     server.fail("create", "secrets", 1, Fault::Garbage);
     let controller = Controller::start(&server);
-    pass(A_MOMENT).await;
+    pass(A_SECOND_MORE).await;
     let token = server.get("secrets", "docs-write").unwrap()["data"]["token"].clone();
     assert!(token.is_string());
     until("Stopped", &server, || is_stopped(&server)).await;

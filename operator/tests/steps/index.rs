@@ -4,6 +4,7 @@ mod cases;
 mod departed;
 mod fixture;
 mod objects;
+mod paused;
 mod record;
 mod rivals;
 mod running;

@@ -10,7 +10,16 @@ use crate::fixture::{all_there, built, claim, defaults, engine, fixture, fixture
 /// The objects as they are sent, by what they are.
 fn sent(desired: Desired) -> Map<String, Value> {
     // No `..`: another kind of object has to be looked at here.
-    let Desired { config_map, service_account, service, write_token, claim, network_policy, deployment } = desired;
+    let Desired {
+        config_map,
+        service_account,
+        service,
+        write_token,
+        claim,
+        network_policy,
+        sync_network_policy,
+        deployment,
+    } = desired;
     let objects = json!({
         "configMap": config_map,
         "serviceAccount": service_account,
@@ -18,6 +27,7 @@ fn sent(desired: Desired) -> Map<String, Value> {
         "writeToken": write_token.map(|token| token.metadata),
         "claim": claim,
         "networkPolicy": network_policy,
+        "syncNetworkPolicy": sync_network_policy,
         "deployment": deployment,
     });
     let Value::Object(objects) = objects else { unreachable!() };
@@ -48,7 +58,7 @@ fn empty_fields(path: &str, value: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn nothing_empty_is_sent_but_what_means_something() {
-    const MEANT: [&str; 6] = [
+    const MEANT: [&str; 8] = [
         // An empty variable keeps the image's own from overriding the settings.
         "deployment.spec.template.spec.containers[].env[].value",
         "deployment.spec.template.spec.volumes[].emptyDir",
@@ -57,6 +67,8 @@ fn nothing_empty_is_sent_but_what_means_something() {
         "networkPolicy.spec.ingress[].from[].namespaceSelector",
         "networkPolicy.spec.egress[].to[].podSelector",
         "networkPolicy.spec.egress[].to[].namespaceSelector",
+        "syncNetworkPolicy.spec.egress[].to[].podSelector",
+        "syncNetworkPolicy.spec.egress[].to[].namespaceSelector",
     ];
     for (name, engine) in fixtures() {
         let mut found = Vec::new();

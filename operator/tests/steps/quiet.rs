@@ -3,7 +3,9 @@
 use ragengine_operator_api::{ConditionType, Reason};
 
 use crate::api_server::{ApiServer, pass};
-use crate::controller::{A_MOMENT, A_WHILE, Controller, condition, object_writes, server_with, status, until, writes};
+use crate::controller::{
+    A_MOMENT, A_SECOND_MORE, A_WHILE, Controller, condition, object_writes, server_with, status, until, writes,
+};
 use crate::fixture::{engine, fixtures};
 
 #[tokio::test(start_paused = true)]
@@ -174,13 +176,13 @@ async fn what_comes_late_is_noticed_at_once() {
     assert!(server.get("deployments", "docs").is_none());
     drop(server.calls());
     server.put("secrets", serde_json::json!({"metadata": {"name": "llm"}}));
-    pass(A_MOMENT).await;
+    pass(A_SECOND_MORE).await;
     assert_eq!(object_writes(&server), ["patch deployments docs 201"]);
     pass(A_WHILE).await;
     assert_eq!(condition(&server, "docs", ConditionType::Ready).unwrap().reason, Reason::Stopped);
     drop(server.calls());
     server.put("secrets", serde_json::json!({"metadata": {"name": "llm"}, "data": {"LLM_ACCESS_SECRET": "bmV3"}}));
-    pass(A_MOMENT).await;
+    pass(A_SECOND_MORE).await;
     assert_eq!(object_writes(&server), ["patch deployments docs 200"], "a changed Secret rolls the pod");
     server.put("secrets", serde_json::json!({"metadata": {"name": "of-nobody"}}));
     pass(A_WHILE).await;

@@ -6,7 +6,7 @@ use ragengine_operator_api::{ConditionStatus, ConditionType, Reason};
 use serde_json::json;
 
 use crate::api_server::{ApiServer, pass};
-use crate::controller::{A_MOMENT, A_WHILE, Controller, LONG, as_made, condition, status};
+use crate::controller::{A_MOMENT, A_SECOND_MORE, A_WHILE, Controller, LONG, as_made, condition, status};
 use crate::fixture::{defaults, engine};
 
 const ENGINES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -67,7 +67,7 @@ async fn engines_wait_for_their_turn_and_say_so() {
 async fn who_asks_for_something_else_does_not_wait_and_who_is_done_makes_room() {
     let server = made_before("{}").await;
     let controller = upgraded(&server);
-    pass(A_MOMENT).await;
+    pass(A_SECOND_MORE).await;
     let rolled = of_image(&server, "ragengine:0.2.0");
     let waiting: Vec<_> = ENGINES.into_iter().filter(|name| !rolled.contains(name)).collect();
     server.edit("ragengines", waiting[0], |object| object["spec"]["retrieval"] = json!({"maxDistance": 1.1}));
@@ -85,7 +85,7 @@ async fn who_asks_for_something_else_does_not_wait_and_who_is_done_makes_room() 
 async fn who_is_stopped_has_nothing_to_wait_for() {
     let server = made_before("{replicas: 0}").await;
     let controller = upgraded(&server);
-    pass(A_MOMENT).await;
+    pass(A_SECOND_MORE).await;
     assert_eq!(of_image(&server, "ragengine:0.2.0"), ENGINES);
     controller.stop().await;
 }

@@ -1,17 +1,29 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::AddressPolicy;
+use reqwest::Url;
+
+use crate::address::Resolver;
+use crate::{AddressPolicy, Proxies, RefusedAddress};
 
 /// What sources may use.
 #[derive(Debug, Clone)]
 pub struct Access {
     /// Where requests may go.
     pub addresses: AddressPolicy,
+    /// What they go through.
+    pub proxies: Proxies,
     /// An existing folder for files while they are looked at. What is put there is taken away again.
     pub work_folder: PathBuf,
     /// How much there may be of everything.
     pub limits: Limits,
+}
+
+impl Access {
+    /// Whether somebody may write this URL into a source, as far as that can be told before it is asked.
+    pub(crate) async fn judge(&self, url: &Url) -> Result<(), RefusedAddress> {
+        Resolver::new(&self.addresses, &self.proxies).judge(url).await.map(drop)
+    }
 }
 
 /// How much there may be of everything.

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use ragengine_settings::sync::AddressRange;
 pub use refusal_reason::RefusalReason;
 use reqwest::Url;
-pub use resolver::Resolver;
+pub use resolver::{Resolver, Way};
 pub use source_url::parse_url;
 
 /// Says which addresses may be used. Refused are link-local, loopback, unspecified and multicast ones, and the API server's, unless they are
@@ -92,11 +92,7 @@ impl AddressPolicy {
 
     /// Whether a URL may be used as far as it says so itself: a name is looked at when it is resolved, which happens at each connection.
     pub(crate) fn check_url(&self, url: &Url, reach: Reach) -> Result<(), RefusedAddress> {
-        let host = url.host_str().unwrap_or_default();
-        match host.trim_start_matches('[').trim_end_matches(']').parse() {
-            Ok(address) => self.check_within(address, reach),
-            Err(_) => Ok(()),
-        }
+        address_in(url).map_or(Ok(()), |address| self.check_within(address, reach))
     }
 
     fn allows(&self, address: IpAddr) -> bool {
@@ -109,6 +105,11 @@ impl AddressPolicy {
         }
         RefusalReason::against(address)
     }
+}
+
+/// The address in a URL that has no name.
+fn address_in(url: &Url) -> Option<IpAddr> {
+    url.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 /// Whether an address is everybody's. One that carries others is where one of them is, which is then where it may lead.

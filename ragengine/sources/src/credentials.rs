@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-pub use hosts::check_host;
+pub use hosts::check_receiver;
 use reqwest::Certificate;
 use reqwest::header::HeaderValue;
 

@@ -36,6 +36,14 @@ pub enum SourceError {
         /// That of the source.
         host: String,
     },
+    /// The way leads through a proxy, which could read the Secret.
+    #[error(
+        "the Secret of accessSecret is not sent to {host} through a proxy without encryption: write https://, or name the host in NO_PROXY"
+    )]
+    CredentialProxy {
+        /// The host of the source.
+        host: String,
+    },
     /// There are too many files.
     #[error("there are more than {max_files} files: include and exclude can choose among them")]
     TooManyFiles {
@@ -100,7 +108,7 @@ impl SourceError {
             Self::Pattern { .. } => "pattern",
             Self::Address { .. } => "address",
             Self::Folder(_) => "folder",
-            Self::Credentials(_) | Self::CredentialHost { .. } => "credentials",
+            Self::Credentials(_) | Self::CredentialHost { .. } | Self::CredentialProxy { .. } => "credentials",
             Self::TooManyFiles { .. } => "too_many_files",
             Self::SitemapContent { .. } => "sitemap",
             Self::Sitemap { source, .. } | Self::Repository { source, .. } | Self::Bucket { source, .. } => {

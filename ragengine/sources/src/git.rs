@@ -26,8 +26,8 @@ use remote::{Part, Remote};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-use crate::address::{Reach, parse_url};
-use crate::credentials::{TokenScheme, WebCredentials, check_host};
+use crate::address::parse_url;
+use crate::credentials::{TokenScheme, WebCredentials, check_receiver};
 use crate::error::work_folder;
 use crate::listing::ListingBuilder;
 use crate::spool::Spool;
@@ -76,9 +76,9 @@ impl Git {
     ) -> Result<(Self, ListingBuilder), SourceError> {
         let url = parse_url(&source.url)?;
         let failed = |source_error| SourceError::Repository { url: url.to_string(), source: source_error };
-        access.addresses.check_url(&url, Reach::Any).map_err(|refused| failed(refused.into()))?;
+        access.judge(&url).await.map_err(|refused| failed(refused.into()))?;
         if source.credentials.is_some() {
-            check_host(&source.credential_hosts, &url)?;
+            check_receiver(&source.credential_hosts, &url, &access.proxies)?;
         }
         let credentials = WebCredentials::read(source.credentials.as_deref(), TokenScheme::Password)?;
         let remote = Arc::new(Remote::new(&url, credentials, access, MAX_FILE_BYTES.min(access.limits.max_file_bytes)));

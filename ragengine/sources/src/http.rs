@@ -19,7 +19,7 @@ use ragengine_settings::sync;
 use reqwest::Url;
 
 use crate::address::parse_url;
-use crate::credentials::check_host;
+use crate::credentials::check_receiver;
 use crate::listing::ListingBuilder;
 use crate::{Access, FetchError, Fetched, Item, SourceError};
 
@@ -39,7 +39,7 @@ impl Http {
         let allowed = Origins::parse(&source.allowed_origins)?;
         let trusted: Vec<_> = configured.iter().chain(&sitemap).cloned().collect();
         if source.credentials.is_some() {
-            trusted.iter().try_for_each(|url| check_host(&source.credential_hosts, url))?;
+            trusted.iter().try_for_each(|url| check_receiver(&source.credential_hosts, url, &access.proxies))?;
         }
         let web = Web::new(source.credentials.as_deref(), trusted, access)?;
         if let Some(sitemap) = sitemap {

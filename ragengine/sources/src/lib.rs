@@ -17,6 +17,7 @@ mod item;
 mod listing;
 mod opened;
 mod path;
+mod proxies;
 mod s3;
 mod spool;
 
@@ -25,3 +26,4 @@ pub use address::{AddressPolicy, RefusalReason, RefusedAddress};
 pub use error::{FetchError, FileError, SourceError};
 pub use item::{Fetched, FetchedFile, Item};
 pub use opened::{Opened, open};
+pub use proxies::{Proxies, ProxyError, ProxyVariables};

@@ -17,8 +17,8 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, GetOptions, ObjectMeta, ObjectStore, RetryConfig};
 use ragengine_settings::sync;
 
-use crate::address::{Reach, Resolver};
-use crate::credentials::{BUCKET_KEYS, BucketCredentials, check_host};
+use crate::address::Resolver;
+use crate::credentials::{BUCKET_KEYS, BucketCredentials, check_receiver};
 use crate::error::find_source;
 use crate::http::client_builder;
 use crate::listing::ListingBuilder;
@@ -51,7 +51,7 @@ impl Bucket {
     pub async fn open(source: &sync::S3, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let timeout = access.limits.request_timeout;
         let failed = |source_error| SourceError::Bucket { bucket: source.bucket.clone(), source: source_error };
-        let (store, connector) = connect(source, access)?;
+        let (store, connector) = connect(source, access).await?;
         let mut page_token = None;
         loop {
             let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
@@ -127,15 +127,15 @@ impl Bucket {
 }
 
 /// A client for the bucket. Nothing is taken from the environment: what the task does not say is not there.
-fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), SourceError> {
+async fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), SourceError> {
     let endpoint = endpoint_of(source)?;
     let failed = |refused| SourceError::Bucket { bucket: source.bucket.clone(), source: FetchError::Refused(refused) };
-    access.addresses.check_url(&endpoint, Reach::Any).map_err(failed)?;
+    access.judge(&endpoint).await.map_err(failed)?;
     if source.credentials.is_some() {
-        check_host(&source.credential_hosts, &endpoint)?;
+        check_receiver(&source.credential_hosts, &endpoint, &access.proxies)?;
     }
     let credentials = BucketCredentials::read(source.credentials.as_deref())?;
-    let client = client_builder(access, Resolver::new(&access.addresses), credentials.authorities)
+    let client = client_builder(access, Resolver::new(&access.addresses, &access.proxies), credentials.authorities)
         .build()
         .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))?;
     let connector = Connector::new(client);

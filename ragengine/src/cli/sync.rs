@@ -10,7 +10,7 @@ use ragengine_client::wire::{self, SourceOwner};
 use ragengine_parsers::{Parser, worker};
 use ragengine_settings::Log;
 use ragengine_settings::sync::SyncTask;
-use ragengine_sources::{Access, AddressPolicy, Limits};
+use ragengine_sources::{Access, AddressPolicy, Limits, Proxies, ProxyVariables};
 use ragengine_sync::{Outcome, Removed, Report, Tools, synchronise};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -90,7 +90,7 @@ fn read(path: &Path) -> anyhow::Result<SyncTask> {
 }
 
 async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
-    // Whatever proxy the environment names leads out of the cluster.
+    // Whatever proxy the environment names leads out of the cluster, as sources do.
     let client = Client::direct(&task.server)?;
     let client = match &task.write_token {
         Some(reference) => client.with_token(secrets::read(reference)?.expose())?,
@@ -98,7 +98,8 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
     };
     let work_folder = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
     let addresses = AddressPolicy::in_cluster(task.allowed_ranges.clone(), arguments.api_server.clone()).await;
-    let access = Access { addresses, work_folder, limits: Limits::default() };
+    let proxies = Proxies::new(&ProxyVariables::of_environment())?;
+    let access = Access { addresses, proxies, work_folder, limits: Limits::default() };
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
     let parser = Parser::new(command, ragengine_parsers::Limits::default());

@@ -452,6 +452,26 @@ async fn a_task_of_another_synchronisation_is_not_done() {
     assert_eq!(bench.server.get("/indexes").await.ok(), json!([]));
 }
 
+#[tokio::test]
+async fn sources_take_the_proxy_of_the_environment_and_the_server_does_not() {
+    let bench = Bench::new().await;
+    let mut task = bench.task("team");
+    task["sources"] = json!([{"name": "pages", "origin": {"http": {"urls": ["http://docs.invalid/a.md"]}}}]);
+    let run = |proxy: &'static str| {
+        let mut command = bench.command(&task);
+        command.env("HTTP_PROXY", proxy);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let output = run("socks5://127.0.0.1:1").await.unwrap();
+    let words = "HTTP_PROXY cannot be used: it must be http:// or https://, and a host";
+    assert!(!output.status.success() && text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    // A proxy is nowhere where no source may be.
+    run("127.0.0.1:1").await.unwrap();
+    let record = bench.record("team.pages").await;
+    let error = record["errors"][0]["message"].as_str().unwrap_or_default();
+    assert!(error.contains("127.0.0.1 may not be used, it is loopback"), "{record}");
+}
+
 /// Whoever looks for owners that are gone finds them in the server's status, after it was started again too.
 #[tokio::test]
 async fn the_server_knows_whose_a_source_is_and_what_becomes_of_it() {

@@ -116,7 +116,10 @@ impl State {
             generation: deployment.metadata.generation,
             settings: json!(settings.data),
             token: version::<Secret>(namespace, &format!("{name}-write")).await?,
-            network_policy: version::<NetworkPolicy>(namespace, name).await?,
+            network_policy: json!([
+                version::<NetworkPolicy>(namespace, name).await?,
+                version::<NetworkPolicy>(namespace, &format!("{name}-sync")).await?,
+            ]),
             claim: owned::<PersistentVolumeClaim>(namespace, &format!("{name}-data")).await?,
             service: version::<Service>(namespace, name).await?,
         })

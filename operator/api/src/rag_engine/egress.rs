@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::LabelSelector;
 
-/// What the server may reach besides the cluster's DNS.
+/// What pods may reach besides the cluster's DNS.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Egress {
-    /// Each entry allows some: the language model, the embedding endpoint, the hub that a model is fetched from. Empty: nothing.
+    /// Each entry allows some: a server's language model, embedding endpoint and the hub that a model is fetched from; a Job's sources. Empty: nothing.
     #[schemars(length(max = 32))]
     pub to: Vec<Destination>,
 }
@@ -17,7 +17,7 @@ pub struct Egress {
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("has(self.ipBlock) != (has(self.namespaceSelector) || has(self.podSelector))")
-    .message("networkPolicy.egress.to needs either ipBlock or selectors in each entry: write podSelector, namespaceSelector or both for pods, or ipBlock: {cidr: 0.0.0.0/0} for everywhere"))]
+    .message("networkPolicy: an entry of egress.to or syncEgress.to needs either ipBlock or selectors: write podSelector, namespaceSelector or both for pods, or ipBlock: {cidr: 0.0.0.0/0} for everywhere"))]
 pub struct Destination {
     /// The labels of the pods' namespace; `{}` is every namespace. Not set: the same namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct IpBlock {
 #[derive(KubeSchema, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("!has(self.endPort) || self.endPort >= self.port")
-    .message("networkPolicy.egress.to.ports.endPort must not be less than port: write the last port of the range, or leave it out"))]
+    .message("networkPolicy: endPort of an egress port must not be less than port: write the last port of the range, or leave it out"))]
 pub struct DestinationPort {
     /// The port, or the first one.
     #[schemars(range(min = 1, max = 65535))]

@@ -10,9 +10,12 @@ pub struct NetworkPolicy {
     /// The pods that may: each entry allows some. Empty: all pods of the same namespace. The operator always may.
     #[schemars(length(max = 32))]
     pub from: Vec<NetworkPeer>,
-    /// What the server may reach. Not set: everything. The Jobs of the Indexes, which read the sources, are not restricted by it.
+    /// What the server may reach. Not set: everything. It does not hold for the Jobs of the Indexes, which read the sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress: Option<Egress>,
+    /// What the Jobs of the engine's Indexes may reach: their sources. Not set: everything. The engine itself they always may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync_egress: Option<Egress>,
 }
 
 /// Pods, by their labels and those of their namespace.

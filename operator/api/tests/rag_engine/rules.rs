@@ -89,19 +89,24 @@ const RULES: &[(&str, &str, &str)] = &[
         "resources: {requests: {cpu: 2}, limits: {cpu: 1500m}}",
     ),
     (
-        "networkPolicy.egress.to needs either",
+        "networkPolicy: an entry of egress.to or syncEgress.to needs either",
         "networkPolicy: {egress: {to: [{podSelector: {}}, {namespaceSelector: {}, podSelector: {}}, {namespaceSelector: {}}]}}",
         "networkPolicy: {egress: {to: [{ipBlock: {cidr: 10.0.0.0/8}, podSelector: {}}]}}",
     ),
     (
-        "networkPolicy.egress.to needs either",
+        "networkPolicy: an entry of egress.to or syncEgress.to needs either",
         "networkPolicy: {egress: {to: [{ipBlock: {cidr: 10.0.0.0/8}}]}}",
         "networkPolicy: {egress: {to: [{ports: [{port: 443}]}]}}",
     ),
     (
-        "networkPolicy.egress.to.ports.endPort must not",
+        "networkPolicy: endPort of an egress port must not",
         "networkPolicy: {egress: {to: [{podSelector: {}, ports: [{port: 1, endPort: 1}, {port: 1, endPort: 2}]}]}}",
         "networkPolicy: {egress: {to: [{podSelector: {}, ports: [{port: 2, endPort: 1}]}]}}",
+    ),
+    (
+        "networkPolicy: an entry of egress.to or syncEgress.to needs either",
+        "networkPolicy: {syncEgress: {to: [{ipBlock: {cidr: 10.0.0.0/8}}]}}",
+        "networkPolicy: {syncEgress: {to: [{}]}}",
     ),
     ("resources.requests must not be more", "resources: {limits: {}}", "resources: {limits: {memory: 256Mi}}"),
 ];

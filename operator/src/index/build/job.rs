@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, PersistentVolumeClaimVolumeSource,
-    PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Toleration, Volume, VolumeMount,
+    PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
@@ -13,14 +13,13 @@ use ragengine_operator_api::{
     self as api, CONFIRM_DELETE_ANNOTATION, Index, IndexDeletionPolicy, IndexSource, RagEngine, SYNC_ANNOTATION,
     SyncResources, WRITE_TOKEN, Writes,
 };
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
+use super::inherited::{placed, proxies};
 use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
 use crate::index::observe::Observed;
 use crate::index::plan::Start;
 use crate::names::{AFTER, CONTAINER, ENGINE, Identity, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
-use crate::rag_engine::build::{container_security, node_labels, pod_security, pull_secrets};
+use crate::rag_engine::build::{container_security, pod_security};
 use crate::rag_engine::validate::Defaults;
 
 /// How long a synchronisation may take.
@@ -162,30 +161,7 @@ fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
     let variable = |(name, value): (&str, Option<&str>)| {
         Some(EnvVar { name: name.to_owned(), value: Some(value?.to_owned()), ..EnvVar::default() })
     };
-    variables.into_iter().filter_map(variable).collect()
-}
-
-/// Where the pod runs and what it is pulled with, as the engine's own.
-fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
-    let template = engine.spec.pod_template.as_ref().map(|template| &template.spec);
-    let field = |name: &str| template.and_then(|template| template.get(name)).cloned();
-    let text = |name| field(name).and_then(|value| value.as_str().map(str::to_owned));
-    let of_nodes = engine.spec.compute.as_ref().and_then(node_labels).into_iter().flatten();
-    let of_template: BTreeMap<String, String> = read(field("nodeSelector")).unwrap_or_default();
-    let nodes: BTreeMap<String, String> = of_nodes.chain(of_template).collect();
-    PodSpec {
-        image_pull_secrets: pull_secrets(defaults, read(field("imagePullSecrets")).unwrap_or_default()),
-        node_selector: (!nodes.is_empty()).then_some(nodes),
-        priority_class_name: text("priorityClassName"),
-        runtime_class_name: text("runtimeClassName"),
-        tolerations: read(field("tolerations")).filter(|tolerations: &Vec<Toleration>| !tolerations.is_empty()),
-        ..PodSpec::default()
-    }
-}
-
-/// One that is not of its type keeps the engine itself from being made, which says so.
-fn read<T: DeserializeOwned>(field: Option<Value>) -> Option<T> {
-    serde_json::from_value(field?).ok()
+    variables.into_iter().filter_map(variable).chain(proxies(ingredients.engine)).collect()
 }
 
 /// A volume, and where it is mounted.

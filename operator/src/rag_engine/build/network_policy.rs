@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::{
-    NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+    NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
+    NetworkPolicySpec,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -9,18 +10,19 @@ use ragengine_operator_api as api;
 
 use super::egress;
 use super::pod::PORT_NAME;
-use crate::names::SYNC;
+use crate::names::{ENGINE, SYNC};
 use crate::rag_engine::monitoring::{ADMIN_PORT_NAME, Monitoring};
+use crate::rag_engine::settings::PORT;
 use crate::rag_engine::validate::{Defaults, Validated, selector};
 
 /// Who may reach the server, and what it may reach itself, where that is asked for.
 pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Option<NetworkPolicy> {
-    let api::NetworkPolicy { from, egress } = validated.spec.network_policy.as_ref()?;
+    let api::NetworkPolicy { from, egress, sync_egress: _ } = validated.spec.network_policy.as_ref()?;
     let mut peers: Vec<NetworkPolicyPeer> = from.iter().map(peer).collect();
     if peers.is_empty() {
         peers.push(NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..NetworkPolicyPeer::default() });
     }
-    peers.push(synchronisations());
+    peers.push(pods(synchronisations()));
     peers.push(operator(defaults));
     let port = |name: &str| NetworkPolicyPort {
         port: Some(IntOrString::String(name.to_owned())),
@@ -43,6 +45,33 @@ pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Opti
     })
 }
 
+/// What the Jobs that write to the server may reach besides it, where that is asked for.
+pub(super) fn of_synchronisations(validated: &Validated) -> Option<NetworkPolicy> {
+    let egress = validated.spec.network_policy.as_ref()?.sync_egress.as_ref()?;
+    let identity = &validated.identity;
+    let of_engine = (ENGINE.to_owned(), identity.name.clone());
+    let jobs = synchronisations().into_iter().chain([of_engine]).collect();
+    Some(NetworkPolicy {
+        metadata: identity.owned(&identity.sync_policy()),
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(selected(jobs)),
+            policy_types: Some(vec!["Egress".to_owned()]),
+            ingress: None,
+            egress: Some([server(validated)].into_iter().chain(egress::rules(egress)).collect()),
+        }),
+    })
+}
+
+fn server(validated: &Validated) -> NetworkPolicyEgressRule {
+    // By its number: not every network plugin knows the names of the ports of others.
+    let port = NetworkPolicyPort {
+        port: Some(IntOrString::Int(PORT.into())),
+        protocol: Some("TCP".to_owned()),
+        end_port: None,
+    };
+    NetworkPolicyEgressRule { to: Some(vec![pods(validated.identity.selector())]), ports: Some(vec![port]) }
+}
+
 /// Labels as a policy has them: none select everything.
 pub(super) fn labels(selector: &api::LabelSelector) -> LabelSelector {
     LabelSelector {
@@ -61,21 +90,23 @@ fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {
     }
 }
 
-/// The Jobs of the Indexes write the documents.
-fn synchronisations() -> NetworkPolicyPeer {
-    let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), SYNC.to_owned())]);
-    NetworkPolicyPeer {
-        pod_selector: Some(LabelSelector { match_labels: Some(labels), match_expressions: None }),
-        ..NetworkPolicyPeer::default()
-    }
+/// The labels of the Jobs of Indexes, which write the documents.
+fn synchronisations() -> BTreeMap<String, String> {
+    BTreeMap::from([("app.kubernetes.io/name".to_owned(), SYNC.to_owned())])
+}
+
+/// Pods of the same namespace.
+fn pods(labels: BTreeMap<String, String>) -> NetworkPolicyPeer {
+    NetworkPolicyPeer { pod_selector: Some(selected(labels)), ..NetworkPolicyPeer::default() }
+}
+
+fn selected(labels: BTreeMap<String, String>) -> LabelSelector {
+    LabelSelector { match_labels: Some(labels), match_expressions: None }
 }
 
 /// The operator asks the server how it is.
 fn operator(defaults: &Defaults) -> NetworkPolicyPeer {
-    let labels = |label: &str, value: &str| LabelSelector {
-        match_labels: Some(BTreeMap::from([(label.to_owned(), value.to_owned())])),
-        match_expressions: None,
-    };
+    let labels = |label: &str, value: &str| selected(BTreeMap::from([(label.to_owned(), value.to_owned())]));
     NetworkPolicyPeer {
         namespace_selector: Some(labels("kubernetes.io/metadata.name", &defaults.operator_namespace)),
         pod_selector: Some(labels("app.kubernetes.io/name", "ragengine-operator")),

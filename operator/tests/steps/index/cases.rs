@@ -14,7 +14,7 @@ use ragengine_operator::index::validate::validate;
 use ragengine_operator::index::wish::wish;
 use ragengine_operator::records::{About, Record};
 use ragengine_operator::watches::Referred;
-use ragengine_operator_api::{Index, IndexStatus, LastSync, RagEngine, SyncResult};
+use ragengine_operator_api::{Index, IndexStatus, LastSync, PAUSED_ANNOTATION, RagEngine, SyncResult};
 use serde_json::json;
 
 use super::fixture::{anywhere, engine_status, index, job, job_after, nine, seen_engine};
@@ -137,6 +137,12 @@ impl Case {
 
     fn held(mut self) -> Self {
         self.index.metadata.finalizers = Some(vec!["ragengine.dev/index".to_owned()]);
+        self
+    }
+
+    fn paused(mut self) -> Self {
+        self.index.metadata.annotations = Some([(PAUSED_ANNOTATION.to_owned(), "true".to_owned())].into());
+        self.status.observed_generation = Some(1);
         self
     }
 
@@ -315,6 +321,18 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             case
         }),
         ("one that is suspended, and new", Case::new("suspend: true")),
+        ("one that is paused, and up to date", synced().paused()),
+        ("one that is paused, and new", new().paused()),
+        ("one that is paused while a Job runs", running().paused()),
+        ("one that is paused, and failed", failed().paused()),
+        ("one that is paused, with other sources than before", {
+            let mut case = synced().paused();
+            case.index.spec.sources[0].include = vec!["*.md".to_owned()];
+            case.index.metadata.generation = Some(2);
+            case
+        }),
+        ("one that is paused, and its engine starts", synced().engine_is("False", "Starting", "data-1").paused()),
+        ("one that is paused, and that an earlier version holds", synced().held().paused()),
         ("a change of the sources", {
             let mut case = synced();
             case.index.spec.sources[0].include = vec!["*.md".to_owned()];

@@ -96,7 +96,11 @@ fn a_synchronisation_and_a_deletion_come_down_to_these_objects() {
         compute: {labelSelector: {matchLabels: {pool: rag}}}
         podTemplate: {spec: {
             imagePullSecrets: [{name: registry}], tolerations: [{key: rag, operator: Exists}], nodeSelector: {zone: a},
-            priorityClassName: high, runtimeClassName: gvisor, containers: [],
+            priorityClassName: high, runtimeClassName: gvisor,
+            containers: [{name: other, env: [{name: HTTP_PROXY, value: 'http://other:3128'}]}, {name: ragengine, env: [
+                {name: HTTPS_PROXY, value: 'http://proxy.example:3128'}, {name: no_proxy, value: '.svc,.cluster.local'},
+                {name: HTTP_PROXY, valueFrom: {secretKeyRef: {name: proxy, key: url}}}, {name: RUST_LOG, value: debug},
+            ]}],
         }}
     ";
     let told = |desired: &Desired| {

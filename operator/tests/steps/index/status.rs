@@ -48,7 +48,8 @@ fn the_conditions_of_every_case_go_together() {
         assert_eq!(ready, conditions[0].reason == Reason::Synced, "{name}");
         let keeps_what_it_holds = [Reason::FilesFailed, Reason::PodUnschedulable].contains(&conditions[2].reason);
         assert!(!(ready && degraded) || keeps_what_it_holds, "{name}");
-        let is_resting = [Reason::Suspended, Reason::Deleting].contains(&conditions[0].reason);
+        let is_resting = [Reason::Suspended, Reason::Paused, Reason::Deleting].contains(&conditions[0].reason)
+            || conditions[1].reason == Reason::Paused;
         assert!(ready || progressing || degraded || is_resting, "{name}: {conditions:?}");
         for condition in conditions {
             assert!(!condition.message.is_empty() && condition.message.len() < 2048, "{name}");

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Proxies, ProxyVariables};
 
 fn policy(allowed: &[&str]) -> AddressPolicy {
     let allowed = allowed.iter().map(|range| range.parse().unwrap()).collect();
@@ -272,10 +273,42 @@ fn what_cannot_be_an_address_is_refused_without_its_password() {
 #[tokio::test]
 async fn a_name_is_resolved_to_what_may_be_used() {
     use reqwest::dns::Resolve;
-    let resolve =
-        |policy: AddressPolicy| async move { Resolver::new(&policy).resolve("localhost".parse().unwrap()).await };
+    let resolve = |policy: AddressPolicy| async move {
+        Resolver::new(&policy, &Proxies::default()).resolve("localhost".parse().unwrap()).await
+    };
     let error = resolve(policy(&[])).await.err().unwrap();
     assert!(error.downcast_ref::<RefusedAddress>().is_some(), "{error}");
     let usable: Vec<_> = resolve(policy(&["127.0.0.0/8"])).await.unwrap().collect();
     assert!(!usable.is_empty() && usable.iter().all(|address| address.is_ipv4()));
+}
+
+#[tokio::test]
+async fn what_a_proxy_is_asked_for_is_judged_as_far_as_it_is_known_here() {
+    let way = |proxy: &'static str, no_proxy: &'static str, reach, url: &'static str| async move {
+        let variables =
+            ProxyVariables { http: Some(proxy.to_owned()), https: None, no_proxy: Some(no_proxy.to_owned()) };
+        let resolver = Resolver::new(&policy(&[]), &Proxies::new(&variables).unwrap()).within(reach);
+        resolver.judge(&Url::parse(url).unwrap()).await.map_err(|refused| refused.address.to_string())
+    };
+    let refused = |address: &str| Err(address.to_owned());
+    let proxied = |address: &str| Ok(Way::Proxied(address.parse().ok()));
+    let cases = [
+        ("proxy.invalid", "", Reach::Any, "https://docs.invalid/", Ok(Way::Direct)),
+        ("proxy.invalid", "docs.invalid", Reach::Any, "http://docs.invalid/", Ok(Way::Direct)),
+        ("proxy.invalid", "", Reach::Any, "http://docs.invalid/", proxied("unknown")),
+        ("proxy.invalid", "", Reach::Any, "http://10.0.0.7/", proxied("10.0.0.7")),
+        ("proxy.invalid", "", Reach::Any, "http://[fd00::7]/", proxied("fd00::7")),
+        ("proxy.invalid", "", Reach::Any, "http://169.254.169.254/", refused("169.254.169.254")),
+        ("proxy.invalid", "", Reach::Public, "http://10.0.0.7/", refused("10.0.0.7")),
+        ("169.254.1.1:3128", "", Reach::Any, "http://docs.invalid/", refused("169.254.1.1")),
+        // Something public leads to a private proxy, which is to be asked as a server.
+        ("proxy.invalid", "*", Reach::Public, "http://proxy.invalid/", proxied("unknown")),
+    ];
+    for (proxy, no_proxy, reach, url, expected) in cases {
+        assert_eq!(way(proxy, no_proxy, reach, url).await, expected, "{proxy} {no_proxy} {url}");
+    }
+    let local = way("proxy.invalid", "", Reach::Any, "http://localhost/").await;
+    assert!(local.is_err(), "a name that is known here: {local:?}");
+    let itself = way("localhost", "*", Reach::Public, "http://localhost/").await;
+    assert!(itself.is_err(), "{itself:?}");
 }

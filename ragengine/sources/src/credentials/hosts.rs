@@ -2,15 +2,23 @@ use std::net::Ipv6Addr;
 
 use reqwest::Url;
 
-use crate::SourceError;
+use crate::{Proxies, SourceError};
 
 /// Whether the credentials of a source may be sent to a URL. Whoever may use a Secret in a source need not be who may read it: with an address of
-/// their own they would be sent what is in it.
+/// their own, or a proxy of their own where nothing is encrypted, they would be sent what is in it.
 ///
 /// # Errors
 ///
-/// When the hosts are limited, and that of the URL is not among them.
-pub fn check_host(allowed: &[String], url: &Url) -> Result<(), SourceError> {
+/// When the hosts are limited, and that of the URL is not among them; when a proxy could read them.
+pub fn check_receiver(allowed: &[String], url: &Url, proxies: &Proxies) -> Result<(), SourceError> {
+    check_host(allowed, url)?;
+    match url.scheme() == "http" && proxies.of(url).is_some() {
+        true => Err(SourceError::CredentialProxy { host: url.host_str().unwrap_or_default().to_owned() }),
+        false => Ok(()),
+    }
+}
+
+fn check_host(allowed: &[String], url: &Url) -> Result<(), SourceError> {
     if allowed.is_empty() || allowed.iter().any(|pattern| matches(pattern.trim(), url)) {
         return Ok(());
     }

@@ -21,7 +21,7 @@ use super::reference::Reference;
 use super::transport::{self, Transport};
 use crate::address::Resolver;
 use crate::credentials::{WEB_KEYS, WebCredentials};
-use crate::{Access, FetchError};
+use crate::{Access, FetchError, Proxies};
 
 /// How much of what a server says about an error is shown, in characters.
 const MAX_REASON_CHARS: usize = 300;
@@ -32,6 +32,7 @@ pub struct Remote {
     url: String,
     credentials: WebCredentials,
     resolver: Resolver,
+    proxies: Proxies,
     timeout: Duration,
     max_repository_bytes: u64,
     max_file_bytes: u64,
@@ -66,7 +67,8 @@ impl Remote {
         Self {
             url: url.to_string(),
             credentials,
-            resolver: Resolver::new(&access.addresses),
+            resolver: Resolver::new(&access.addresses, &access.proxies),
+            proxies: access.proxies.clone(),
             timeout: access.limits.request_timeout,
             max_repository_bytes: access.limits.max_repository_bytes,
             max_file_bytes,
@@ -85,7 +87,7 @@ impl Remote {
 
     /// Begins a conversation.
     pub fn connect(&self) -> Result<Connection<'_>, FetchError> {
-        let transport = transport::connect(&self.url, &self.credentials, &self.resolver, self.timeout);
+        let transport = transport::connect(&self.url, &self.credentials, (&self.resolver, &self.proxies), self.timeout);
         let mut transport = transport.map_err(FetchError::Answer)?;
         // Whatever there is was sent already: there is nobody to ask for more.
         let ask_nobody = |_| Ok(None);

@@ -7,6 +7,7 @@ use gix_transport::client::blocking_io::http;
 use gix_transport::client::blocking_io::http::reqwest::{Options, Remote as Client};
 use reqwest::header::AUTHORIZATION;
 
+use crate::Proxies;
 use crate::address::Resolver;
 use crate::credentials::WebCredentials;
 
@@ -16,23 +17,23 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Git over HTTP.
 pub type Transport = http::Transport<Client>;
 
-/// A transport whose connections go only where they may, which follows no redirects and knows no proxies, and which sends the credentials. Without
+/// A transport whose connections go only where they may, which follows no redirects, and which sends the credentials. Without
 /// redirects nothing public leads to a private address here.
 /// The timeout is that of each wait for the server.
 pub fn connect(
     url: &str,
     credentials: &WebCredentials,
-    resolver: &Resolver,
+    (resolver, proxies): (&Resolver, &Proxies),
     timeout: Duration,
 ) -> Result<Transport, String> {
     let parsed = url.try_into().map_err(|_| "it is no address of a repository".to_owned())?;
     let mut transport = http::connect::<Client>(parsed, Protocol::V2, false);
     let (authorities, header) = (credentials.authorities.clone(), credentials.header.clone());
-    let resolver = Arc::new(resolver.clone());
+    let (resolver, proxies) = (Arc::new(resolver.clone()), proxies.clone());
     let backend = Options {
         configure_client: Some(Box::new(move |builder| {
             Ok(builder
-                .no_proxy()
+                .proxy(proxies.for_client())
                 .dns_resolver(Arc::clone(&resolver))
                 .tls_certs_merge(authorities.clone())
                 .connect_timeout(CONNECT_TIMEOUT.min(timeout))

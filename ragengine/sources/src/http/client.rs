@@ -6,9 +6,9 @@ use reqwest::{Certificate, Client, ClientBuilder, Response, StatusCode, Url};
 
 use super::chain::Chain;
 use super::{body, retry, revision};
-use crate::address::{Reach, Resolver};
+use crate::address::{Reach, Resolver, Way};
 use crate::credentials::{TokenScheme, WEB_KEYS, WebCredentials};
-use crate::{Access, AddressPolicy, FetchError, FetchedFile, SourceError};
+use crate::{Access, FetchError, FetchedFile, SourceError};
 
 /// How long a connection may take, and a server may say nothing.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ pub struct Web {
     client: Client,
     /// The same for what something public leads to. It has connections of its own: one that the other has open may lead to a private address.
     public_client: Client,
-    addresses: AddressPolicy,
+    resolver: Resolver,
     credentials: WebCredentials,
     /// Where the credentials may be sent.
     trusted: Vec<Url>,
@@ -47,12 +47,11 @@ pub enum Answer {
     },
 }
 
-/// A client whose connections go only where they may. Proxies are not used: the address that is checked must be the one that is reached.
-/// Redirects are not followed by it.
+/// A client whose connections go only where they may. Redirects are not followed by it.
 pub fn client_builder(access: &Access, resolver: Resolver, authorities: Vec<Certificate>) -> ClientBuilder {
     let timeout = access.limits.request_timeout;
     Client::builder()
-        .no_proxy()
+        .proxy(access.proxies.for_client())
         .dns_resolver(resolver)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -68,7 +67,7 @@ impl Web {
     /// With the credentials of a folder, which are sent to these origins only.
     pub fn new(credentials: Option<&Path>, trusted: Vec<Url>, access: &Access) -> Result<Self, SourceError> {
         let credentials = WebCredentials::read(credentials, TokenScheme::Bearer)?;
-        let resolver = Resolver::new(&access.addresses);
+        let resolver = Resolver::new(&access.addresses, &access.proxies);
         let client = |reach| {
             client_builder(access, resolver.within(reach), credentials.authorities.clone())
                 .build()
@@ -77,7 +76,7 @@ impl Web {
         Ok(Self {
             client: client(Reach::Any)?,
             public_client: client(Reach::Public)?,
-            addresses: access.addresses.clone(),
+            resolver,
             credentials,
             trusted,
             work_folder: access.work_folder.clone(),
@@ -150,7 +149,7 @@ impl Web {
         let is_trusted = self.trusted.iter().any(|trusted| trusted.origin() == url.origin());
         let mut chain = Chain::new(url.clone(), is_trusted);
         loop {
-            self.addresses.check_url(chain.url(), chain.reach())?;
+            let way = self.resolver.within(chain.reach()).judge(chain.url()).await?;
             let client = match chain.reach() {
                 Reach::Any => &self.client,
                 Reach::Public => &self.public_client,
@@ -161,7 +160,10 @@ impl Web {
                 request = request.header(AUTHORIZATION, credentials);
             }
             let response = request.send().await.map_err(|error| self.explain(&error))?;
-            let answered_by = response.remote_addr().map(|address| address.ip());
+            let answered_by = match way {
+                Way::Direct => response.remote_addr().map(|address| address.ip()),
+                Way::Proxied(address) => address,
+            };
             if !chain.follow(answered_by, response.status(), response.headers())? {
                 return Ok(response);
             }

@@ -6,6 +6,7 @@ mod files;
 mod git;
 mod http;
 mod http_limits;
+mod proxies;
 mod s3;
 mod sitemaps;
 mod support;

@@ -1,6 +1,7 @@
 //! What the tests share: a place to work in, and servers in this process.
 
 pub mod git_server;
+pub mod proxy;
 pub mod s3_server;
 pub mod tls_front;
 
@@ -11,7 +12,9 @@ use std::time::Duration;
 
 use axum::Router;
 use ragengine_settings::sync::{Origin, Source};
-use ragengine_sources::{Access, AddressPolicy, FetchError, Fetched, FetchedFile, Limits, Opened, SourceError, open};
+use ragengine_sources::{
+    Access, AddressPolicy, FetchError, Fetched, FetchedFile, Limits, Opened, Proxies, ProxyVariables, SourceError, open,
+};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
@@ -35,12 +38,19 @@ impl Bench {
         std::fs::create_dir(&work_folder).unwrap();
         let addresses = AddressPolicy::new(ranges.iter().map(|range| range.parse().unwrap()).collect(), Vec::new());
         let limits = Limits { max_files: 100, max_file_bytes: 10_000, ..Limits::default() };
-        Self { access: Access { addresses, work_folder, limits }, folder }
+        Self { access: Access { addresses, proxies: Proxies::default(), work_folder, limits }, folder }
     }
 
     /// The same with a time after which a request ends.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.access.limits.request_timeout = timeout;
+        self
+    }
+
+    /// The same with a proxy at this address for everything.
+    pub fn through(mut self, proxy: &str) -> Self {
+        let variables = ProxyVariables { http: Some(proxy.to_owned()), https: Some(proxy.to_owned()), no_proxy: None };
+        self.access.proxies = Proxies::new(&variables).unwrap();
         self
     }
 

@@ -32,6 +32,12 @@ pub fn program() -> Command {
         "RUST_LOG",
         "RAGENGINE_SERVER",
         "RAGENGINE_WRITE_TOKEN",
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
     ] {
         command.env_remove(name);
     }

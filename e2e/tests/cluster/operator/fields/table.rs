@@ -11,7 +11,7 @@ pub enum Changes {
     Pod,
     /// How many pods there are.
     Replicas,
-    /// The NetworkPolicy only.
+    /// A NetworkPolicy only.
     NetworkPolicy,
     /// The claim only.
     Claim,
@@ -110,6 +110,37 @@ pub fn bases() -> Vec<Base> {
                 ),
                 (
                     "networkPolicy.egress.to.ports.protocol",
+                    json!([{"podSelector": {}, "ports": [{"port": 8000, "protocol": "UDP"}]}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.syncEgress.to.namespaceSelector.matchLabels",
+                    json!([{"namespaceSelector": {"matchLabels": {"team": "models"}}}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.syncEgress.to.podSelector.matchLabels",
+                    json!([{"podSelector": {"matchLabels": {"app": "vllm"}}}]),
+                    NetworkPolicy,
+                ),
+                ("networkPolicy.syncEgress.to.ipBlock.cidr", json!([{"ipBlock": {"cidr": "0.0.0.0/0"}}]), NetworkPolicy),
+                (
+                    "networkPolicy.syncEgress.to.ipBlock.except",
+                    json!([{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.syncEgress.to.ports.port",
+                    json!([{"podSelector": {}, "ports": [{"port": 8000}]}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.syncEgress.to.ports.endPort",
+                    json!([{"podSelector": {}, "ports": [{"port": 8000, "endPort": 8001}]}]),
+                    NetworkPolicy,
+                ),
+                (
+                    "networkPolicy.syncEgress.to.ports.protocol",
                     json!([{"podSelector": {}, "ports": [{"port": 8000, "protocol": "UDP"}]}]),
                     NetworkPolicy,
                 ),
