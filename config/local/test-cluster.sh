@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests on a cluster: on that of `make cluster-up`, with images built and checked here, or on the one that KUBECONFIG names, with the images
-# that RAGENGINE_IMAGE, RAGENGINE_OPERATOR_IMAGE and RAGENGINE_E2E_IMAGE name. Arguments go to the test program: a part of the tests' names, or --list.
+# that RAGENGINE_IMAGE, RAGENGINE_OPERATOR_IMAGE and RAGENGINE_E2E_IMAGE name, and, for the test of an upgrade, RAGENGINE_PREVIOUS_IMAGE and
+# RAGENGINE_PREVIOUS_OPERATOR_IMAGE. Arguments go to the test program: a part of the tests' names, or --list.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/cluster/paths.sh"
 cd "$root"
@@ -30,6 +31,44 @@ remove_operator() {
     helm --kubeconfig "$cluster_kubeconfig" --namespace ragengine-system uninstall ragengine --ignore-not-found --wait
 }
 
+# cargo_test ARGUMENT...: arguments of the test program.
+cargo_test() { cargo test --workspace --features ragengine-e2e/cluster --test cluster -- "$@"; }
+
+# Whether the test that needs the previous release is among those that are asked for.
+previous_release_is_wanted() {
+    [[ " $* " != *" --list "* ]] || return 1
+    cargo_test --list "$@" | grep previous_release >/dev/null
+}
+
+# The images of the previous release, in the cluster.
+# shellcheck disable=SC2317  # `attempt` calls it.
+make_previous_release() {
+    if kubeconfig_is_foreign; then
+        "$cluster_scripts/previous.sh" --chart
+    else
+        "$cluster_scripts/previous.sh"
+        "$cluster_scripts/load-image.sh" "$previous_image" "$previous_operator_image"
+    fi
+}
+
+# What keeps the previous release from being there is told by the test that needs it, which fails with it. All others go on.
+provide_previous_release() {
+    local log status
+    log=$(mktemp)
+    attempt logged_stage "$log" "The previous release" make_previous_release
+    if ((status == 0)); then
+        export RAGENGINE_PREVIOUS_CHART="$previous_release/chart"
+        kubeconfig_is_foreign || export RAGENGINE_PREVIOUS_IMAGE="$previous_image" RAGENGINE_PREVIOUS_OPERATOR_IMAGE="$previous_operator_image"
+    else
+        RAGENGINE_PREVIOUS_FAILURE=$(tail --lines 40 "$log")
+        export RAGENGINE_PREVIOUS_FAILURE
+    fi
+    rm -f "$log"
+}
+
+# shellcheck disable=SC2317  # `attempt` calls it.
+logged_stage() { stage "${@:2}" 2>&1 | tee "$1"; }
+
 # What a cluster cannot show.
 check_images() {
     local image image_status=0
@@ -44,5 +83,9 @@ if ! kubeconfig_is_foreign; then
 else
     "$cluster_scripts/helm.sh" || echo "helm: there is none: the tests that install the operator are skipped"
 fi
-cargo test --workspace --features ragengine-e2e/cluster --test cluster -- --test-threads "$test_threads" "$@" || status=$?
+# On a cluster of the user's own, only with images that it can pull.
+if { ! kubeconfig_is_foreign || [[ -n ${RAGENGINE_PREVIOUS_IMAGE:-} ]]; } && previous_release_is_wanted "$@"; then
+    provide_previous_release
+fi
+cargo_test --test-threads "$test_threads" "$@" || status=$?
 exit "$status"

@@ -41,6 +41,13 @@ module_version() { awk -v module="$2" '$1 == module { print $2; exit }' "$cluste
     cluster_kubeconfig="$cluster_state/kubeconfig"
     # There from before the cluster is made until it is deleted: a cluster that is not ours is never deleted. Empty until the cluster is complete.
     cluster_mark="$cluster_state/made-by-cluster-up"
+
+    # The release that upgrades are tested from, what is kept of it, and its images.
+    previous_commit=$(grep --max-count 1 --invert-match '^#' "$root/e2e/previous")
+    previous_release="$RAGENGINE_CACHE/previous/$previous_commit"
+    previous_tag="previous-${previous_commit:0:12}"
+    previous_image="ragengine:$previous_tag"
+    previous_operator_image="ragengine-operator:$previous_tag"
 }
 PATH="$cluster_bin:$go_toolchain/bin:$PATH"
 

@@ -1,9 +1,11 @@
 //! The definitions of RAGEngine and Index, which the whole cluster has once.
 
+use futures_util::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use ragengine_operator_api::{index_definition, rag_engine_definition};
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::{Error, wait};
@@ -21,16 +23,90 @@ pub async fn install(client: &Client) -> Result<(), Error> {
     INSTALLED.get_or_try_init(async || install_again(client).await).await.copied()
 }
 
-/// The same for a test that has removed them.
+/// The same for a test that has removed them, or put others in their place.
 ///
 /// # Errors
 ///
 /// When the cluster refuses, or does not serve them in time.
 pub async fn install_again(client: &Client) -> Result<(), Error> {
-    for (name, definition) in NAMES.into_iter().zip([rag_engine_definition(), index_definition()]) {
+    for (name, definition) in NAMES.into_iter().zip(todays()) {
         apply(client, name, definition).await?;
     }
     Ok(())
+}
+
+/// Those of this release, in the order of [`NAMES`].
+pub fn todays() -> [CustomResourceDefinition; 2] {
+    [rag_engine_definition(), index_definition()]
+}
+
+/// Those of the cluster, in the order of [`NAMES`].
+///
+/// # Errors
+///
+/// When one is not there.
+pub async fn read(client: &Client) -> Result<Vec<CustomResourceDefinition>, Error> {
+    let definitions = Api::<CustomResourceDefinition>::all(client.clone());
+    let reading = NAMES.iter().map(async |name| {
+        definitions.get(name).await.map_err(Error::kubernetes(format!("reading the definition {name}")))
+    });
+    try_join_all(reading).await
+}
+
+/// Puts others in their place, in the order of [`NAMES`]: nothing is left of what is there, but the objects.
+///
+/// # Errors
+///
+/// When the cluster refuses.
+pub async fn replace(client: &Client, others: Vec<CustomResourceDefinition>) -> Result<(), Error> {
+    let definitions = Api::<CustomResourceDefinition>::all(client.clone());
+    for (name, (found, mut other)) in NAMES.into_iter().zip(read(client).await?.into_iter().zip(others)) {
+        other.metadata.resource_version = found.metadata.resource_version;
+        let replacing = definitions.replace(name, &PostParams::default(), &other).await;
+        replacing.map_err(Error::kubernetes(format!("replacing the definition {name}")))?;
+    }
+    Ok(())
+}
+
+/// The annotations by which Helm notes whose release something is a part of.
+const MARKS: [&str; 3] = ["meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "helm.sh/resource-policy"];
+/// The label beside them.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// Whose release the definitions are a part of, as Helm notes it.
+pub struct HelmsMarks(Vec<Value>);
+
+impl HelmsMarks {
+    /// Those that are there.
+    ///
+    /// # Errors
+    ///
+    /// When a definition is not there.
+    pub async fn read(client: &Client) -> Result<Self, Error> {
+        let marks = |definition: &CustomResourceDefinition| {
+            let annotations = definition.metadata.annotations.clone().unwrap_or_default();
+            let labels = definition.metadata.labels.clone().unwrap_or_default();
+            let marks: serde_json::Map<String, Value> =
+                MARKS.iter().map(|mark| ((*mark).to_owned(), json!(annotations.get(*mark)))).collect();
+            json!({"annotations": marks, "labels": {MANAGED_BY: labels.get(MANAGED_BY)}})
+        };
+        Ok(Self(read(client).await?.iter().map(marks).collect()))
+    }
+
+    /// Gives the definitions back to whoever had them then.
+    ///
+    /// # Errors
+    ///
+    /// When the cluster refuses.
+    pub async fn give_back(self, client: &Client) -> Result<(), Error> {
+        let definitions = Api::<CustomResourceDefinition>::all(client.clone());
+        for (name, marks) in NAMES.into_iter().zip(self.0) {
+            let patch = Patch::Merge(json!({"metadata": marks}));
+            let marking = definitions.patch(name, &PatchParams::default(), &patch).await;
+            marking.map_err(Error::kubernetes(format!("giving the definition {name} back")))?;
+        }
+        Ok(())
+    }
 }
 
 async fn apply(client: &Client, name: &str, definition: CustomResourceDefinition) -> Result<(), Error> {

@@ -27,7 +27,7 @@ impl Release {
     ///
     /// With what Helm says.
     pub async fn install(&self, values: &Value) -> Result<String, Error> {
-        self.with_chart(&["install"], values).await
+        self.with_chart(&["install"], CHART, values).await
     }
 
     /// Installs the chart, and takes over objects of another release, such as a definition that was kept.
@@ -36,7 +36,16 @@ impl Release {
     ///
     /// With what Helm says.
     pub async fn install_and_take_over(&self, values: &Value) -> Result<String, Error> {
-        self.with_chart(&["install", "--take-ownership"], values).await
+        self.install_and_take_over_from(Path::new(CHART), values).await
+    }
+
+    /// The same with the chart in this folder, such as an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// With what Helm says.
+    pub async fn install_and_take_over_from(&self, chart: &Path, values: &Value) -> Result<String, Error> {
+        self.with_chart(&["install", "--take-ownership"], &chart.to_string_lossy(), values).await
     }
 
     /// Brings the release up to date.
@@ -45,7 +54,16 @@ impl Release {
     ///
     /// With what Helm says.
     pub async fn upgrade(&self, values: &Value) -> Result<String, Error> {
-        self.with_chart(&["upgrade"], values).await
+        self.with_chart(&["upgrade"], CHART, values).await
+    }
+
+    /// Brings the release up to date as users do it: the values that it has stay, but for these.
+    ///
+    /// # Errors
+    ///
+    /// With what Helm says.
+    pub async fn upgrade_and_keep_values(&self, values: &Value) -> Result<String, Error> {
+        self.with_chart(&["upgrade", "--reset-then-reuse-values"], CHART, values).await
     }
 
     /// Removes the release, and waits until that is done.
@@ -57,9 +75,9 @@ impl Release {
         helm(["uninstall", &self.name, "--namespace", &self.namespace, "--wait"].map(str::to_owned).to_vec()).await
     }
 
-    async fn with_chart(&self, command: &[&str], values: &Value) -> Result<String, Error> {
+    async fn with_chart(&self, command: &[&str], chart: &str, values: &Value) -> Result<String, Error> {
         let mut arguments: Vec<String> = command.iter().map(|part| (*part).to_owned()).collect();
-        arguments.extend([&self.name, CHART, "--namespace", &self.namespace].map(str::to_owned));
+        arguments.extend([&self.name, chart, "--namespace", &self.namespace].map(str::to_owned));
         for (name, value) in values.as_object().into_iter().flatten() {
             arguments.extend(["--set-json".to_owned(), format!("{name}={value}")]);
         }

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod namespace;
 pub mod operator;
 pub mod pod;
+pub mod previous;
 pub mod server;
 pub mod skip;
 pub mod source;

@@ -10,6 +10,7 @@ mod install;
 mod lease;
 mod models;
 mod permissions;
+mod previous_release;
 mod references;
 mod repair;
 mod status;

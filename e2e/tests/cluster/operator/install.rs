@@ -1,18 +1,15 @@
 use std::panic::{AssertUnwindSafe, resume_unwind};
 
 use futures_util::FutureExt as _;
-use futures_util::future::try_join_all;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Api;
-use kube::api::{Patch, PatchParams};
+use ragengine_e2e::definition::{self, HelmsMarks};
 use ragengine_e2e::engine::{self, Engine};
 use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, alone_in_namespace};
 use ragengine_e2e::operator::{ADMIN_PORT, OPERATOR, Operator};
 use ragengine_e2e::server::{documents, question};
-use ragengine_e2e::{Error, cluster_client, definition};
+use ragengine_e2e::{Error, cluster_client};
 use ragengine_operator_api::RagEngine;
 use serde_json::{Value, json};
 
@@ -28,7 +25,7 @@ async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service
     alone_in_namespace("install", async |namespace| {
         let everywhere = json!({"watchNamespaces": [], "crds": {"install": true}, "rbac": {"aggregate": true}});
         let operator = Operator::prepare(namespace, &everywhere).await?;
-        let before = helm_s_marks(namespace).await?;
+        let before = HelmsMarks::read(&namespace.client).await?;
         let outcome = AssertUnwindSafe(async {
             let notes = operator.release.install_and_take_over(&operator.values()).await?;
             assert!(notes.contains("kubectl") && notes.contains("ragengine/docs"), "{notes}");
@@ -39,7 +36,7 @@ async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service
         let outcome = outcome.catch_unwind().await;
         // Roles of the cluster and marks on the definitions are in nobody's namespace.
         drop(operator.release.uninstall().await);
-        give_back(namespace, before).await?;
+        before.give_back(&namespace.client).await?;
         outcome.unwrap_or_else(|panic| resume_unwind(panic))
     })
     .await;
@@ -90,7 +87,7 @@ async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Resu
     let (pod, deployment) = (engine.ready_pod().await?, engine.deployment().await?);
     operator.release.uninstall().await?;
     assert!(!operator.namespace.has::<Deployment>(OPERATOR).await?);
-    read_definitions(namespace).await?;
+    definition::read(&namespace.client).await?;
     assert_eq!(engine.object().await?.metadata.deletion_timestamp, None);
     let still = engine.post("/v1/chat/completions", &question("house", "When is lunch served?")).await?;
     assert_eq!(still.ok()?["source_nodes"][0]["doc_id"], "lunch");
@@ -103,39 +100,5 @@ async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Resu
     engine.until_ready().await?;
     assert_eq!(engine.ready_pod().await?.metadata.uid, pod.metadata.uid);
     assert_eq!(engine.deployment().await?.metadata.generation, deployment.metadata.generation);
-    Ok(())
-}
-
-async fn read_definitions(namespace: &Namespace) -> Result<Vec<CustomResourceDefinition>, Error> {
-    let definitions = Api::<CustomResourceDefinition>::all(namespace.client.clone());
-    let reading = definition::NAMES.iter().map(async |name| {
-        definitions.get(name).await.map_err(Error::kubernetes(format!("reading the definition {name}")))
-    });
-    try_join_all(reading).await
-}
-
-const MARKS: [&str; 3] = ["meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "helm.sh/resource-policy"];
-
-/// Whose release the definitions are a part of, as Helm notes it.
-async fn helm_s_marks(namespace: &Namespace) -> Result<Vec<Value>, Error> {
-    let marks = |definition: &CustomResourceDefinition| {
-        let annotations = definition.metadata.annotations.clone().unwrap_or_default();
-        let labels = definition.metadata.labels.clone().unwrap_or_default();
-        let managed_by = "app.kubernetes.io/managed-by";
-        let marks: serde_json::Map<String, Value> =
-            MARKS.iter().map(|mark| ((*mark).to_owned(), json!(annotations.get(*mark)))).collect();
-        json!({"annotations": marks, "labels": {managed_by: labels.get(managed_by)}})
-    };
-    Ok(read_definitions(namespace).await?.iter().map(marks).collect())
-}
-
-/// Gives the definitions back to whoever had them before the test.
-async fn give_back(namespace: &Namespace, marks: Vec<Value>) -> Result<(), Error> {
-    let definitions = Api::<CustomResourceDefinition>::all(namespace.client.clone());
-    for (name, marks) in definition::NAMES.into_iter().zip(marks) {
-        let patch = Patch::Merge(json!({"metadata": marks}));
-        let marking = definitions.patch(name, &PatchParams::default(), &patch).await;
-        marking.map_err(Error::kubernetes(format!("giving the definition {name} back")))?;
-    }
     Ok(())
 }
