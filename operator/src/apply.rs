@@ -2,6 +2,7 @@
 
 mod difference;
 mod memory;
+mod ownership;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,7 +10,6 @@ use std::sync::Arc;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{Api, DeleteParams, ObjectMeta, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, Resource};
 pub use memory::Memory;
@@ -201,7 +201,7 @@ impl Writer<'_> {
             outcome => outcome,
         };
         let sent = match sent {
-            Ok(applied) => self.own_once(&name, applied).await,
+            Ok(applied) => self.own_once(&name, &desired, applied).await,
             Err(error) => Err(error),
         };
         let mut applied = sent.map_err(|error| classify(object.clone(), error))?;
@@ -257,21 +257,20 @@ impl Writer<'_> {
         self.send(name, desired).await
     }
 
-    /// Gives up what was written otherwise than by applying. Fields that are had twice stay when they are not asked for any more: what leaves
-    /// `podTemplate` would not leave the Deployment.
-    async fn own_once<K>(&self, name: &str, applied: K) -> Result<K, kube::Error>
+    /// Owns by applying alone what was written otherwise as well, and applies once more. A field that is had twice stays when it is not asked for any
+    /// more, as this apply may have found already: what leaves `podTemplate` would not leave the Deployment.
+    async fn own_once<K>(&self, name: &str, desired: &K, applied: K) -> Result<K, kube::Error>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
-        let all = applied.meta().managed_fields.as_deref().unwrap_or_default();
-        let kept: Vec<&ManagedFieldsEntry> = all.iter().filter(|entry| !is_second(entry)).collect();
-        if kept.len() == all.len() {
+        let Some(owners) = applied.meta().managed_fields.as_deref().and_then(ownership::owned_once) else {
             return Ok(applied);
-        }
+        };
         let version = &applied.meta().resource_version;
-        let patch = Patch::Merge(json!({"metadata": {"managedFields": kept, "resourceVersion": version}}));
+        let patch = Patch::Merge(json!({"metadata": {"managedFields": owners, "resourceVersion": version}}));
         let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        within_limit(self.api::<K>().patch(name, &parameters, &patch)).await
+        within_limit(self.api::<K>().patch(name, &parameters, &patch)).await?;
+        self.send(name, desired).await
     }
 
     /// What the caches do not have may be there all the same, made by somebody else: it is not taken over.
@@ -385,12 +384,6 @@ fn random_token() -> Result<String, ApplyError> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(ApplyError::Randomness)?;
     Ok(hex::encode(bytes))
-}
-
-/// Whether these are fields of ours that were not applied.
-fn is_second(entry: &ManagedFieldsEntry) -> bool {
-    let is_update = entry.operation.as_deref() == Some("Update") && entry.subresource.is_none();
-    is_update && matches!(entry.manager.as_deref(), Some(FIELD_MANAGER | REPAIRER))
 }
 
 fn is_invalid(error: &kube::Error) -> bool {

@@ -2,6 +2,7 @@
 
 mod apply;
 mod calls;
+mod ownership;
 mod state;
 
 use std::convert::Infallible;
@@ -20,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 pub use calls::{Call, Fault};
+use ownership::{Operation, Writer};
 use state::{Place, State, Watch};
 
 /// The server; a copy is the same one.
@@ -219,6 +221,16 @@ async fn question(request: Request<kube::client::Body>) -> Question {
 }
 
 impl Question {
+    /// In whose name it writes.
+    fn writer(&self) -> Writer {
+        let is_apply = self.asked.verb == "patch" && !self.is_merge;
+        Writer {
+            operation: if is_apply { Operation::Apply } else { Operation::Update },
+            manager: self.parameter("fieldManager").unwrap_or("unknown").to_owned(),
+            subresource: self.asked.resource.split_once('/').map(|(_, sub)| sub.to_owned()).unwrap_or_default(),
+        }
+    }
+
     fn parameter(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }

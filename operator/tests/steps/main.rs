@@ -13,6 +13,7 @@ mod invalid;
 mod lease;
 mod objects;
 mod operators_settings;
+mod ownership;
 mod paused;
 mod quiet;
 mod rollouts;

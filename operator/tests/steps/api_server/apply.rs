@@ -1,27 +1,9 @@
-//! What of an object is kept that is applied: without what is empty, with defaults, and amounts in their own spelling.
+//! What of an object is kept that is written: without what is empty, with defaults, and amounts in their own spelling.
 
 use serde_json::{Value, json};
 
-/// The object that an apply leaves. The operator is the only manager, so what it does not send is gone, but for what the server itself added.
-pub fn applied(resource: &str, sent: &Value, live: Option<&Value>) -> Value {
-    let mut object = canonical(sent);
-    if let Some(live) = live {
-        if !live["status"].is_null() {
-            object["status"] = live["status"].clone();
-        }
-        let others = live["metadata"]["annotations"].as_object().into_iter().flatten();
-        for (name, value) in others.filter(|(name, _)| name.starts_with("deployment.kubernetes.io/")) {
-            object["metadata"]["annotations"][name] = value.clone();
-        }
-        if resource == "services" {
-            object["spec"]["clusterIP"] = live["spec"]["clusterIP"].clone();
-        }
-    }
-    object
-}
-
 /// As Go keeps it: no nulls, no empty texts or lists, nothing that is false by its nature.
-fn canonical(value: &Value) -> Value {
+pub fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
@@ -70,18 +52,12 @@ fn amounts(value: &Value) -> Value {
 
 /// Adds what a kind of object always has, where it is not set.
 pub fn defaulted(resource: &str, object: &mut Value) {
-    let generation = object["metadata"]["generation"].clone();
     match resource {
         "deployments" => {
             let spec = &mut object["spec"];
             set(spec, &json!({"progressDeadlineSeconds": 600}));
             spec["template"]["metadata"]["creationTimestamp"] = Value::Null;
             pod(&mut spec["template"]["spec"]);
-            // The Deployment's own controller has looked at it.
-            object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!("1");
-            if object["spec"]["replicas"] == 0 {
-                object["status"] = json!({"observedGeneration": generation});
-            }
         }
         "services" => {
             let defaults = json!({
@@ -100,6 +76,22 @@ pub fn defaulted(resource: &str, object: &mut Value) {
         }
         _ => {}
     }
+}
+
+/// The Deployment's own controller has looked at it.
+pub fn looked_at(object: &mut Value) {
+    object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!("1");
+    if object["spec"]["replicas"] == 0 {
+        object["status"] = json!({"observedGeneration": object["metadata"]["generation"]});
+    }
+}
+
+/// Why a server does not keep an object: of what can come of applying beside others, two ports of one name.
+pub fn refusal(resource: &str, object: &Value) -> Option<String> {
+    let ports = object["spec"]["ports"].as_array().filter(|_| resource == "services")?;
+    let is_twice = |at: usize| ports[..at].iter().any(|port| port["name"] == ports[at]["name"]);
+    let at = (0..ports.len()).find(|at| is_twice(*at))?;
+    Some(format!("spec.ports[{at}].name: Duplicate value: {}", ports[at]["name"]))
 }
 
 fn pod(spec: &mut Value) {

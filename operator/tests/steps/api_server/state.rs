@@ -4,7 +4,8 @@ use ragengine_operator::requests::Asked;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::apply::{applied, defaulted};
+use super::apply::{canonical, defaulted, looked_at, refusal};
+use super::ownership::{self, Owners, Writer};
 use super::{Call, Fault, Question, Reply, status};
 
 /// Where an object is.
@@ -72,12 +73,11 @@ impl State {
             ("watch", _) => self.watch(question),
             ("get", _) => self.objects.get(place).map_or_else(missing, |found| Reply::Whole(200, found.clone())),
             ("create", "events") => Reply::Whole(201, body.clone()),
-            ("create", _) => self.create(place, body),
-            ("update", _) => self.update(place, body),
+            ("create", _) => self.create(question),
+            ("update", _) => self.update(question),
             ("patch", "events") => Reply::Whole(200, body.clone()),
-            ("patch", "ragengines/status" | "indexes/status") => self.write_status(place, body),
-            ("patch", _) if question.is_merge => self.merge(place, body),
-            ("patch", _) => self.apply(place, body),
+            ("patch", _) if question.is_merge => self.merge(question),
+            ("patch", _) => self.apply(question),
             ("delete", _) if self.delete(place) => Reply::Whole(200, json!({"kind": "Status", "status": "Success"})),
             ("delete", _) => missing(),
             (verb, resource) => panic!("{verb} {resource}"),
@@ -120,42 +120,49 @@ impl State {
         self.watches.extend(watches);
     }
 
-    fn create(&mut self, place: &Place, body: &Value) -> Reply {
-        let name = body["metadata"]["name"].as_str().unwrap().to_owned();
-        let place = Place { name, ..place.clone() };
+    fn create(&mut self, question: &Question) -> Reply {
+        let name = question.body["metadata"]["name"].as_str().unwrap().to_owned();
+        let place = Place { name, ..question.place.clone() };
         match self.objects.contains_key(&place) {
             true => Reply::Whole(409, status(409, "already exists")),
-            false => Reply::Whole(201, self.keep(place, body.clone())),
+            false => Reply::Whole(201, self.replace(place, question.body.clone(), &question.writer())),
         }
     }
 
-    fn update(&mut self, place: &Place, body: &Value) -> Reply {
+    fn update(&mut self, question: &Question) -> Reply {
+        let Question { place, body, .. } = question;
         let Some(found) = self.objects.get(place) else { return Reply::Whole(404, status(404, "not found")) };
         match found["metadata"]["resourceVersion"] == body["metadata"]["resourceVersion"] {
             false => Reply::Whole(409, status(409, "the object has been modified")),
-            true => Reply::Whole(200, self.keep(place.clone(), body.clone())),
+            true => Reply::Whole(200, self.replace(place.clone(), body.clone(), &question.writer())),
         }
     }
 
-    fn apply(&mut self, place: &Place, body: &Value) -> Reply {
-        let (resource, live) = (place.resource.as_str(), self.objects.get(place));
-        let object = applied(resource, body, live);
-        let code = if live.is_some() { 200 } else { 201 };
-        Reply::Whole(code, self.keep(place.clone(), object))
-    }
-
-    fn write_status(&mut self, place: &Place, body: &Value) -> Reply {
-        let Some(found) = self.objects.get(place) else { return Reply::Whole(404, status(404, "not found")) };
-        if found["metadata"]["uid"] != body["metadata"]["uid"] {
+    /// Only objects are made by it, not statuses. What the body says of the uid has to be so.
+    fn apply(&mut self, question: &Question) -> Reply {
+        let Question { place, body, .. } = question;
+        let (writer, live) = (question.writer(), self.objects.get(place).unwrap_or(&Value::Null));
+        if live.is_null() && !writer.subresource.is_empty() {
+            return Reply::Whole(404, status(404, "not found"));
+        }
+        if !live.is_null() && body["metadata"].get("uid").is_some_and(|said| *said != live["metadata"]["uid"]) {
             return Reply::Whole(409, status(409, "the uid in the precondition is another one"));
         }
-        let mut object = found.clone();
-        object["status"] = body["status"].clone();
-        Reply::Whole(200, self.keep(place.clone(), object))
+        let (code, is_forced) = (if live.is_null() { 201 } else { 200 }, question.parameter("force") == Some("true"));
+        let (object, owners) = match ownership::apply(live, body, &writer, is_forced, &self.now()) {
+            Ok(applied) => applied,
+            Err(others) => return Reply::Whole(409, status(409, &format!("conflicts with {}", others.join(", ")))),
+        };
+        let object = if writer.subresource.is_empty() { canonical(&object) } else { object };
+        match refusal(&place.resource, &object) {
+            Some(message) => Reply::Whole(422, status(422, &message)),
+            None => Reply::Whole(code, self.keep(place.clone(), object, |_, _| owners)),
+        }
     }
 
     /// Puts fields in the place of others. What the body says of the uid and the version has to be so.
-    fn merge(&mut self, place: &Place, body: &Value) -> Reply {
+    fn merge(&mut self, question: &Question) -> Reply {
+        let Question { place, body, .. } = question;
         let Some(found) = self.objects.get(place) else { return Reply::Whole(404, status(404, "not found")) };
         let has_other = |name: &str| body["metadata"].get(name).is_some_and(|said| *said != found["metadata"][name]);
         if has_other("uid") || has_other("resourceVersion") {
@@ -164,20 +171,26 @@ impl State {
         let mut object = found.clone();
         merge(&mut object, body);
         let is_gone = object["metadata"]["deletionTimestamp"].is_string() && is_free(&object);
-        let object = self.keep(place.clone(), object);
+        let object = self.replace(place.clone(), object, &question.writer());
         if is_gone {
             self.delete(place);
         }
         Reply::Whole(200, object)
     }
 
+    /// Keeps an object that takes the place of the one there is.
+    fn replace(&mut self, place: Place, object: Value, writer: &Writer) -> Value {
+        let now = self.now();
+        self.keep(place, object, |live, new| {
+            let said = if new["metadata"]["managedFields"].is_null() { live } else { new };
+            Owners::of(said).after_update(writer, live, new, &now)
+        })
+    }
+
     /// Keeps an object, with what the server adds, unless it is as it was.
-    fn keep(&mut self, place: Place, mut object: Value) -> Value {
-        let before = self.objects.get(&place);
-        let kind = if before.is_some() { "MODIFIED" } else { "ADDED" };
-        let metadata = before.map(|before| before["metadata"].clone()).unwrap_or_default();
-        let is_changed = before.is_none_or(|before| before["spec"] != object["spec"]);
-        let generation = metadata["generation"].as_i64().unwrap_or(0) + i64::from(is_changed);
+    fn keep(&mut self, place: Place, mut object: Value, owners: impl FnOnce(&Value, &Value) -> Owners) -> Value {
+        let before = self.objects.get(&place).unwrap_or(&Value::Null);
+        let (kind, metadata) = (if before.is_null() { "ADDED" } else { "MODIFIED" }, &before["metadata"]);
         let number = self.version + 1;
         let kept = |name: &str, new: Value| if metadata[name].is_null() { new } else { metadata[name].clone() };
         let added = [
@@ -185,14 +198,19 @@ impl State {
             ("creationTimestamp", kept("creationTimestamp", json!("2026-11-22T09:00:00Z"))),
             ("resourceVersion", kept("resourceVersion", json!("0"))),
             ("namespace", json!(place.namespace)),
-            ("generation", json!(generation)),
-            ("managedFields", json!([{"manager": "ragengine-operator", "operation": "Apply"}])),
         ];
         for (name, value) in added {
             object["metadata"][name] = value;
         }
         defaulted(&place.resource, &mut object);
-        if before == Some(&object) {
+        let is_changed = before["spec"] != object["spec"] || before.is_null();
+        let generation = metadata["generation"].as_i64().unwrap_or(0) + i64::from(is_changed);
+        object["metadata"]["generation"] = json!(generation);
+        object["metadata"]["managedFields"] = owners(before, &object).entries();
+        if place.resource == "deployments" {
+            looked_at(&mut object);
+        }
+        if *before == object {
             return object;
         }
         self.version = number;
@@ -200,6 +218,12 @@ impl State {
         self.objects.insert(place.clone(), object.clone());
         self.happened(kind, &place.resource, &object);
         object
+    }
+
+    /// A second for each change.
+    fn now(&self) -> String {
+        let (minutes, seconds) = ((self.version + 1) / 60, (self.version + 1) % 60);
+        format!("2026-11-22T{:02}:{:02}:{seconds:02}Z", 9 + minutes / 60, minutes % 60)
     }
 
     fn happened(&mut self, kind: &'static str, resource: &str, object: &Value) {
@@ -211,14 +235,14 @@ impl State {
 
     pub fn put(&mut self, resource: &str, object: Value) {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        self.keep(Place::of(resource, &name), object);
+        self.replace(Place::of(resource, &name), object, &Writer::by_hand());
     }
 
     pub fn delete(&mut self, place: &Place) -> bool {
         let Some(mut object) = self.objects.get(place).cloned() else { return false };
         if !is_free(&object) {
             object["metadata"]["deletionTimestamp"] = json!("2026-11-22T09:30:00Z");
-            self.keep(place.clone(), object);
+            self.keep(place.clone(), object, |live, _| Owners::of(live));
             return true;
         }
         self.objects.remove(place);
