@@ -19,7 +19,7 @@ enum IsQuantity {
 fn matches(desired: &Value, live: &Value, is_quantity: IsQuantity) -> bool {
     match (desired, live) {
         (Value::Object(desired), Value::Object(live)) => fields(desired, live, is_quantity),
-        (Value::Array(desired), Value::Array(live)) => lists(desired, live),
+        (Value::Array(desired), Value::Array(live)) => in_order(desired, live),
         (Value::String(desired), Value::String(live)) if is_quantity == IsQuantity::Yes => {
             quantity::is_same(desired, live)
         }
@@ -30,14 +30,17 @@ fn matches(desired: &Value, live: &Value, is_quantity: IsQuantity) -> bool {
 fn fields(desired: &Map<String, Value>, live: &Map<String, Value>, is_quantity: IsQuantity) -> bool {
     desired.iter().all(|(name, desired)| match live.get(name) {
         Some(live) if ATOMIC.contains(&name.as_str()) => without_empty(desired) == without_empty(live),
-        Some(live) => matches(desired, live, quantity_below(name, is_quantity)),
+        Some(live) => match (desired, live) {
+            (Value::Array(desired), Value::Array(live)) if has_keys(name, desired) => is_among(desired, live),
+            _ => matches(desired, live, quantity_below(name, is_quantity)),
+        },
         // An empty one is not kept at all.
         None => is_empty(desired) || is_dropped(name, desired),
     })
 }
 
 /// Fields that the API server takes as one value: what others add to them changes what is meant, as one more label does in a selector.
-const ATOMIC: [&str; 7] = [
+const ATOMIC: [&str; 9] = [
     "selector",
     "podSelector",
     "namespaceSelector",
@@ -45,6 +48,26 @@ const ATOMIC: [&str; 7] = [
     "matchLabels",
     "matchExpressions",
     "nodeSelector",
+    "secretKeyRef",
+    "configMapKeyRef",
+];
+
+/// Lists whose items may stand beside those of others, and what tells these apart. All other lists are one value.
+const KEYS: [(&str, &str); 13] = [
+    ("containers", "name"),
+    ("initContainers", "name"),
+    ("env", "name"),
+    ("volumes", "name"),
+    ("imagePullSecrets", "name"),
+    ("resourceClaims", "name"),
+    // Those of containers have another key than those of a Service, and those of a NetworkPolicy have none.
+    ("ports", "containerPort"),
+    ("ports", "name"),
+    ("volumeMounts", "mountPath"),
+    ("volumeDevices", "devicePath"),
+    ("topologySpreadConstraints", "topologyKey"),
+    ("hostAliases", "ip"),
+    ("ownerReferences", "uid"),
 ];
 
 /// The same without what is not kept because it is empty.
@@ -86,19 +109,18 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Items that have a key of their own (containers, volumes, ports) may stand beside others; all else has to be the same, in order.
-fn lists(desired: &[Value], live: &[Value]) -> bool {
-    match desired.iter().all(has_key) && !desired.is_empty() {
-        true => desired.iter().all(|desired| live.iter().any(|live| matches(desired, live, IsQuantity::No))),
-        false => {
-            desired.len() == live.len()
-                && desired.iter().zip(live).all(|(desired, live)| matches(desired, live, IsQuantity::No))
-        }
-    }
+fn has_keys(list: &str, items: &[Value]) -> bool {
+    let is_keyed = |key: &str| items.iter().all(|item| item.get(key).is_some());
+    !items.is_empty() && KEYS.iter().any(|(name, key)| *name == list && is_keyed(key))
 }
 
-fn has_key(item: &Value) -> bool {
-    ["name", "mountPath", "containerPort", "uid"].iter().any(|key| item.get(key).is_some())
+fn is_among(desired: &[Value], live: &[Value]) -> bool {
+    desired.iter().all(|desired| live.iter().any(|live| matches(desired, live, IsQuantity::No)))
+}
+
+fn in_order(desired: &[Value], live: &[Value]) -> bool {
+    desired.len() == live.len()
+        && desired.iter().zip(live).all(|(desired, live)| matches(desired, live, IsQuantity::No))
 }
 
 #[cfg(test)]
@@ -108,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::{has_key, is_satisfied};
+    use super::is_satisfied;
 
     #[test]
     fn what_was_asked_for_has_to_be_there() {
@@ -133,6 +155,21 @@ mod tests {
                 false,
             ),
             (json!({"args": ["a"]}), json!({"args": ["a", "b"]}), false),
+            (json!({"hostAliases": [{"ip": "::1"}]}), json!({"hostAliases": [{"ip": "::2"}, {"ip": "::1"}]}), true),
+            (
+                json!({"topologySpreadConstraints": [{"topologyKey": "zone"}]}),
+                json!({"topologySpreadConstraints": [{"topologyKey": "host"}, {"topologyKey": "zone"}]}),
+                true,
+            ),
+            // A name is no key in these.
+            (json!({"sysctls": [{"name": "a"}]}), json!({"sysctls": [{"name": "a"}, {"name": "b"}]}), false),
+            (json!({"httpHeaders": [{"name": "a"}]}), json!({"httpHeaders": [{"name": "b"}, {"name": "a"}]}), false),
+            (json!({"ports": [{"port": 53}]}), json!({"ports": [{"port": 53}, {"port": 54}]}), false),
+            (
+                json!({"secretKeyRef": {"name": "a", "key": "k"}}),
+                json!({"secretKeyRef": {"name": "a", "key": "k", "optional": true}}),
+                false,
+            ),
             (json!({"tolerations": [{"key": "k"}]}), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), false),
             (json!({"from": [{"podSelector": {}}]}), json!({"from": [{"podSelector": {}}]}), true),
             // A selector is one value.
@@ -178,14 +215,10 @@ mod tests {
                 let named = |(name, fields): (String, BTreeMap<String, Value>)| {
                     Value::Object(fields.into_iter().chain([("name".to_owned(), Value::from(name))]).collect())
                 };
-                items.into_iter().map(named).collect::<Value>()
+                json!({"containers": items.into_iter().map(named).collect::<Value>()})
             });
             let plain = prop::collection::vec(inner, 1..4).prop_map(Value::from);
-            prop_oneof![
-                fields.prop_map(|fields| Value::Object(fields.into_iter().collect())),
-                named,
-                plain.prop_filter("has keys", |list| !list.as_array().is_some_and(|items| items.iter().all(has_key)))
-            ]
+            prop_oneof![fields.prop_map(|fields| Value::Object(fields.into_iter().collect())), named, plain]
         })
     }
 
@@ -194,10 +227,14 @@ mod tests {
         match value {
             Value::Object(fields) => {
                 let more = [("theirs".to_owned(), json!({"a": 1}))];
-                fields.iter().map(|(name, field)| (name.clone(), with_more(field))).chain(more).collect()
-            }
-            Value::Array(items) if items.iter().all(has_key) => {
-                [json!({"name": "theirs"})].into_iter().chain(items.iter().map(with_more)).collect()
+                let field = |(name, field): (&String, &Value)| match field {
+                    Value::Array(items) if name == "containers" => {
+                        let theirs = [json!({"name": "theirs"})];
+                        (name.clone(), theirs.into_iter().chain(items.iter().map(with_more)).collect())
+                    }
+                    field => (name.clone(), with_more(field)),
+                };
+                fields.iter().map(field).chain(more).collect()
             }
             Value::Array(items) => items.iter().map(with_more).collect(),
             other => other.clone(),

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::Resource;
 use kube::api::ObjectMeta;
+use serde_json::Value;
 
 use crate::hash::hash;
 use crate::names::{HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION, index_of};
@@ -45,21 +46,18 @@ pub(super) fn metadata<K: Resource>(object: &mut K) {
 }
 
 /// Keeps in the place of an object's version that of its content, where it can be told: a label, or an annotation, makes a new object of nobody's. Who
-/// has written the content last, and in which second, stands beside the fields; the content itself is never read. What is written twice in a second has
-/// one version, which is shown when that second is over: see `settled`.
+/// has written the content last, in which second, and which keys it has, stands beside the fields; the content itself is never read. What is written
+/// twice in a second has one version, which is shown when that second is over: see `settled`.
 fn content_version<K: Resource>(object: &mut K) {
     let metadata = object.meta_mut();
-    let has_content = |entry: &&ManagedFieldsEntry| {
-        let fields = entry.fields_v1.as_ref().and_then(|fields| fields.0.as_object());
-        fields.is_some_and(|fields| CONTENT.iter().any(|field| fields.contains_key(*field)))
+    let content = |entry: &ManagedFieldsEntry| {
+        let fields = entry.fields_v1.as_ref()?.0.as_object()?;
+        // The names of its keys: one that is taken away changes nothing else.
+        let found: Vec<_> = CONTENT.iter().filter_map(|field| fields.get(*field)).map(Value::to_string).collect();
+        let writer = (entry.manager.clone(), entry.operation.clone(), entry.time.clone());
+        (!found.is_empty()).then_some((writer, found))
     };
-    let mut writers: Vec<_> = metadata
-        .managed_fields
-        .iter()
-        .flatten()
-        .filter(has_content)
-        .map(|entry| (&entry.manager, &entry.operation, &entry.time))
-        .collect();
+    let mut writers: Vec<_> = metadata.managed_fields.iter().flatten().filter_map(content).collect();
     writers.sort();
     if !writers.is_empty() {
         metadata.resource_version = Some(hash(&writers));
@@ -142,7 +140,7 @@ fn metadata_with_times<K: Resource>(object: &mut K) {
 mod tests {
     use k8s_openapi::api::core::v1::Secret;
     use kube::api::PartialObjectMeta;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -166,6 +164,8 @@ mod tests {
         assert_eq!(stripped("8", &json!([content, label])), before);
         assert_eq!(stripped("9", &json!([label, content])), before);
         assert_ne!(stripped("10", &json!([content, edited, label])), before);
+        let without = entry("kubectl-create", "2026-11-22T09:00:00Z", json!({"f:data": {}, "f:type": {}}));
+        assert_ne!(stripped("11", &json!([without, label])), before, "a key was taken away");
         assert_eq!(stripped("11", &json!([])), Some("11".to_owned()), "nobody says who wrote what");
     }
 }
