@@ -123,7 +123,11 @@ pub fn bases() -> Vec<Base> {
                     json!([{"podSelector": {"matchLabels": {"app": "vllm"}}}]),
                     NetworkPolicy,
                 ),
-                ("networkPolicy.syncEgress.to.ipBlock.cidr", json!([{"ipBlock": {"cidr": "0.0.0.0/0"}}]), NetworkPolicy),
+                (
+                    "networkPolicy.syncEgress.to.ipBlock.cidr",
+                    json!([{"ipBlock": {"cidr": "0.0.0.0/0"}}]),
+                    NetworkPolicy,
+                ),
                 (
                     "networkPolicy.syncEgress.to.ipBlock.except",
                     json!([{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}}]),
