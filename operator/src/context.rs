@@ -74,7 +74,8 @@ impl Context {
     /// A RAGEngine is gone.
     pub fn forget(&self, identity: &Identity) {
         let Identity { namespace, name, uid } = identity;
-        let names = [name.clone(), identity.settings(), identity.write_token(), identity.claim()];
+        let names =
+            [name.clone(), identity.settings(), identity.write_token(), identity.claim(), identity.sync_policy()];
         self.memory.forget(namespace, &names);
         self.referrers.forget(&identity.owner());
         self.forget_uid(uid);
@@ -98,6 +99,7 @@ impl Context {
     /// A RAGEngine is gone, and another has its name.
     pub fn forget_uid(&self, uid: &str) {
         self.defaults.rollouts.end(uid);
+        self.departures.forget_engine(uid);
         self.engines.forget(uid);
         self.statuses.forget(uid);
         self.failures.forget(uid);

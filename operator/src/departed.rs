@@ -19,12 +19,21 @@ use crate::apply::classify;
 use crate::context::Context;
 use crate::error::Error;
 use crate::index::apply::{self, Applied};
+use crate::index::settle::shortened;
 use crate::index::{build, job, pod};
 use crate::names::{Identity, IndexIdentity, Owner};
 use crate::rag_engine::observe::{Observed, claim_name};
 use crate::rag_engine::status::{Finding, told};
 use crate::requests::within_limit;
 use crate::watches::Caches;
+
+/// The most that a server may name.
+const MAX_OWNERS: usize = 1000;
+/// The longest uid, which becomes a label's value, and the longest name of an index.
+const MAX_UID: usize = 63;
+const MAX_INDEX_NAME: usize = 128;
+/// The longest words of others that a status repeats, in characters.
+const MAX_WORDS: usize = 300;
 
 /// What came of looking after them.
 #[derive(Debug, Default)]
@@ -38,6 +47,7 @@ pub struct Attended {
 impl Attended {
     /// The deletion could not be begun.
     pub fn failed(error: &Error) -> Self {
+        let error = shortened(&error.to_string(), MAX_WORDS);
         let words = format!("documents of an Index that is gone could not be deleted: {error}. It is tried again");
         Self { failure: Some(Finding::new(Reason::DeletionFailed, words)), look_again: None }
     }
@@ -86,14 +96,24 @@ pub fn scope_of(caches: &Caches, engine: &RagEngine) -> String {
 /// Those that are gone for good, of whom the server has something, in its order.
 fn gone(context: &Context, engine: &RagEngine, observed: &Observed) -> Vec<Gone> {
     let owners = told(observed).map_or(&[][..], |told| told.owners.as_slice());
-    if owners.is_empty() {
-        return Vec::new();
-    }
-    let (identity, scope) = (Identity::of(engine), scope_of(&context.caches, engine));
-    // Whoever makes the image chooses the words: a name that no Index can have is nobody's.
-    let ours = owners.iter().filter(|owner| owner.scope == scope && can_be_a_name(&owner.name));
-    let gone = ours.filter(|owner| !is_there(context, &identity, owner));
-    gone.map(|owner| Gone { owner: owner.clone(), wait: context.departures.wait(&owner.uid) }).collect()
+    let identity = Identity::of(engine);
+    let scope = if owners.is_empty() { String::new() } else { scope_of(&context.caches, engine) };
+    let ours = owners.iter().take(MAX_OWNERS).filter(|owner| owner.scope == scope && can_be_an_index(owner));
+    let gone: Vec<&OwnedSources> = ours.filter(|owner| !is_there(context, &identity, owner)).collect();
+    let uids: Vec<&str> = gone.iter().map(|owner| owner.uid.as_str()).collect();
+    let waits = context.departures.waits(&identity.uid, &uids);
+    gone.into_iter().zip(waits).map(|(owner, wait)| Gone { owner: owner.clone(), wait }).collect()
+}
+
+/// Whoever makes the server's image chooses what it says: what no Index can have is nobody's.
+fn can_be_an_index(owner: &OwnedSources) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    can_be_a_name(&owner.name)
+        && (1..=MAX_UID).contains(&owner.uid.len())
+        && owner.uid.bytes().all(is_inner)
+        && !owner.uid.starts_with('-')
+        && !owner.uid.ends_with('-')
+        && owner.index.chars().count() <= MAX_INDEX_NAME
 }
 
 fn can_be_a_name(name: &str) -> bool {

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::warn;
 
+use crate::index::settle::shortened;
 use crate::metrics::Metrics;
 use crate::names::{Identity, Owner};
 use crate::watches::{Referred, Referrers, Wake};
@@ -59,6 +60,11 @@ pub struct Target {
     /// The port at which it is asked how it is.
     pub status_port: u16,
 }
+
+/// The most owners and generations of an answer that are kept, the most problems, and the longest of their words, in characters.
+const MAX_KEPT: usize = 1000;
+const MAX_PROBLEMS: usize = 50;
+const MAX_WORDS: usize = 500;
 
 /// The servers that are asked.
 pub struct Engines {
@@ -189,7 +195,7 @@ impl Engines {
             let mut known = self.known.lock();
             let same_pod = known.get_mut(&question.uid).filter(|known| known.target.pod_uid == question.pod_uid);
             let Some(known) = same_pod else { return };
-            let report = next(known.report.as_ref(), question.pod_uid, answer);
+            let report = next(known.report.as_ref(), question.pod_uid, answer.map(bounded));
             let is_well = report.answer.as_ref().is_some_and(|answer| answer.ready && answer.problems.is_empty());
             known.due = Instant::now() + if is_well { INTERVALS.0 } else { INTERVALS.1 };
             let is_news = known.report.as_ref().is_none_or(|before| is_news(before, &report));
@@ -205,6 +211,17 @@ impl Engines {
             }
         }
     }
+}
+
+/// As much of an answer as is kept: whoever makes the server's image chooses what it says.
+fn bounded(mut answer: EngineStatus) -> EngineStatus {
+    answer.owners.truncate(MAX_KEPT);
+    answer.generations.truncate(MAX_KEPT);
+    answer.problems.truncate(MAX_PROBLEMS);
+    answer.owners.shrink_to_fit();
+    answer.generations.shrink_to_fit();
+    answer.problems.iter_mut().for_each(|problem| problem.detail = shortened(&problem.detail, MAX_WORDS));
+    answer
 }
 
 /// Whose turn it is: a server that was never asked comes before all others, because a status waits for it. Those that leave the operator without an answer

@@ -102,9 +102,9 @@ impl Identity {
         format!("{}-write", self.name)
     }
 
-    /// The policy of the network for the Jobs of its Indexes.
+    /// The policy of the network for the Jobs of its Indexes. No engine's own policy has such a name.
     pub fn sync_policy(&self) -> String {
-        format!("{}-sync", self.name)
+        format!("{}.sync", self.name)
     }
 
     /// The claim that is made.

@@ -6,6 +6,7 @@ mod referrers;
 mod settled;
 mod strip;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt as _};
@@ -214,17 +215,25 @@ impl Starter<'_> {
         let (wake, metrics) = (self.wake.clone(), Arc::clone(self.metrics));
         let (mut filling, store) = (self.filled.another(), reader.clone());
         self.tasks.spawn(async move {
-            let mut before = Vec::new();
+            let (mut before, mut is_filled) = (Vec::new(), false);
             while let Some(event) = seen.next().await {
                 let touched = match &event {
-                    Ok(Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) => about(object.meta()),
+                    Ok(Event::Apply(object) | Event::Delete(object)) => about(object.meta()),
                     Ok(Event::Init) => {
                         before = store.state();
                         Vec::new()
                     }
+                    // The cache shows the list when it is whole.
+                    Ok(Event::InitApply(_)) => Vec::new(),
                     Ok(Event::InitDone) => {
                         filling.done();
-                        gone(&std::mem::take(&mut before), &store).flat_map(|object| about(object.meta())).collect()
+                        let before = std::mem::take(&mut before);
+                        // Nobody is reconciled before everything has been seen once.
+                        let new = match std::mem::replace(&mut is_filled, true) {
+                            true => new_or_changed(&before, &store),
+                            false => Vec::new(),
+                        };
+                        gone(&before, &store).chain(&new).flat_map(|object| about(object.meta())).collect()
                     }
                     Err(error) => {
                         metrics.watch_failed(&K::plural(&()));
@@ -250,6 +259,17 @@ where
         let now = store.get(&ObjectRef::from_obj(object.as_ref()));
         now.is_none_or(|now| now.meta().uid != object.meta().uid)
     })
+}
+
+/// What is there now, and was not before a watch was begun anew, or was another.
+pub fn new_or_changed<K>(before: &[Arc<K>], store: &Store<K>) -> Vec<Arc<K>>
+where
+    K: Resource<DynamicType = ()> + Clone + 'static,
+{
+    let before: HashMap<_, _> = before.iter().map(|object| (ObjectRef::from_obj(object.as_ref()), object)).collect();
+    let is_as_before =
+        |now: &Arc<K>| before.get(&ObjectRef::from_obj(now.as_ref())).is_some_and(|before| before.meta() == now.meta());
+    store.state().into_iter().filter(|now| !is_as_before(now)).collect()
 }
 
 /// What a watch needs of an object.

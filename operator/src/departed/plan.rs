@@ -11,8 +11,12 @@ use ragengine_operator_api::Reason;
 use crate::hash::hash;
 use crate::index::job::{self, Stage};
 use crate::index::plan::retry_at;
+use crate::index::settle::shortened;
 use crate::names::OWNER;
 use crate::rag_engine::status::Finding;
+
+/// The longest words of a Job that are repeated, in characters.
+const MAX_WORDS: usize = 300;
 
 /// What is waited for without being told of it is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -101,9 +105,10 @@ impl<'a> Attempts<'a> {
         Some(Finding::new(
             Reason::DeletionFailed,
             format!(
-                "the documents of Index {}, which is gone, could not be deleted from the index {}: {why}. The log of Job {} says more; it is tried again",
+                "the documents of Index {}, which is gone, could not be deleted from the index {}: {}. The log of Job {} says more; it is tried again",
                 owner.name,
                 owner.index,
+                shortened(why, MAX_WORDS),
                 name.unwrap_or_default()
             ),
         ))

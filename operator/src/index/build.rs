@@ -6,7 +6,7 @@ mod task;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::ConfigMap;
-use ragengine_client::wire::OwnedSources;
+use ragengine_client::wire::{OwnedSources, SourceOwner, WhenOwnerIsGone};
 use ragengine_operator_api::{Index, RagEngine, SyncResources};
 
 use self::job::Ingredients;
@@ -77,7 +77,12 @@ pub fn deletion(
         sources: &[],
         resources: SyncResources::default(),
         sync_id,
-        owner: None,
+        owner: Some(SourceOwner {
+            name: owner.name.clone(),
+            uid: owner.uid.clone(),
+            scope: owner.scope.clone(),
+            when_gone: WhenOwnerIsGone::Delete,
+        }),
         api_server: &[],
     };
     Ok(Desired { task, job: job::job(ingredients, defaults) })

@@ -22,7 +22,7 @@ use crate::rag_engine::target_of;
 use crate::records::Record;
 use crate::secret_use;
 use crate::warnings::{self, Warning};
-use crate::watches::Referred;
+use crate::watches::{Caches, Referred};
 
 /// Everything that a reconcile looks at.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +57,8 @@ pub struct Observed {
     pub is_crowded: bool,
     /// The next generation of the index, while the engine builds it.
     pub generation: Option<GrowingGeneration>,
+    /// The engine's Jobs are to be bounded in what they reach, and the policy is not there.
+    pub is_unbounded: bool,
     /// An older Index that fills the same index with other settings.
     pub rival: Option<String>,
 }
@@ -110,7 +112,8 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         api_server: context.api_server.addresses(),
         is_cleared: departed::is_cleared(context, &identity),
         hosts_are_required: context.defaults.require_secret_hosts,
-        is_crowded: caches.running_jobs() + context.started.recent() >= context.defaults.max_jobs,
+        is_crowded: is_crowded(context, namespace),
+        is_unbounded: engine.as_deref().is_some_and(|engine| is_unbounded(caches, engine)),
         engine,
         jobs,
     };
@@ -118,6 +121,19 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         observed.warnings = warnings::of(&context.client, namespace, &uid).await?;
     }
     Ok(observed)
+}
+
+/// Whether as many Jobs run as may, in all or in this namespace: no namespace takes more than half of the places.
+fn is_crowded(context: &Context, namespace: &str) -> bool {
+    let (all, here) = context.caches.running_jobs(namespace);
+    let (max, recent) = (context.defaults.max_jobs, context.started.recent());
+    all + recent >= max || here >= max.div_ceil(2)
+}
+
+fn is_unbounded(caches: &Caches, engine: &RagEngine) -> bool {
+    let is_asked_for = engine.spec.network_policy.as_ref().is_some_and(|policy| policy.sync_egress.is_some());
+    let identity = Identity::of(engine);
+    is_asked_for && caches.network_policies.get(&identity.namespace, &identity.sync_policy()).is_none()
 }
 
 /// What the engine's server said last, if it can be asked.
@@ -164,10 +180,22 @@ fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watc
         kind,
         version,
         name: name.to_owned(),
-        refusal: of_source.and_then(secret_use::refusal),
+        refusal: of_source.and_then(secret_use::refusal).or_else(|| {
+            let is_token = kind == Referred::Secret && is_watched && is_write_token(context, namespace, name);
+            is_token.then_some("it has the write token of an engine")
+        }),
         hosts: of_source.and_then(secret_use::hosts),
         is_watched,
     }
+}
+
+/// Whether a Secret has the name of an engine's write token, whoever has made it.
+fn is_write_token(context: &Context, namespace: &str, secret: &str) -> bool {
+    let mut engines = context.engine_store.state().into_iter();
+    engines.any(|engine| {
+        let identity = Identity::of(&engine);
+        identity.namespace == namespace && identity.write_token() == secret
+    })
 }
 
 /// One made again has another uid, one changed another version.

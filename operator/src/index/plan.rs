@@ -112,8 +112,9 @@ pub fn plan(known: Known<'_>) -> Plan {
         None => resting(known),
     };
     match (is_held(known.index), &plan.step) {
-        _ if is_paused(&known.index.metadata) => paused(plan),
+        // Nothing is to wait for the operator, whatever else is left as it is.
         (true, Step::Rest | Step::Start(_)) => Plan { step: Step::Release, ..plan },
+        _ if is_paused(&known.index.metadata) => paused(plan),
         _ => plan,
     }
 }

@@ -263,7 +263,7 @@ fn revision(sources: &[SourceStatus]) -> Option<String> {
 }
 
 /// As much of a text as there is room for, without what takes more room than it says.
-pub(super) fn shortened(text: &str, max_bytes: usize) -> String {
+pub(crate) fn shortened(text: &str, max_bytes: usize) -> String {
     let mut short = String::new();
     for character in text.chars().map(|character| if character.is_control() { ' ' } else { character }) {
         if short.len() + character.len_utf8() > max_bytes {

@@ -22,8 +22,9 @@ use super::validate::{Defaults, Validated};
 
 /// The annotation with the hash of the settings: another one rolls the pod.
 pub const SETTINGS_HASH: &str = "ragengine.dev/settings-hash";
-/// The annotation with the hash of the versions of all that the pod refers to.
-pub const REFERENCES_HASH: &str = "ragengine.dev/references-hash";
+/// The annotation with the hash of the versions of the content of all that the pod refers to. Earlier versions of the operator have hashed other
+/// versions, in an annotation of another name.
+pub const REFERENCES_HASH: &str = "ragengine.dev/references-content-hash";
 
 /// Every object that is asked for.
 #[derive(Debug, Clone)]

@@ -74,7 +74,8 @@ fn is_for_the_operator(before: Before<'_>) -> bool {
     let is_acted_on = status.observed_generation.is_some() && status.observed_generation == engine.metadata.generation;
     let is_applied =
         live.metadata.annotations.as_ref().and_then(|found| found.get(APPLIED_HASH)) == Some(&hash(wanted));
-    engine.spec.replicas > 0 && is_acted_on && !is_applied && references_hash(live) == references_hash(wanted)
+    let are_the_same = references_hash(live).is_none_or(|live| references_hash(wanted) == Some(live));
+    engine.spec.replicas > 0 && is_acted_on && !is_applied && are_the_same
 }
 
 fn references_hash(deployment: &Deployment) -> Option<&String> {

@@ -13,7 +13,7 @@ use ragengine_operator_api::{Index, RagEngine};
 
 use crate::context::Context;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
-use crate::watches::{Filling, Referred, Wake, Watchable, gone, log_failure};
+use crate::watches::{Filling, Referred, Wake, Watchable, gone, log_failure, new_or_changed};
 
 /// Objects in one reply to a list.
 const PAGE: u32 = 100;
@@ -103,7 +103,7 @@ fn seen<K>(
 where
     K: Resource<DynamicType = ()> + Watchable,
 {
-    let mut before = Vec::new();
+    let (mut before, mut is_filled) = (Vec::new(), false);
     let seen = watcher(api, watcher::Config::default().page_size(PAGE)).default_backoff().modify(strip);
     let seen = reflector::reflector(writer, seen).filter_map(move |event| {
         let (changed, concerned) = match event {
@@ -119,12 +119,20 @@ where
             Ok(Event::InitDone) => {
                 filling.done();
                 let before = std::mem::take(&mut before);
-                let follow =
-                    gone(&before, &store).flat_map(|object| match store.get(&ObjectRef::from_obj(&**object)) {
+                let mut concerned: Vec<Owner> = gone(&before, &store)
+                    .flat_map(|object| match store.get(&ObjectRef::from_obj(&**object)) {
                         None => follow(object, Change::Gone),
                         Some(_) => follow(object, Change::Replaced),
-                    });
-                (None, follow.collect())
+                    })
+                    .collect();
+                // A long list is shown when it is whole: who was reconciled meanwhile was seen as it was before.
+                if std::mem::replace(&mut is_filled, true) {
+                    for object in new_or_changed(&before, &store) {
+                        concerned.extend(follow(&object, Change::Seen));
+                        concerned.push(owner(&object));
+                    }
+                }
+                (None, concerned)
             }
             Err(error) => {
                 context.metrics.watch_failed(&K::plural(&()));
@@ -141,6 +149,13 @@ where
         }
     });
     Box::pin(seen)
+}
+
+/// The resource itself.
+fn owner<K: Resource<DynamicType = ()>>(object: &K) -> Owner {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    let kind = if K::kind(&()) == Index::kind(&()) { Kind::Index } else { Kind::Engine };
+    Owner { kind, namespace: part(&object.meta().namespace), name: part(&object.meta().name) }
 }
 
 fn strip<K: Resource>(object: &mut K) {

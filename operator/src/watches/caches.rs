@@ -98,9 +98,11 @@ impl Caches {
         self.jobs.0.state_filter(|job| in_namespace(job) && identity.made(&job.metadata))
     }
 
-    /// How many Jobs of Indexes run.
-    pub fn running_jobs(&self) -> usize {
-        self.jobs.0.state_filter(|job| job::stage(job) == Stage::Running).len()
+    /// How many Jobs of Indexes run: in all, and in one namespace.
+    pub fn running_jobs(&self, namespace: &str) -> (usize, usize) {
+        let running = self.jobs.0.state_filter(|job| job::stage(job) == Stage::Running);
+        let here = running.iter().filter(|job| job.metadata.namespace.as_deref() == Some(namespace)).count();
+        (running.len(), here)
     }
 
     /// The Jobs that delete documents of Indexes that are gone from one RAGEngine.

@@ -13,7 +13,10 @@ const ENGINES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 /// Engines that were made, and whose status says so.
 async fn made_before(spec: &str) -> ApiServer {
-    let server = ApiServer::default();
+    made_on(ApiServer::default(), spec).await
+}
+
+async fn made_on(server: ApiServer, spec: &str) -> ApiServer {
     for name in ENGINES {
         let mut object = as_made(&engine(spec));
         object["metadata"]["name"] = json!(name);
@@ -60,6 +63,26 @@ async fn engines_wait_for_their_turn_and_say_so() {
     assert_eq!(of_image(&server, "ragengine:0.2.0").len(), 4);
     pass(LONG).await;
     assert_eq!(of_image(&server, "ragengine:0.2.0"), ENGINES);
+    controller.stop().await;
+}
+
+/// Earlier versions have reckoned the version of a Secret otherwise: that one differs is no change of it.
+#[tokio::test(start_paused = true)]
+async fn engines_with_secrets_that_an_earlier_version_made_wait_too() {
+    let server = ApiServer::default();
+    server.put("secrets", json!({"metadata": {"name": "llm"}}));
+    let server = made_on(server, "{inferenceService: {url: 'http://llm/v1', accessSecret: llm}}").await;
+    for name in ENGINES {
+        server.edit("deployments", name, |deployment| {
+            let annotations = deployment["spec"]["template"]["metadata"]["annotations"].as_object_mut().unwrap();
+            assert!(annotations.remove("ragengine.dev/references-content-hash").is_some());
+            annotations.insert("ragengine.dev/references-hash".to_owned(), json!("another"));
+            deployment["metadata"]["annotations"]["ragengine.dev/applied-hash"] = json!("another");
+        });
+    }
+    let controller = upgraded(&server);
+    pass(A_WHILE).await;
+    assert_eq!(of_image(&server, "ragengine:0.2.0").len(), 2);
     controller.stop().await;
 }
 

@@ -9,7 +9,7 @@ use ragengine_client::Client;
 use ragengine_client::wire::{self, SourceOwner};
 use ragengine_parsers::{Parser, worker};
 use ragengine_settings::Log;
-use ragengine_settings::sync::SyncTask;
+use ragengine_settings::sync::{Origin, SyncTask};
 use ragengine_sources::{Access, AddressPolicy, Limits, Proxies, ProxyVariables};
 use ragengine_sync::{Outcome, Removed, Report, Tools, synchronise};
 use tokio::signal::unix::{SignalKind, signal};
@@ -98,12 +98,23 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
     };
     let work_folder = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
     let addresses = AddressPolicy::in_cluster(task.allowed_ranges.clone(), arguments.api_server.clone()).await;
-    let proxies = Proxies::new(&ProxyVariables::of_environment())?;
+    let proxies = match Proxies::new(&ProxyVariables::of_environment()) {
+        Err(error) if task.sources.iter().any(|source| is_elsewhere(&source.origin)) => return Err(error.into()),
+        found => found.unwrap_or_default(),
+    };
     let access = Access { addresses, proxies, work_folder, limits: Limits::default() };
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
     let parser = Parser::new(command, ragengine_parsers::Limits::default());
     Ok(Tools { client, access, parser })
+}
+
+/// Whether documents are fetched from another server.
+fn is_elsewhere(origin: &Origin) -> bool {
+    match origin {
+        Origin::Http(_) | Origin::Git(_) | Origin::S3(_) => true,
+        Origin::Inline(_) | Origin::ConfigMap(_) | Origin::Folder(_) => false,
+    }
 }
 
 /// What a person wants to know of it.

@@ -81,7 +81,7 @@ pub async fn synchronise(task: &SyncTask, owner: Option<&SourceOwner>, tools: &m
         report.sources.push((source.name.clone(), outcome));
     }
     let all_were_read = report.sources.iter().all(|(_, outcome)| outcome.as_ref().is_ok_and(Outcome::is_whole));
-    report.removed = remove(task, &server, all_were_read).await?;
+    report.removed = remove(task, owner, &server, all_were_read).await?;
     Ok(report)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceDocument, SyncPhase};
+use ragengine_client::wire::{PutSourceSync, SourceDescription, SourceDocument, SourceOwner, SyncPhase};
 use ragengine_settings::sync::SyncTask;
 use tracing::{info, warn};
 
@@ -45,13 +45,19 @@ impl Kept {
 }
 
 /// Deletes what is there of sources that are not named any more. A source that was renamed is read under its new name first; only then, and only
-/// when most documents are still there, the old one goes. A task without sources deletes everything of its owner.
+/// when most documents are still there, the old one goes. A task without sources deletes everything of its owner: where that has a uid, only what the
+/// server's records say is its, and is to go with it.
 ///
 /// # Errors
 ///
 /// When the server does not answer, or another synchronisation has such a source; of a task without sources, when something is left.
-pub async fn remove(task: &SyncTask, server: &Server, all_were_read: bool) -> Result<Removed, SyncError> {
-    let others = others(task, server).await?;
+pub async fn remove(
+    task: &SyncTask,
+    owner: Option<&SourceOwner>,
+    server: &Server,
+    all_were_read: bool,
+) -> Result<Removed, SyncError> {
+    let others = others(task, owner, server).await?;
     let mut removed = Removed::default();
     if others.is_empty() {
         return Ok(removed);
@@ -69,7 +75,16 @@ pub async fn remove(task: &SyncTask, server: &Server, all_were_read: bool) -> Re
         );
         match kept {
             Some(kept) if !task.confirmations.contains(&word) => {
-                hold_back(task, server, source, revision, kept, word.clone()).await?;
+                let record = PutSourceSync {
+                    // It is the task's as the others are, and what becomes of it is asked for now.
+                    owner: owner.cloned(),
+                    revision,
+                    held_back: source.documents,
+                    confirmation: Some(word.clone()),
+                    message: Some(kept.in_words().to_owned()),
+                    ..PutSourceSync::new(&task.sync_id, SyncPhase::Complete)
+                };
+                hold_back(task, server, source, &record).await?;
                 removed.held_back += source.documents;
                 removed.confirmations.push(word);
             }
@@ -77,25 +92,37 @@ pub async fn remove(task: &SyncTask, server: &Server, all_were_read: bool) -> Re
         }
     }
     if task.sources.is_empty() {
-        require_gone(task, server).await?;
+        require_gone(task, owner, server).await?;
     }
     Ok(removed)
 }
 
 /// A deletion is done when the server has nothing of the owner any more.
-async fn require_gone(task: &SyncTask, server: &Server) -> Result<(), SyncError> {
-    match others(task, server).await?.as_slice() {
+async fn require_gone(task: &SyncTask, owner: Option<&SourceOwner>, server: &Server) -> Result<(), SyncError> {
+    match others(task, owner, server).await?.as_slice() {
         [] => Ok(()),
         [first, rest @ ..] => Err(SyncError::Remains { name: first.name.clone(), others: rest.len() }),
     }
 }
 
-async fn others(task: &SyncTask, server: &Server) -> Result<Vec<SourceDescription>, SyncError> {
+async fn others(
+    task: &SyncTask,
+    owner: Option<&SourceOwner>,
+    server: &Server,
+) -> Result<Vec<SourceDescription>, SyncError> {
     let is_named = |on_server: &str| {
         task.sources.iter().any(|source| SourceName::new(&task.owner, &source.name).on_server() == on_server)
     };
     let sources = server.sources().await?.into_iter();
-    Ok(sources.filter(|source| belongs_to(&source.name, &task.owner) && !is_named(&source.name)).collect())
+    let gone = owner.filter(|_| task.sources.is_empty());
+    let others = sources.filter(|source| belongs_to(&source.name, &task.owner) && !is_named(&source.name));
+    Ok(others.filter(|source| gone.is_none_or(|gone| goes_with(source, gone))).collect())
+}
+
+/// Whether a source is that of an owner, and goes with it. Another owner of the same name may have it now, and one that keeps what it has.
+fn goes_with(source: &SourceDescription, gone: &SourceOwner) -> bool {
+    let owner = source.sync.as_ref().and_then(|sync| sync.owner.as_ref());
+    owner.is_some_and(|owner| owner.uid == gone.uid && owner.scope == gone.scope && owner.when_gone.is_delete())
 }
 
 async fn guard(task: &SyncTask, server: &Server, others: &[SourceDescription]) -> Result<Option<Kept>, SyncError> {
@@ -122,23 +149,14 @@ async fn hold_back(
     task: &SyncTask,
     server: &Server,
     source: &SourceDescription,
-    revision: Option<String>,
-    kept: Kept,
-    confirmation: String,
+    record: &PutSourceSync,
 ) -> Result<(), SyncError> {
-    let record = PutSourceSync {
-        revision,
-        held_back: source.documents,
-        confirmation: Some(confirmation),
-        message: Some(kept.in_words().to_owned()),
-        ..PutSourceSync::new(&task.sync_id, SyncPhase::Complete)
-    };
-    server.put_record(&source.name, &record).await.map_err(SyncError::of_record)?;
+    server.put_record(&source.name, record).await.map_err(SyncError::of_record)?;
     warn!(
         index = task.index,
         source = source.name,
         documents = source.documents,
-        reason = kept.in_words(),
+        reason = record.message,
         "the source is kept"
     );
     Ok(())

@@ -472,6 +472,45 @@ async fn sources_take_the_proxy_of_the_environment_and_the_server_does_not() {
     assert!(error.contains("127.0.0.1 may not be used, it is loopback"), "{record}");
 }
 
+/// What is held back of an owner is its as all else is: with a policy that keeps everything nothing is deleted with it.
+#[tokio::test]
+async fn a_source_that_is_held_back_becomes_what_is_asked_for_now() {
+    let bench = Bench::new().await;
+    let sources = |names: &[&str]| -> Value {
+        let source = |name: &&str| {
+            let documents: Vec<_> =
+                (0..4).map(|n| json!({"path": format!("{n}.md"), "text": format!("{name} {n}")})).collect();
+            json!({"name": name, "origin": {"inline": {"documents": documents}}})
+        };
+        names.iter().map(source).collect()
+    };
+    let run = |names: &[&str], uid: &'static str, when_gone: &'static str| {
+        let mut task = bench.task("team");
+        task["sources"] = sources(names);
+        let mut command = bench.command(&task);
+        command.args(["--owner-uid", uid, "--owner-scope", "volume", "--when-owner-is-gone", when_gone]);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let documents = async || bench.documents().await.len();
+    run(&["a", "b", "c"], "first", "delete").await.unwrap();
+    assert_eq!(documents().await, 12);
+    let output = run(&["a"], "first", "retain").await.unwrap();
+    assert_eq!(documents().await, 12, "most would be gone: {}", text(&output.stdout));
+    assert_eq!(bench.server.get("/status").await.ok()["owners"], Value::Null, "nothing goes with its owner");
+    // Somebody who still believes that it does.
+    run(&[], "first", "delete").await.unwrap();
+    assert_eq!(documents().await, 12);
+    // Another owner of the same name has one of the sources.
+    run(&["a", "b", "c"], "first", "delete").await.unwrap();
+    run(&["a", "b", "c"], "second", "retain").await.unwrap();
+    run(&["a", "b", "c", "d"], "first", "delete").await.unwrap();
+    run(&["a", "b", "c"], "second", "delete").await.unwrap();
+    run(&[], "first", "delete").await.unwrap();
+    assert_eq!(documents().await, 12, "what the second has stays");
+    run(&[], "second", "delete").await.unwrap();
+    assert_eq!(documents().await, 0);
+}
+
 /// Whoever looks for owners that are gone finds them in the server's status, after it was started again too.
 #[tokio::test]
 async fn the_server_knows_whose_a_source_is_and_what_becomes_of_it() {

@@ -118,7 +118,7 @@ impl State {
             token: version::<Secret>(namespace, &format!("{name}-write")).await?,
             network_policy: json!([
                 version::<NetworkPolicy>(namespace, name).await?,
-                version::<NetworkPolicy>(namespace, &format!("{name}-sync")).await?,
+                version::<NetworkPolicy>(namespace, &format!("{name}.sync")).await?,
             ]),
             claim: owned::<PersistentVolumeClaim>(namespace, &format!("{name}-data")).await?,
             service: version::<Service>(namespace, name).await?,

@@ -19,8 +19,13 @@ pub(super) fn of(known: Known<'_>) -> Option<State> {
         .or_else(|| refused(observed));
     let engine = observed.engine.as_deref();
     let takes = engine.is_some_and(|engine| takes_documents(observed, engine));
-    let not_yet = || (!takes).then(|| not_ready(observed));
+    let not_yet = || (!takes).then(|| not_ready(observed)).or_else(|| unbounded(observed));
     blocked.map(State::Blocked).or_else(|| not_yet().or_else(|| cleared(observed)).map(State::NotYet))
+}
+
+fn unbounded(observed: &Observed) -> Option<Finding> {
+    let words = "the NetworkPolicy that networkPolicy.syncEgress of the RAGEngine asks for is not there yet: the condition Ready of the RAGEngine says why if it is not made";
+    observed.is_unbounded.then(|| Finding::new(Reason::EngineNotReady, words))
 }
 
 fn cleared(observed: &Observed) -> Option<Finding> {

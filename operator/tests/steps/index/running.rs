@@ -210,6 +210,39 @@ async fn what_comes_late_is_noticed_at_once() {
     controller.stop().await;
 }
 
+/// Also one that has lost its owner, as when it was restored from a backup, or that a user has made.
+#[tokio::test(start_paused = true)]
+async fn no_source_has_the_write_token_of_an_engine() {
+    let server = server();
+    server.put("secrets", json!({"metadata": {"name": "docs-write"}}));
+    let sources = "sources: [{name: a, git: {url: 'https://g/a', accessSecret: docs-write}}]";
+    server.put("indexes", made("handbook", &format!("{{{sources}}}")));
+    let controller = Controller::start(&server);
+    until("SecretRefused", &server, || ready(&server, "handbook") == "False SecretRefused").await;
+    assert!(server.names("jobs").is_empty());
+    controller.stop().await;
+}
+
+/// Where the Jobs of an engine are to reach some addresses only, none begins before that holds.
+#[tokio::test(start_paused = true)]
+async fn no_job_begins_before_what_bounds_it_is_there() {
+    let server = server();
+    server.edit("ragengines", "docs", |engine| engine["spec"]["networkPolicy"] = json!({"syncEgress": {"to": []}}));
+    server.fail("patch", "networkpolicies", usize::MAX, Fault::Refusal(403, "no"));
+    server.put("indexes", made("handbook", "{}"));
+    let controller = Controller::start(&server);
+    until("EngineNotReady", &server, || ready(&server, "handbook") == "False EngineNotReady").await;
+    pass(A_MOMENT).await;
+    assert!(server.names("jobs").is_empty());
+    assert!(condition(&server, "handbook", "Progressing").2.contains("syncEgress"));
+    server.put("networkpolicies", json!({
+        "metadata": {"name": "docs.sync", "labels": {"app.kubernetes.io/managed-by": "ragengine-operator", "app.kubernetes.io/instance": "docs"}},
+    }));
+    server.edit("indexes", "handbook", |index| index["metadata"]["labels"] = json!({"a": "b"}));
+    until("a Job", &server, || !server.names("jobs").is_empty()).await;
+    controller.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_engine_that_comes_late_or_again_is_noticed() {
     let server = server();
@@ -283,6 +316,18 @@ async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
     succeed(&server, "handbook", &job);
     server.expire_watches("secrets", |server| server.delete("secrets", "git"));
     until("SecretMissing", &server, || ready(&server, "handbook") == "False SecretMissing").await;
+    // What is listed is shown a second later, when nobody else says anything of it.
+    server.expire_watches("secrets", |server| server.put("secrets", json!({"metadata": {"name": "git"}})));
+    until("a Job", &server, || !server.names("jobs").is_empty()).await;
+    let job = only_job(&server);
+    succeed(&server, "handbook", &job);
+    until("Synced", &server, || ready(&server, "handbook") == "True Synced").await;
+    server.expire_watches("secrets", |server| {
+        server.edit("secrets", "git", |secret| secret["data"] = json!({"token": "bmV3"}));
+    });
+    until("a Job", &server, || !server.names("jobs").is_empty()).await;
+    let job = only_job(&server);
+    succeed(&server, "handbook", &job);
 
     let uid = server.get("indexes", "handbook").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
     server.expire_watches("indexes", |server| server.delete("indexes", "handbook"));

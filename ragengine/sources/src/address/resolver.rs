@@ -66,10 +66,19 @@ impl Resolver {
             return Ok(Way::Proxied(address));
         }
         match tokio::net::lookup_host((name, 0)).await {
-            Ok(found) => Ok(Way::Proxied(self.choose(name, found.collect())?.first().map(SocketAddr::ip))),
+            Ok(found) => self.judge_all(name, found.collect()),
             // Often only the proxy knows the names of others.
             Err(_) => Ok(Way::Proxied(None)),
         }
+    }
+
+    /// A proxy resolves the name itself, and may take any of its addresses: none of them may be refused.
+    pub(super) fn judge_all(&self, name: &str, found: Vec<SocketAddr>) -> Result<Way, RefusedAddress> {
+        for address in &found {
+            self.choose(name, vec![*address])?;
+        }
+        let public = found.iter().find(|address| is_public(address.ip()));
+        Ok(Way::Proxied(public.or(found.first()).map(SocketAddr::ip)))
     }
 
     fn choose(&self, name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, RefusedAddress> {

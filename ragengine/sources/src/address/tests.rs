@@ -312,3 +312,20 @@ async fn what_a_proxy_is_asked_for_is_judged_as_far_as_it_is_known_here() {
     let itself = way("localhost", "*", Reach::Public, "http://localhost/").await;
     assert!(itself.is_err(), "{itself:?}");
 }
+
+#[test]
+fn a_proxy_may_take_any_address_of_a_name() {
+    let resolver = Resolver::new(&policy(&[]), &Proxies::default());
+    let judged = |name: &str, found: &[&str]| {
+        let parse = |text: &&str| std::net::SocketAddr::new(text.parse().unwrap(), 0);
+        resolver.judge_all(name, found.iter().map(parse).collect()).ok()
+    };
+    let proxied = |address: &str| Some(Way::Proxied(address.parse().ok()));
+    assert_eq!(judged("a", &["93.184.216.34", "169.254.169.254"]), None);
+    assert_eq!(judged("b", &["93.184.216.34", "127.0.0.1"]), None);
+    assert_eq!(judged("c", &["93.184.216.34", "10.0.0.7"]), None, "a public name does not lead to a private address");
+    assert_eq!(judged("c", &["10.0.0.7"]), None, "nor later");
+    assert_eq!(judged("d", &["10.0.0.7", "10.0.0.8"]), proxied("10.0.0.7"));
+    assert_eq!(judged("e", &["93.184.216.34"]), proxied("93.184.216.34"));
+    assert_eq!(judged("f", &[]), proxied("unknown"));
+}
