@@ -129,7 +129,7 @@ where
                 if std::mem::replace(&mut is_filled, true) {
                     for object in new_or_changed(&before, &store) {
                         concerned.extend(follow(&object, Change::Seen));
-                        concerned.push(owner(&object));
+                        concerned.push(owner(object.as_ref()));
                     }
                 }
                 (None, concerned)
