@@ -51,7 +51,7 @@ make_previous_release() {
     fi
 }
 
-# What keeps the previous release from being there is told by the test that needs it, which fails with it. All others go on.
+# When the previous release cannot be built, the upgrade test fails with the reason. All other tests run.
 provide_previous_release() {
     local log status
     log=$(mktemp)

@@ -59,7 +59,7 @@ build_programs() {
         cargo build --locked --profile dev --workspace "${images[@]/#/--bin=}"
 }
 
-# assemble IMAGE: with the script of its own commit. (Its images/build.sh also measures the image, which with today's profile has another size.)
+# assemble IMAGE: runs that commit's images/rootfs.sh. Its images/build.sh is not used: it would refuse the image, which today's profile makes larger.
 assemble() {
     env RAGENGINE_CACHE="$work/cache" CARGO_TARGET_DIR="$build_target" \
         "$work/source/images/rootfs.sh" "$1" "$build_target/debug/$1" "$work/images/$1"

@@ -93,7 +93,7 @@ impl HelmsMarks {
         Ok(Self(read(client).await?.iter().map(marks).collect()))
     }
 
-    /// Gives the definitions back to whoever had them then.
+    /// Writes Helm's marks onto the definitions again, so that the release that owned them owns them again.
     ///
     /// # Errors
     ///

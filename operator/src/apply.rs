@@ -3,14 +3,16 @@
 mod difference;
 mod memory;
 mod ownership;
+mod removal;
+mod token;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
-use kube::api::{Api, DeleteParams, ObjectMeta, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::api::{Api, ObjectMeta, PartialObjectMeta, Patch, PatchParams};
 use kube::{Client, Resource};
 pub use memory::Memory;
 use memory::{Decision, Key};
@@ -21,7 +23,7 @@ use tracing::info;
 
 use crate::hash::hash;
 use crate::names::{FIELD_MANAGER, Identity};
-use crate::rag_engine::build::{Desired, WriteToken, secret};
+use crate::rag_engine::build::Desired;
 use crate::rag_engine::observe::Observed;
 use crate::requests::within_limit;
 
@@ -30,9 +32,6 @@ pub const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
 
 /// Who replaces lists whole before they are applied. It keeps nothing.
 const REPAIRER: &str = "ragengine-operator-repair";
-
-/// Random bytes of a write token.
-const TOKEN_BYTES: usize = 32;
 
 /// An object that the API server, or this operator, will not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -293,75 +292,6 @@ impl Writer<'_> {
         let refused = || Refused { object: object.to_owned(), message: message.to_owned() };
         if self.identity.made(metadata) { Ok(()) } else { Err(ApplyError::Refused(refused())) }
     }
-
-    /// Makes the token once. A Secret that is there, ours or a user's, is left as it is; one that is not wanted any more goes with the engine: nobody
-    /// may delete Secrets for that.
-    async fn write_token(
-        &self,
-        desired: Option<WriteToken>,
-        live: Option<&PartialObjectMeta<Secret>>,
-    ) -> Result<Freshness, ApplyError> {
-        match (desired, live) {
-            (Some(desired), None) => self.make_token(desired).await,
-            (Some(_), Some(_)) | (None, _) => Ok(Freshness::Current),
-        }
-    }
-
-    async fn make_token(&self, desired: WriteToken) -> Result<Freshness, ApplyError> {
-        let name = desired.metadata.name.clone().unwrap_or_default();
-        let key = self.key::<Secret>(&name);
-        if self.memory.decide(&key, "made", None) != Decision::Compare {
-            return Ok(Freshness::Lagging);
-        }
-        let object = described::<Secret>(&name);
-        let secret = secret(desired, random_token()?);
-        let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        match within_limit(self.api::<Secret>().create(&parameters, &secret)).await {
-            Ok(made) => {
-                self.memory.sent(key, "made", made.metadata.resource_version.as_deref());
-                let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
-                info!(engine, object, "made");
-                Ok(Freshness::Lagging)
-            }
-            // Somebody was faster: that one counts.
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Freshness::Lagging),
-            Err(error) => Err(classify(object, error)),
-        }
-    }
-
-    /// Removes an object that is not asked for any more.
-    async fn remove<K>(&self, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
-    where
-        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
-    {
-        match live.take() {
-            None => Ok(Freshness::Current),
-            Some(found) => self.delete::<K>(found.meta()).await,
-        }
-    }
-
-    async fn delete<K>(&self, metadata: &ObjectMeta) -> Result<Freshness, ApplyError>
-    where
-        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
-    {
-        if !self.identity.made(metadata) || metadata.deletion_timestamp.is_some() {
-            return Ok(Freshness::Current);
-        }
-        let name = metadata.name.clone().unwrap_or_default();
-        let object = described::<K>(&name);
-        // This one, and not another that has taken its name meanwhile.
-        let this_one = Preconditions { uid: metadata.uid.clone(), resource_version: None };
-        let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
-        match within_limit(self.api::<K>().delete(&name, &parameters)).await {
-            Ok(_) => {
-                let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
-                info!(engine, object, "removed: it is not asked for any more");
-                Ok(Freshness::Current)
-            }
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Freshness::Current),
-            Err(error) => Err(classify(object, error)),
-        }
-    }
 }
 
 /// What an object has to be to be applied.
@@ -377,13 +307,6 @@ fn is_as_asked<K: Serialize>(desired: &K, live: &K) -> bool {
         (Ok(desired), Ok(live)) => difference::is_satisfied(&desired, &live),
         _ => false,
     }
-}
-
-/// 256 bits, in hexadecimal.
-fn random_token() -> Result<String, ApplyError> {
-    let mut bytes = [0; TOKEN_BYTES];
-    getrandom::fill(&mut bytes).map_err(ApplyError::Randomness)?;
-    Ok(hex::encode(bytes))
 }
 
 fn is_invalid(error: &kube::Error) -> bool {

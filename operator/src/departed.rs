@@ -29,9 +29,10 @@ use crate::watches::Caches;
 
 /// The most that a server may name.
 const MAX_OWNERS: usize = 1000;
-/// The longest uid, which becomes a label's value, and the longest name of an index.
+/// The longest uid, which becomes a label's value.
 const MAX_UID: usize = 63;
-const MAX_INDEX_NAME: usize = 128;
+/// The longest name of an index, in bytes.
+const MAX_INDEX_NAME: usize = 63;
 /// The longest words of others that a status repeats, in characters.
 const MAX_WORDS: usize = 300;
 
@@ -113,7 +114,7 @@ fn can_be_an_index(owner: &OwnedSources) -> bool {
         && owner.uid.bytes().all(is_inner)
         && !owner.uid.starts_with('-')
         && !owner.uid.ends_with('-')
-        && owner.index.chars().count() <= MAX_INDEX_NAME
+        && owner.index.len() <= MAX_INDEX_NAME
 }
 
 fn can_be_a_name(name: &str) -> bool {

@@ -121,9 +121,13 @@ pub fn plan(known: Known<'_>) -> Plan {
 
 /// Nothing is done. What runs goes on to its end, which is noted, and what is in the way is told.
 fn paused(plan: Plan) -> Plan {
-    let would_go_on = matches!(plan.step, Step::Start(_)) || matches!(plan.state, State::Waits(_));
+    let would_go_on = matches!(plan.step, Step::Start(_)) || matches!(plan.state, State::Waits(_)) || is_crowded(&plan);
     let state = if would_go_on { State::Paused } else { plan.state };
     Plan { step: Step::Rest, state, ..plan }
+}
+
+fn is_crowded(plan: &Plan) -> bool {
+    matches!(&plan.state, State::NotYet(finding) if finding.reason == Reason::Syncing)
 }
 
 /// Somebody else's finalizer keeps it: it is not filled any more. Its documents are deleted when it is gone.
@@ -176,7 +180,7 @@ fn resting(known: Known<'_>) -> Plan {
     let next_turn = schedule.and_then(|schedule| schedule.next(known.now));
     let rest = |state| Plan { step: Step::Rest, state, wish: wish.clone(), look_again: next_turn };
     if let Some(state) = obstacles::of(known) {
-        let soon = later(known.now, LAG).filter(|_| known.observed.is_cleared);
+        let soon = later(known.now, LAG).filter(|_| known.observed.is_cleared || known.observed.is_unbounded);
         return Plan { look_again: soon.or(next_turn), ..rest(state) };
     }
     let Some(wanted) = wish.as_ref() else {

@@ -8,7 +8,7 @@ use super::network_policy::labels;
 /// The ports of DNS as pods have them: a policy sees them behind the Service. OpenShift's has the second.
 const DNS_PORTS: [i32; 2] = [53, 5353];
 
-/// What the server may reach: the cluster's DNS, and what is listed.
+/// What pods may reach: the cluster's DNS, and what is listed.
 pub(super) fn rules(egress: &api::Egress) -> Vec<NetworkPolicyEgressRule> {
     [dns()].into_iter().chain(egress.to.iter().map(rule)).collect()
 }

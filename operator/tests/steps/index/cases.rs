@@ -410,6 +410,11 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             case.observed.is_crowded = true;
             case
         }),
+        ("the same of one that is paused", {
+            let mut case = new().paused();
+            case.observed.is_crowded = true;
+            case
+        }),
         ("documents of one of its name are being deleted", {
             let mut case = new();
             case.observed.is_cleared = true;

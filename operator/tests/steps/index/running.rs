@@ -238,7 +238,6 @@ async fn no_job_begins_before_what_bounds_it_is_there() {
     server.put("networkpolicies", json!({
         "metadata": {"name": "docs.sync", "labels": {"app.kubernetes.io/managed-by": "ragengine-operator", "app.kubernetes.io/instance": "docs"}},
     }));
-    server.edit("indexes", "handbook", |index| index["metadata"]["labels"] = json!({"a": "b"}));
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
     controller.stop().await;
 }

@@ -1,0 +1,47 @@
+//! Objects that are not asked for any more.
+
+use std::sync::Arc;
+
+use k8s_openapi::NamespaceResourceScope;
+use kube::Resource;
+use kube::api::{DeleteParams, ObjectMeta, Preconditions};
+use tracing::info;
+
+use super::{Applicable, ApplyError, Freshness, Writer, classify, described};
+use crate::requests::within_limit;
+
+impl Writer<'_> {
+    /// Removes an object that is not asked for any more.
+    pub(super) async fn remove<K>(&self, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        match live.take() {
+            None => Ok(Freshness::Current),
+            Some(found) => self.delete::<K>(found.meta()).await,
+        }
+    }
+
+    async fn delete<K>(&self, metadata: &ObjectMeta) -> Result<Freshness, ApplyError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        if !self.identity.made(metadata) || metadata.deletion_timestamp.is_some() {
+            return Ok(Freshness::Current);
+        }
+        let name = metadata.name.clone().unwrap_or_default();
+        let object = described::<K>(&name);
+        // This one, and not another that has taken its name meanwhile.
+        let this_one = Preconditions { uid: metadata.uid.clone(), resource_version: None };
+        let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
+        match within_limit(self.api::<K>().delete(&name, &parameters)).await {
+            Ok(_) => {
+                let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
+                info!(engine, object, "removed: it is not asked for any more");
+                Ok(Freshness::Current)
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Freshness::Current),
+            Err(error) => Err(classify(object, error)),
+        }
+    }
+}
