@@ -3,7 +3,18 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
+# Docker goes on with the runtime that it was started with, which a deleted cache takes away.
+restore_runtime() {
+    local runtime
+    runtime=$(docker info --format '{{(index .Runtimes .DefaultRuntime).Path}}' 2>/dev/null) || return 0
+    [[ $runtime == /*/runc-bounded && ! -e $runtime ]] || return 0
+    mkdir -p "$(dirname "$runtime")"
+    install -m 755 "$cluster_scripts/runc-bounded.sh" "$runtime"
+    echo "Docker's runtime $runtime was gone: it is there again"
+}
+
 if docker_answers; then
+    restore_runtime
     echo "Docker: there"
     exit
 fi
