@@ -19,6 +19,7 @@ mod embeddings;
 mod faults;
 mod forwarding;
 mod generations;
+mod goldens;
 mod language_model_health;
 mod log_texts;
 mod model_queue;
