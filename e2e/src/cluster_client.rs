@@ -10,8 +10,7 @@ use crate::forward::Reply;
 use crate::namespace::Namespace;
 use crate::{Error, pod};
 
-/// The name of its containers.
-pub const CLIENT: &str = "cluster-client";
+pub use crate::names::CLIENT;
 
 /// Where its image has it.
 const PROGRAM: &str = "/usr/bin/cluster-client";

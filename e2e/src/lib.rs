@@ -14,6 +14,7 @@ pub mod helm;
 pub mod index;
 pub mod logs;
 pub mod metrics;
+mod names;
 pub mod namespace;
 pub mod operator;
 pub mod pod;

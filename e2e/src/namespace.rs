@@ -16,7 +16,7 @@ pub use objects::Object;
 use serde_json::json;
 use tokio::sync::{OnceCell, RwLock};
 
-use crate::operator::OPERATOR;
+use crate::names::OPERATOR;
 use crate::{Error, cluster, diagnosis, skip, wait};
 
 /// How long a test may take before it is a failed one.

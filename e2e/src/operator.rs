@@ -12,8 +12,8 @@ use crate::metrics::Metrics;
 use crate::namespace::{Namespace, PodSecurity};
 use crate::{Error, cluster, definition, pod, wait};
 
-/// The name of its Deployment, of its container's label and of the lease.
-pub const OPERATOR: &str = "ragengine-operator";
+pub use crate::names::OPERATOR;
+
 /// Where it answers /healthz, /readyz and /metrics.
 pub const ADMIN_PORT: u16 = 8080;
 

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
 use serde_json::Value;
 
-use crate::cluster_client::CLIENT;
+use crate::names::CLIENT;
 use crate::namespace::Namespace;
 use crate::{Error, cluster, logs, wait};
 

@@ -2,16 +2,14 @@
 
 mod difference;
 mod memory;
+mod once;
 mod ownership;
 mod removal;
-mod token;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::api::{Api, ObjectMeta, PartialObjectMeta, Patch, PatchParams};
 use kube::{Client, Resource};
 pub use memory::Memory;
@@ -22,13 +20,8 @@ use serde_json::json;
 use tracing::info;
 
 use crate::hash::hash;
-use crate::names::{FIELD_MANAGER, Identity};
-use crate::rag_engine::build::Desired;
-use crate::rag_engine::observe::Observed;
+use crate::names::{APPLIED_HASH, FIELD_MANAGER, Identity};
 use crate::requests::within_limit;
-
-/// The annotation with the hash of what was applied: fields that are asked for no more are seen by it.
-pub const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
 
 /// Who replaces lists whole before they are applied. It keeps nothing.
 const REPAIRER: &str = "ragengine-operator-repair";
@@ -71,94 +64,31 @@ pub enum Freshness {
     Lagging,
 }
 
-/// What became of all objects.
-#[derive(Debug, Default)]
-pub struct Applied {
-    /// Whether the caches show them.
-    pub is_lagging: bool,
-    /// Those that the API server, or this operator, will not have.
-    pub refused: Vec<Refused>,
-    /// The first that could not be applied for another reason.
-    pub failed: Option<ApplyError>,
+/// What became of one object.
+#[derive(Debug)]
+pub struct Outcome<K> {
+    /// What there is now: what came back, or what was there before.
+    pub live: Option<Arc<K>>,
+    /// Whether it is as it was asked to be.
+    pub result: Result<Freshness, ApplyError>,
 }
 
-impl Applied {
-    /// Notes what became of one, and says whether it is as it was asked to be.
-    fn take(&mut self, outcome: Result<Freshness, ApplyError>) -> bool {
-        match outcome {
-            Ok(freshness) => self.is_lagging |= freshness == Freshness::Lagging,
-            Err(ApplyError::Refused(refused)) => self.refused.push(refused),
-            Err(error) => drop(self.failed.get_or_insert(error)),
-        }
-        self.refused.is_empty() && self.failed.is_none()
-    }
-
-    /// All refusals as one.
-    pub fn refusal(&self) -> Option<Refused> {
-        let (first, others) = self.refused.split_first()?;
-        let more = others.iter().map(|refused| format!("; {refused}")).collect::<String>();
-        Some(Refused { object: first.object.clone(), message: format!("{}{more}", first.message) })
-    }
+/// What was sent of one object.
+enum Sent<K> {
+    /// Nothing: it is as it should be, or was sent a moment ago.
+    Nothing(Freshness),
+    /// It: so it came back.
+    Object(K),
 }
 
-/// Applies everything that is asked for, and removes what no longer is, each whatever became of the others: but a pod is made or changed only when
-/// what it mounts, and who may reach it, is as it was asked to be. `observed` then has what came back.
-pub async fn apply(
-    client: &Client,
-    memory: &Memory,
-    identity: &Identity,
-    desired: Desired,
-    observed: &mut Observed,
-) -> Applied {
-    // No `..`: another kind of object has to find its place here.
-    let Desired {
-        config_map,
-        service_account,
-        service,
-        write_token,
-        claim,
-        network_policy,
-        sync_network_policy,
-        deployment,
-    } = desired;
-    let writer = Writer { client, memory, identity };
-    let mut all = Applied::default();
-    all.take(writer.one(config_map, &mut observed.config_map).await);
-    all.take(writer.one(service_account, &mut observed.service_account).await);
-    all.take(writer.write_token(write_token, observed.write_token.as_deref()).await);
-    let may_run = all.take(writer.one_or_none(network_policy, &mut observed.network_policy).await);
-    all.take(writer.one_or_none(sync_network_policy, &mut observed.sync_network_policy).await);
-    if let Some(claim) = claim {
-        all.take(writer.claim(claim, &mut observed.claim).await);
-    }
-    all.take(writer.one(service, &mut observed.service).await);
-    let has_no_pod = |deployment: &Deployment| deployment.spec.as_ref().is_some_and(|spec| spec.replicas == Some(0));
-    if let Some(deployment) = deployment.filter(|deployment| may_run || has_no_pod(deployment)) {
-        all.take(writer.one(deployment, &mut observed.deployment).await);
-    }
-    all
-}
-
-/// Stops a server whose specification cannot be built: nothing else of it is changed.
-///
-/// # Errors
-///
-/// [`ApplyError`] when the API server refuses.
-pub async fn stop(client: &Client, identity: &Identity, deployment: &Deployment) -> Result<(), ApplyError> {
-    if deployment.spec.as_ref().is_none_or(|spec| spec.replicas == Some(0)) || !identity.made(&deployment.metadata) {
-        return Ok(());
-    }
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &identity.namespace);
-    let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    let patch = Patch::Merge(json!({"spec": {"replicas": 0}}));
-    let stopped = within_limit(deployments.patch_scale(&identity.name, &parameters, &patch)).await;
-    stopped.map(drop).map_err(|error| classify(described::<Deployment>(&identity.name), error))
-}
-
-struct Writer<'a> {
-    client: &'a Client,
-    memory: &'a Memory,
-    identity: &'a Identity,
+/// Writes the objects of one resource.
+pub struct Writer<'a> {
+    /// Access to the API server.
+    pub client: &'a Client,
+    /// What was sent last.
+    pub memory: &'a Memory,
+    /// Whose objects they are.
+    pub identity: &'a Identity,
 }
 
 impl Writer<'_> {
@@ -171,7 +101,29 @@ impl Writer<'_> {
     }
 
     /// Applies one object, unless it is as it should be.
-    async fn one<K>(&self, mut desired: K, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
+    pub async fn apply<K>(&self, desired: K, live: Option<Arc<K>>) -> Outcome<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        match self.sent(desired, live.as_deref()).await {
+            Ok(Sent::Nothing(freshness)) => Outcome { live, result: Ok(freshness) },
+            Ok(Sent::Object(applied)) => Outcome { live: Some(Arc::new(applied)), result: Ok(Freshness::Current) },
+            Err(error) => Outcome { live, result: Err(error) },
+        }
+    }
+
+    /// Applies an object that may not be asked for: then it is removed.
+    pub async fn apply_or_remove<K>(&self, desired: Option<K>, live: Option<Arc<K>>) -> Outcome<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
+    {
+        match desired {
+            Some(desired) => self.apply(desired, live).await,
+            None => Outcome { live: None, result: self.remove(live.as_deref()).await },
+        }
+    }
+
+    async fn sent<K>(&self, mut desired: K, live: Option<&K>) -> Result<Sent<K>, ApplyError>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
@@ -180,21 +132,21 @@ impl Writer<'_> {
         let name = desired.meta().name.clone().unwrap_or_default();
         let object = described::<K>(&name);
         let key = self.key::<K>(&name);
-        let version = live.as_ref().and_then(|live| live.meta().resource_version.clone());
+        let version = live.and_then(|live| live.meta().resource_version.clone());
         match self.memory.decide(&key, &hash, version.as_deref()) {
-            Decision::Nothing => return Ok(Freshness::Current),
-            Decision::Wait => return Ok(Freshness::Lagging),
+            Decision::Nothing => return Ok(Sent::Nothing(Freshness::Current)),
+            Decision::Wait => return Ok(Sent::Nothing(Freshness::Lagging)),
             Decision::Compare => {}
         }
-        if live.as_ref().is_some_and(|live| is_as_asked(&desired, live.as_ref())) {
+        if live.is_some_and(|live| is_as_asked(&desired, live)) {
             self.memory.shown(key, &hash, version.as_deref());
-            return Ok(Freshness::Current);
+            return Ok(Sent::Nothing(Freshness::Current));
         }
-        let is_new = live.is_none();
         match live {
             Some(live) => self.is_ours(live.meta(), &object)?,
             None => self.require_ours::<K>(&name).await?,
         }
+        let is_new = live.is_none();
         let sent = match self.send(&name, &desired).await {
             Err(error) if !is_new && is_invalid(&error) => self.overwrite(&name, &desired).await,
             outcome => outcome,
@@ -208,33 +160,7 @@ impl Writer<'_> {
         self.memory.sent(key, &hash, applied.meta().resource_version.as_deref());
         let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
         info!(engine, object, "{}", if is_new { "made" } else { "changed" });
-        *live = Some(Arc::new(applied));
-        Ok(Freshness::Current)
-    }
-
-    /// Applies an object that may not be asked for: then it is removed.
-    async fn one_or_none<K>(&self, desired: Option<K>, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
-    where
-        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
-    {
-        match desired {
-            Some(desired) => self.one(desired, live).await,
-            None => self.remove(live).await,
-        }
-    }
-
-    /// A claim that cannot be grown is applied with the size that it has: whatever else is asked for of it is done.
-    async fn claim(
-        &self,
-        desired: PersistentVolumeClaim,
-        live: &mut Option<Arc<PersistentVolumeClaim>>,
-    ) -> Result<Freshness, ApplyError> {
-        let has = live.as_ref().and_then(|live| live.spec.as_ref()?.resources.clone());
-        let grown = self.one(desired.clone(), live).await;
-        let (Err(ApplyError::Refused(_)), Some(has)) = (&grown, has) else { return grown };
-        let mut as_large_as_it_is = desired;
-        as_large_as_it_is.spec.get_or_insert_default().resources = Some(has);
-        self.one(as_large_as_it_is, live).await.and(grown)
+        Ok(Sent::Object(applied))
     }
 
     async fn send<K>(&self, name: &str, desired: &K) -> Result<K, kube::Error>
@@ -298,7 +224,8 @@ impl Writer<'_> {
 pub trait Applicable: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {}
 impl<K: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static> Applicable for K {}
 
-fn described<K: Resource<DynamicType = ()>>(name: &str) -> String {
+/// An object in words: `Service docs`.
+pub fn described<K: Resource<DynamicType = ()>>(name: &str) -> String {
     format!("{} {name}", K::kind(&()))
 }
 

@@ -5,10 +5,9 @@ use std::net::SocketAddr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ragengine_settings::sync::AddressRange;
 
-use crate::rag_engine::pod_template::Allowance;
-
+use crate::defaults::Allowance;
 use crate::openshift::OpenShift;
-use crate::rag_engine::server_image::ServerImage;
+use crate::server_image::ServerImage;
 
 /// Makes of each RAGEngine a server with its Service, settings and volume, and says what became of it.
 #[derive(Debug, Parser)]

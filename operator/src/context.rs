@@ -14,12 +14,12 @@ use tokio::time::Instant;
 use crate::api_server::ApiServer;
 use crate::apply::Memory;
 use crate::backoff::Failures;
-use crate::departed::Departures;
+use crate::defaults::Defaults;
+use crate::departures::Departures;
 use crate::engine::Engines;
 use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
-use crate::rag_engine::validate::Defaults;
 use crate::records::Records;
 use crate::watches::{Caches, Referrers};
 

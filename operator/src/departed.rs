@@ -1,30 +1,27 @@
 //! Documents of Indexes that are gone: a Job of the engine deletes them where the Index asked for it, whether the operator ran when it went or not.
 //! The server's own records say whose documents it has, so nothing has to hold an Index until that is done.
 
-mod departures;
 mod plan;
 
 use std::time::Duration;
 
 use kube::api::Api;
 use kube::runtime::reflector::ObjectRef;
-use ragengine_client::wire::OwnedSources;
+use ragengine_client::wire::{EngineStatus, OwnedSources};
 use ragengine_operator_api::{Index, RagEngine, Reason};
 use tracing::info;
 
-pub use departures::Departures;
 use plan::{Gone, Seen, Step};
 
 use crate::apply::classify;
 use crate::context::Context;
 use crate::error::Error;
-use crate::index::apply::{self, Applied};
-use crate::index::settle::shortened;
-use crate::index::{build, job, pod};
+use crate::finding::{Finding, shortened};
+use crate::job;
 use crate::names::{Identity, IndexIdentity, Owner};
-use crate::rag_engine::observe::{Observed, claim_name};
-use crate::rag_engine::status::{Finding, told};
+use crate::pod;
 use crate::requests::within_limit;
+use crate::sync_job::{self, Made};
 use crate::watches::Caches;
 
 /// The most that a server may name.
@@ -43,24 +40,30 @@ pub struct Attended {
     pub failure: Option<Finding>,
     /// When to look again though nothing has happened.
     pub look_again: Option<Duration>,
+    /// Why the next deletion could not be begun. It is tried again.
+    pub error: Option<Error>,
 }
 
 impl Attended {
     /// The deletion could not be begun.
-    pub fn failed(error: &Error) -> Self {
-        let error = shortened(&error.to_string(), MAX_WORDS);
-        let words = format!("documents of an Index that is gone could not be deleted: {error}. It is tried again");
-        Self { failure: Some(Finding::new(Reason::DeletionFailed, words)), look_again: None }
+    fn failed(error: Error) -> Self {
+        let why = shortened(&error.to_string(), MAX_WORDS);
+        let words = format!("documents of an Index that is gone could not be deleted: {why}. It is tried again");
+        Self { failure: Some(Finding::new(Reason::DeletionFailed, words)), look_again: None, error: Some(error) }
     }
 }
 
-/// Begins the next deletion from an engine, when one is due. One runs at a time.
-///
-/// # Errors
-///
-/// When the API server does not say whether an Index is there, or the Job cannot be made.
-pub async fn attend(context: &Context, engine: &RagEngine, observed: &Observed) -> Result<Attended, Error> {
-    let gone = gone(context, engine, observed);
+/// Begins the next deletion from an engine, when one is due. One runs at a time. `told` is what its server said last.
+pub async fn attend(context: &Context, engine: &RagEngine, told: Option<&EngineStatus>) -> Attended {
+    match begin_next(context, engine, told).await {
+        Ok(attended) => attended,
+        // The API server does not say whether an Index is there, or the Job cannot be made.
+        Err(error) => Attended::failed(error),
+    }
+}
+
+async fn begin_next(context: &Context, engine: &RagEngine, told: Option<&EngineStatus>) -> Result<Attended, Error> {
+    let gone = gone(context, engine, told);
     if gone.is_empty() {
         return Ok(Attended::default());
     }
@@ -77,7 +80,7 @@ pub async fn attend(context: &Context, engine: &RagEngine, observed: &Observed) 
     {
         start(context, engine, owner, job_name, sync_id).await?;
     }
-    Ok(Attended { failure: plan.failure, look_again: plan.look_again })
+    Ok(Attended { failure: plan.failure, look_again: plan.look_again, error: None })
 }
 
 /// Whether documents of an Index of this name that is gone are being deleted: what another of that name writes meanwhile could go with them.
@@ -90,13 +93,13 @@ pub fn is_cleared(context: &Context, identity: &IndexIdentity) -> bool {
 /// Where an engine's documents are: what was copied to another volume is nobody's, however it came there.
 pub fn scope_of(caches: &Caches, engine: &RagEngine) -> String {
     let identity = Identity::of(engine);
-    let claim = claim_name(&engine.spec, &identity).and_then(|claim| caches.claims.get(&identity.namespace, &claim));
+    let claim = identity.claim_of(&engine.spec).and_then(|claim| caches.claims.get(&identity.namespace, &claim));
     claim.and_then(|claim| claim.metadata.uid.clone()).unwrap_or(identity.uid)
 }
 
 /// Those that are gone for good, of whom the server has something, in its order.
-fn gone(context: &Context, engine: &RagEngine, observed: &Observed) -> Vec<Gone> {
-    let owners = told(observed).map_or(&[][..], |told| told.owners.as_slice());
+fn gone(context: &Context, engine: &RagEngine, told: Option<&EngineStatus>) -> Vec<Gone> {
+    let owners = told.map_or(&[][..], |told| told.owners.as_slice());
     let identity = Identity::of(engine);
     let scope = if owners.is_empty() { String::new() } else { scope_of(&context.caches, engine) };
     let ours = owners.iter().take(MAX_OWNERS).filter(|owner| owner.scope == scope && can_be_an_index(owner));
@@ -157,9 +160,9 @@ async fn start(
     let key = key(&namespace, &owner.name);
     // Before the Job is there, so that an Index of this name that comes now waits for it.
     context.departures.starts(&key, job_name);
-    let desired = build::deletion(engine, owner, job_name, sync_id, &context.defaults)?;
+    let desired = sync_job::deletion(engine, owner, job_name, sync_id, &context.defaults)?;
     // Who got no answer may have made it all the same, so it counts as begun for a while whatever came of it.
-    if apply::make(&context.client, desired).await? != Applied::Done {
+    if sync_job::make(&context.client, desired).await? != Made::Done {
         return Ok(());
     }
     info!(

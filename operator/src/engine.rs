@@ -1,5 +1,8 @@
 //! Reads the servers: how each is, asked again and again, beside the reconciles and never within one.
 
+mod report;
+mod turns;
+
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -7,48 +10,30 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use k8s_openapi::api::core::v1::Pod;
 use parking_lot::Mutex;
-use ragengine_client::wire::{EngineStatus, GrowingGeneration};
+use ragengine_client::wire::EngineStatus;
 use ragengine_client::{Client, ClientError};
+pub use report::Report;
+use report::{bounded, for_indexes, is_news, next};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::warn;
+pub use turns::{CONCURRENCY_OF_NAMESPACE, InFlight};
+use turns::{Turn, first};
 
-use crate::index::settle::shortened;
 use crate::metrics::Metrics;
 use crate::names::{Identity, Owner};
+use crate::pod;
+use crate::ports::admin_port_of;
 use crate::watches::{Referred, Referrers, Wake};
 
 /// How many servers are asked at a time.
 const CONCURRENCY: usize = 16;
-/// How many of one namespace: whoever may put servers there keeps nobody else's from being asked.
-pub const CONCURRENCY_OF_NAMESPACE: usize = 4;
 /// The time from one answer to the next question: of a server that is ready, and of one that is not.
 const INTERVALS: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(2));
 /// How often it is looked who is to be asked.
 const TICK: Duration = Duration::from_millis(500);
-/// After so many failures in a row a server counts as one that cannot be asked.
-const TOLERATED_FAILURES: u32 = 3;
-
-/// What a server said when it was asked last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// The pod that it ran in.
-    pub pod_uid: String,
-    /// Its last answer.
-    pub answer: Option<EngineStatus>,
-    /// Why the last question got none.
-    pub error: Option<String>,
-    /// How many questions in a row got none.
-    pub failures: u32,
-}
-
-impl Report {
-    /// Whether the server counts as one that cannot be asked.
-    pub fn is_unreachable(&self) -> bool {
-        self.failures >= TOLERATED_FAILURES
-    }
-}
 
 /// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,10 +46,14 @@ pub struct Target {
     pub status_port: u16,
 }
 
-/// The most owners and generations of an answer that are kept, the most problems, and the longest of their words, in characters.
-const MAX_KEPT: usize = 1000;
-const MAX_PROBLEMS: usize = 50;
-const MAX_WORDS: usize = 500;
+impl Target {
+    /// In the current one of these pods of one server, once that has begun.
+    pub fn of(pods: &[Arc<Pod>]) -> Option<Self> {
+        let pod = pod::current(pods).filter(|pod| pod::has_begun(pod))?;
+        let address = pod.status.as_ref()?.pod_ip.as_ref()?.parse().ok()?;
+        Some(Self { pod_uid: pod.metadata.uid.clone()?, address, status_port: admin_port_of(pod) })
+    }
+}
 
 /// The servers that are asked.
 pub struct Engines {
@@ -213,83 +202,9 @@ impl Engines {
     }
 }
 
-/// As much of an answer as is kept: whoever makes the server's image chooses what it says.
-fn bounded(mut answer: EngineStatus) -> EngineStatus {
-    answer.owners.truncate(MAX_KEPT);
-    answer.generations.truncate(MAX_KEPT);
-    answer.problems.truncate(MAX_PROBLEMS);
-    answer.owners.shrink_to_fit();
-    answer.generations.shrink_to_fit();
-    answer.problems.iter_mut().for_each(|problem| problem.detail = shortened(&problem.detail, MAX_WORDS));
-    answer
-}
-
-/// Whose turn it is: a server that was never asked comes before all others, because a status waits for it. Those that leave the operator without an answer
-/// until the time is over may be many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
-    was_asked: bool,
-    due: Instant,
-}
-
-fn first<T>(mut waiting: Vec<(Turn, T)>) -> impl Iterator<Item = T> {
-    waiting.sort_by_key(|(turn, _)| *turn);
-    waiting.into_iter().map(|(_, who)| who)
-}
-
-/// How many questions to servers of each namespace have no answer yet.
-#[derive(Debug, Default)]
-pub struct InFlight(HashMap<String, usize>);
-
-impl InFlight {
-    /// Whether another one may be asked, which it is then.
-    pub fn begins(&mut self, namespace: &str) -> bool {
-        let count = self.0.get(namespace).copied().unwrap_or(0);
-        if count >= CONCURRENCY_OF_NAMESPACE {
-            return false;
-        }
-        self.0.insert(namespace.to_owned(), count + 1);
-        true
-    }
-
-    /// One was answered, or given up.
-    pub fn ends(&mut self, namespace: &str) {
-        if let Some(count) = self.0.get_mut(namespace) {
-            *count -= 1;
-            if *count == 0 {
-                self.0.remove(namespace);
-            }
-        }
-    }
-}
-
 async fn ask(question: Question) -> (Question, Result<EngineStatus, String>) {
     let answer = question.client.status().await.map_err(|error| error.to_string());
     (question, answer)
-}
-
-/// An answer that is old is kept: it says more than none.
-fn next(before: Option<&Report>, pod_uid: String, answer: Result<EngineStatus, String>) -> Report {
-    match answer {
-        Ok(answer) => Report { pod_uid, answer: Some(answer), error: None, failures: 0 },
-        Err(error) => Report {
-            pod_uid,
-            answer: before.and_then(|before| before.answer.clone()),
-            error: Some(error),
-            failures: before.map_or(0, |before| before.failures).saturating_add(1),
-        },
-    }
-}
-
-/// What the Indexes of an engine look at: whether its server takes documents, and the indexes that are being built anew.
-fn for_indexes(report: Option<&Report>) -> (bool, &[GrowingGeneration]) {
-    let answer = report.filter(|report| !report.is_unreachable()).and_then(|report| report.answer.as_ref());
-    answer.map_or((false, &[]), |answer| (answer.ready, answer.generations.as_slice()))
-}
-
-/// Whether a status would say something else.
-fn is_news(before: &Report, after: &Report) -> bool {
-    before.answer != after.answer || before.is_unreachable() != after.is_unreachable()
 }
 
 /// The address of a server in a pod.

@@ -1,8 +1,17 @@
 //! Why a reconcile failed.
 
 use crate::apply::ApplyError;
-use crate::index;
-use crate::rag_engine::build::BuildError;
+
+/// Why objects cannot be built. No specification is known to cause it.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The settings file of a server.
+    #[error("the settings cannot be written: {0}")]
+    Settings(#[from] serde_json::Error),
+    /// The task of a Job.
+    #[error("what is to be synchronised cannot be written: {0}")]
+    Task(#[from] serde_saphyr::SerializeError),
+}
 
 /// Why a reconcile failed, by its step.
 #[derive(Debug, thiserror::Error)]
@@ -13,9 +22,6 @@ pub enum Error {
     /// The objects could not be built.
     #[error("building the objects: {0}")]
     Build(#[from] BuildError),
-    /// What is to be synchronised could not be written.
-    #[error("building the objects: {0}")]
-    BuildTask(#[from] index::build::BuildError),
     /// An object could not be applied.
     #[error("applying the objects: {0}")]
     Apply(#[from] ApplyError),
@@ -29,7 +35,7 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Observe(error) | Self::Status(error) => kind(error),
-            Self::Build(_) | Self::BuildTask(_) => "build",
+            Self::Build(_) => "build",
             Self::Apply(ApplyError::Refused(_)) => "api_refused",
             Self::Apply(ApplyError::Failed { source, .. }) => kind(source),
             Self::Apply(ApplyError::Randomness(_)) => "randomness",

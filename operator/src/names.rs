@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource as _;
 use kube::api::ObjectMeta;
-use ragengine_operator_api::RagEngine;
+use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
 
 pub use index::{
     AFTER, DELETION, ENGINE, IndexIdentity, OWNER, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of, is_deletion,
@@ -18,6 +18,9 @@ pub const FIELD_MANAGER: &str = "ragengine-operator";
 
 /// Selects what the operator has made.
 pub const MADE_BY_US: &str = "app.kubernetes.io/managed-by=ragengine-operator";
+
+/// The annotation with the hash of what was applied: fields that are asked for no more are seen by it.
+pub const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
 
 /// The annotation of a Secret with the only hosts that it may be sent to, with commas between them.
 pub const HOSTS_ANNOTATION: &str = "ragengine.dev/hosts";
@@ -110,6 +113,15 @@ impl Identity {
     /// The claim that is made.
     pub fn claim(&self) -> String {
         format!("{}-data", self.name)
+    }
+
+    /// The claim that the data is on, if it is on one: the one that is made, or the one that the specification names.
+    pub fn claim_of(&self, spec: &RagEngineSpec) -> Option<String> {
+        match spec.storage.as_ref()?.volume() {
+            Volume::Ephemeral => None,
+            Volume::Existing { claim, .. } => Some(claim.to_owned()),
+            Volume::Made { .. } => Some(self.claim()),
+        }
     }
 
     /// The labels of everything that is made for it.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::engine::{self, Engines, InFlight, Target};
 use crate::metrics::Metrics;
 use crate::names::{IndexIdentity, Owner};
-use crate::rag_engine::settings::PORT;
+use crate::ports::PORT;
 use crate::watches::Wake;
 
 /// How many servers are asked at a time.

@@ -14,10 +14,10 @@ use tracing::{info, warn};
 
 use crate::admin::{self, Admin};
 use crate::args::Run;
+use crate::defaults::Defaults;
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
 use crate::openshift::{self, PodUser};
-use crate::rag_engine::validate::Defaults;
 use crate::requests::{Witness, Witnessed};
 use crate::rollouts::Rollouts;
 use crate::scope::{self, Running, Shared};

@@ -16,18 +16,21 @@ use tracing::info;
 
 use crate::api_server::ApiServer;
 use crate::context::{Clock, Context, Started, Statuses};
-use crate::departed::Departures;
+use crate::defaults::Defaults;
+use crate::departures::Departures;
 use crate::engine::Engines;
 use crate::error::Error;
 use crate::events::Events;
 use crate::index;
 use crate::metrics::Metrics;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
-use crate::rag_engine::{self, validate::Defaults};
+use crate::rag_engine;
 use crate::records::Records;
+use crate::report::failed;
 use crate::watches::{self, Scope, Watches};
 
 pub use gauges::Gauges;
+use seen::Watched;
 
 /// What all scopes share.
 #[derive(Clone)]
@@ -87,12 +90,26 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
     let for_indexes = (shared.concurrency / 4).max(1);
     let for_engines = shared.concurrency.saturating_sub(for_indexes).max(1);
     let stop = stop.shared();
-    let engines = seen::engines(scope.api(&shared.client), engine_writer, filling_engines, &context, &wake);
+    let engines = seen::engines(Watched {
+        api: scope.api(&shared.client),
+        store: context.engine_store.clone(),
+        writer: engine_writer,
+        filling: filling_engines,
+        context: Arc::clone(&context),
+        wake: wake.clone(),
+    });
     let engines = Controller::for_stream(engines, context.engine_store.clone())
         .with_config(Config::default().concurrency(for_engines))
         .reconcile_on(wake_ups(touched.engines, Kind::Engine, &context))
         .graceful_shutdown_on(stop.clone());
-    let indexes = seen::indexes(scope.api(&shared.client), index_writer, filling_indexes, &context, &wake);
+    let indexes = seen::indexes(Watched {
+        api: scope.api(&shared.client),
+        store: context.index_store.clone(),
+        writer: index_writer,
+        filling: filling_indexes,
+        context: Arc::clone(&context),
+        wake,
+    });
     let indexes = Controller::for_stream(indexes, context.index_store.clone())
         .with_config(Config::default().concurrency(for_indexes))
         .reconcile_on(wake_ups(touched.indexes, Kind::Index, &context))
@@ -103,8 +120,8 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         // The watches run as long as the controllers, and no longer.
         let _watches = tasks;
         // What fails has been logged where it failed.
-        let engines = engines.run(reconcile_engine, rag_engine::failed, Arc::clone(&for_reconciles));
-        let indexes = indexes.run(reconcile_index, index::failed, for_reconciles);
+        let engines = engines.run(reconcile_engine, failed, Arc::clone(&for_reconciles));
+        let indexes = indexes.run(reconcile_index, failed, for_reconciles);
         let (engines, indexes) = (engines.for_each(|_| ready(())), indexes.for_each(|_| ready(())));
         futures_util::future::join(engines, indexes).await;
         asking.iter().for_each(tokio::task::JoinHandle::abort);

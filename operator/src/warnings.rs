@@ -1,6 +1,9 @@
 //! What Kubernetes warns of: the events of an object that does not get on.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ListParams};
 
@@ -8,6 +11,9 @@ use crate::requests::within_limit;
 
 /// More than these are not looked at.
 const MAX_EVENTS: u32 = 50;
+
+/// The shortest and the longest time from one look at events to the next.
+const LOOKS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
 
 /// A warning about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,4 +42,10 @@ pub async fn of(client: &Client, namespace: &str, uid: &str) -> Result<Vec<Warni
         message: event.message.unwrap_or_default(),
     };
     Ok(found.into_iter().map(warning).collect())
+}
+
+/// Events, which say why a pod does not begin, are not watched. They are read again the later the longer that is so.
+pub fn next_look(since: Timestamp, now: Timestamp) -> Duration {
+    let waited = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+    (waited / 4).clamp(LOOKS.0, LOOKS.1)
 }

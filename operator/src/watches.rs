@@ -25,7 +25,7 @@ use tracing::warn;
 
 pub use caches::{Cache, Caches};
 pub use filling::{Filled, Filling};
-pub use referrers::{Referred, Referrers};
+pub use referrers::{Referred, Referrers, version};
 
 use crate::metrics::Metrics;
 use crate::names::{Kind, MADE_BY_US, Owner};

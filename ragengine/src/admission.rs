@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bodies::Bodies;
-pub use bodies::Held;
+pub use bodies::{BodyError, Held, discard};
 pub use gate::{Gate, Permit};
+use ragengine_errors::{Class, Fault, Logged, RetryAfter};
 use ragengine_settings::Limits;
 
-use crate::metrics::Metrics;
+use crate::telemetry::metrics::Metrics;
 
 /// A kind of work. Each has a queue of its own, so that none waits for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,15 +103,32 @@ fn what_is_left(work: Work) -> &'static str {
     }
 }
 
-impl Refused {
-    /// A short name for labels.
-    pub fn kind(&self) -> &'static str {
+impl Fault for Refused {
+    fn class(&self) -> Class {
+        match self {
+            Self::QueueFull { .. } | Self::BodiesFull { .. } => Class::Busy,
+            Self::WaitedTooLong { .. } => Class::Unavailable,
+            Self::Late { .. } => Class::Late,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
         match self {
             Self::QueueFull { .. } => "queue_full",
             Self::BodiesFull { .. } => "bodies_full",
             Self::WaitedTooLong { .. } => "waited_too_long",
             Self::Late { .. } => "late",
         }
+    }
+
+    fn retry_after(&self) -> Option<RetryAfter> {
+        (!matches!(self, Self::Late { .. })).then_some(RetryAfter::Seconds(1))
+    }
+}
+
+impl Logged for Refused {
+    fn own_words(&self) -> Option<String> {
+        Some(self.to_string())
     }
 }
 

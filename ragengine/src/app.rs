@@ -18,14 +18,14 @@ use stage::Stage;
 pub use start::{StartError, start};
 use tokio::sync::Semaphore;
 
+use crate::access::WriteToken;
 use crate::admission::Admission;
-use crate::embedding::Embedding;
 use crate::error::ApiError;
-use crate::index::catalog::Catalog;
-use crate::llm::LanguageModel;
-use crate::metrics::Metrics;
-use crate::search_pool::SearchPool;
-use crate::write_token::WriteToken;
+use crate::language_model::LanguageModel;
+use crate::telemetry::metrics::Metrics;
+use ragengine_embedding::Embedding;
+use ragengine_index::catalog::Catalog;
+use ragengine_index::search::SearchPool;
 
 /// The server's state. It exists as soon as the server listens; [`Loaded`] comes later.
 pub struct App {
@@ -36,7 +36,7 @@ pub struct App {
     /// Who is let in.
     pub admission: Admission,
     /// The language model.
-    pub language_model: LanguageModel,
+    pub language_model: Arc<LanguageModel>,
     /// The token that writes want. None: everybody may write.
     pub write_token: Option<Arc<WriteToken>>,
     /// Copies of indexes that may be made or read at a time.

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use ragengine::args::{Arguments, Command};
-use ragengine::{cli, private};
+use ragengine::cli;
+use ragengine_index::private;
 
 // Threads of several pools allocate at once, and memory has to be given back after an ingest.
 #[global_allocator]

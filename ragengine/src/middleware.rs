@@ -5,37 +5,37 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::Extension;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tracing::{error, info, warn};
 
-use crate::admission::Work;
+use crate::access::{Action, Caller, authenticate, may};
+use crate::admission::{self, BodyError, Refused, Work};
 use crate::app::App;
 use crate::error::{ApiError, Failure, shaped};
-use crate::http::extract;
-use crate::logging::texts::is_plain_id;
-use crate::metrics::InFlight;
-
-/// The header that names a request. It is taken from the caller, or made, and comes back with the reply.
-pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+use crate::telemetry::metrics::Counted;
+use crate::telemetry::{Logged, REQUEST_ID};
+use ragengine_errors::texts::is_plain_id;
 
 /// The status of a request whose client did not wait, as nginx has it.
 const CLIENT_LEFT: u16 = 499;
 
-/// Marks a response whose line is in the log already, or comes when it has ended.
-#[derive(Debug, Clone, Copy)]
-pub struct Logged;
-
-/// Lets a write through that carries the token, where the server wants one. The body of one that is refused is not kept.
-pub async fn require_write_token(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match app.write_token.as_ref().map_or(Ok(()), |token| token.check(request.headers())) {
+/// Lets a request through whose caller may do this. The body of one that is refused is not kept.
+pub async fn require(
+    State((app, action)): State<(Arc<App>, Action)>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match may(&caller, action, None) {
         Ok(()) => next.run(request).await,
-        Err(error) => {
-            let refusal = shaped(request.uri().path(), error);
+        Err(missing) => {
+            let refusal = shaped(request.uri().path(), missing.into());
             // Who is still sending would find the connection broken, and not read why.
-            tokio::spawn(extract::discard(request.into_body(), app.settings.limits.clone()));
+            tokio::spawn(admission::discard(request.into_body(), app.settings.limits.clone()));
             refusal
         }
     }
@@ -44,25 +44,26 @@ pub async fn require_write_token(State(app): State<Arc<App>>, request: Request, 
 /// Lets a request in: reads its body, waits for its turn, and sees that it is done in time.
 pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
-    let refuse = |error: ApiError| {
-        if let ApiError::Refused(refused) = &error {
-            app.admission.refused(work, refused);
-        }
-        shaped(&path, error)
+    let refuse = |refused: Refused| {
+        app.admission.refused(work, &refused);
+        shaped(&path, refused.into())
     };
     let (parts, mut body) = request.into_parts();
     let (bytes, held) = match app.admission.bodies().read(work, &mut body).await {
         Ok(read) => read,
         Err(error) => {
             // Who is still sending would find the connection broken, and not read why.
-            tokio::spawn(extract::discard(body, app.settings.limits.clone()));
-            return refuse(error);
+            tokio::spawn(admission::discard(body, app.settings.limits.clone()));
+            return match error {
+                BodyError::Refused(refused) => refuse(refused),
+                error => shaped(&path, error.into()),
+            };
         }
     };
     let mut request = Request::from_parts(parts, bytes.into());
     let turn = match app.admission.turn(work).await {
         Ok(turn) => turn,
-        Err(refused) => return refuse(refused.into()),
+        Err(refused) => return refuse(refused),
     };
     if work == Work::Chat {
         // It gives the turn back before the language model is asked, and the room for its body when that has it.
@@ -72,13 +73,15 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
     }
     let response = app.admission.in_time(work, next.run(request)).await;
     drop(held);
-    response.unwrap_or_else(|late| refuse(late.into()))
+    response.unwrap_or_else(refuse)
 }
 
-/// Gives the request an id, measures it and logs it once.
+/// Gives the request an id, finds out whom it is from, measures it and logs it once.
 pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers().get(&REQUEST_ID));
     request.headers_mut().insert(REQUEST_ID, id.clone());
+    let caller = authenticate(app.write_token.as_ref(), request.headers());
+    request.extensions_mut().insert(caller);
     let is_openai = request.uri().path().starts_with("/v1/");
     let observation = Observation {
         app: &app,
@@ -86,7 +89,7 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
         method: known_method(request.method().as_str()),
         route: request.extensions().get::<MatchedPath>().cloned(),
         id: id.clone(),
-        _in_flight: app.metrics.request_begins(),
+        _in_flight: app.metrics.http.request_begins(),
         has_ended: false,
     };
     let mut response = next.run(request).await;
@@ -110,7 +113,7 @@ struct Observation<'a> {
     method: &'static str,
     route: Option<MatchedPath>,
     id: HeaderValue,
-    _in_flight: InFlight<'a>,
+    _in_flight: Counted,
     has_ended: bool,
 }
 
@@ -140,7 +143,7 @@ impl Observation<'_> {
     }
 
     fn measure(&self, status: &str) {
-        self.app.metrics.replied(self.method, self.route(), status, self.started.elapsed());
+        self.app.metrics.http.replied(self.method, self.route(), status, self.started.elapsed());
     }
 
     fn route(&self) -> &str {

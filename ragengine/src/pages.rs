@@ -17,9 +17,9 @@ use axum::response::Response;
 pub use sender::{Sender, Senders, Stranger};
 pub use share::share;
 
+use crate::admission;
 use crate::app::App;
 use crate::error::shaped;
-use crate::http::extract;
 
 /// Lets a request through that no page of another site has sent, or one that may. The question of one that may is answered here.
 pub async fn guard(State((app, senders)): State<(Arc<App>, Arc<Senders>)>, request: Request, next: Next) -> Response {
@@ -36,7 +36,7 @@ fn refuse(app: &App, request: Request, stranger: Stranger) -> Response {
     let refusal = shaped(request.uri().path(), stranger.into());
     if !request.body().is_end_stream() {
         // Who is still sending would find the connection broken, and not read why.
-        tokio::spawn(extract::discard(request.into_body(), app.settings.limits.clone()));
+        tokio::spawn(admission::discard(request.into_body(), app.settings.limits.clone()));
     }
     refusal
 }

@@ -14,6 +14,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::access::Action;
 use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
@@ -97,13 +98,15 @@ pub fn router(app: Arc<App>) -> Router {
     let admitted = |work, routes: OpenApiRouter<Arc<App>>| {
         routes.route_layer(from_fn_with_state((Arc::clone(&app), work), middleware::admit))
     };
-    let writes = admitted(Work::Write, writes())
-        .merge(copies())
-        .route_layer(from_fn_with_state(Arc::clone(&app), middleware::require_write_token));
+    let allowed = |action, routes: OpenApiRouter<Arc<App>>| {
+        routes.route_layer(from_fn_with_state((Arc::clone(&app), action), middleware::require))
+    };
+    let writes = allowed(Action::Write, admitted(Work::Write, writes()));
     let (router, document) = state()
         .merge(admitted(Work::Chat, chats()))
         .merge(admitted(Work::Read, reads()))
         .merge(writes)
+        .merge(allowed(Action::Copy, copies()))
         .split_for_parts();
     let router = router
         .route("/openapi.json", get(async move || Json(document)))

@@ -18,7 +18,7 @@ use ragengine_settings::Limits;
 use tokio::net::{TcpListener, TcpStream};
 use tracing::{info, warn};
 
-use crate::metrics::Metrics;
+use crate::telemetry::metrics::Metrics;
 
 /// The pause after the system gave no connection, for example because there are no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,7 +1,5 @@
 //! Objects that are not asked for any more.
 
-use std::sync::Arc;
-
 use k8s_openapi::NamespaceResourceScope;
 use kube::Resource;
 use kube::api::{DeleteParams, ObjectMeta, Preconditions};
@@ -12,11 +10,11 @@ use crate::requests::within_limit;
 
 impl Writer<'_> {
     /// Removes an object that is not asked for any more.
-    pub(super) async fn remove<K>(&self, live: &mut Option<Arc<K>>) -> Result<Freshness, ApplyError>
+    pub(super) async fn remove<K>(&self, live: Option<&K>) -> Result<Freshness, ApplyError>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
-        match live.take() {
+        match live {
             None => Ok(Freshness::Current),
             Some(found) => self.delete::<K>(found.meta()).await,
         }

@@ -8,12 +8,11 @@ use k8s_openapi::jiff::Timestamp;
 use ragengine_client::wire::OwnedSources;
 use ragengine_operator_api::Reason;
 
+use crate::finding::{Finding, shortened};
 use crate::hash::hash;
-use crate::index::job::{self, Stage};
-use crate::index::plan::retry_at;
-use crate::index::settle::shortened;
+use crate::job::{self, Stage};
 use crate::names::OWNER;
-use crate::rag_engine::status::Finding;
+use crate::times::retry_at;
 
 /// The longest words of a Job that are repeated, in characters.
 const MAX_WORDS: usize = 300;

@@ -1,28 +1,27 @@
 //! What is there: from the caches that the watches fill, and events where a pod does not get on.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use ragengine_client::wire::{EngineStatus, GrowingGeneration};
-use ragengine_operator_api::{Index, RagEngine, Writes};
+use ragengine_operator_api::{Index, IndexStatus, RagEngine, Writes};
 use serde::Serialize;
 
-use super::job::Stage;
 use super::validate::references;
-use super::{job, pod};
 use crate::context::Context;
 use crate::departed;
 use crate::engine::Target;
+use crate::job::{self, Stage};
 use crate::names::{Identity, IndexIdentity};
-use crate::rag_engine::target_of;
-use crate::records::Record;
+use crate::pod;
+use crate::records::{About, Question, Record};
 use crate::secret_use;
 use crate::warnings::{self, Warning};
-use crate::watches::{Caches, Referred};
+use crate::watches::{Caches, Referred, version};
 
 /// Everything that a reconcile looks at.
 #[derive(Debug, Clone, Default)]
@@ -87,6 +86,15 @@ pub struct ObservedReference {
     pub is_watched: bool,
 }
 
+/// What wakes an Index when it comes, changes or goes.
+pub fn referred(index: &Index) -> BTreeSet<(Referred, String)> {
+    let engine = index.spec.engine_ref.name.clone();
+    let token = (Referred::Secret, format!("{engine}-write"));
+    let mut referred = references(&index.spec);
+    referred.extend([(Referred::Engine, engine), token]);
+    referred
+}
+
 /// Looks at everything that belongs to an Index.
 ///
 /// # Errors
@@ -99,7 +107,7 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     let engine = context.engine_store.get(&ObjectRef::new(&index.spec.engine_ref.name).within(namespace));
     let jobs = caches.jobs_of(&identity);
     let mut observed = Observed {
-        target: engine.as_ref().and_then(|engine| target_of(&caches.pods_of(&Identity::of(engine)))),
+        target: engine.as_ref().and_then(|engine| Target::of(&caches.pods_of(&Identity::of(engine)))),
         server_is_ready: engine.as_deref().and_then(|engine| told(context, engine)).is_some_and(|told| told.ready),
         references: looked_up(context, index, engine.as_deref()),
         is_lagging: context.started.is_lagging(&identity.uid, &jobs),
@@ -147,10 +155,23 @@ fn growing(context: &Context, engine: &RagEngine, index_name: &str) -> Option<Gr
     told(context, engine)?.generations.into_iter().find(|generation| generation.index == index_name)
 }
 
+/// What the engine is asked: about the Job whose result is not known.
+pub fn question(index: &Index, observed: &Observed, status: &IndexStatus) -> Option<Question> {
+    let found = job::current(&observed.jobs, status)?;
+    let has_ended = job::stage(found) != Stage::Running;
+    let about = About { sync_id: job::sync_id(found).to_owned(), has_ended };
+    Some(Question {
+        target: observed.target.clone()?,
+        index_name: index.index_name().to_owned(),
+        sources: index.spec.sources.len(),
+        about,
+    })
+}
+
 /// The pod of a Job that runs, when it has not begun: its events are worth a request.
 pub fn stuck(observed: &Observed) -> Option<&Pod> {
     let job = job::youngest(&observed.jobs).filter(|job| job::stage(job) == Stage::Running)?;
-    pod::of(&observed.pods, job).filter(|pod| !pod::has_begun(pod))
+    pod::of_job(&observed.pods, job).filter(|pod| !pod::has_begun(pod))
 }
 
 fn looked_up(context: &Context, index: &Index, engine: Option<&RagEngine>) -> Vec<ObservedReference> {
@@ -196,12 +217,6 @@ fn is_write_token(context: &Context, namespace: &str, secret: &str) -> bool {
         let identity = Identity::of(&engine);
         identity.namespace == namespace && identity.write_token() == secret
     })
-}
-
-/// One made again has another uid, one changed another version.
-fn version(metadata: &ObjectMeta) -> String {
-    let part = |part: &Option<String>| part.clone().unwrap_or_default();
-    format!("{}/{}", part(&metadata.uid), part(&metadata.resource_version))
 }
 
 /// The oldest of the Indexes that fill the same index, when it is another one with other settings.

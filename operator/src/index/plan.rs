@@ -7,17 +7,16 @@ use ragengine_operator_api::{
     CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, Reason, SyncResult, is_paused,
 };
 
-use super::job::{self, Stage};
 use super::observe::Observed;
 use super::pod;
 use super::validate::Validated;
 use super::wish::{Wish, annotation, data_id, wish};
+use crate::finding::{Finding, Invalid};
 use crate::hash::hash;
-use crate::rag_engine::status::Finding;
-use crate::rag_engine::validate::Invalid;
+use crate::job::{self, Stage};
+use crate::pod::of_job;
+use crate::times::{later, retry_at};
 
-/// The first wait after a failure, and the longest, in seconds.
-const WAITS_S: (i64, i64) = (30, 1800);
 /// A cache that does not show a Job yet is looked at again after this time.
 pub const LAG: SignedDuration = SignedDuration::from_secs(5);
 
@@ -102,6 +101,15 @@ pub enum State {
     Stuck(Finding),
 }
 
+/// Plans what follows a settled status. A result that is new is written before anything follows from it.
+pub fn next(known: Known<'_>, new_result: Option<SyncResult>) -> Plan {
+    let plan = plan(known);
+    match new_result {
+        Some(_) => Plan { step: Step::Rest, ..plan },
+        None => plan,
+    }
+}
+
 /// Plans the next step.
 pub fn plan(known: Known<'_>) -> Plan {
     if known.index.metadata.deletion_timestamp.is_some() {
@@ -162,7 +170,7 @@ fn running(known: Known<'_>) -> Option<Plan> {
     if job::stage(found) != Stage::Running {
         return Some(rest(State::Reads));
     }
-    let obstacle = pod::of(&observed.pods, found).and_then(|pod| pod::obstacle(pod, &observed.warnings));
+    let obstacle = of_job(&observed.pods, found).and_then(|pod| pod::obstacle(pod, &observed.warnings));
     let Some(obstacle) = obstacle else { return Some(rest(State::Runs)) };
     // What was wanted meanwhile may be just what it lacks.
     let is_outdated = wish.as_ref().is_some_and(|wish| wish.wanted != job::wanted(found));
@@ -224,26 +232,5 @@ fn start(known: Known<'_>, wish: Wish) -> Start {
         wish,
         sync: annotation(known.index, ragengine_operator_api::SYNC_ANNOTATION),
         confirm_delete: confirmed.filter(|value| handled != Some(value)),
-    }
-}
-
-/// The longer the more have failed.
-pub fn retry_at(finished_at: Timestamp, attempts: u32) -> Option<Timestamp> {
-    let wait = WAITS_S.0.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(WAITS_S.1);
-    later(finished_at, SignedDuration::from_secs(wait))
-}
-
-fn later(time: Timestamp, duration: SignedDuration) -> Option<Timestamp> {
-    time.checked_add(duration).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_wait_doubles_up_to_half_an_hour() {
-        let waits = [1, 2, 3, 6, 7, 100].map(|attempts| retry_at(Timestamp::UNIX_EPOCH, attempts).unwrap().as_second());
-        assert_eq!(waits, [30, 60, 120, 960, 1800, 1800]);
     }
 }

@@ -1,32 +1,12 @@
-//! What the pod of a Job says of itself.
+//! What the pod of a Job says of itself, in the words of its Index.
 
-use std::sync::Arc;
-
-use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use ragengine_operator_api::Reason;
 
+use crate::finding::Finding;
 use crate::names::CONTAINER;
-use crate::rag_engine::status::Finding;
-use crate::rag_engine::status::pod;
+use crate::pod;
 use crate::warnings::Warning;
-
-pub use pod::has_begun;
-
-/// The pod of a Job.
-pub fn of<'a>(pods: &'a [Arc<Pod>], job: &Job) -> Option<&'a Pod> {
-    let is_its = |pod: &&Arc<Pod>| {
-        let owners = pod.metadata.owner_references.as_deref().unwrap_or_default();
-        owners.iter().any(|owner| Some(&owner.uid) == job.metadata.uid.as_ref())
-    };
-    pods.iter().filter(is_its).max_by_key(|pod| &pod.metadata.creation_timestamp).map(Arc::as_ref)
-}
-
-/// Whether it may still be doing something.
-pub fn is_alive(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    !matches!(phase, Some("Failed" | "Succeeded"))
-}
 
 /// Why it does not get to run.
 pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {

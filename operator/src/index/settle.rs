@@ -9,11 +9,14 @@ use ragengine_operator_api::{
     CONFIRM_DELETE_ANNOTATION, Index, IndexStatus, LastSync, SYNC_ANNOTATION, SourceError, SourceStatus, SyncResult,
 };
 
-use super::job::{self, Stage};
 use super::observe::Observed;
 use super::pod;
 use super::wish::data_id;
+use crate::finding::shortened;
 use crate::hash::hash;
+use crate::job::{self, Stage};
+use crate::pod::of_job;
+use crate::times::whole_seconds;
 
 /// After so many questions without an answer, a Job that failed is taken for failed without.
 const PATIENCE: u32 = 3;
@@ -31,9 +34,14 @@ pub fn settle(index: &Index, observed: &Observed, previous: &IndexStatus, now: &
     let ended = job::current(&observed.jobs, previous).filter(|job| job::stage(job) != Stage::Running);
     let outcome = ended.and_then(|job| Some((job, outcome(index, observed, job)?)));
     match outcome {
-        Some((job, outcome)) => settled(index, observed, previous, job, outcome, now),
+        Some((job, outcome)) => settled(Ended { index, observed, job, outcome }, previous, now),
         None => previous.clone(),
     }
+}
+
+/// The result that a settled status has and the one before it had not.
+pub fn new_result(before: &IndexStatus, settled: &IndexStatus) -> Option<SyncResult> {
+    settled.last_sync.as_ref().filter(|_| settled.last_sync != before.last_sync).map(|last| last.result)
 }
 
 /// What became of one.
@@ -153,18 +161,20 @@ impl Held {
 
 /// Why a Job failed, in its own words or Kubernetes'.
 fn why(observed: &Observed, job: &Job) -> String {
-    let words = pod::of(&observed.pods, job).and_then(pod::last_words);
+    let words = of_job(&observed.pods, job).and_then(pod::last_words);
     words.or_else(|| job::failure(job).map(str::to_owned)).unwrap_or_else(|| "no reason is given".to_owned())
 }
 
-fn settled(
-    index: &Index,
-    observed: &Observed,
-    previous: &IndexStatus,
-    job: &Job,
+/// A Job that has ended, and what became of it.
+struct Ended<'a> {
+    index: &'a Index,
+    observed: &'a Observed,
+    job: &'a Job,
     outcome: Outcome,
-    now: &Time,
-) -> IndexStatus {
+}
+
+fn settled(ended: Ended<'_>, previous: &IndexStatus, now: &Time) -> IndexStatus {
+    let Ended { index, observed, job, outcome } = ended;
     let mut status = IndexStatus { done: None, total: None, ..previous.clone() };
     let is_good = outcome.result == SyncResult::Succeeded;
     let wanted = job::wanted(job).to_owned();
@@ -246,7 +256,7 @@ fn source(found: &SourceDescription, before: Option<&SourceStatus>, max_errors: 
 }
 
 fn in_whole_seconds(Time(time): Time) -> Time {
-    Time(crate::rag_engine::whole_seconds(time))
+    Time(whole_seconds(time))
 }
 
 /// The only source's own, or one over all of them. What kind of hash it is says nothing.
@@ -260,16 +270,4 @@ fn revision(sources: &[SourceStatus]) -> Option<String> {
         }
         several => Some(hash(&several)[..MAX_REVISION].to_owned()),
     }
-}
-
-/// As much of a text as there is room for, without what takes more room than it says.
-pub(crate) fn shortened(text: &str, max_bytes: usize) -> String {
-    let mut short = String::new();
-    for character in text.chars().map(|character| if character.is_control() { ' ' } else { character }) {
-        if short.len() + character.len_utf8() > max_bytes {
-            break;
-        }
-        short.push(character);
-    }
-    short
 }

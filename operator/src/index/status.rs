@@ -7,13 +7,13 @@ use ragengine_operator_api::{
     is_paused,
 };
 
-use super::job;
 use super::observe::Observed;
 use super::plan::{Plan, State};
-use super::settle::shortened;
 use super::wish::{Wish, data_id};
 use crate::apply::Refused;
-use crate::rag_engine::status::Finding;
+use crate::finding::{Conditions, Finding, shortened};
+use crate::job;
+use crate::times::whole_seconds;
 
 /// What is known at the end of a reconcile.
 #[derive(Debug, Clone, Copy)]
@@ -60,23 +60,12 @@ fn progress(known: Known<'_>) -> Option<(u64, u64)> {
 }
 
 fn conditions(known: Known<'_>, status: &IndexStatus, now: &Time) -> Vec<Condition> {
-    let condition = |type_, (status, finding): (ConditionStatus, Finding)| {
-        let before = known.settled.conditions.iter();
-        let same = before.into_iter().find(|condition| condition.type_ == type_ && condition.status == status);
-        Condition {
-            type_,
-            status,
-            reason: finding.reason,
-            message: finding.message,
-            last_transition_time: same.map_or_else(|| now.clone(), |same| same.last_transition_time.clone()),
-            observed_generation: observed_generation(known),
-        }
-    };
-    let ready = ready(known, status);
+    let previous = &known.settled.conditions;
+    let common = Conditions { previous, observed_generation: observed_generation(known), now };
     vec![
-        condition(ConditionType::Ready, ready),
-        condition(ConditionType::Progressing, progressing(known, status)),
-        condition(ConditionType::Degraded, degraded(known, status)),
+        common.condition(ConditionType::Ready, ready(known, status)),
+        common.condition(ConditionType::Progressing, progressing(known, status)),
+        common.condition(ConditionType::Degraded, degraded(known, status)),
     ]
 }
 
@@ -94,7 +83,7 @@ fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
     let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last))?;
     let why = last.message.as_deref().unwrap_or("no reason is given");
     let again = match &known.plan.state {
-        State::Waits(at) => format!(". It is tried again at {}", crate::rag_engine::whole_seconds(*at)),
+        State::Waits(at) => format!(". It is tried again at {}", whole_seconds(*at)),
         _ => String::new(),
     };
     match last.result {

@@ -9,8 +9,8 @@ use ragengine_settings::sync::AddressRange;
 use serde_json::Value;
 
 use super::schedule::Schedule;
+use crate::finding::Invalid;
 use crate::names::IndexIdentity;
-use crate::rag_engine::validate::Invalid;
 use crate::watches::Referred;
 
 /// The most bytes of all documents that stand in a specification: what becomes of them has to fit into a ConfigMap of 1 MiB.

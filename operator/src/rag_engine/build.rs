@@ -5,20 +5,21 @@ mod config_map;
 mod deployment;
 mod egress;
 mod network_policy;
-mod pod;
-mod pull_secrets;
 mod service;
 mod write_token;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
-pub use pod::{container_security, node_labels, pod, pod_security};
-pub use pull_secrets::pull_secrets;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use serde::Serialize;
 pub use write_token::{WriteToken, secret};
 
 use super::observe::Observed;
-use super::validate::{Defaults, Validated};
+use super::validate::Validated;
+use crate::defaults::Defaults;
+use crate::error::BuildError;
+use crate::names::Identity;
 
 /// The annotation with the hash of the settings: another one rolls the pod.
 pub const SETTINGS_HASH: &str = "ragengine.dev/settings-hash";
@@ -27,7 +28,8 @@ pub const SETTINGS_HASH: &str = "ragengine.dev/settings-hash";
 pub const REFERENCES_HASH: &str = "ragengine.dev/references-content-hash";
 
 /// Every object that is asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Desired {
     /// The settings file.
     pub config_map: ConfigMap,
@@ -47,11 +49,6 @@ pub struct Desired {
     pub deployment: Option<Deployment>,
 }
 
-/// Why objects cannot be built.
-#[derive(Debug, thiserror::Error)]
-#[error("the settings cannot be written: {0}")]
-pub struct BuildError(#[from] serde_json::Error);
-
 /// Builds every object.
 ///
 /// # Errors
@@ -69,4 +66,9 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
         deployment: deployment::deployment(validated, observed, &config_map),
         config_map,
     })
+}
+
+/// How its pods are selected.
+fn selector(identity: &Identity) -> LabelSelector {
+    LabelSelector { match_labels: Some(identity.selector()), match_expressions: None }
 }

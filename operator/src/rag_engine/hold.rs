@@ -1,15 +1,13 @@
 //! Why a RAGEngine is left as it is, for now.
 
 use k8s_openapi::api::apps::v1::Deployment;
-use ragengine_operator_api::{PAUSED_ANNOTATION, RagEngine, RagEngineStatus, Reason, is_paused};
+use ragengine_operator_api::{PAUSED_ANNOTATION, RagEngine, RagEngineStatus, Reason};
 
 use super::build::{Desired, REFERENCES_HASH};
 use super::observe::Observed;
-use super::status::Finding;
-use crate::apply::APPLIED_HASH;
+use crate::finding::Finding;
 use crate::hash::hash;
-use crate::names::Identity;
-use crate::rollouts::Rollouts;
+use crate::names::APPLIED_HASH;
 
 /// Why nothing of an engine is made, changed or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,19 +35,6 @@ pub struct Before<'a> {
 }
 
 impl Hold {
-    /// What the resource itself asks for.
-    pub fn asked_for(engine: &RagEngine) -> Option<Self> {
-        is_paused(&engine.metadata).then_some(Self::Paused)
-    }
-
-    /// Waits for its turn, when it is the operator that would roll the pod. Its settings and its Service wait with the pod: they are of one version.
-    pub fn for_a_turn(before: Before<'_>, rollouts: &Rollouts) -> Option<Self> {
-        if !is_for_the_operator(before) {
-            return None;
-        }
-        rollouts.begin(&Identity::of(before.engine).uid).err().map(|others| Self::Queued { others })
-    }
-
     /// In the words of the condition Progressing.
     pub fn finding(self) -> Finding {
         match self {
@@ -67,8 +52,9 @@ impl Hold {
     }
 }
 
-/// Whether a running pod would be another one though neither the specification nor what it refers to has changed.
-fn is_for_the_operator(before: Before<'_>) -> bool {
+/// Whether it is the operator that would roll the pod: a running one would be another one though neither the specification nor what it refers to has
+/// changed. It waits for its turn then, and its settings and its Service wait with it: they are of one version.
+pub fn needs_a_turn(before: Before<'_>) -> bool {
     let Before { engine, status, observed, desired } = before;
     let (Some(live), Some(wanted)) = (observed.deployment.as_deref(), &desired.deployment) else { return false };
     let is_acted_on = status.observed_generation.is_some() && status.observed_generation == engine.metadata.generation;

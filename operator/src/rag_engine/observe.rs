@@ -1,5 +1,6 @@
 //! What is there: from the caches that the watches fill, and events where something does not get on.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
@@ -7,18 +8,20 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PartialObjectMeta};
-use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
+use ragengine_client::wire::EngineStatus;
+use ragengine_operator_api::RagEngine;
 use serde::Serialize;
 
 use super::references::{Reference, ReferenceKind};
-use super::status::pod;
-use super::validate::{Invalid, SentSecret, Validated};
+use super::validate::{SentSecret, Validated};
 use crate::context::Context;
-use crate::engine::Report;
+use crate::engine::{Report, Target};
+use crate::finding::Invalid;
 use crate::names::Identity;
+use crate::pod;
 use crate::secret_use;
 use crate::warnings::{self, Warning};
-use crate::watches::Caches;
+use crate::watches::{Caches, Referred, version};
 
 /// Everything that a reconcile looks at.
 #[derive(Debug, Clone, Default)]
@@ -72,13 +75,48 @@ impl Observed {
         let missing = self.references.iter().filter(|seen| seen.version.is_none() && !seen.reference.is_optional);
         missing.map(|seen| &seen.reference)
     }
-}
 
-impl Observed {
     /// Whether all is there that the pod refers to, and may be used.
     pub fn has_all(&self) -> bool {
         self.missing().next().is_none() && self.references.iter().all(|seen| seen.refusal.is_none())
     }
+
+    /// Where the server can be asked: in the current pod, once it has begun.
+    pub fn target(&self) -> Option<Target> {
+        Target::of(&self.pods)
+    }
+
+    /// The last report on the pod that there is now: whether and how its server has answered.
+    pub fn current_report(&self) -> Option<&Report> {
+        let uid = pod::current(&self.pods)?.metadata.uid.as_deref();
+        self.report.as_ref().filter(|report| Some(report.pod_uid.as_str()) == uid)
+    }
+
+    /// What the server said last.
+    pub fn answer(&self) -> Option<&EngineStatus> {
+        self.current_report()?.answer.as_ref()
+    }
+
+    /// What the server said of its indexes, once they are loaded.
+    pub fn told(&self) -> Option<&EngineStatus> {
+        self.answer().filter(|answer| answer.data_id.is_some())
+    }
+}
+
+/// What wakes a RAGEngine when it comes, changes or goes.
+pub fn referred(
+    engine: &RagEngine,
+    identity: &Identity,
+    validated: Option<&Validated>,
+) -> BTreeSet<(Referred, String)> {
+    let references = validated.map_or(&[][..], |validated| &validated.references);
+    let kind = |kind| match kind {
+        ReferenceKind::Secret => Referred::Secret,
+        ReferenceKind::ConfigMap => Referred::ConfigMap,
+    };
+    let claim = identity.claim_of(&engine.spec).map(|claim| (Referred::Claim, claim));
+    let named = references.iter().map(|reference| (kind(reference.kind), reference.name.clone()));
+    named.chain(claim).chain([(Referred::Secret, identity.write_token())]).collect()
 }
 
 /// Looks at everything that belongs to a RAGEngine.
@@ -111,21 +149,12 @@ fn from_caches(caches: &Caches, engine: &RagEngine, identity: &Identity, validat
         deployment: caches.deployments.get(namespace, &identity.name),
         network_policy: caches.network_policies.get(namespace, &identity.name),
         sync_network_policy: caches.network_policies.get(namespace, &identity.sync_policy()),
-        claim: claim_name(&engine.spec, identity).and_then(|claim| caches.claims.get(namespace, &claim)),
+        claim: identity.claim_of(&engine.spec).and_then(|claim| caches.claims.get(namespace, &claim)),
         write_token: caches.secrets.get(namespace, &identity.write_token()),
         references: references.iter().map(|reference| look_up(caches, namespace, reference, sent)).collect(),
         pods: caches.pods_of(identity),
         report: None,
         warnings: Vec::new(),
-    }
-}
-
-/// The claim that the data is on, if it is on one.
-pub fn claim_name(spec: &RagEngineSpec, identity: &Identity) -> Option<String> {
-    match spec.storage.as_ref()?.volume() {
-        Volume::Ephemeral => None,
-        Volume::Existing { claim, .. } => Some(claim.to_owned()),
-        Volume::Made { .. } => Some(identity.claim()),
     }
 }
 
@@ -142,12 +171,6 @@ fn look_up(caches: &Caches, namespace: &str, reference: &Reference, sent: &[Sent
         }
     };
     ObservedReference { reference: reference.clone(), version, refusal }
-}
-
-/// One made again has another uid, one changed another version.
-fn version(metadata: &ObjectMeta) -> String {
-    let part = |part: &Option<String>| part.clone().unwrap_or_default();
-    format!("{}/{}", part(&metadata.uid), part(&metadata.resource_version))
 }
 
 /// The objects whose events are worth a request: a pod that has not begun to run, a claim without a volume that a pod waits for. Of one that is

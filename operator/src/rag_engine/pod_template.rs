@@ -1,34 +1,12 @@
 //! What a template of a pod may set: whoever may write a RAGEngine gets no more of the node or of the cluster by it than the operator's owner allows.
 
-use clap::ValueEnum;
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::references::{ReferenceKind, of_pod};
-use super::validate::Defaults;
+use crate::defaults::{Allowance, Defaults};
 
 /// The prefix of the Secrets that Helm keeps its releases in.
 const HELM_RELEASES: &str = "sh.helm.release.";
-
-/// Something that a template sets only where the operator's owner allows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
-pub enum Allowance {
-    /// Volumes of the node's own folders.
-    HostPath,
-    /// Privileged containers, capabilities that are added, and more rights than the parent process.
-    Privileged,
-    /// The node's own network, processes and ports.
-    HostNamespaces,
-}
-
-impl Allowance {
-    fn name(self) -> &'static str {
-        match self {
-            Self::HostPath => "host-path",
-            Self::Privileged => "privileged",
-            Self::HostNamespaces => "host-namespaces",
-        }
-    }
-}
 
 /// What of a template is refused, in words. Nothing makes the operator's own account or Secrets anybody else's.
 pub(super) fn refused(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Vec<String> {

@@ -1,23 +1,24 @@
-//! The server's settings file: what of a specification the server has to know.
+//! The server's settings: what of a specification the server has to know.
+
+mod access;
+mod file;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+pub use access::{Access, accesses};
+pub use file::{settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
-    EMBEDDING_ACCESS_SECRET, Embedding, HF_TOKEN, InferenceService, LLM_ACCESS_SECRET, LocalEmbedding, Pooling,
-    RagEngineSpec, RemoteEmbedding, Retrieval, Volume, WRITE_TOKEN, Writes,
+    Embedding, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval, Volume,
+    WRITE_TOKEN, Writes,
 };
-use ragengine_settings::{self as settings, SecretReference, Settings};
-use serde_json::{Map, Value};
+use ragengine_settings::{self as settings, Settings};
 
 use super::monitoring::Monitoring;
-use super::validate::Defaults;
+use crate::defaults::Defaults;
 use crate::names::Identity;
+use crate::ports::{ADMIN_PORT, PORT};
 
-/// The port that the server listens on.
-pub const PORT: u16 = 5000;
-/// The port of its listener for probes and monitors.
-pub const ADMIN_PORT: u16 = 5001;
 /// The folder of the settings file.
 pub const SETTINGS_FOLDER: &str = "/etc/ragengine";
 /// The settings file's key in its ConfigMap, and its name in [`SETTINGS_FOLDER`].
@@ -28,66 +29,6 @@ pub const EPHEMERAL_FOLDER: &str = "/data";
 /// The model that is in the image, and where it is there.
 const MODEL_IN_IMAGE: (&str, &str) =
     ("sentence-transformers/all-MiniLM-L6-v2", "/models/sentence-transformers/all-MiniLM-L6-v2");
-
-/// A Secret that the server reads, as a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// The language model's key.
-    LanguageModel,
-    /// The embedding endpoint's key.
-    Embedding,
-    /// The hub's token.
-    Hub,
-    /// The token that writes need.
-    Write,
-}
-
-impl Access {
-    /// The volume that it is mounted from.
-    pub fn volume(self) -> &'static str {
-        match self {
-            Self::LanguageModel => "language-model-key",
-            Self::Embedding => "embedding-key",
-            Self::Hub => "hub-token",
-            Self::Write => "write-token",
-        }
-    }
-
-    /// The key in the Secret.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::LanguageModel => LLM_ACCESS_SECRET,
-            Self::Embedding => EMBEDDING_ACCESS_SECRET,
-            Self::Hub => HF_TOKEN,
-            Self::Write => WRITE_TOKEN,
-        }
-    }
-
-    /// Where it is mounted.
-    pub fn folder(self) -> PathBuf {
-        Path::new("/run/secrets/ragengine").join(self.volume())
-    }
-
-    fn file(self) -> SecretReference {
-        SecretReference::File(self.folder().join(self.key()))
-    }
-}
-
-/// The Secrets that a specification names, in the order of their volumes, and the one with the write token.
-pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, String)> {
-    let embedding = spec.embedding();
-    let hub = embedding.local.and_then(|local| local.model_access_secret);
-    let remote = embedding.remote.and_then(|remote| remote.access_secret);
-    let language_model = spec.inference_service.as_ref().and_then(|service| service.access_secret.clone());
-    let write = (spec.auth.writes == Writes::Token).then(|| identity.write_token());
-    let named = [
-        (Access::LanguageModel, language_model),
-        (Access::Embedding, remote),
-        (Access::Hub, hub),
-        (Access::Write, write),
-    ];
-    named.into_iter().filter_map(|(access, secret)| Some((access, secret?))).collect()
-}
 
 /// The folder of the data.
 pub fn data_folder(spec: &RagEngineSpec) -> &str {
@@ -257,68 +198,4 @@ fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {
             ..defaults
         },
     }
-}
-
-/// The settings as a file: only what differs from the defaults, so that a server of another version, which may not know a newer
-/// setting, is not given what nobody asked for.
-///
-/// # Errors
-///
-/// What serde says; no settings that were made from a specification are known that cannot be written.
-pub fn settings_file(settings: &Settings) -> Result<String, serde_json::Error> {
-    file(settings, &[])
-}
-
-/// The same for a server of another version: what a specification always says is written also where it is this version's default, because the other
-/// one may have another.
-///
-/// # Errors
-///
-/// As [`settings_file`].
-pub fn settings_file_of_another_version(settings: &Settings) -> Result<String, serde_json::Error> {
-    file(settings, &ALWAYS_SAID)
-}
-
-/// What a specification always has a value for, since the first version.
-const ALWAYS_SAID: [&str; 9] = [
-    "/retrieval/maxDistance",
-    "/retrieval/contextTokenRatio",
-    "/retrieval/minTopK",
-    "/retrieval/tokensPerChunk",
-    "/inferenceService/timeoutSeconds",
-    "/embedding/local/revision",
-    "/embedding/local/hubUrl",
-    "/embedding/remote/batchSize",
-    "/embedding/remote/timeoutSeconds",
-];
-
-fn file(settings: &Settings, always: &[&str]) -> Result<String, serde_json::Error> {
-    let (mut written, mut defaults) = (as_value(settings)?, as_value(&Settings::default())?);
-    for said in always {
-        // Nothing is equal to what is not there.
-        if let Some(default) = defaults.pointer_mut(said) {
-            *default = Value::Null;
-        }
-    }
-    remove_equal(&mut written, &defaults);
-    // JSON is YAML; this is the kind that people read.
-    serde_saphyr::to_string(&written).map_err(|error| serde::ser::Error::custom(error.to_string()))
-}
-
-/// By way of text: a 32-bit number that became a 64-bit one at once would read 1.100000023841858.
-fn as_value(settings: &Settings) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(&serde_json::to_string(settings)?)
-}
-
-fn remove_equal(written: &mut Value, defaults: &Value) {
-    let (Value::Object(fields), Value::Object(defaults)) = (written, defaults) else { return };
-    let kept = std::mem::take(fields).into_iter().filter_map(|(name, mut value)| {
-        let default = defaults.get(&name);
-        if default == Some(&value) {
-            return None;
-        }
-        remove_equal(&mut value, default.unwrap_or(&Value::Null));
-        Some((name, value))
-    });
-    *fields = kept.collect::<Map<_, _>>();
 }

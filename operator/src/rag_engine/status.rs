@@ -4,10 +4,8 @@ mod claim;
 mod conditions;
 mod deployment;
 mod not_acted_on;
-pub(crate) mod pod;
+mod pod;
 mod server;
-
-pub use server::told;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{RagEngine, RagEngineStatus, Reason};
@@ -15,24 +13,10 @@ use ragengine_operator_api::{RagEngine, RagEngineStatus, Reason};
 use super::hold::Hold;
 use super::observe::Observed;
 use super::references::ReferenceKind;
-use super::validate::{Defaults, Invalid};
 use crate::apply::Refused;
+use crate::defaults::Defaults;
+use crate::finding::{Conditions, Finding, Invalid};
 use crate::names::Identity;
-
-/// Something that is found, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// In one word.
-    pub reason: Reason,
-    /// In words.
-    pub message: String,
-}
-
-impl Finding {
-    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into() }
-    }
-}
 
 /// What is known at the end of a reconcile.
 #[derive(Debug, Clone, Copy)]
@@ -71,9 +55,10 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
         Some(Hold::Paused) => previous.observed_generation,
         Some(Hold::Queued { .. }) | None => known.engine.metadata.generation,
     };
-    let told = server::told(observed);
+    let common = Conditions { previous: &previous.conditions, observed_generation: generation, now };
+    let told = observed.told();
     RagEngineStatus {
-        conditions: conditions::conditions(&outcome, &previous.conditions, generation, now),
+        conditions: conditions::conditions(&outcome, common),
         observed_generation: generation,
         endpoint: observed.service.is_some().then_some(endpoint),
         replicas: deployment::replicas(observed.deployment.as_deref()),
@@ -84,9 +69,9 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
     }
 }
 
-/// Whether nothing is on its way, and nothing is wrong.
+/// Whether nothing is on its way, wrong or held.
 pub fn is_done(known: Known<'_>) -> bool {
-    problem(known).is_none() && waiting(known).is_none()
+    known.hold.is_none() && problem(known).is_none() && waiting(known).is_none()
 }
 
 /// What the conditions are made of.

@@ -1,53 +1,20 @@
 //! The second look at a specification: what the API server's rules cannot see.
 
-use std::collections::BTreeSet;
-
 use axum::http::Uri;
 use k8s_openapi::DeepMerge as _;
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{PodTemplate, RagEngine, RagEngineSpec};
 use ragengine_settings::Settings;
-use ragengine_settings::sync::AddressRange;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use super::monitoring::Monitoring;
-use super::pod_template::{self, Allowance};
 use super::references::{Reference, ReferenceKind, references};
-use super::server_image::ServerImage;
-use super::{build, settings};
+use super::{pod, pod_template, settings};
+use crate::defaults::Defaults;
+use crate::finding::Invalid;
 use crate::names::{CONTAINER, Identity};
-use crate::openshift::PodUser;
-use crate::rollouts::Rollouts;
-
-/// What the operator was started with, and every engine depends on.
-#[derive(Debug, Clone)]
-pub struct Defaults {
-    /// The server's image, where a resource names none.
-    pub server_image: ServerImage,
-    /// The Secrets that it is pulled with in every namespace, besides those that a resource names.
-    pub pull_secrets: Vec<String>,
-    /// Whose user the pods run as.
-    pub pod_user: PodUser,
-    /// The engines that are being rolled because the above is other than it was.
-    pub rollouts: Rollouts,
-    /// The namespace of the operator, which a NetworkPolicy lets in.
-    pub operator_namespace: String,
-    /// The cluster's domain, as `cluster.local`.
-    pub cluster_domain: String,
-    /// How many synchronisations run at a time.
-    pub max_jobs: usize,
-    /// Whether Secrets of sources have to say which hosts they may be sent to.
-    pub require_secret_hosts: bool,
-    /// The addresses that `allowedRanges` of an Index may name.
-    pub allowed_ranges: Vec<AddressRange>,
-    /// The operator's own ServiceAccount.
-    pub account: Option<String>,
-    /// What `podTemplate` may set besides what is harmless.
-    pub pod_template: BTreeSet<Allowance>,
-}
 
 /// A specification that can be built.
 #[derive(Debug, Clone)]
@@ -79,11 +46,6 @@ pub struct SentSecret {
     pub host: Option<String>,
 }
 
-/// Why a specification cannot be built: everything that is wrong, and what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .0.join("; "))]
-pub struct Invalid(pub Vec<String>);
-
 /// Looks at a specification.
 ///
 /// # Errors
@@ -108,7 +70,7 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
         // Everything that is wrong is named at once.
         return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));
     }
-    let mut pod = build::pod(&spec, &identity, defaults, monitoring);
+    let mut pod = pod::pod(&spec, &identity, defaults, monitoring);
     merge(&mut pod, template, users_pod, &identity);
     let ours = [(ReferenceKind::ConfigMap, identity.settings()), (ReferenceKind::Secret, identity.write_token())];
     let references = references(&pod, &ours);
@@ -179,9 +141,4 @@ fn merge(pod: &mut PodTemplateSpec, template: PodTemplate, users_pod: PodSpec, i
     if let Some(metadata) = &mut pod.metadata {
         metadata.labels.get_or_insert_default().extend(identity.labels());
     }
-}
-
-/// How its pods are selected.
-pub(super) fn selector(identity: &Identity) -> LabelSelector {
-    LabelSelector { match_labels: Some(identity.selector()), match_expressions: None }
 }

@@ -5,7 +5,7 @@ use kube::runtime::reflector::Store;
 use ragengine_operator_api::{ConditionStatus, ConditionType, Index, RagEngine};
 
 use crate::context::Context;
-use crate::index::job::{Stage, stage};
+use crate::job::{Stage, stage};
 use crate::metrics::IndexFigures;
 use crate::names::IndexIdentity;
 

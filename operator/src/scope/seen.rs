@@ -29,18 +29,22 @@ enum Change {
     Replaced,
 }
 
+/// Where resources are seen, and where that is kept and told.
+pub(super) struct Watched<K: Resource<DynamicType = ()> + Watchable> {
+    pub api: Api<K>,
+    pub store: Store<K>,
+    pub writer: Writer<K>,
+    pub filling: Filling,
+    pub context: Arc<Context>,
+    pub wake: Wake,
+}
+
 type Seen<K> = std::pin::Pin<Box<dyn Stream<Item = Result<K, watcher::Error>> + Send>>;
 
 /// The RAGEngines. The Indexes that name one are woken when it changes.
-pub(super) fn engines(
-    api: Api<RagEngine>,
-    writer: Writer<RagEngine>,
-    filling: Filling,
-    context: &Arc<Context>,
-    wake: &Wake,
-) -> Seen<RagEngine> {
-    let (known, store) = (Arc::clone(context), context.engine_store.clone());
-    seen(api, (store, writer), filling, Arc::clone(context), wake.clone(), move |engine: &RagEngine, change| {
+pub(super) fn engines(watched: Watched<RagEngine>) -> Seen<RagEngine> {
+    let known = Arc::clone(&watched.context);
+    seen(watched, move |engine: &RagEngine, change| {
         let identity = Identity::of(engine);
         match change {
             Change::Seen => known.waiting.begins(identity.owner()),
@@ -53,15 +57,9 @@ pub(super) fn engines(
 
 /// The Indexes. Those that fill the same index are woken when one changes what it asks for, or goes: it may have been in their way. When one
 /// goes its engine is woken: its documents may have to go, too.
-pub(super) fn indexes(
-    api: Api<Index>,
-    writer: Writer<Index>,
-    filling: Filling,
-    context: &Arc<Context>,
-    wake: &Wake,
-) -> Seen<Index> {
-    let (known, store) = (Arc::clone(context), context.index_store.clone());
-    seen(api, (store, writer), filling, Arc::clone(context), wake.clone(), move |index: &Index, change| {
+pub(super) fn indexes(watched: Watched<Index>) -> Seen<Index> {
+    let known = Arc::clone(&watched.context);
+    seen(watched, move |index: &Index, change| {
         let identity = IndexIdentity::of(index);
         match change {
             Change::Seen => known.waiting.begins(identity.owner()),
@@ -92,17 +90,11 @@ fn beside(index: &Index, all: &Store<Index>) -> Vec<Owner> {
     others.filter(|other| place(other) == place(index)).map(|other| IndexIdentity::of(&other).owner()).collect()
 }
 
-fn seen<K>(
-    api: Api<K>,
-    (store, writer): (Store<K>, Writer<K>),
-    mut filling: Filling,
-    context: Arc<Context>,
-    wake: Wake,
-    mut follow: impl FnMut(&K, Change) -> Vec<Owner> + Send + 'static,
-) -> Seen<K>
+fn seen<K>(watched: Watched<K>, mut follow: impl FnMut(&K, Change) -> Vec<Owner> + Send + 'static) -> Seen<K>
 where
     K: Resource<DynamicType = ()> + Watchable,
 {
+    let Watched { api, store, writer, mut filling, context, wake } = watched;
     let (mut before, mut is_filled) = (Vec::new(), false);
     let seen = watcher(api, watcher::Config::default().page_size(PAGE)).default_backoff().modify(strip);
     let seen = reflector::reflector(writer, seen).filter_map(move |event| {

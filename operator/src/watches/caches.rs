@@ -10,7 +10,7 @@ use kube::api::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
 use super::Filled;
-use crate::index::job::{self, Stage};
+use crate::job::{self, Stage};
 use crate::names::{Identity, IndexIdentity, engine_of, index_of, is_deletion};
 
 /// What a watch has seen of one kind of object.

@@ -1,5 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 
+use kube::api::ObjectMeta;
 use parking_lot::Mutex;
 
 use crate::names::Owner;
@@ -15,6 +16,12 @@ pub enum Referred {
     Claim,
     /// A RAGEngine, which an Index refers to.
     Engine,
+}
+
+/// The version of what is referred to: one made again has another uid, one changed another version.
+pub fn version(metadata: &ObjectMeta) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{}", part(&metadata.uid), part(&metadata.resource_version))
 }
 
 type Name = (Referred, String);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use ragengine_operator::context::{Clock, Context};
+use ragengine_operator::defaults::Defaults;
 use ragengine_operator::metrics::Metrics;
-use ragengine_operator::rag_engine::validate::Defaults;
 use ragengine_operator::scope::{self, Shared};
 use ragengine_operator::watches::Scope;
 use ragengine_operator_api::{Condition, ConditionType, RagEngine, RagEngineStatus};

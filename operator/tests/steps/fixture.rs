@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use ragengine_operator::defaults::Defaults;
 use ragengine_operator::openshift::PodUser;
 use ragengine_operator::rag_engine::build::{Desired, build};
 use ragengine_operator::rag_engine::observe::{Observed, ObservedReference};
-use ragengine_operator::rag_engine::validate::{Defaults, Validated, validate};
+use ragengine_operator::rag_engine::validate::{Validated, validate};
 use ragengine_operator::rollouts::Rollouts;
 use ragengine_operator_api::RagEngine;
 use serde_json::json;

@@ -5,6 +5,7 @@ mod departed;
 mod fixture;
 mod objects;
 mod paused;
+mod real_server;
 mod record;
 mod rivals;
 mod running;

@@ -1,9 +1,10 @@
 //! What the operator is told holds for every pod that it makes: those of engines, of synchronisations and of deletions.
 
 use k8s_openapi::api::core::v1::PodSpec;
+use ragengine_operator::defaults::Defaults;
 use ragengine_operator::openshift::PodUser;
 use ragengine_operator::rag_engine::build::build;
-use ragengine_operator::rag_engine::validate::{Defaults, validate};
+use ragengine_operator::rag_engine::validate::validate;
 
 use crate::fixture::{all_there, defaults, engine};
 use crate::index::pods_of_jobs;

@@ -1,6 +1,6 @@
 //! An operator that was upgraded rolls the engines few by few.
 
-use ragengine_operator::rag_engine::validate::Defaults;
+use ragengine_operator::defaults::Defaults;
 use ragengine_operator::rollouts::Rollouts;
 use ragengine_operator_api::{ConditionStatus, ConditionType, Reason};
 use serde_json::json;

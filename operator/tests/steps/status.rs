@@ -4,10 +4,10 @@ mod cases;
 mod times;
 
 use ragengine_operator::apply::Refused;
+use ragengine_operator::finding::{Finding, Invalid};
 use ragengine_operator::rag_engine::hold::Hold;
 use ragengine_operator::rag_engine::observe::Observed;
-use ragengine_operator::rag_engine::status::{Finding, Known, status};
-use ragengine_operator::rag_engine::validate::Invalid;
+use ragengine_operator::rag_engine::status::{Known, status};
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, RagEngine, RagEngineStatus, Reason};
 
 use crate::fixture::defaults;

@@ -23,9 +23,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use fill::Filled;
 pub use fill::{fill, fill_to};
-use ragengine::index::record::IndexRecord;
-use ragengine::index::{Index, SearchSettings};
-use ragengine::metrics::Metrics;
+use ragengine_index::metrics::IndexMetrics;
+use ragengine_index::record::IndexRecord;
+use ragengine_index::{Index, SearchSettings};
+use ragengine_metrics::Builder;
 use ragengine_settings::{Search, VectorIndexKind};
 
 use crate::child::ChildProcess;
@@ -116,8 +117,8 @@ fn create(directory: &Path, exact_below_rows: usize) -> anyhow::Result<Arc<Index
 }
 
 /// Which nobody reads.
-fn metrics() -> anyhow::Result<Arc<Metrics>> {
-    Ok(Arc::new(Metrics::new(Duration::from_secs(1))?))
+fn metrics() -> anyhow::Result<Arc<IndexMetrics>> {
+    Ok(IndexMetrics::new(&mut Builder::new(Duration::from_secs(1))?)?)
 }
 
 /// The defaults, which are what the documentation's promises are about.

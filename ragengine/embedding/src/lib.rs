@@ -7,6 +7,7 @@
 //!             └─ local::Service ── two queues and their threads (asynchronous)
 //! remote::Endpoint ── the same over `/v1/embeddings`
 //! Embedder ── one of the two
+//! Embedding ── the same, measured
 //! ```
 //!
 //! Every vector is finite and has length 1: for such vectors squared L2 distance is `2 - 2 * cosine`.
@@ -16,19 +17,24 @@
 
 mod embedder;
 mod error;
+mod fault;
 pub mod files;
 mod http;
 pub mod local;
+mod measured;
 pub mod profile;
 pub mod remote;
 mod secret;
 mod vector;
+mod windows;
 
 pub use embedder::Embedder;
 pub use error::Error;
 pub use local::MAX_BYTES_PER_QUERY_TOKEN;
+pub use measured::{Embedding, EmbeddingMetrics};
 pub use secret::Secret;
 pub use vector::Vector;
+pub use windows::Windows;
 
 /// What a text is embedded for: some models want another prefix for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

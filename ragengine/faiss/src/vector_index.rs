@@ -1,48 +1,23 @@
 //! The index itself.
 
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+mod files;
+mod search;
 
 use faiss::MetricType;
-use faiss::index::io::{read_index, write_index};
 use faiss::index::{Index, IndexImpl, TryClone, index_factory};
 
 use crate::error::Error;
 use crate::ffi;
 use crate::kind::Kind;
-use crate::nearest::{Nearest, Neighbor};
-use crate::position_set::PositionSet;
-use crate::rows::{check_query, check_rows};
-use crate::seal::{self, SealError};
-use crate::strategy::{Search, Strategy};
+use crate::rows::check_rows;
+
+pub use search::SearchOptions;
 
 /// The most dimensions that an index can have; embedding models have up to a few thousand.
 pub const MAX_DIMENSIONS: usize = 1 << 16;
 
 /// A graph gets its rows in batches: one by one each costs three times as much (FAISS makes a table of all rows for each call).
 const GRAPH_BATCH_ROWS: usize = 200;
-
-/// How many rows an exact scan compares per call of FAISS, which bounds its memory.
-const SCAN_BLOCK_ROWS: usize = 1024;
-
-/// How thoroughly to search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SearchOptions {
-    /// How many candidates a graph search keeps (HNSW's efSearch): more find more and take longer, linearly. Raised where `k` or a
-    /// filter needs more. Kinds without a graph do not use it.
-    pub ef_search: usize,
-    /// How many lists a search compares (IVF's nprobe), raised in the same way. None: three times the square root of the number of lists.
-    /// Kinds without lists do not use it.
-    pub probes: Option<usize>,
-}
-
-impl Default for SearchOptions {
-    /// 128: recall@10 of .95 and more up to a million rows of 384 dimensions, at 1.1 to 1.5 ms a search.
-    fn default() -> Self {
-        Self { ef_search: 128, probes: None }
-    }
-}
 
 /// Vectors of one length, found again by their squared L2 distance to a query.
 ///
@@ -175,148 +150,6 @@ impl VectorIndex {
         Ok(vector)
     }
 
-    /// The rows nearest to `query`, nearest first, ties by position; with a filter only those in it.
-    ///
-    /// Always `k` results, or as many as there are rows allowed. [`Kind::Flat`] finds the nearest; a graph nearly always; where few
-    /// rows are allowed every kind compares them all. Positions of the filter at or beyond `len()` are ignored, rows at or beyond
-    /// the filter's length are not allowed.
-    ///
-    /// `query`: `dimensions` values.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`] and [`Error::NotFinite`] for the query.
-    pub fn search(
-        &self,
-        query: &[f32],
-        k: usize,
-        filter: Option<&PositionSet>,
-        options: SearchOptions,
-    ) -> Result<Vec<Neighbor>, Error> {
-        self.check_not_half_changed()?;
-        check_query(query, self.dimensions)?;
-        let rows = self.len();
-        let allowed = filter.map_or(rows, |filter| filter.count_below(rows));
-        let SearchOptions { ef_search, probes } = options;
-        let search = Search { kind: self.kind, rows, allowed, k, ef_search, probes };
-        let k = k.min(allowed);
-        match (search.strategy(), self.kind) {
-            (Strategy::Nothing, _) => Ok(Vec::new()),
-            (Strategy::ExactScan, Kind::Ivf { lists }) => self.search_lists(query, k, filter, lists as usize),
-            (Strategy::ExactScan, _) => self.scan(query, k, filter),
-            (Strategy::Graph { ef_search }, _) => self.search_graph(query, k, filter, ef_search),
-            (Strategy::Lists { probes }, _) => self.search_lists(query, k, filter, probes),
-        }
-    }
-
-    fn search_graph(
-        &self,
-        query: &[f32],
-        k: usize,
-        filter: Option<&PositionSet>,
-        ef_search: usize,
-    ) -> Result<Vec<Neighbor>, Error> {
-        let mut found = ffi::search(&self.index, query, k, ef_search, filter.map(PositionSet::words))?;
-        if found.len() < k {
-            // The graph does not lead to enough allowed rows.
-            return self.scan(query, k, filter);
-        }
-        found.sort_by(Neighbor::order);
-        Ok(found)
-    }
-
-    fn search_lists(
-        &self,
-        query: &[f32],
-        k: usize,
-        filter: Option<&PositionSet>,
-        probes: usize,
-    ) -> Result<Vec<Neighbor>, Error> {
-        let filter = filter.map(PositionSet::words);
-        let mut found = ffi::search(&self.index, query, k, probes, filter)?;
-        if found.len() < k {
-            // These lists hold too few allowed rows.
-            found = ffi::search(&self.index, query, k, usize::MAX, filter)?;
-        }
-        found.sort_by(Neighbor::order);
-        Ok(found)
-    }
-
-    fn scan(&self, query: &[f32], k: usize, filter: Option<&PositionSet>) -> Result<Vec<Neighbor>, Error> {
-        let rows = self.len();
-        match filter {
-            None => self.scan_positions(query, k, 0..rows),
-            Some(filter) => self.scan_positions(query, k, filter.iter().take_while(|&position| position < rows)),
-        }
-    }
-
-    fn scan_positions(
-        &self,
-        query: &[f32],
-        k: usize,
-        mut positions: impl Iterator<Item = usize>,
-    ) -> Result<Vec<Neighbor>, Error> {
-        let mut nearest = Nearest::new(k);
-        let mut block = Vec::with_capacity(SCAN_BLOCK_ROWS);
-        let mut distances = [0.0; SCAN_BLOCK_ROWS];
-        loop {
-            block.clear();
-            block.extend(positions.by_ref().take(SCAN_BLOCK_ROWS).map(|position| position as i64));
-            if block.is_empty() {
-                return Ok(nearest.into_sorted());
-            }
-            let distances = &mut distances[..block.len()];
-            ffi::distances(&self.index, query, &block, distances)?;
-            for (&position, &distance) in block.iter().zip(&*distances) {
-                nearest.offer(Neighbor { position: position as usize, distance });
-            }
-        }
-    }
-
-    /// How many bytes [`write`](Self::write) writes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Faiss`].
-    pub fn file_bytes(&self) -> Result<u64, Error> {
-        Ok(ffi::serialized_bytes(&self.index)? + seal::SEAL_BYTES as u64)
-    }
-
-    /// Writes the index to a file and brings it to the disk: FAISS' own format, which FAISS can read, and a checksum after it.
-    ///
-    /// The file is written in place. A program that may be stopped meanwhile writes to another name and renames it; what a stop
-    /// leaves behind is refused by [`read`](Self::read).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Faiss`], [`Error::Io`] and [`Error::File`] when the file could not be written whole.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        self.check_not_half_changed()?;
-        let bytes = ffi::serialized_bytes(&self.index)?;
-        // FAISS would make it for everybody; what is there keeps its mode.
-        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
-        file.map_err(|source| Error::Io { path: path.to_owned(), source })?;
-        write_index(&self.index, utf8(path)?)?;
-        seal::seal(path, bytes).map_err(|error| seal_error(path, error))
-    }
-
-    /// Reads what [`write`](Self::write) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] when there is no such file, [`Error::File`] when it is truncated, damaged or something else,
-    /// [`Error::OtherIndex`] when it holds another kind or other dimensions.
-    pub fn read(path: &Path, kind: Kind, dimensions: usize) -> Result<Self, Error> {
-        seal::check(path).map_err(|error| seal_error(path, error))?;
-        let index = read_index(utf8(path)?).map_err(|error| unusable(path, error.to_string()))?;
-        let found_kind = ffi::kind_of(&index).map_err(|reason| unusable(path, reason))?;
-        let found_dimensions = index.d() as usize;
-        if (found_kind, found_dimensions) != (kind, dimensions) {
-            return Err(Error::OtherIndex { path: path.to_owned(), kind, dimensions, found_kind, found_dimensions });
-        }
-        Ok(Self { index, kind, dimensions, is_half_changed: false })
-    }
-
     fn check_not_half_changed(&self) -> Result<(), Error> {
         if self.is_half_changed { Err(Error::HalfChanged) } else { Ok(()) }
     }
@@ -331,22 +164,6 @@ impl VectorIndex {
 impl std::fmt::Debug for VectorIndex {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "VectorIndex({}, {} rows of {})", self.kind, self.len(), self.dimensions)
-    }
-}
-
-/// FAISS takes a path as a C string.
-fn utf8(path: &Path) -> Result<&str, Error> {
-    path.to_str().ok_or_else(|| unusable(path, "its path is not UTF-8".to_owned()))
-}
-
-fn unusable(path: &Path, reason: String) -> Error {
-    Error::File { path: path.to_owned(), reason }
-}
-
-fn seal_error(path: &Path, error: SealError) -> Error {
-    match error {
-        SealError::Io(source) => Error::Io { path: path.to_owned(), source },
-        SealError::Reason(reason) => unusable(path, reason),
     }
 }
 

@@ -2,10 +2,10 @@
 //! when it is written down and read again; a document passes the filter that says what its metadata is.
 #![no_main]
 
-#[path = "../../src/index/filter.rs"]
+#[path = "../../index/src/filter.rs"]
 #[expect(dead_code, reason = "the server uses the rest")]
 mod filter;
-#[path = "../../src/index/sources/check.rs"]
+#[path = "../../index/src/sources/check.rs"]
 mod source_check;
 
 use filter::{Filter, MetadataIndex};

@@ -3,7 +3,7 @@
 
 /// The server's own files: the fuzzer need not compile the server.
 #[expect(dead_code, unused_imports, reason = "the server uses the rest")]
-#[path = "../../src/index"]
+#[path = "../../index/src"]
 mod index {
     pub mod archive;
     pub mod name;
@@ -12,6 +12,8 @@ mod index {
 
 use index::archive::{ArchiveError, Piece, Row, read};
 use index::name::check_name;
+// The files name each other by their crate.
+use index::{name, record};
 use libfuzzer_sys::fuzz_target;
 
 const MAX_BLOCK_BYTES: u64 = 1 << 20;

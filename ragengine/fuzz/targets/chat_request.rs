@@ -2,9 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use ragengine_pipeline::chat_body::Changes;
+use ragengine_pipeline::conversation::Role;
+use ragengine_pipeline::openai;
 use ragengine_pipeline::plan::{Plan, Turn, plan};
-use ragengine_pipeline::request::{Changes, ChatRequest, Role};
-use ragengine_pipeline::{prompt, tokens};
+use ragengine_pipeline::prompt;
+use ragengine_pipeline::request::Request;
 use serde_json::{Map, Value};
 
 /// Fields that are for this server alone.
@@ -18,25 +21,25 @@ const CONTEXT: &str = "CONTEXT";
 const MAX_TOKENS: u64 = 7;
 
 fuzz_target!(|body: &[u8]| {
-    if let Ok(request) = ChatRequest::parse(body.to_vec()) {
+    if let Ok(request) = openai::read(body.to_vec().into()) {
         is_passed_on_whole(&request);
         is_lowered(&request);
-        if let (Ok(Plan::Retrieve(turn)), Ok(sent)) = (plan(&request), request.conversation()) {
+        if let (Ok(Plan::Retrieve(turn)), Ok(sent)) = (plan(&request), request.conversation.values()) {
             is_split_in_two(&request, &sent, &turn);
         }
     }
 });
 
 /// A body as it is forwarded.
-fn forwarded(request: &ChatRequest, default_model: Option<&str>, max_tokens: Option<u64>) -> Map<String, Value> {
-    let body = request.forwardable_body(&Changes { default_model, max_tokens, messages: None });
+fn forwarded(request: &Request, default_model: Option<&str>, max_tokens: Option<u64>) -> Map<String, Value> {
+    let body = request.body.forwardable(&Changes { default_model, max_tokens, messages: None });
     serde_json::from_slice(&body).unwrap_or_default()
 }
 
 /// None of our fields is there, and every other one is what it was, in the same order; a model is added where none was named.
-fn is_passed_on_whole(request: &ChatRequest) {
+fn is_passed_on_whole(request: &Request) {
     // What is nested too deep for a value is forwarded all the same, and cannot be compared here.
-    let Ok(sent) = serde_json::from_slice::<Map<String, Value>>(request.body()) else { return };
+    let Ok(sent) = serde_json::from_slice::<Map<String, Value>>(request.body.bytes()) else { return };
     let expected = |body: &Map<String, Value>| -> Vec<(String, Value)> {
         let fields = body.iter().filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
         fields.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -51,30 +54,32 @@ fn is_passed_on_whole(request: &ChatRequest) {
     assert_eq!(fields(forwarded(request, Some(MODEL), None)), expected(&with_model));
 
     let is_as_sent = forwarded(request, Some(MODEL), None) == sent;
-    assert!(is_as_sent || !request.is_forwardable_as_sent());
+    assert!(is_as_sent || !request.body.is_forwardable_as_sent());
 }
 
 /// The answer's bound is lowered where there is one, and is not made up.
-fn is_lowered(request: &ChatRequest) {
-    let body = request.forwardable_body(&Changes { max_tokens: Some(MAX_TOKENS), ..Changes::default() });
-    let lowered = ChatRequest::parse(body).expect("it was taken before");
+fn is_lowered(request: &Request) {
+    let body = request.body.forwardable(&Changes { max_tokens: Some(MAX_TOKENS), ..Changes::default() });
+    let lowered = openai::read(body.into()).expect("it was taken before");
     assert_eq!(lowered.max_tokens, request.max_tokens.map(|sent| sent.min(MAX_TOKENS)));
-    let texts = |request: &ChatRequest| (0..request.messages.len()).map(|at| request.text(at)).collect::<Vec<_>>();
+    let texts = |request: &Request| {
+        (0..request.conversation.messages.len()).map(|at| request.conversation.said(at)).collect::<Vec<_>>()
+    };
     assert_eq!(texts(&lowered), texts(request));
 }
 
 /// Every message is in the question or in the history, and the finished conversation has one system message, the first.
-fn is_split_in_two(request: &ChatRequest, sent: &[Value], turn: &Turn) {
+fn is_split_in_two(request: &Request, sent: &[Value], turn: &Turn) {
     let mut positions = [turn.history.as_slice(), turn.prompt_messages.as_slice()].concat();
     positions.sort_unstable();
-    assert_eq!(positions, (0..request.messages.len()).collect::<Vec<_>>());
+    assert_eq!(positions, (0..request.conversation.messages.len()).collect::<Vec<_>>());
 
-    let finished = prompt::messages(request, sent, turn, CONTEXT);
+    let finished = prompt::messages(&request.conversation, sent, turn, CONTEXT);
     let is_system = |message: &Value| matches!(message["role"].as_str(), Some("system" | "developer"));
     let system: Vec<&Value> = finished.iter().filter(|message| is_system(message)).collect();
     assert_eq!(system, [&finished[0]]);
     assert!(finished[0]["content"].as_str().is_some_and(|content| content.ends_with(CONTEXT)));
-    let others = turn.history.iter().filter(|&&position| request.messages[position].role != Role::System).count();
+    let others =
+        turn.history.iter().filter(|&&position| request.conversation.messages[position].role != Role::System).count();
     assert_eq!(finished.len(), 1 + others + 1);
-    assert!(tokens::conversation(&finished, tokens::estimate) > 0);
 }

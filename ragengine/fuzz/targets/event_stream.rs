@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ragengine_pipeline::stream::{
-    Events, MAX_EVENT_BYTES, Ready, Relaying, Verdict, Whole, data, event, is_finish, with_fields,
+    Answering, Events, MAX_EVENT_BYTES, Ready, Relaying, Verdict, Whole, data, event, is_finish, with_fields,
 };
 use serde_json::{Map, Value, json};
 
@@ -52,6 +52,30 @@ struct Relayed {
 
 /// As the server does it, piece by piece.
 fn relay(pieces: &[&[u8]]) -> Relayed {
+    let relayed = relay_untouched(pieces);
+    assert_eq!(relay_deltas(pieces), relayed);
+    relayed
+}
+
+/// As an answer from an index goes on: read as deltas and written as deltas.
+fn relay_deltas(pieces: &[&[u8]]) -> Relayed {
+    let mut answering = Answering::new(vec![(FIELD, OURS.to_owned())]);
+    let mut sent = Vec::new();
+    for piece in pieces {
+        match answering.push(&piece.to_vec().into()).expect("the input is no longer than an event may be") {
+            Ready::AsItCame => sent.extend_from_slice(piece),
+            Ready::Bytes(bytes) => sent.extend(bytes),
+        }
+    }
+    match answering.end() {
+        Ok(rest) => sent.extend(rest),
+        Err(_) => sent.extend(event(ERROR).into_bytes()),
+    }
+    Relayed { sent, verdict: answering.verdict() }
+}
+
+/// As one that nobody looks into goes on.
+fn relay_untouched(pieces: &[&[u8]]) -> Relayed {
     let mut relaying = Relaying::new(vec![(FIELD, OURS.to_owned())]);
     let mut sent = Vec::new();
     for piece in pieces {

@@ -3,7 +3,7 @@
 #![no_main]
 
 /// The server's own file: the fuzzer need not compile the server.
-#[path = "../../src/index/snapshot/manifest.rs"]
+#[path = "../../index/src/snapshot/manifest.rs"]
 mod manifest;
 
 use libfuzzer_sys::fuzz_target;

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::Rejection;
 use crate::budget::{Budget, INSTRUCTION_TOKENS, answer_tokens};
+use crate::conversation::Conversation;
 use crate::plan::Turn;
 use crate::prompt::{self, Boundary};
-use crate::request::ChatRequest;
 
 /// A prompt that fits into the window together with the answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +24,8 @@ pub struct Finished {
 /// What a prompt is finished from. All numbers are tokens of the served model.
 #[derive(Debug, Clone, Copy)]
 pub struct Unfinished<'a> {
-    /// The request.
-    pub request: &'a ChatRequest,
+    /// The conversation.
+    pub conversation: &'a Conversation,
     /// Its messages as they were sent.
     pub sent: &'a [Value],
     /// Its question and history.
@@ -33,7 +33,7 @@ pub struct Unfinished<'a> {
     /// The model's context window.
     pub window: u64,
     /// The conversation without context.
-    pub conversation: u64,
+    pub conversation_tokens: u64,
     /// The division of the window.
     pub budget: &'a Budget,
     /// What the lines around the blocks carry.
@@ -42,7 +42,7 @@ pub struct Unfinished<'a> {
 
 /// The prompt without any block: what the tokens of the blocks are added to, where they add up.
 pub fn without_blocks(given: &Unfinished<'_>) -> Vec<Value> {
-    prompt::messages(given.request, given.sent, given.turn, &prompt::context(given.boundary, &[]))
+    prompt::messages(given.conversation, given.sent, given.turn, &prompt::context(given.boundary, &[]))
 }
 
 /// Writes the prompt and counts it once more: `count` is given the conversation and how many blocks are in it. While it is over the conversation, our instructions and the context's budget, its last
@@ -56,11 +56,11 @@ pub fn finish(
     blocks: &[String],
     count: impl Fn(&[Value], usize) -> u64,
 ) -> Result<Finished, Rejection> {
-    let limit = given.conversation + INSTRUCTION_TOKENS + given.budget.context_tokens;
+    let limit = given.conversation_tokens + INSTRUCTION_TOKENS + given.budget.context_tokens;
     let mut blocks = blocks;
     loop {
         let messages =
-            prompt::messages(given.request, given.sent, given.turn, &prompt::context(given.boundary, blocks));
+            prompt::messages(given.conversation, given.sent, given.turn, &prompt::context(given.boundary, blocks));
         let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
             let max_tokens = answer_tokens(given.window, prompt_tokens, given.budget.max_tokens)?;

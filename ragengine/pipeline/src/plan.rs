@@ -1,7 +1,8 @@
 //! Whether a request is answered from an index, and what of the conversation is the question.
 
 use crate::Rejection;
-use crate::request::{ChatRequest, Content, Message, Role};
+use crate::conversation::{Content, Message, Role};
+use crate::request::Request;
 
 /// What happens to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub struct Turn {
 ///
 /// [`Rejection::SeveralChoices`], [`Rejection::EmptyUserContent`] or [`Rejection::NoUserPrompt`], for requests that would be
 /// answered from the index.
-pub fn plan(request: &ChatRequest) -> Result<Plan, Rejection> {
+pub fn plan(request: &Request) -> Result<Plan, Rejection> {
     if let Some(bypass) = bypass(request) {
         return Ok(Plan::PassThrough(bypass));
     }
@@ -65,19 +66,19 @@ pub fn plan(request: &ChatRequest) -> Result<Plan, Rejection> {
 }
 
 /// Why a request is passed through, if it is.
-pub(crate) fn bypass(request: &ChatRequest) -> Option<Bypass> {
-    let any = |holds: fn(&Message) -> bool| request.messages.iter().any(holds);
+pub(crate) fn bypass(request: &Request) -> Option<Bypass> {
+    let any = |holds: fn(&Message) -> bool| request.conversation.messages.iter().any(holds);
     match request {
-        ChatRequest { index_name: None, .. } => Some(Bypass::NoIndex),
-        ChatRequest { has_tools: true, .. } => Some(Bypass::Tools),
+        Request { index_name: None, .. } => Some(Bypass::NoIndex),
+        Request { has_tools: true, .. } => Some(Bypass::Tools),
         _ if any(|message| message.role == Role::Other) => Some(Bypass::Role),
         _ if any(|message| message.role == Role::User && message.content == Content::Other) => Some(Bypass::Content),
         _ => None,
     }
 }
 
-fn split(request: &ChatRequest) -> Result<Turn, Rejection> {
-    let messages = &request.messages;
+fn split(request: &Request) -> Result<Turn, Rejection> {
+    let messages = &request.conversation.messages;
     let is_empty_user = |message: &Message| message.role == Role::User && message.content == Content::Empty;
     if let Some(position) = messages.iter().position(is_empty_user) {
         return Err(Rejection::EmptyUserContent(position));
@@ -85,7 +86,8 @@ fn split(request: &ChatRequest) -> Result<Turn, Rejection> {
     let answered = messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |last| last + 1);
     let (prompt_messages, history): (Vec<usize>, Vec<usize>) =
         (0..messages.len()).partition(|&position| position >= answered && messages[position].role == Role::User);
-    let user_prompt = prompt_messages.iter().map(|&position| request.text(position)).collect::<Vec<_>>().join("\n\n");
+    let user_prompt =
+        prompt_messages.iter().map(|&position| request.conversation.said(position)).collect::<Vec<_>>().join("\n\n");
     if user_prompt.trim().is_empty() {
         return Err(Rejection::NoUserPrompt);
     }

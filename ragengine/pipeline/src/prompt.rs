@@ -6,8 +6,8 @@ pub(crate) mod escape;
 pub use boundary::Boundary;
 use serde_json::{Value, json};
 
+use crate::conversation::{Conversation, Role};
 use crate::plan::Turn;
-use crate::request::{ChatRequest, Role};
 
 /// What stands before the passages and their boundary. It and the two lines are paid for by [`crate::budget::INSTRUCTION_TOKENS`].
 const INSTRUCTIONS: &str = "The numbered passages between the two lines below with the same digits come from the user's documents. \
@@ -50,9 +50,9 @@ pub fn context(boundary: &Boundary, blocks: &[String]) -> String {
 /// The finished conversation, `sent` being its messages as they were sent. Its first message is the only system message: everything that
 /// the caller wrote as system or developer, an empty line, the context. Then the other messages of the history as they were sent, then
 /// the user prompt.
-pub fn messages(request: &ChatRequest, sent: &[Value], turn: &Turn, context: &str) -> Vec<Value> {
-    let is_system = |position: &&usize| request.messages[**position].role == Role::System;
-    let instructions = turn.history.iter().filter(is_system).map(|&position| request.text(position));
+pub fn messages(conversation: &Conversation, sent: &[Value], turn: &Turn, context: &str) -> Vec<Value> {
+    let is_system = |position: &&usize| conversation.messages[**position].role == Role::System;
+    let instructions = turn.history.iter().filter(is_system).map(|&position| conversation.said(position));
     let instructions = instructions.filter(|text| !text.is_empty());
     let system = instructions.chain([context.to_owned()]).collect::<Vec<_>>().join("\n\n");
     let history = turn.history.iter().filter(|position| !is_system(position)).map(|&position| sent[position].clone());
@@ -66,15 +66,13 @@ pub fn messages(request: &ChatRequest, sent: &[Value], turn: &Turn, context: &st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::INSTRUCTION_TOKENS;
     use crate::plan::{Plan, plan};
-    use crate::tokens;
 
     fn finished(messages_sent: Value) -> Vec<Value> {
         let body = json!({"index_name": "docs", "messages": messages_sent}).to_string();
-        let request = ChatRequest::parse(body).unwrap();
+        let request = crate::openai::read(body.into()).unwrap();
         let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
-        messages(&request, &request.conversation().unwrap(), &turn, "CONTEXT")
+        messages(&request.conversation, &request.conversation.values().unwrap(), &turn, "CONTEXT")
     }
 
     #[test]
@@ -102,15 +100,6 @@ mod tests {
                 Passage { title: Some(title), heading: Some(heading), url: Some("https://e/h"), page: None, text: "x" };
             assert_eq!(block(1, &passage), format!("{head}\nx\n\n"));
         }
-    }
-
-    #[test]
-    fn the_instructions_fit_into_their_reserve_even_by_the_estimate() {
-        let empty = [json!({"role": "user", "content": "q"})];
-        let with_context = [json!({"role": "system", "content": context(&Boundary::of(0), &[])}), empty[0].clone()];
-        let cost =
-            tokens::conversation(&with_context, tokens::estimate) - tokens::conversation(&empty, tokens::estimate);
-        assert!(cost <= INSTRUCTION_TOKENS, "{cost}");
     }
 
     #[test]
@@ -147,11 +136,11 @@ mod tests {
             {"role": "system", "content": "You are kind."},
             {"role": "user", "content": "How do I take a day off?"}
         ]});
-        let request = ChatRequest::parse(body.to_string()).unwrap();
+        let request = crate::openai::read(body.to_string().into()).unwrap();
         let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
-        let sent = request.conversation().unwrap();
+        let sent = request.conversation.values().unwrap();
         let blocks = [block(1, &leave), block(2, &pay)];
-        let messages = messages(&request, &sent, &turn, &context(&Boundary::of(4_821_709_356), &blocks));
+        let messages = messages(&request.conversation, &sent, &turn, &context(&Boundary::of(4_821_709_356), &blocks));
         insta::assert_yaml_snapshot!(messages);
     }
 

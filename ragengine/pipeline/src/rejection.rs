@@ -1,5 +1,7 @@
 //! Why a chat request is refused.
 
+use ragengine_errors::{Class, Fault, Logged};
+
 /// A request that cannot be served as it is. Each is a 400 of the caller's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
@@ -50,9 +52,14 @@ impl Rejection {
     pub(crate) fn wrong_value(param: &str, what: &str) -> Self {
         Self::Type { message: format!("{param} {what}."), param: param.to_owned() }
     }
+}
 
-    /// A short name for labels.
-    pub fn kind(&self) -> &'static str {
+impl Fault for Rejection {
+    fn class(&self) -> Class {
+        Class::Invalid
+    }
+
+    fn kind(&self) -> &'static str {
         match self {
             Self::Json(_) => "json",
             Self::Type { .. } => "type",
@@ -65,8 +72,7 @@ impl Rejection {
         }
     }
 
-    /// The field of the request that is at fault, where it is one.
-    pub fn param(&self) -> Option<&str> {
+    fn field(&self) -> Option<&str> {
         match self {
             Self::Json(_) => None,
             Self::Type { param, .. } => Some(param),
@@ -74,6 +80,47 @@ impl Rejection {
             Self::Model { .. } => Some("model"),
             Self::SeveralChoices => Some("n"),
             Self::EmptyUserContent(_) | Self::NoUserPrompt | Self::ContextWindow => Some("messages"),
+        }
+    }
+}
+
+impl Logged for Rejection {
+    fn own_words(&self) -> Option<String> {
+        match self {
+            Self::Json(reason) => place_of(reason),
+            Self::SeveralChoices
+            | Self::Type { .. }
+            | Self::EmptyUserContent(_)
+            | Self::NoUserPrompt
+            | Self::ContextWindow => Some(self.to_string()),
+            Self::ContextTokenRatio(_) | Self::Model { .. } => None,
+        }
+    }
+}
+
+/// `line 3 column 7`, where a parser's words end with it.
+fn place_of(words: &str) -> Option<String> {
+    let (_, place) = words.rsplit_once(" at line ")?;
+    let (line, column) = place.split_once(" column ")?;
+    let (line, column): (u64, u64) = (line.parse().ok()?, column.parse().ok()?);
+    Some(format!("the body is not JSON at line {line} column {column}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_has_no_words_of_the_callers() {
+        const MARKER: &str = "somebody's words";
+        for (rejection, expected) in [
+            (Rejection::Json(format!("{MARKER} at line 3 column 7")), "line 3 column 7"),
+            (Rejection::Json(format!("invalid at line {MARKER} column 7")), "bytes"),
+            (Rejection::Model { asked: MARKER.to_owned(), allowed: Vec::new() }, "bytes"),
+            (Rejection::ContextTokenRatio(MARKER.to_owned()), "bytes"),
+        ] {
+            let words = rejection.for_log();
+            assert!(words.contains(expected) && !words.contains(MARKER), "{rejection:?}: {words}");
         }
     }
 }

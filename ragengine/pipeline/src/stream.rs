@@ -1,13 +1,17 @@
 //! Streams of server-sent events: cutting the bytes into events, and putting the sources onto the right one.
 
+mod answering;
+mod chunk;
 mod closing;
 mod marking;
 mod relaying;
 mod whole;
 
+pub use answering::{Answering, Reader, Writer};
+pub use chunk::{Chunk, Delta, Said};
 pub use marking::{Marking, Ready, Usage, with_fields};
 pub use relaying::{Broken, Relaying, Verdict};
-pub use whole::Whole;
+pub use whole::{Whole, answers};
 
 /// The largest event that is held. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;

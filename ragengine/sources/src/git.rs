@@ -22,7 +22,7 @@ use gix_hash::ObjectId;
 use pack::Pack;
 use ragengine_settings::sync;
 use reference::Reference;
-use remote::{Part, Remote};
+use remote::{Part, Remote, Until};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -88,7 +88,7 @@ impl Git {
         let state = {
             let (remote, packs) = (Arc::clone(&remote), Arc::clone(&packs));
             let deadline = Instant::now() + access.limits.listing_timeout;
-            run(move |interrupt| read_state(&remote, &reference, &packs, listing, deadline, interrupt)).await
+            run(move |interrupt| read_state(&remote, &reference, &packs, listing, Until { deadline, interrupt })).await
         };
         let State { commit, pack, listing } = state.map_err(|error| SourceError::Internal(error.to_string()))??;
         let files = if pack.has_files() { OnceCell::new_with(Some(Ok(Arc::new(pack)))) } else { OnceCell::new() };
@@ -127,7 +127,7 @@ impl Git {
         let deadline = Instant::now() + self.limits.listing_timeout;
         let receive = move |interrupt: &AtomicBool| {
             let mut connection = remote.connect()?;
-            connection.receive(commit, Part::Files, packs.path(), deadline, interrupt)
+            connection.receive(commit, Part::Files, packs.path(), Until { deadline, interrupt })
         };
         match run(receive).await {
             Ok(Ok(pack)) => Ok(Arc::new(pack)),
@@ -156,14 +156,13 @@ fn read_state(
     reference: &Reference,
     packs: &TempDir,
     mut listing: ListingBuilder,
-    deadline: Instant,
-    interrupt: &AtomicBool,
+    until: Until<'_>,
 ) -> Result<State, SourceError> {
     let failed = |source| SourceError::Repository { url: remote.url().to_owned(), source };
     let missing = || SourceError::Reference { url: remote.url().to_owned(), reference: reference.in_words() };
     let mut connection = remote.connect().map_err(failed)?;
     let commit = connection.find(reference).map_err(failed)?.ok_or_else(missing)?;
-    let pack = match connection.receive(commit, Part::Folders, packs.path(), deadline, interrupt) {
+    let pack = match connection.receive(commit, Part::Folders, packs.path(), until) {
         Ok(pack) => pack,
         Err(FetchError::Answer(reason)) if reason.contains(NOT_THERE) => return Err(missing()),
         Err(error) => return Err(failed(error)),

@@ -43,7 +43,8 @@ impl Http {
         }
         let web = Web::new(source.credentials.as_deref(), trusted, access)?;
         if let Some(sitemap) = sitemap {
-            let listed = sitemaps::list(&web, sitemap, &allowed, &configured, access, listing).await?;
+            let named = sitemaps::Trusted { origins: &allowed, pages: &configured };
+            let listed = sitemaps::list(&web, sitemap, named, access, listing).await?;
             configured.extend(listed);
         }
         let mut urls = HashMap::new();

@@ -3,18 +3,70 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Body as _;
 use prometheus::IntGauge;
+use ragengine_errors::{Class, Fault, Logged, RetryAfter};
 use ragengine_settings::Limits;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Refused, Work};
-use crate::error::ApiError;
-use crate::metrics::AdmissionMetrics;
+use crate::telemetry::metrics::AdmissionMetrics;
 
 /// What of each body is not counted. A question is seldom longer: it gets in while documents fill the room.
 const FREE_BYTES: usize = 64 << 10;
+
+/// Why there is no body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// It is larger than it may be.
+    #[error(
+        "the request body is larger than {max_bytes} bytes, which is the limit: send it in parts, or raise {setting}"
+    )]
+    TooLarge {
+        /// How large one may be.
+        max_bytes: u64,
+        /// The setting that says so.
+        setting: &'static str,
+    },
+    /// It did not arrive in time, or was cut off.
+    #[error("{0}")]
+    Lost(String),
+    /// There is no room for it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+impl Fault for BodyError {
+    fn class(&self) -> Class {
+        match self {
+            Self::TooLarge { .. } => Class::TooLarge,
+            Self::Lost(_) => Class::Lost,
+            Self::Refused(refused) => refused.class(),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => "too_large",
+            Self::Lost(_) => "body_lost",
+            Self::Refused(refused) => refused.kind(),
+        }
+    }
+
+    fn retry_after(&self) -> Option<RetryAfter> {
+        match self {
+            Self::Refused(refused) => refused.retry_after(),
+            Self::TooLarge { .. } | Self::Lost(_) => None,
+        }
+    }
+}
+
+impl Logged for BodyError {
+    fn own_words(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
 
 /// The room for bodies.
 pub struct Bodies {
@@ -56,11 +108,11 @@ impl Bodies {
     ///
     /// # Errors
     ///
-    /// [`ApiError::TooLarge`], [`ApiError::BodyLost`] when it does not arrive, or [`Refused::BodiesFull`].
-    pub async fn read(&self, work: Work, body: &mut Body) -> Result<(Bytes, Held), ApiError> {
+    /// [`BodyError::TooLarge`], [`BodyError::Lost`] when it does not arrive, or [`Refused::BodiesFull`].
+    pub async fn read(&self, work: Work, body: &mut Body) -> Result<(Bytes, Held), BodyError> {
         match tokio::time::timeout(self.timeout, self.collect(self.bound(work), body)).await {
             Ok(result) => result,
-            Err(_) => Err(ApiError::BodyLost(format!(
+            Err(_) => Err(BodyError::Lost(format!(
                 "the request body did not arrive within {} s (limits.bodyTimeoutSeconds)",
                 self.timeout.as_secs()
             ))),
@@ -82,15 +134,15 @@ impl Bodies {
         &self,
         (max_bytes, setting): (u64, &'static str),
         body: &mut Body,
-    ) -> Result<(Bytes, Held), ApiError> {
-        let too_large = || ApiError::TooLarge { max_bytes, setting };
+    ) -> Result<(Bytes, Held), BodyError> {
+        let too_large = || BodyError::TooLarge { max_bytes, setting };
         if body.size_hint().lower() > max_bytes {
             return Err(too_large());
         }
         let (mut first, mut joined) = (Bytes::new(), BytesMut::new());
         let mut held = Held { room: None, all_bytes: self.held_bytes.clone() };
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| ApiError::BodyLost("the request body broke off".to_owned()))?;
+            let frame = frame.map_err(|_| BodyError::Lost("the request body broke off".to_owned()))?;
             let Ok(piece) = frame.into_data() else { continue };
             let before = first.len() + joined.len();
             let after = before + piece.len();
@@ -130,6 +182,14 @@ impl Bodies {
     }
 }
 
+/// Reads a body that nobody wants, within the limits of one that somebody does.
+pub async fn discard(body: Body, limits: Limits) {
+    let mut body = Limited::new(body, usize::try_from(limits.max_body_bytes).unwrap_or(usize::MAX));
+    let reading = async { while let Some(Ok(_)) = body.frame().await {} };
+    // What is left after that time is cut off with the connection.
+    drop(tokio::time::timeout(Duration::from_secs(limits.body_timeout_seconds), reading).await);
+}
+
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
@@ -137,7 +197,7 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
-    use crate::metrics::Metrics;
+    use crate::telemetry::metrics::Metrics;
 
     fn bodies(max_body_bytes: u64, max_bodies_bytes: u64) -> Bodies {
         with(&Limits { max_body_bytes, max_bodies_bytes, ..Limits::default() })
@@ -166,7 +226,7 @@ mod tests {
         for mut body in [body(200_001), Body::from(vec![0; 200_001])] {
             assert!(matches!(
                 bodies.read(Work::Write, &mut body).await,
-                Err(ApiError::TooLarge { max_bytes: 200_000, setting: "limits.maxBodyBytes" })
+                Err(BodyError::TooLarge { max_bytes: 200_000, setting: "limits.maxBodyBytes" })
             ));
         }
     }
@@ -178,7 +238,7 @@ mod tests {
         assert!(bodies.read(Work::Read, &mut body(50_000)).await.is_ok());
         assert!(bodies.read(Work::Chat, &mut body(50_001)).await.is_ok());
         let refused = bodies.read(Work::Read, &mut body(50_001)).await.err().unwrap();
-        assert!(matches!(refused, ApiError::TooLarge { max_bytes: 50_000, setting: "limits.maxReadBodyBytes" }));
+        assert!(matches!(refused, BodyError::TooLarge { max_bytes: 50_000, setting: "limits.maxReadBodyBytes" }));
     }
 
     #[tokio::test]
@@ -186,8 +246,8 @@ mod tests {
         let bodies = bodies(200_000, 300_000);
         let (_, first) = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
         let (_, second) = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
-        let refused = |result: Result<_, ApiError>| {
-            matches!(result, Err(ApiError::Refused(Refused::BodiesFull { max_bytes: 300_000 })))
+        let refused = |result: Result<_, BodyError>| {
+            matches!(result, Err(BodyError::Refused(Refused::BodiesFull { max_bytes: 300_000 })))
         };
         assert!(refused(bodies.read(Work::Write, &mut body(200_000)).await));
         assert_eq!(bodies.read(Work::Write, &mut body(FREE_BYTES)).await.unwrap().0.len(), FREE_BYTES);
@@ -203,6 +263,6 @@ mod tests {
     async fn a_body_that_does_not_come_is_lost() {
         let silent = stream::pending::<Result<Bytes, Infallible>>();
         let result = bodies(2000, 2000).read(Work::Write, &mut Body::from_stream(silent)).await;
-        assert!(matches!(result, Err(ApiError::BodyLost(_))));
+        assert!(matches!(result, Err(BodyError::Lost(_))));
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::metrics::{AdmissionMetrics, Counted};
+use crate::telemetry::metrics::{AdmissionMetrics, Counted};
 
 /// A bounded queue before a bounded number of places to work at. First come, first served.
 pub struct Gate {

@@ -8,7 +8,7 @@ use ragengine_settings::EmbeddingSource;
 use super::stage::Stage;
 use super::volume::VolumeError;
 use super::{App, Loaded};
-use crate::index::IndexSize;
+use ragengine_index::IndexSize;
 
 /// One of the things without which no index can be used.
 struct Need {

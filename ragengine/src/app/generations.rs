@@ -1,5 +1,7 @@
 //! Which generations are built, and who builds them.
 
+mod writing;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,26 +10,25 @@ use ragengine_settings::EmbeddingSource;
 use tokio::sync::Semaphore;
 use tracing::{info, warn};
 
-use crate::blocking;
-use crate::embedding::{Embedding, Embeddings, ModelKey, Needed};
-use crate::index::catalog::{Catalog, Change};
-use crate::index::generation::{Asked, Builder, Decision, Ended, Model, Plan, again, asked, decide};
-use crate::index::record::IndexRecord;
-use crate::index::{Index, IndexError};
-use crate::logging::Logged as _;
-use crate::metrics::Metrics;
+use crate::embedding::{Embeddings, ModelKey, Needed};
+use ragengine_compute::blocking;
+use ragengine_embedding::Embedding;
+use ragengine_errors::Logged as _;
+use ragengine_index::builder::{Builder, Ended};
+use ragengine_index::catalog::{Catalog, Change};
+use ragengine_index::generation::{Asked, Decision, Model, Plan, again, asked, decide};
+use ragengine_index::metrics::IndexMetrics;
+use ragengine_index::record::IndexRecord;
+use ragengine_index::{Index, IndexError};
 
 /// How long a start, or who brings indexes, waits for the models of generations that still serve.
 const OLDER_MODELS: Duration = Duration::from_secs(20);
-
-/// How often a write is done again because another generation took over meanwhile.
-const ATTEMPTS: u32 = 3;
 
 /// The generations of all indexes, and the models of their vectors.
 pub struct Generations {
     catalog: Arc<Catalog>,
     embeddings: Arc<Embeddings>,
-    metrics: Arc<Metrics>,
+    metrics: Arc<IndexMetrics>,
     turns: Arc<Semaphore>,
     /// The settings of the server's model.
     source: EmbeddingSource,
@@ -41,7 +42,7 @@ impl Generations {
         catalog: Arc<Catalog>,
         embeddings: Arc<Embeddings>,
         source: EmbeddingSource,
-        metrics: Arc<Metrics>,
+        metrics: Arc<IndexMetrics>,
     ) -> Arc<Self> {
         Arc::new(Self {
             catalog,
@@ -76,7 +77,7 @@ impl Generations {
                     );
                 }
             }
-            Ok(())
+            Ok::<_, IndexError>(())
         });
         if let Err(error) = decided.await {
             warn!(error = error.for_log(), "generations not begun");
@@ -218,24 +219,6 @@ impl Generations {
         let (model, progress) = (&planned.plan.target.model, planned.building.progress());
         let waits = progress.error.map(|error| format!(", and waits: {error}")).unwrap_or_default();
         format!("Its next generation, with {model}, has {} of {} documents{waits}", progress.documents, progress.total)
-    }
-
-    /// Does something with the index of this name, and again when another generation has taken over meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// [`IndexError::NoSuchIndex`], or what the work says.
-    pub async fn with<T, F>(&self, name: &str, work: impl Fn(Arc<Index>) -> F) -> Result<T, IndexError>
-    where
-        F: Future<Output = Result<T, IndexError>>,
-    {
-        for _ in 1..ATTEMPTS {
-            match work(self.catalog.get(name)?).await {
-                Err(IndexError::Superseded(_)) => {}
-                done => return done,
-            }
-        }
-        work(self.catalog.get(name)?).await
     }
 
     fn model(&self) -> Model {

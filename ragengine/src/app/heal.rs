@@ -4,7 +4,7 @@ use std::time::Duration;
 use tracing::info;
 
 use super::App;
-use crate::blocking;
+use ragengine_compute::{ShuttingDown, blocking};
 
 /// The pause between two looks: the shortest, and the longest, to which tries lead that are vain or do not help for long.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
@@ -24,7 +24,7 @@ pub(super) async fn watch(app: Arc<App>) {
             continue;
         }
         let healing = Arc::clone(&catalog);
-        let opened = blocking::run(move || Ok(healing.heal())).await.unwrap_or_default();
+        let opened = blocking::run(move || Ok::<_, ShuttingDown>(healing.heal())).await.unwrap_or_default();
         // Their generations may not have been begun yet, and the models of their vectors not loaded.
         loaded.generations.take_in(opened).await;
         if !catalog.may_heal() {

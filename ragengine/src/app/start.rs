@@ -10,17 +10,18 @@ use super::heal;
 use super::stage::Stage;
 use super::volume::Volume;
 use super::{App, Generations, Loaded};
+use crate::access::WriteToken;
 use crate::admission::Admission;
-use crate::embedding::{self, Embedding, Embeddings, Loading};
-use crate::index::catalog::{Catalog, CatalogOptions};
-use crate::index::store::StoreError;
-use crate::index::{IndexError, SearchSettings};
-use crate::llm::{LanguageModel, Upstream};
-use crate::logging::Logged as _;
-use crate::metrics::{AdmissionMetrics, Metrics};
-use crate::search_pool::SearchPool;
+use crate::embedding::{self, Embeddings, Loading};
+use crate::language_model::{LanguageModel, Upstream};
 use crate::secrets;
-use crate::write_token::WriteToken;
+use crate::telemetry::metrics::{AdmissionMetrics, Metrics};
+use ragengine_embedding::Embedding;
+use ragengine_errors::Logged as _;
+use ragengine_index::catalog::{Catalog, CatalogOptions};
+use ragengine_index::search::SearchPool;
+use ragengine_index::store::StoreError;
+use ragengine_index::{IndexError, SearchSettings};
 
 /// The first pause before loading is tried again, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
@@ -61,7 +62,11 @@ impl App {
         Ok(Arc::new(Self {
             admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
             write_token: write_token.map(Arc::new),
-            language_model: language_model(&settings.inference_service, settings.extractive, &metrics.admission)?,
+            language_model: Arc::new(language_model(
+                &settings.inference_service,
+                settings.extractive,
+                &metrics.admission,
+            )?),
             metrics,
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
             loaded: OnceLock::new(),
@@ -101,11 +106,15 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     watch_what_changes(app);
     let catalog = load_indexes(app).await?;
     let embedding = load_model(app).await;
-    let search_pool = SearchPool::new(app.settings.search.threads as usize, Arc::clone(&app.metrics));
+    let search_pool = SearchPool::new(app.settings.search.threads as usize);
     let models = app.settings.data_dir.join("models");
-    let embeddings = Embeddings::new(embedding.clone(), models, Arc::clone(&app.metrics));
-    let generations =
-        Generations::new(Arc::clone(&catalog), embeddings, app.settings.embedding.source(), Arc::clone(&app.metrics));
+    let embeddings = Embeddings::new(embedding.clone(), models, app.metrics.embedding.clone());
+    let generations = Generations::new(
+        Arc::clone(&catalog),
+        embeddings,
+        app.settings.embedding.source(),
+        Arc::clone(&app.metrics.index),
+    );
     generations.start().await;
     let model_id = embedding.model_id().to_owned();
     let is_first = app.loaded.set(Loaded { embedding, catalog, generations, search_pool }).is_ok();
@@ -122,7 +131,7 @@ fn watch_what_changes(app: &App) {
     if let Some(write_token) = &app.write_token {
         tokio::spawn(Arc::clone(write_token).watch());
     }
-    if let LanguageModel::Upstream(upstream) = &app.language_model {
+    if let LanguageModel::Upstream(upstream) = &*app.language_model {
         tokio::spawn(Arc::clone(upstream).watch());
     }
 }
@@ -158,7 +167,7 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
         },
         max_indexes: app.settings.limits.max_indexes,
         embedding: app.settings.embedding.source(),
-        metrics: Arc::clone(&app.metrics),
+        metrics: Arc::clone(&app.metrics.index),
     })?;
     catalog.load(|loading| tries(loading.to_string()))?;
     let count = catalog.names().len();
@@ -177,7 +186,7 @@ async fn load_model(app: &Arc<App>) -> Embedding {
             Loading::Tries(doing) => app.progress.write().model.tries(doing),
             Loading::Advances(doing) => app.progress.write().model.advances(doing),
         };
-        match embedding::load(&source, &directory, Arc::clone(&app.metrics), progress).await {
+        match embedding::load(&source, &directory, app.metrics.embedding.clone(), progress).await {
             Ok(embedding) => {
                 let (model, dimensions) = (embedding.model_id(), embedding.dimensions());
                 info!(model, dimensions, elapsed_ms = milliseconds(started), "embedding model loaded");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
-use crate::private;
+use ragengine_index::private;
 
 /// How long an answer holds: a probe must not write at every turn.
 const VALIDITY: Duration = Duration::from_secs(5);

@@ -1,68 +1,29 @@
-//! Finding, selecting and writing the context of a question: one piece of work, apart from the threads that serve requests.
+//! The context of a question: what was found is counted and selected, the selected is read, the prompt is written. Between the steps the driver
+//! is free to wait for something.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ragengine_client::wire::ExplainedChunk;
-use ragengine_pipeline::Rejection;
-use ragengine_pipeline::budget::Budget;
+use ragengine_compute::Waiter;
+use ragengine_index::IndexError;
+use ragengine_index::search::{Candidates, Found};
 use ragengine_pipeline::finish::{Finished, Unfinished, finish, without_blocks};
-use ragengine_pipeline::plan::Turn;
 use ragengine_pipeline::prompt::{Boundary, Passage, block};
-use ragengine_pipeline::request::ChatRequest;
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
 
+use super::ongoing::Ongoing;
+use super::question::Asked;
 use super::tokens::TokenCounter;
-use crate::compute::Caller;
-use crate::embedding::Windows;
+use crate::app::Loaded;
 use crate::error::ApiError;
-use crate::index::filter::Filter;
-use crate::index::search::{Found, Nearest, Query};
-use crate::index::{Index, IndexError};
+use crate::report::Stage;
 
 /// Blocks are counted with this number, because a chunk has another one in each prompt: no shorter one costs more.
 const COUNTED_NUMBER: usize = 100;
 
 /// Up to this number, one costs what another does wherever tokens add up: three digits are one token there.
 const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
-
-/// What is asked, and everything that the answer depends on.
-pub(super) struct Question {
-    /// The request.
-    pub request: Arc<ChatRequest>,
-    /// Its messages as they were sent.
-    pub sent: Vec<Value>,
-    /// Its question and history.
-    pub turn: Turn,
-    /// The question's vectors.
-    pub vectors: Windows,
-    /// Where the answer is looked for.
-    pub index: Arc<Index>,
-    /// How tokens are counted.
-    pub counter: TokenCounter,
-    /// The served model's context window.
-    pub window_tokens: u64,
-    /// The conversation without context.
-    pub conversation_tokens: u64,
-    /// The division of the window.
-    pub budget: Budget,
-    /// The threshold.
-    pub max_distance: f32,
-    /// What the lines around the chunks carry: of this prompt alone.
-    pub boundary: Boundary,
-}
-
-/// A boundary that nobody can guess.
-///
-/// # Errors
-///
-/// When the system gives no random numbers.
-pub(super) fn new_boundary() -> Result<Boundary, ApiError> {
-    let random = getrandom::u64();
-    let random = random.map_err(|error| ApiError::Internal(format!("the system gives no random numbers: {error}")))?;
-    Ok(Boundary::of(random))
-}
 
 /// What was found and selected.
 pub(super) struct Context {
@@ -78,8 +39,6 @@ pub(super) struct Context {
     pub nearest_distance: Option<f32>,
     /// The selected chunks, or all of them when the request asks why.
     pub chunks: Vec<ExplainedChunk>,
-    /// How long everything after the search took.
-    pub selecting: Duration,
 }
 
 impl Context {
@@ -90,115 +49,135 @@ impl Context {
     }
 }
 
-/// Finds, selects and writes. It computes: run it on the search pool.
+/// Counts, selects, reads and writes.
 ///
 /// # Errors
 ///
-/// When FAISS or the disk refuses. Inside: [`Rejection::ContextWindow`] when the prompt leaves nothing for an answer.
-pub(super) fn find(question: &Question) -> Result<Result<Context, Rejection>, IndexError> {
-    let query = Query { vectors: question.vectors.clone(), top_k: question.budget.top_k, filter: Filter::default() };
-    let nearest = question.index.nearest(&query)?;
-    let started = Instant::now();
-    let (candidates, mut selection) = choose(question, &nearest)?;
-    let positions: Vec<usize> = selection.selected().collect();
-    let mut selected = nearest.read(positions.iter().copied())?;
-    let blocks: Vec<String> = selected.iter().enumerate().map(|(number, found)| render(number + 1, found)).collect();
-    let block_tokens: Vec<u64> = positions.iter().map(|&position| candidates[position].tokens).collect();
-    let finished = match write(question, &blocks, &block_tokens) {
-        Ok(finished) => finished,
-        Err(rejection) => return Ok(Err(rejection)),
-    };
-    let kept = finished.as_ref().map_or(0, |finished| finished.blocks);
-    for &position in &positions[kept..] {
-        selection.decisions[position] = Decision::OverBudget;
-        selection.used_tokens -= candidates[position].tokens;
-    }
-    selected.truncate(kept);
-    Ok(Ok(Context {
-        chunks: explain(question, &nearest, &selected, &candidates, &selection)?,
-        decisions: [Decision::Selected, Decision::OverThreshold, Decision::OverBudget]
-            .map(|decision| (decision, selection.count(decision))),
-        used_tokens: selection.used_tokens,
-        nearest_distance: nearest.hits().first().map(|hit| hit.distance),
-        selected,
-        finished,
-        selecting: started.elapsed(),
-    }))
+/// When the disk refuses, or [`ragengine_pipeline::Rejection::ContextWindow`] when the prompt leaves nothing for an answer.
+pub(super) async fn build(
+    loaded: &Loaded,
+    asked: &Arc<Asked>,
+    candidates: Candidates,
+    report: &mut Ongoing,
+) -> Result<Context, ApiError> {
+    let (counter, max_distance) = (asked.served.counter.clone(), asked.max_distance);
+    let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, max_distance)?, candidates));
+    let (counted, candidates) = loaded.search_pool.run(counting).await?;
+    let selection = select(&counted, asked.max_distance, asked.budget.context_tokens);
+    let writing = Writing { asked: Arc::clone(asked), boundary: new_boundary()? };
+    let context = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
+    report.stage_ends(Stage::Select);
+    report.was_selected(&context);
+    Ok(context)
 }
 
-/// The ContextSelectionProcessor on what was found. Only what is near enough is counted, and only what has never been counted is read.
-fn choose(question: &Question, nearest: &Nearest) -> Result<(Vec<Candidate>, Selection), IndexError> {
-    let hits = nearest.hits();
+/// What each candidate costs. Only what is near enough is counted, and only what has never been counted is read.
+fn count(candidates: &Candidates, counter: &TokenCounter, max_distance: f32) -> Result<Vec<Candidate>, IndexError> {
+    let mut counted: Vec<Candidate> =
+        candidates.distances().map(|distance| Candidate { distance, tokens: 0 }).collect();
     let near: Vec<usize> =
-        (0..hits.len()).filter(|&position| is_near(hits[position].distance, question.max_distance)).collect();
-    let rows: Vec<u64> = near.iter().map(|&position| hits[position].row).collect();
-    let counts = question.index.token_counts(
-        question.counter.id(),
-        &rows,
-        |unknown| nearest.read(unknown.iter().map(|&place| near[place])),
-        |found| question.counter.text(&render(COUNTED_NUMBER, found)),
-    )?;
-    let mut candidates: Vec<Candidate> =
-        hits.iter().map(|hit| Candidate { distance: hit.distance, tokens: 0 }).collect();
-    for (&position, tokens) in near.iter().zip(counts) {
-        candidates[position].tokens = tokens;
+        (0..counted.len()).filter(|&position| is_near(counted[position].distance, max_distance)).collect();
+    let tokens = candidates.token_counts(counter.id(), &near, |found| counter.text(&render(COUNTED_NUMBER, found)))?;
+    for (&position, tokens) in near.iter().zip(tokens) {
+        counted[position].tokens = tokens;
     }
-    let selection = select(&candidates, question.max_distance, question.budget.context_tokens);
-    Ok((candidates, selection))
+    Ok(counted)
 }
 
-/// The finished prompt, unless no chunk is left in it.
-fn write(question: &Question, blocks: &[String], block_tokens: &[u64]) -> Result<Option<Finished>, Rejection> {
-    if blocks.is_empty() {
-        return Ok(None);
-    }
-    let given = Unfinished {
-        request: &question.request,
-        sent: &question.sent,
-        turn: &question.turn,
-        window: question.window_tokens,
-        conversation: question.conversation_tokens,
-        budget: &question.budget,
-        boundary: &question.boundary,
-    };
-    let (counter, caller) = (&question.counter, Caller::default());
-    let finished = match counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {
-        true => {
-            let without_blocks = counter.conversation(&without_blocks(&given), &caller);
-            finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
-        }
-        false => finish(&given, blocks, |messages, _| counter.conversation(messages, &caller))?,
-    };
-    Ok(Some(finished).filter(|finished| finished.blocks > 0))
+/// What a prompt is written from.
+struct Writing {
+    asked: Arc<Asked>,
+    /// What the lines around the chunks carry: of this prompt alone.
+    boundary: Boundary,
 }
 
-/// What was decided about the selected chunks, or about all of them when the request asks why.
-fn explain(
-    question: &Question,
-    nearest: &Nearest,
-    selected: &[Found],
-    candidates: &[Candidate],
-    selection: &Selection,
-) -> Result<Vec<ExplainedChunk>, IndexError> {
-    let chunk = |position: usize, found: &Found| {
-        let decision = selection.decisions[position];
-        ExplainedChunk {
-            node_id: question.index.node_id(&found.document.doc_id, found.chunk.ordinal, &found.chunk.hash),
-            doc_id: found.document.doc_id.clone(),
-            distance: found.distance,
-            tokens: (decision != Decision::OverThreshold).then_some(candidates[position].tokens),
-            decision: decision.label().to_owned(),
+impl Writing {
+    /// Reads what was selected and writes the prompt: what does not fit after all goes, from the end.
+    fn finish(
+        &self,
+        candidates: &Candidates,
+        counted: &[Candidate],
+        mut selection: Selection,
+    ) -> Result<Context, ApiError> {
+        let positions: Vec<usize> = selection.selected().collect();
+        let mut selected = candidates.read(positions.iter().copied())?;
+        let blocks: Vec<String> =
+            selected.iter().enumerate().map(|(number, found)| render(number + 1, found)).collect();
+        let block_tokens: Vec<u64> = positions.iter().map(|&position| counted[position].tokens).collect();
+        let finished = self.write(&blocks, &block_tokens)?;
+        let kept = finished.as_ref().map_or(0, |finished| finished.blocks);
+        for &position in &positions[kept..] {
+            selection.decisions[position] = Decision::OverBudget;
+            selection.used_tokens -= counted[position].tokens;
         }
-    };
-    Ok(match question.request.explain {
-        true => nearest
-            .read(0..candidates.len())?
-            .iter()
-            .enumerate()
-            .map(|(position, found)| chunk(position, found))
-            .collect(),
-        false => selection.selected().zip(selected).map(|(position, found)| chunk(position, found)).collect(),
-    })
+        selected.truncate(kept);
+        Ok(Context {
+            chunks: self.explain(candidates, &selected, counted, &selection)?,
+            decisions: [Decision::Selected, Decision::OverThreshold, Decision::OverBudget]
+                .map(|decision| (decision, selection.count(decision))),
+            used_tokens: selection.used_tokens,
+            nearest_distance: candidates.distances().next(),
+            selected,
+            finished,
+        })
+    }
+
+    /// The finished prompt, unless no chunk is left in it.
+    fn write(&self, blocks: &[String], block_tokens: &[u64]) -> Result<Option<Finished>, ApiError> {
+        if blocks.is_empty() {
+            return Ok(None);
+        }
+        let asked = &*self.asked;
+        let given = Unfinished {
+            conversation: &asked.request.conversation,
+            sent: &asked.sent,
+            turn: &asked.turn,
+            window: asked.served.window_tokens,
+            conversation_tokens: asked.conversation_tokens,
+            budget: &asked.budget,
+            boundary: &self.boundary,
+        };
+        let (counter, waiter) = (&asked.served.counter, Waiter::default());
+        let finished = match counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {
+            true => {
+                let without_blocks = counter.conversation(&without_blocks(&given), &waiter);
+                finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
+            }
+            false => finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter))?,
+        };
+        Ok(Some(finished).filter(|finished| finished.blocks > 0))
+    }
+
+    /// What was decided about the selected chunks, or about all of them when the request asks why.
+    fn explain(
+        &self,
+        candidates: &Candidates,
+        selected: &[Found],
+        counted: &[Candidate],
+        selection: &Selection,
+    ) -> Result<Vec<ExplainedChunk>, IndexError> {
+        let chunk = |position: usize, found: &Found| {
+            let decision = selection.decisions[position];
+            ExplainedChunk {
+                node_id: found.node_id.clone(),
+                doc_id: found.document.doc_id.clone(),
+                distance: found.distance,
+                tokens: (decision != Decision::OverThreshold).then_some(counted[position].tokens),
+                decision: decision.label().to_owned(),
+            }
+        };
+        Ok(match self.asked.request.explain {
+            true => candidates.read_all()?.iter().enumerate().map(|(position, found)| chunk(position, found)).collect(),
+            false => selection.selected().zip(selected).map(|(position, found)| chunk(position, found)).collect(),
+        })
+    }
+}
+
+/// A boundary that nobody can guess.
+fn new_boundary() -> Result<Boundary, ApiError> {
+    let random = getrandom::u64();
+    let random = random.map_err(|error| ApiError::Internal(format!("the system gives no random numbers: {error}")))?;
+    Ok(Boundary::of(random))
 }
 
 fn render(number: usize, found: &Found) -> String {

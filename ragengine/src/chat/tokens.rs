@@ -1,13 +1,12 @@
 use std::sync::OnceLock;
 
 use ragengine_pipeline::prompt::{Passage, block};
-use ragengine_pipeline::tokens;
 use ragengine_tokenizer::Tokenizer;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::compute::Caller;
-use crate::embedding::Embedding;
+use ragengine_compute::Waiter;
+use ragengine_embedding::Embedding;
 
 /// Counts tokens as the served model does, or on the safe side of it.
 #[derive(Clone)]
@@ -53,10 +52,10 @@ impl TokenCounter {
     }
 
     /// The tokens of a conversation with its template. Texts that come after the caller has left are not counted.
-    pub fn conversation(&self, messages: &[Value], caller: &Caller) -> u64 {
+    pub fn conversation(&self, messages: &[Value], caller: &Waiter) -> u64 {
         let count = |text: &str| if caller.has_left() { 0 } else { self.text(text) };
         match self {
-            Self::Embedding(_) => tokens::conversation(messages, count),
+            Self::Embedding(_) => ragengine_tokenizer::conversation(messages, count),
             Self::Served(tokenizer) => tokenizer.count_conversation(messages),
         }
     }

@@ -9,8 +9,9 @@ use ragengine_settings::Settings;
 
 use super::settings;
 use crate::app::App;
-use crate::metrics::Metrics;
-use crate::{embedding, logging, router};
+use crate::telemetry::logging;
+use crate::telemetry::metrics::Metrics;
+use crate::{embedding, router};
 
 /// `ragengine check-config`
 ///

@@ -13,7 +13,8 @@ use tracing::{info, warn};
 use super::settings;
 use crate::app::{App, start};
 use crate::server::{Bounds, raise_open_files};
-use crate::{logging, router, server};
+use crate::telemetry::logging;
+use crate::{router, server};
 
 /// The exit code of a server that did not finish what ran, as a shell says it of SIGTERM.
 const ENDED_AT_ONCE: i32 = 128 + 15;

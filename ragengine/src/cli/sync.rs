@@ -15,7 +15,8 @@ use ragengine_sync::{Outcome, Removed, Report, Tools, synchronise};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{Sync, WhenOwnerIsGone};
-use crate::{logging, secrets};
+use crate::secrets;
+use crate::telemetry::logging;
 
 /// Makes an index hold exactly what the sources of a task hold.
 ///

@@ -1,16 +1,14 @@
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ragengine_embedding::files::{self, Hub, ModelFiles};
 use ragengine_embedding::local::{Model, Service, ServiceOptions};
 use ragengine_embedding::profile::{self, Overrides, Pooling, Profile};
 use ragengine_embedding::remote::{Endpoint, EndpointOptions};
-use ragengine_embedding::{Embedder, Error};
+use ragengine_embedding::{Embedder, Embedding, EmbeddingMetrics, Error};
+use ragengine_errors::Logged;
 use ragengine_settings::{EmbeddingSource, LocalEmbedding, RemoteEmbedding};
 
-use super::Embedding;
-use crate::metrics::Metrics;
 use crate::secrets::{self, SecretError};
 
 /// Why there is no embedding model.
@@ -36,6 +34,15 @@ pub enum LoadError {
     OtherModel,
 }
 
+impl Logged for LoadError {
+    fn own_words(&self) -> Option<String> {
+        match self {
+            Self::Model(error) => error.own_words(),
+            error => Some(error.to_string()),
+        }
+    }
+}
+
 /// What is told while a model is being loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loading {
@@ -53,7 +60,7 @@ pub enum Loading {
 pub async fn load(
     source: &EmbeddingSource,
     models_directory: &Path,
-    metrics: Arc<Metrics>,
+    metrics: EmbeddingMetrics,
     progress: &mut (dyn FnMut(Loading) + Send),
 ) -> Result<Embedding, LoadError> {
     match source {
@@ -83,7 +90,7 @@ pub fn check_secrets(source: &EmbeddingSource) -> Result<(), SecretError> {
 async fn load_local(
     local: &LocalEmbedding,
     models_directory: &Path,
-    metrics: Arc<Metrics>,
+    metrics: EmbeddingMetrics,
     progress: &mut (dyn FnMut(Loading) + Send),
 ) -> Result<Embedding, LoadError> {
     let hub = Hub {

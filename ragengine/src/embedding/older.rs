@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use ragengine_embedding::{Embedding, EmbeddingMetrics};
+use ragengine_errors::Logged as _;
 use ragengine_settings::EmbeddingSource;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::{Embedding, LoadError, Loading, load};
-use crate::logging::Logged as _;
-use crate::metrics::Metrics;
+use super::{LoadError, Loading, load};
 
 /// The first pause before a model is tried again, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
@@ -109,13 +109,13 @@ enum Older {
 pub struct Embeddings {
     current: Embedding,
     models_directory: PathBuf,
-    metrics: Arc<Metrics>,
+    metrics: EmbeddingMetrics,
     older: Mutex<Vec<Kept>>,
 }
 
 impl Embeddings {
     /// The server's model alone.
-    pub fn new(current: Embedding, models_directory: PathBuf, metrics: Arc<Metrics>) -> Arc<Self> {
+    pub fn new(current: Embedding, models_directory: PathBuf, metrics: EmbeddingMetrics) -> Arc<Self> {
         Arc::new(Self { current, models_directory, metrics, older: Mutex::default() })
     }
 
@@ -209,7 +209,7 @@ impl Embeddings {
 
     async fn try_to_load(&self, key: &ModelKey, source: &EmbeddingSource) -> Result<Embedding, LoadError> {
         let progress = &mut |_: Loading| {};
-        let loading = load(source, &self.models_directory, Arc::clone(&self.metrics), progress);
+        let loading = load(source, &self.models_directory, self.metrics.clone(), progress);
         let embedding = loading.await?;
         match key.is_of(&embedding) {
             true => Ok(embedding),

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError as ErrorBody};
+use ragengine_pipeline::openai;
 
 use super::extract;
+use crate::access::Caller;
 use crate::admission::{Held, Permit};
 use crate::app::App;
 use crate::chat::{Chat, ChatReply, chat};
 use crate::error::OpenAiError;
-use crate::middleware::{Logged, REQUEST_ID};
+use crate::telemetry::{Logged, REQUEST_ID};
 
 /// Answers a conversation, from an index when the body has an `index_name`, else by the language model alone.
 ///
@@ -30,12 +33,17 @@ use crate::middleware::{Logged, REQUEST_ID};
     (status = 503, description = "No language model is set, or the server is still loading.", body = ErrorBody),
     (status = 504, description = "The language model takes too long.", body = ErrorBody),
 ))]
-pub async fn chat_completions(State(app): State<Arc<App>>, mut request: Request) -> Result<Response, OpenAiError> {
+pub async fn chat_completions(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    mut request: Request,
+) -> Result<Response, OpenAiError> {
     let request_id = request.headers().get(REQUEST_ID).cloned().unwrap_or(HeaderValue::from_static("none"));
     let permit = request.extensions_mut().remove::<Permit>();
     let room = request.extensions_mut().remove::<Arc<Held>>();
     let body = extract::body(request).await?;
-    let mut response = match chat(&app, Chat { body, request_id, permit, room }).await {
+    let asked = Chat { body, read: openai::read, request_id, permit, room };
+    let mut response = match chat(&app, &caller, asked).await {
         Ok(reply) => respond(reply),
         Err(error) => OpenAiError(error).into_response(),
     };

@@ -12,34 +12,25 @@ use ragengine_client::wire::{
 };
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
-use tokio::runtime::Handle;
-use tracing::warn;
 use utoipa::IntoParams;
 
 use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use super::indexes::record;
 use super::reply;
-use crate::app::{App, Loaded};
-use crate::blocking;
-use crate::compute::{self, Caller};
+use crate::app::App;
 use crate::error::{ApiError, PlainError};
-use crate::index::catalog::Catalog;
-use crate::index::filter::Filter;
-use crate::index::listing::{Page, TextLength};
-use crate::index::name::check_name;
-use crate::index::record::IndexRecord;
-use crate::index::writer::{Fate, Incoming, Limits, Mode, check_documents};
-use crate::index::{Index, IndexError};
-use crate::logging::Logged as _;
+use ragengine_compute::{self as compute, Waiter};
+use ragengine_index::filter::Filter;
+use ragengine_index::listing::{Page, TextLength};
+use ragengine_index::name::check_name;
+use ragengine_index::writer::{Fate, Incoming, Limits, Mode, check_documents};
+use ragengine_index::{Index, IndexError};
 
 /// Room for a list of some documents.
 const ABOUT_BYTES: usize = 64 << 10;
 
 /// Characters of the documents' texts on a page.
 const MAX_PAGE_CHARACTERS: usize = 4 << 20;
-
-/// How often an index is made anew that was deleted under those who write to it.
-const ATTEMPTS: u32 = 3;
 
 /// Adds documents to an index, which is made when it is not there. A document whose id is there is replaced.
 #[utoipa::path(post, path = "/index", tag = "documents", request_body = AddDocuments, responses(
@@ -63,58 +54,8 @@ pub async fn add(
         return Err(ApiError::Meaning("documents is empty: send at least one".to_owned()).into());
     }
     let record = record(&app.settings, &loaded.embedding);
-    for _ in 1..ATTEMPTS {
-        match add_to(loaded, &request.index_name, &record, &batch.writes).await {
-            // It was made for documents of another request that could not be added, and deleted again: it is made anew.
-            Err(IndexError::NoSuchIndex(_)) => {}
-            Err(error) => return Err(error.into()),
-            Ok(()) => return Ok(batch.reply().await?),
-        }
-    }
-    add_to(loaded, &request.index_name, &record, &batch.writes).await?;
+    loaded.generations.add(&request.index_name, &record, &batch.writes).await?;
     Ok(batch.reply().await?)
-}
-
-/// Writes documents to an index, which is made when it is not there. One that was made and got nothing is deleted again.
-async fn add_to(loaded: &Loaded, name: &str, record: &IndexRecord, writes: &[Incoming]) -> Result<(), IndexError> {
-    let generations = &loaded.generations;
-    let (catalog, made, record) = (Arc::clone(&loaded.catalog), name.to_owned(), record.clone());
-    let (index, is_new) = blocking::run(move || catalog.get_or_create(&made, || record)).await?;
-    let mut new = NewIndex { catalog: &loaded.catalog, index: is_new.then_some(index) };
-    let write = |index: Arc<Index>| {
-        let writes = writes.to_vec();
-        async move { index.write(writes, Mode::Upsert, &generations.embedding_of(&index)?).await }
-    };
-    let written = generations.with(name, write).await;
-    // Taken in either case: what has documents stays.
-    let new = new.index.take();
-    if let (Err(_), Some(index)) = (&written, new) {
-        let catalog = Arc::clone(&loaded.catalog);
-        blocking::run(move || catalog.delete_if_unused(&index)).await?;
-    }
-    written.map(drop)
-}
-
-/// An index that was made for documents, until they are in it. Where their sender leaves meanwhile, it goes again.
-struct NewIndex<'a> {
-    catalog: &'a Arc<Catalog>,
-    index: Option<Arc<Index>>,
-}
-
-impl Drop for NewIndex<'_> {
-    fn drop(&mut self) {
-        let (Some(index), Ok(runtime)) = (self.index.take(), Handle::try_current()) else { return };
-        let catalog = Arc::clone(self.catalog);
-        runtime.spawn_blocking(move || {
-            if let Err(error) = catalog.delete_if_unused(&index) {
-                warn!(
-                    index = index.name(),
-                    error = error.for_log(),
-                    "an empty index is left of documents whose sender has left"
-                );
-            }
-        });
-    }
 }
 
 /// Replaces documents that are there. Others are not added.
@@ -140,13 +81,7 @@ pub async fn update(
     }
     let limits = limits(&app);
     let batch = compute::for_writes(move |caller| Batch::check(request.documents, limits, caller)).await?;
-    let writes = &batch.writes;
-    let generations = &loaded.generations;
-    let write = |index: Arc<Index>| {
-        let writes = writes.clone();
-        async move { index.write(writes, Mode::UpdateOnly, &generations.embedding_of(&index)?).await }
-    };
-    let fates = generations.with(&index_name, write).await?;
+    let fates = loaded.generations.write(&index_name, &batch.writes, Mode::UpdateOnly).await?;
     let about_bytes = batch.bytes();
     let show = move |_: &_| {
         let with = |wanted: Fate| {
@@ -283,7 +218,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn check(documents: Vec<Document>, limits: Limits, caller: &Caller) -> Result<Self, IndexError> {
+    fn check(documents: Vec<Document>, limits: Limits, caller: &Waiter) -> Result<Self, IndexError> {
         let (mut places, mut sent, mut writes) = (HashMap::new(), Vec::new(), Vec::new());
         for document in check_documents(documents, limits, caller)? {
             let place = *places.entry(document.doc_id.clone()).or_insert(writes.len());
@@ -340,47 +275,4 @@ struct Updated<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn of_an_id_that_comes_twice_the_last_counts_where_it_first_came() {
-        let document = |doc_id: &str, text: &str| Document {
-            doc_id: Some(doc_id.to_owned()),
-            text: text.to_owned(),
-            ..Document::default()
-        };
-        let limits = Limits {
-            max_documents: 9,
-            max_document_bytes: 99,
-            max_metadata_bytes: 99,
-            cut_timeout: std::time::Duration::from_secs(1),
-        };
-        let sent = vec![document("a", "1"), document("b", "2"), document("a", "3")];
-        let batch = Batch::check(sent.clone(), limits, &Caller::default()).unwrap();
-        let texts: Vec<&str> = batch.writes.iter().map(|document| &*document.text).collect();
-        assert_eq!((batch.sent, texts), (vec![0, 1, 0], vec!["3", "2"]));
-        let left = crate::compute::Presence::default().caller();
-        assert!(matches!(Batch::check(sent, limits, &left), Err(IndexError::ShuttingDown)));
-    }
-
-    #[test]
-    fn a_document_is_shown_as_the_api_describes_it() {
-        for source in [None, Some("s".to_owned())] {
-            let metadata = json!({"k": [1]}).as_object().unwrap().clone();
-            let document = Incoming {
-                doc_id: "d".to_owned(),
-                text: "t".into(),
-                metadata: Arc::new(metadata.clone()),
-                source: source.clone(),
-                content_hash: String::new(),
-                revision: None,
-                cut_within: None,
-            };
-            let described = StoredDocument { doc_id: "d".to_owned(), text: "t".to_owned(), metadata, source };
-            assert_eq!(json!(Stored(&document)), json!(described));
-        }
-    }
-}
+mod tests;

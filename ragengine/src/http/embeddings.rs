@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 use self::input::Input;
 use super::{extract, reply};
 use crate::app::App;
-use crate::compute::{self, Caller};
 use crate::error::{ApiError, OpenAiError};
-use crate::index::IndexError;
+use ragengine_compute::{self as compute, Waiter};
+use ragengine_index::IndexError;
 
 /// A longer text in proportion to the model's limit is refused before its tokens are counted.
 const MAX_BYTES_PER_TOKEN: usize = 64;
@@ -81,7 +81,7 @@ pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result
         .into());
     }
     let (counter, max_tokens) = (embedding.clone(), app.settings.limits.max_embedding_tokens as usize);
-    let count = move |caller: &Caller| {
+    let count = move |caller: &Waiter| {
         let tokens = count_within(&texts, max_tokens, caller, |text| counter.count_tokens(text))?;
         Ok::<_, ApiError>((texts, tokens))
     };
@@ -98,7 +98,7 @@ pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result
 fn count_within(
     texts: &[String],
     max_tokens: usize,
-    caller: &Caller,
+    caller: &Waiter,
     count: impl Fn(&str) -> usize,
 ) -> Result<usize, ApiError> {
     let mut tokens = 0;

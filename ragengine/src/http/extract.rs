@@ -1,41 +1,31 @@
 //! Reading requests, so that every mistake in them has its place and its words.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Collected, Limited};
+use http_body_util::{BodyExt as _, Collected};
 use ragengine_client::wire::FieldError;
 use ragengine_json::Terse;
-use ragengine_settings::Limits;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
+use crate::admission::BodyError;
 use crate::app::App;
-use crate::compute;
 use crate::error::{ApiError, PlainError};
+use ragengine_compute as compute;
 
 /// A request's whole body, which was read when the request was let in.
 ///
 /// # Errors
 ///
-/// [`ApiError::BodyLost`]: it was not.
+/// [`BodyError::Lost`]: it was not.
 pub async fn body(request: Request) -> Result<Bytes, ApiError> {
     let body = request.into_body().collect().await;
-    body.map(Collected::to_bytes).map_err(|_| ApiError::BodyLost("the request body broke off".to_owned()))
-}
-
-/// Reads a body that nobody wants, within the limits of one that somebody does.
-pub async fn discard(body: Body, limits: Limits) {
-    let mut body = Limited::new(body, usize::try_from(limits.max_body_bytes).unwrap_or(usize::MAX));
-    let reading = async { while let Some(Ok(_)) = body.frame().await {} };
-    // What is left after that time is cut off with the connection.
-    drop(tokio::time::timeout(Duration::from_secs(limits.body_timeout_seconds), reading).await);
+    Ok(body.map(Collected::to_bytes).map_err(|_| BodyError::Lost("the request body broke off".to_owned()))?)
 }
 
 /// A request's body as a value from JSON. A large one is read apart from the threads that serve.

@@ -9,14 +9,14 @@ use ragengine_settings::{Settings, VectorIndexKind};
 
 use super::extract::{JsonBody, PathParameters};
 use crate::app::{App, Loaded};
-use crate::blocking;
-use crate::embedding::Embedding;
 use crate::error::{ApiError, PlainError};
-use crate::index::IndexError;
-use crate::index::chunking::Sizes;
-use crate::index::generation::Asked;
-use crate::index::name::check_name;
-use crate::index::record::IndexRecord;
+use ragengine_compute::blocking;
+use ragengine_embedding::Embedding;
+use ragengine_index::IndexError;
+use ragengine_index::chunking::Sizes;
+use ragengine_index::generation::Asked;
+use ragengine_index::name::check_name;
+use ragengine_index::record::IndexRecord;
 
 /// Lists the names of all indexes.
 #[utoipa::path(get, path = "/indexes", tag = "indexes", responses((status = 200, description = "The names, in order.", body = [String])))]

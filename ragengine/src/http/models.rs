@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::error::{ApiError, OpenAiError};
-use crate::llm::{LanguageModel, ModelList, extractive};
+use crate::language_model::{LanguageModel, ModelList, extractive};
 
 /// Lists the language models that may be asked for: the upstream's own list, at most a minute old, or the built-in one.
 #[utoipa::path(get, path = "/v1/models", tag = "openai", responses(
@@ -43,7 +43,7 @@ pub async fn describe(State(app): State<Arc<App>>, Path(id): Path<String>) -> Re
 }
 
 async fn models(app: &App) -> Result<Arc<ModelList>, ApiError> {
-    Ok(match &app.language_model {
+    Ok(match &*app.language_model {
         LanguageModel::Upstream(upstream) => upstream.models().await?,
         LanguageModel::Extractive => Arc::new(ModelList::of(json!({
             "object": "list",

@@ -37,7 +37,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, P
         is_building.then_some((name, generation.documents, generation.total))
     };
     let names = indexes.iter().map(|index| index.name().to_owned());
-    app.metrics.generations_grow(&names.filter_map(grows).collect::<Vec<_>>());
+    app.metrics.index.generations_grow(&names.filter_map(grows).collect::<Vec<_>>());
     app.metrics.language_model_is(app.language_model.is_up());
     let text = app.metrics.render(&sizes).map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text))

@@ -1,15 +1,26 @@
 //! Retrieval.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use ragengine_client::wire::{ErrorDetail, Retrieve, Retrieved};
+use ragengine_client::wire::{ErrorDetail, Retrieve, Retrieved, RetrievedNode, RetrievedSource};
+use ragengine_index::IndexError;
+use ragengine_index::filter::Filter;
+use ragengine_index::search::{Found, Query, similarity};
 
 use super::extract::{JsonBody, out_of_bounds};
 use super::reply;
+use crate::access::Caller;
 use crate::app::App;
-use crate::error::PlainError;
+use crate::error::{ApiError, PlainError};
+use crate::retrieval;
+use crate::retrieval::question::{self, Asker};
+
+/// Room for a reply of some chunks.
+const ABOUT_BYTES: usize = 16 << 10;
 
 /// Finds the chunks that match a question best.
 #[utoipa::path(post, path = "/retrieve", tag = "retrieval", request_body = Retrieve, responses(
@@ -21,10 +32,45 @@ use crate::error::PlainError;
 ))]
 pub async fn retrieve(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     JsonBody(request): JsonBody<Retrieve>,
 ) -> Result<Response, PlainError> {
     if !(1..=300).contains(&request.max_node_count) {
         return Err(out_of_bounds(["body", "max_node_count"], "between 1 and 300").into());
     }
-    Ok(reply::of_bytes(crate::retrieve::retrieve(&app, request).await?))
+    let loaded = app.loaded()?;
+    if request.query.trim().is_empty() {
+        return Err(ApiError::Meaning("Query string cannot be empty.".to_owned()).into());
+    }
+    let index = loaded.catalog.get(&request.index_name)?;
+    let embedding = loaded.generations.embedding_of(&index)?;
+    let filter =
+        Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new())).map_err(IndexError::from)?;
+    let vectors = question::embed(&app, &embedding, &request.query, Asker::Retrieve).await?;
+    let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
+    let query = Query { vectors, top_k: request.max_node_count, filter };
+    let (started, metrics) = (Instant::now(), Arc::clone(&app.metrics));
+    let candidates = retrieval::retrieve(loaded, &caller, &index, query).await?;
+    let show = move || {
+        let found = candidates.read_all();
+        metrics.searched(started.elapsed());
+        let results: Vec<RetrievedNode> = found?.into_iter().map(node).collect();
+        let retrieved = Retrieved { query: request.query, count: results.len(), results, query_windows };
+        reply::written(&retrieved, ABOUT_BYTES)
+    };
+    Ok(reply::of_bytes(loaded.search_pool.run(show).await?))
+}
+
+fn node(found: Found) -> RetrievedNode {
+    let similarity = similarity(found.distance);
+    RetrievedNode {
+        doc_id: found.document.doc_id.clone(),
+        node_id: found.node_id,
+        text: found.chunk.text,
+        score: similarity,
+        dense_score: Some(similarity),
+        sparse_score: None,
+        source: RetrievedSource::DenseOnly,
+        metadata: (*found.metadata).clone(),
+    }
 }

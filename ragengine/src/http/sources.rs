@@ -10,9 +10,9 @@ use tracing::info;
 use super::extract::{JsonBody, PathParameters, QueryString};
 use crate::app::App;
 use crate::error::PlainError;
-use crate::index::Index;
-use crate::index::sources::{Moment, check_sync};
-use crate::logging::texts;
+use ragengine_errors::texts;
+use ragengine_index::Index;
+use ragengine_index::sources::{Moment, check_sync};
 
 /// Lists the sources of an index: all that have a document, or a record of a synchronisation.
 #[utoipa::path(get, path = "/indexes/{index_name}/sources", tag = "sources",

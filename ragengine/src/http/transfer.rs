@@ -17,13 +17,13 @@ use utoipa::IntoParams;
 use super::extract::{PathParameters, QueryString};
 use super::pipe::{BodyReader, BodyWriter};
 use crate::app::{App, Generations, to_its_end};
-use crate::blocking;
 use crate::error::{ApiError, PlainError};
-use crate::index::archive::MAX_BLOCK_BYTES;
-use crate::index::catalog::{Catalog, Existing};
-use crate::index::name::check_name;
-use crate::index::{Index, IndexError};
-use crate::logging::Logged as _;
+use ragengine_compute::blocking;
+use ragengine_errors::Logged as _;
+use ragengine_index::archive::MAX_BLOCK_BYTES;
+use ragengine_index::catalog::{Catalog, Existing};
+use ragengine_index::name::check_name;
+use ragengine_index::{Index, IndexError};
 
 /// What a block may be longer than the longest request that brought a document.
 const BLOCK_MARGIN_BYTES: u64 = 1 << 20;
@@ -153,7 +153,7 @@ pub async fn backup(State(app): State<Arc<App>>) -> Result<Response, PlainError>
 
 fn send_backup(catalog: &Catalog, indexes: &[Arc<Index>], output: BodyWriter) -> Result<(usize, u64), IndexError> {
     let output = catalog.export(indexes, output)?;
-    let bytes = output.finish().map_err(crate::index::archive::ArchiveError::Write)?;
+    let bytes = output.finish().map_err(ragengine_index::archive::ArchiveError::Write)?;
     Ok((indexes.len(), bytes))
 }
 

@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
+use ragengine_errors::{Class, Fault, Logged};
 use ragengine_settings::{Authority, Origin, Settings};
 
 /// Why a request is refused before it is read.
@@ -29,14 +30,27 @@ pub enum Stranger {
     },
 }
 
-impl Stranger {
-    /// A short name for labels.
-    pub fn kind(&self) -> &'static str {
+impl Fault for Stranger {
+    fn class(&self) -> Class {
+        match self {
+            Self::Host | Self::NoHost => Class::Misdirected,
+            Self::Origin => Class::Forbidden,
+            Self::MediaType { .. } => Class::MediaType,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
         match self {
             Self::Host | Self::NoHost => "host",
             Self::Origin => "origin",
             Self::MediaType { .. } => "media_type",
         }
+    }
+}
+
+impl Logged for Stranger {
+    fn own_words(&self) -> Option<String> {
+        None
     }
 }
 

@@ -23,7 +23,7 @@ use tracing::debug;
 use super::Bounds;
 use super::connections::{Occupant, Place};
 use super::watched::{WatchedBody, WatchedStream};
-use crate::metrics::Metrics;
+use crate::telemetry::metrics::Metrics;
 
 /// How long a connection may wait for another request, and its head may take. Longer than clients keep idle connections.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);

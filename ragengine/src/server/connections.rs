@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tracing::{debug, warn};
 
 use super::Bounds;
-use crate::metrics::{Closed, ListenerMetrics};
+use crate::telemetry::metrics::{Closed, ListenerMetrics};
 
 /// How often it is said that connections of an address are closed: whoever opens too many opens many.
 const SAY_AGAIN: Duration = Duration::from_secs(60);

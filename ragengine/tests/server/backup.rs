@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ragengine::index::archive::{ArchiveWriter, IndexHeader, Manifest, Row};
-use ragengine::index::record::{DocumentRecord, IndexRecord};
 use ragengine_client::wire::Document;
 use ragengine_client::{Client, ClientError};
+use ragengine_index::archive::{ArchiveWriter, IndexHeader, Manifest, Row};
+use ragengine_index::record::{DocumentRecord, IndexRecord};
 use ragengine_settings::VectorIndexKind;
 use rustix::process::Signal;
 use serde_json::{Value, json};

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ragengine::error::{ApiError, shaped};
+use ragengine::access::{Action, authenticate, may};
+use ragengine::error::shaped;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -140,7 +141,8 @@ async fn a_refusal_says_what_is_wanted_and_where_it_is() {
         let refused = write(server, authorization).await;
         refusals.push(json!({"sent": authorization, "status": refused.status, "reply": refused.json()}));
     }
-    let openai = shaped("/v1/files", ApiError::Unauthorized("…".to_owned()));
+    let stranger = authenticate(plain.app.write_token.as_ref(), &axum::http::HeaderMap::new());
+    let openai = shaped("/v1/files", may(&stranger, Action::Write, None).unwrap_err().into());
     assert_eq!(openai.headers()["www-authenticate"], "Bearer");
     let body = axum::body::to_bytes(openai.into_body(), 1000).await.unwrap();
     refusals.push(json!({"below": "/v1", "reply": serde_json::from_slice::<Value>(&body).unwrap()}));

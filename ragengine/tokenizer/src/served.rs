@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::Error;
+use crate::kind::{Kind, id_of};
 use crate::template::ChatTemplate;
-use crate::tokenizer::id_of;
-use crate::{Error, Kind};
 use files::ModelFiles;
 
 /// A tokenizer without limits of its own.

@@ -4,35 +4,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ragengine_pipeline::tokens;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::Error;
+use crate::kind::{Kind, id_of};
 use crate::openai::Encoding;
 use crate::served::Served;
-
-/// How tokens are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// With the served model's own tokenizer and chat template.
-    Served,
-    /// With the encoding that OpenAI uses for the model.
-    Tiktoken,
-    /// Three bytes a token.
-    Estimate,
-}
-
-impl Kind {
-    /// A short name for a log line or a metric's label.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Served => "served",
-            Self::Tiktoken => "tiktoken",
-            Self::Estimate => "estimate",
-        }
-    }
-}
+use crate::{Error, conversation, estimate};
 
 /// Counts tokens as a language model does. Cheap to clone, shared by threads.
 #[derive(Clone)]
@@ -93,7 +70,7 @@ impl Tokenizer {
         match &*self.0 {
             Counter::Served(served) => served.count(text),
             Counter::Tiktoken(encoding) => encoding.count(text),
-            Counter::Estimate => tokens::estimate(text),
+            Counter::Estimate => estimate(text),
         }
     }
 
@@ -105,7 +82,7 @@ impl Tokenizer {
     }
 
     /// The tokens of a whole conversation up to where the answer begins: through the model's chat template if it has
-    /// one that takes these messages, or else with [`tokens::conversation`], which is on the safe side.
+    /// one that takes these messages, or else with [`conversation`], which is on the safe side.
     pub fn count_conversation(&self, messages: &[Value]) -> u64 {
         match &*self.0 {
             Counter::Served(served) => {
@@ -117,7 +94,7 @@ impl Tokenizer {
     }
 
     fn count_without_template(&self, messages: &[Value]) -> u64 {
-        tokens::conversation(messages, |text| self.count(text))
+        conversation(messages, |text| self.count(text))
     }
 }
 
@@ -125,10 +102,4 @@ impl fmt::Debug for Tokenizer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Tokenizer").field("kind", &self.kind()).field("id", &self.id()).finish()
     }
-}
-
-/// The first eight bytes of a SHA-256 over the kind and what decides how it counts.
-pub(crate) fn id_of(kind: Kind, content: &[u8]) -> u64 {
-    let digest = Sha256::new().chain_update(kind.label()).chain_update([0]).chain_update(content).finalize();
-    digest.iter().take(8).fold(0, |id, byte| (id << 8) | u64::from(*byte))
 }

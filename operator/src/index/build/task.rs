@@ -1,56 +1,24 @@
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::ObjectMeta;
-use ragengine_operator_api::{self as api, Index, IndexSource, RagEngine, WRITE_TOKEN, Writes};
-use ragengine_settings::SecretReference;
+use ragengine_operator_api::{self as api, IndexSource};
 use ragengine_settings::sync::{Folder, Git, Http, IndexOptions, Inline, InlineDocument, Origin, S3, Source, SyncTask};
 
-use super::BuildError;
-use crate::index::observe::{Observed, ObservedReference};
-use crate::index::plan::Start;
-use crate::index::validate::Validated;
-use crate::names::{Identity, IndexIdentity};
-use crate::rag_engine::validate::Defaults;
+use super::Synchronisation;
+use crate::defaults::Defaults;
+use crate::index::observe::ObservedReference;
+use crate::names::IndexIdentity;
+use crate::sync_job::{CREDENTIALS_FOLDER, SOURCES_FOLDER, task};
 use crate::watches::Referred;
-
-/// Where the task is mounted.
-pub const TASK_FOLDER: &str = "/etc/ragengine/task";
-/// Its key in the ConfigMap, and its name there.
-pub const TASK_FILE: &str = "task.yaml";
-/// Where the write token is mounted.
-pub(super) const TOKEN_FOLDER: &str = "/etc/ragengine/write";
-/// Where the Secret of each source is mounted.
-pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
-/// Where the ConfigMap or volume of each source is mounted.
-pub const SOURCES_FOLDER: &str = "/etc/ragengine/sources";
 
 /// A name that no host has (RFC 2606).
 const NOWHERE: &str = "nowhere.invalid";
 
-/// The task as a file. Another synchronisation has another, so this one never changes.
-pub(super) fn config_map(metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap, BuildError> {
-    Ok(ConfigMap {
-        metadata,
-        data: Some(BTreeMap::from([(TASK_FILE.to_owned(), serde_saphyr::to_string(task)?)])),
-        immutable: Some(true),
-        ..ConfigMap::default()
-    })
-}
-
 /// What the synchronisation is to do.
-pub(super) fn synchronisation(
-    index: &Index,
-    validated: Option<&Validated>,
-    engine: &RagEngine,
-    observed: &Observed,
-    start: &Start,
-    defaults: &Defaults,
-) -> SyncTask {
+pub(super) fn task(what: Synchronisation<'_>, defaults: &Defaults) -> SyncTask {
+    let Synchronisation { index, validated, engine, observed, start } = what;
     let references = observed.references.as_slice();
     let chunking = index.spec.chunking.clone().unwrap_or_default();
-    let nothing = deletion(engine, index.index_name(), &IndexIdentity::of(index).name, &start.sync_id, defaults);
+    let nothing = task::deletion(engine, index.index_name(), &IndexIdentity::of(index).name, &start.sync_id, defaults);
     SyncTask {
         settings: IndexOptions {
             max_tokens: chunking.max_tokens,
@@ -61,23 +29,6 @@ pub(super) fn synchronisation(
         allowed_ranges: validated.map_or_else(Vec::new, |validated| validated.allowed_ranges.clone()),
         sources: index.spec.sources.iter().filter_map(|source| self::source(source, references)).collect(),
         ..nothing
-    }
-}
-
-/// An index has nothing of an owner any more: a task without sources.
-pub(super) fn deletion(engine: &RagEngine, index: &str, owner: &str, sync_id: &str, defaults: &Defaults) -> SyncTask {
-    let Identity { namespace, name, .. } = Identity::of(engine);
-    let has_token = engine.spec.auth.writes == Writes::Token;
-    SyncTask {
-        server: format!("http://{name}.{namespace}.svc.{}", defaults.cluster_domain),
-        write_token: has_token.then(|| SecretReference::File(Path::new(TOKEN_FOLDER).join(WRITE_TOKEN))),
-        index: index.to_owned(),
-        owner: owner.to_owned(),
-        sync_id: sync_id.to_owned(),
-        settings: IndexOptions::default(),
-        confirmations: Vec::new(),
-        allowed_ranges: Vec::new(),
-        sources: Vec::new(),
     }
 }
 

@@ -1,8 +1,8 @@
 use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, Reason};
 
 use super::{Known, State};
+use crate::finding::Finding;
 use crate::index::observe::{Observed, ObservedReference};
-use crate::rag_engine::status::Finding;
 use crate::watches::Referred;
 
 /// The longest part of an engine's own words.

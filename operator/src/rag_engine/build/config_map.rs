@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::BuildError;
+use crate::error::BuildError;
 use crate::rag_engine::monitoring::Monitoring;
 use crate::rag_engine::settings::{SETTINGS_FILE, settings_file, settings_file_of_another_version};
 use crate::rag_engine::validate::Validated;

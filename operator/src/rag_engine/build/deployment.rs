@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::{REFERENCES_HASH, SETTINGS_HASH};
+use super::{REFERENCES_HASH, SETTINGS_HASH, selector};
 use crate::hash::hash;
 use crate::rag_engine::observe::{Observed, ObservedReference};
-use crate::rag_engine::validate::{Validated, selector};
+use crate::rag_engine::validate::Validated;
 
 /// The server, unless its pod cannot be as it was asked to be: something that it refers to is missing, or the template cannot be read. One that is
 /// to be stopped needs none.

@@ -3,8 +3,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use ragengine_operator_api as api;
 
-use super::network_policy::labels;
-
 /// The ports of DNS as pods have them: a policy sees them behind the Service. OpenShift's has the second.
 const DNS_PORTS: [i32; 2] = [53, 5353];
 
@@ -36,6 +34,14 @@ fn rule(destination: &api::Destination) -> NetworkPolicyEgressRule {
     NetworkPolicyEgressRule {
         to: Some(vec![peer]),
         ports: (!ports.is_empty()).then(|| ports.iter().map(port).collect()),
+    }
+}
+
+/// Labels as a policy has them: none select everything.
+pub(super) fn labels(selector: &api::LabelSelector) -> LabelSelector {
+    LabelSelector {
+        match_labels: (!selector.match_labels.is_empty()).then(|| selector.match_labels.clone()),
+        match_expressions: None,
     }
 }
 

@@ -8,12 +8,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use ragengine_operator_api as api;
 
-use super::egress;
-use super::pod::PORT_NAME;
+use super::egress::{self, labels};
+use super::selector;
+use crate::defaults::Defaults;
 use crate::names::{ENGINE, SYNC};
-use crate::rag_engine::monitoring::{ADMIN_PORT_NAME, Monitoring};
-use crate::rag_engine::settings::PORT;
-use crate::rag_engine::validate::{Defaults, Validated, selector};
+use crate::ports::{ADMIN_PORT_NAME, PORT, PORT_NAME};
+use crate::rag_engine::monitoring::Monitoring;
+use crate::rag_engine::validate::Validated;
 
 /// Who may reach the server, and what it may reach itself, where that is asked for.
 pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Option<NetworkPolicy> {
@@ -70,14 +71,6 @@ fn server(validated: &Validated) -> NetworkPolicyEgressRule {
         end_port: None,
     };
     NetworkPolicyEgressRule { to: Some(vec![pods(validated.identity.selector())]), ports: Some(vec![port]) }
-}
-
-/// Labels as a policy has them: none select everything.
-pub(super) fn labels(selector: &api::LabelSelector) -> LabelSelector {
-    LabelSelector {
-        match_labels: (!selector.match_labels.is_empty()).then(|| selector.match_labels.clone()),
-        match_expressions: None,
-    }
 }
 
 fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {

@@ -1,10 +1,8 @@
 use k8s_openapi::api::core::v1::{Service, ServiceAccount, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::pod::{PORT_NAME, monitored_port};
 use crate::names::Identity;
-use crate::rag_engine::monitoring::ADMIN_PORT_NAME;
-use crate::rag_engine::settings::ADMIN_PORT;
+use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT_NAME};
 use crate::rag_engine::validate::Validated;
 
 /// The Service: port 80, as the peer's clients know it, and one for monitors, whatever listens behind it.
@@ -17,7 +15,7 @@ pub(super) fn service(validated: &Validated) -> Service {
         protocol: Some("TCP".to_owned()),
         ..ServicePort::default()
     };
-    let admin = port(ADMIN_PORT_NAME, ADMIN_PORT, monitored_port(validated.monitoring));
+    let admin = port(ADMIN_PORT_NAME, ADMIN_PORT, validated.monitoring.port_name());
     Service {
         metadata: identity.owned(&identity.name),
         spec: Some(ServiceSpec {

@@ -4,11 +4,13 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::ObjectMeta;
 use ragengine_operator_api::{WRITE_TOKEN, Writes};
+use serde::Serialize;
 
 use crate::rag_engine::validate::Validated;
 
 /// The Secret with the write token, but for the token: that is made when it is known that there is none.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct WriteToken {
     /// Its name, labels and owner.
     pub metadata: ObjectMeta,

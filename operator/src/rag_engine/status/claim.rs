@@ -1,6 +1,6 @@
 use ragengine_operator_api::{RagEngine, Reason, Volume};
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::rag_engine::observe::Observed;
 
 /// The named claim that is not there, or a claim that gets no volume.

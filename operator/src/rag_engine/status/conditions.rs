@@ -1,31 +1,15 @@
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, Reason};
 
-use super::{Finding, Outcome};
+use super::Outcome;
+use crate::finding::{Conditions, Finding};
 use crate::rag_engine::hold::Hold;
 
-/// The three conditions, in their order. A condition whose status did not change keeps the time of its last change.
-pub(super) fn conditions(
-    outcome: &Outcome,
-    previous: &[Condition],
-    observed_generation: Option<i64>,
-    now: &Time,
-) -> Vec<Condition> {
-    let condition = |type_, (status, finding): (ConditionStatus, Finding)| {
-        let before = previous.iter().find(|condition| condition.type_ == type_ && condition.status == status);
-        Condition {
-            type_,
-            status,
-            reason: finding.reason,
-            message: finding.message,
-            last_transition_time: before.map_or_else(|| now.clone(), |before| before.last_transition_time.clone()),
-            observed_generation,
-        }
-    };
+/// The three conditions, in their order.
+pub(super) fn conditions(outcome: &Outcome, common: Conditions<'_>) -> Vec<Condition> {
     vec![
-        condition(ConditionType::Ready, ready(outcome)),
-        condition(ConditionType::Progressing, progressing(outcome)),
-        condition(ConditionType::Degraded, degraded(outcome)),
+        common.condition(ConditionType::Ready, ready(outcome)),
+        common.condition(ConditionType::Progressing, progressing(outcome)),
+        common.condition(ConditionType::Degraded, degraded(outcome)),
     ]
 }
 

@@ -2,7 +2,8 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
 use ragengine_client::wire::ProblemKind;
 use ragengine_operator_api::Reason;
 
-use super::{Finding, pod, server};
+use crate::finding::Finding;
+use crate::pod;
 use crate::rag_engine::observe::Observed;
 
 /// The pods that are there, ready or not.
@@ -41,13 +42,13 @@ pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
         return Some(starting(observed));
     }
     // Only it knows whether its language model is there.
-    let is_unknown = replicas > 0 && !server::was_asked(observed);
+    let is_unknown = replicas > 0 && observed.current_report().is_none();
     is_unknown.then(|| Finding::new(Reason::Starting, "the server has not been asked yet how it is"))
 }
 
 /// Why the pod is not ready, as far as it is known.
 fn starting(observed: &Observed) -> Finding {
-    let report = server::answer(observed);
+    let report = observed.answer();
     let loading = report.and_then(|report| {
         report
             .problems

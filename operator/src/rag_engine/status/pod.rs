@@ -1,49 +1,10 @@
-use std::sync::Arc;
-
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus};
 use ragengine_operator_api::Reason;
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::names::CONTAINER;
+use crate::pod::{current, last_message, statuses, unschedulable, waiting, warned};
 use crate::rag_engine::observe::Observed;
-use crate::warnings::Warning;
-
-/// The longest part of a server's last words that a message has.
-const MAX_LAST_WORDS: usize = 600;
-/// The most lines of it.
-const MAX_LAST_LINES: usize = 12;
-
-/// The pod that counts: the youngest that is not being deleted, and rather one that has not ended (which an evicted one has).
-pub fn current(pods: &[Arc<Pod>]) -> Option<&Pod> {
-    let living = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
-    living.max_by_key(|pod| (!has_ended(pod), &pod.metadata.creation_timestamp, &pod.metadata.name)).map(Arc::as_ref)
-}
-
-fn has_ended(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    matches!(phase, Some("Failed" | "Succeeded"))
-}
-
-/// Whether the server's program has run in it, even if it ended.
-pub fn has_begun(pod: &Pod) -> bool {
-    server(pod).is_some_and(|status| {
-        status.restart_count > 0
-            || status.state.as_ref().is_some_and(|state| state.running.is_some() || state.terminated.is_some())
-    })
-}
-
-fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    let status = pod.status.as_ref();
-    let of = |statuses: fn(&_) -> &Option<Vec<ContainerStatus>>| {
-        status.into_iter().flat_map(move |status| statuses(status).iter().flatten())
-    };
-    of(|status: &k8s_openapi::api::core::v1::PodStatus| &status.init_container_statuses)
-        .chain(of(|status: &k8s_openapi::api::core::v1::PodStatus| &status.container_statuses))
-}
-
-fn server(pod: &Pod) -> Option<&ContainerStatus> {
-    statuses(pod).find(|status| status.name == CONTAINER)
-}
 
 /// Why the current pod does not get to serve.
 pub fn problem(observed: &Observed) -> Option<Finding> {
@@ -53,55 +14,9 @@ pub fn problem(observed: &Observed) -> Option<Finding> {
         .or_else(|| warned(pod, &observed.warnings))
 }
 
-/// What keeps a pod from beginning, whosever it is.
-pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
-    unschedulable(pod).or_else(|| statuses(pod).find_map(waiting)).or_else(|| warned(pod, warnings))
-}
-
-fn unschedulable(pod: &Pod) -> Option<Finding> {
-    let conditions = pod.status.as_ref()?.conditions.as_deref().unwrap_or_default();
-    let scheduled = conditions.iter().find(|condition| condition.type_ == "PodScheduled")?;
-    let is_refused = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
-    is_refused.then(|| {
-        let message = scheduled.message.as_deref().unwrap_or("no reason is given");
-        Finding::new(Reason::PodUnschedulable, format!("no node takes the pod: {message}"))
-    })
-}
-
-/// A container that Kubernetes cannot start.
-fn waiting(status: &ContainerStatus) -> Option<Finding> {
-    let waiting = status.state.as_ref()?.waiting.as_ref()?;
-    let message = waiting.message.as_deref().unwrap_or("no reason is given");
-    match waiting.reason.as_deref()? {
-        "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" | "ImageInspectError" => {
-            Some(Finding::new(
-                Reason::ImagePullFailed,
-                format!(
-                    "the image {} cannot be pulled: {message}. Correct spec.image, or name a Secret in podTemplate.spec.imagePullSecrets",
-                    status.image
-                ),
-            ))
-        }
-        "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => Some(Finding::new(
-            container_refused(message),
-            format!("the container {} cannot be started: {message}", status.name),
-        )),
-        _ => None,
-    }
-}
-
-/// A key that is not in its Secret is told in words only.
-fn container_refused(message: &str) -> Reason {
-    if message.contains("find key") && message.contains("in Secret") {
-        Reason::SecretKeyMissing
-    } else {
-        Reason::ContainerNotStarted
-    }
-}
-
 /// A server that has ended and is not ready again. While it starts once more it is not taken for well.
 fn crashing(status: &ContainerStatus, observed: &Observed) -> Option<Finding> {
-    let ended = |state: &Option<k8s_openapi::api::core::v1::ContainerState>| state.as_ref()?.terminated.clone();
+    let ended = |state: &Option<ContainerState>| state.as_ref()?.terminated.clone();
     // An init container that has done its work has ended too.
     let is_failure = |end: &ContainerStateTerminated| end.exit_code != 0 || status.name == CONTAINER;
     let end = ended(&status.state).or_else(|| ended(&status.last_state)).filter(is_failure)?;
@@ -137,47 +52,4 @@ fn memory_limit<'a>(container: &str, observed: &'a Observed) -> Option<&'a str> 
     let containers = pod.containers.iter().chain(pod.init_containers.iter().flatten());
     let resources = containers.into_iter().find(|found| found.name == container)?.resources.as_ref()?;
     Some(resources.limits.as_ref()?.get("memory")?.0.as_str())
-}
-
-/// The last message in a log: its last line, when that is JSON, or all lines behind the last JSON one, which belong together.
-pub fn last_message(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let is_json = |line: &&&str| line.starts_with('{');
-    let text = match lines.last() {
-        None => "nothing".to_owned(),
-        Some(last) if last.starts_with('{') => in_words(last),
-        Some(_) => {
-            let behind = lines.iter().rev().take_while(|line| !is_json(line)).count().min(MAX_LAST_LINES);
-            lines[lines.len() - behind..].join(" ")
-        }
-    };
-    text.chars().take(MAX_LAST_WORDS).collect()
-}
-
-/// A line of the server's own log: what it says, and why.
-fn in_words(line: &str) -> String {
-    let Ok(fields) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line) else {
-        return line.to_owned();
-    };
-    let said: Vec<&str> =
-        ["message", "error", "reason"].iter().filter_map(|name| fields.get(*name)?.as_str()).collect();
-    if said.is_empty() { line.to_owned() } else { said.join(": ") }
-}
-
-/// What keeps a pod from beginning is said in its events only: a key that is not in its Secret, a volume that cannot be mounted.
-fn warned(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
-    let warnings = warnings.iter().filter(|warning| Some(&warning.uid) == pod.metadata.uid.as_ref());
-    let warning = warnings.rev().find(|warning| {
-        ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"]
-            .contains(&warning.reason.as_str())
-    })?;
-    // A Secret that came a moment ago may not have reached the node.
-    if warning.message.contains("failed to sync") || has_begun(pod) {
-        return None;
-    }
-    let reason = match warning.message.contains("non-existent secret key") {
-        true => Reason::SecretKeyMissing,
-        false => Reason::VolumeNotMounted,
-    };
-    Some(Finding::new(reason, format!("the pod cannot be set up: {}", warning.message)))
 }

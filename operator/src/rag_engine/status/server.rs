@@ -1,37 +1,15 @@
-use ragengine_client::wire::{EngineStatus, Problem, ProblemKind};
+use ragengine_client::wire::{Problem, ProblemKind};
 use ragengine_operator_api::Reason;
 
-use super::{Finding, pod};
-use crate::engine::Report;
+use crate::finding::Finding;
 use crate::rag_engine::observe::Observed;
 
 /// The most characters of a server's own words.
 const MAX_WORDS: usize = 200;
 
-/// The last report on the pod that there is now.
-fn report(observed: &Observed) -> Option<&Report> {
-    let uid = pod::current(&observed.pods)?.metadata.uid.as_deref();
-    observed.report.as_ref().filter(|report| Some(report.pod_uid.as_str()) == uid)
-}
-
-/// Whether the server of the current pod was asked how it is, with or without an answer.
-pub(super) fn was_asked(observed: &Observed) -> bool {
-    report(observed).is_some()
-}
-
-/// What the server said last.
-pub(super) fn answer(observed: &Observed) -> Option<&EngineStatus> {
-    report(observed)?.answer.as_ref()
-}
-
-/// What the server said of its indexes, once they are loaded.
-pub fn told(observed: &Observed) -> Option<&EngineStatus> {
-    answer(observed).filter(|answer| answer.data_id.is_some())
-}
-
 /// What the server says is wrong.
 pub(super) fn problem(observed: &Observed) -> Option<Finding> {
-    answer(observed)?.problems.iter().find_map(finding)
+    observed.answer()?.problems.iter().find_map(finding)
 }
 
 fn finding(problem: &Problem) -> Option<Finding> {
@@ -68,7 +46,7 @@ fn quoted(words: &str) -> String {
 
 /// That the operator cannot ask the server, although the pod runs. Others may reach it all the same.
 pub(super) fn unreachable(observed: &Observed) -> Option<Finding> {
-    let report = report(observed)?;
+    let report = observed.current_report()?;
     let reason = report.error.as_ref().filter(|_| report.is_unreachable())?;
     Some(Finding::new(
         Reason::ServerUnreachable,

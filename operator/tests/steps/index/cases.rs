@@ -7,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_client::wire::{FileError, GrowingGeneration, SourceDescription, SourceSync, SyncPhase};
 use ragengine_operator::apply::Refused;
 use ragengine_operator::index::observe::{Observed, ObservedReference};
-use ragengine_operator::index::plan::{self, Plan, plan};
-use ragengine_operator::index::settle::settle;
+use ragengine_operator::index::plan::{self, Plan, Step, plan};
+use ragengine_operator::index::settle::{new_result, settle};
 use ragengine_operator::index::status::{self, status};
 use ragengine_operator::index::validate::validate;
 use ragengine_operator::index::wish::wish;
@@ -53,6 +53,16 @@ impl Case {
             status::Known { index: &self.index, observed: &self.observed, plan: &plan, settled: &settled, refused };
         let status = status(known, &time);
         (plan, status)
+    }
+
+    /// What a reconcile does next, with whether the result of a Job has just become known.
+    pub fn next(&self) -> (Step, bool) {
+        let validated = validate(&self.index, &anywhere(), nine());
+        let settled = settle(&self.index, &self.observed, &self.status, &Time(nine()));
+        let (index, observed) = (&self.index, &self.observed);
+        let known = plan::Known { index, validated: validated.as_ref(), observed, status: &settled, now: nine() };
+        let new_result = new_result(&self.status, &settled);
+        (plan::next(known, new_result).step, new_result.is_some())
     }
 
     /// What is wanted.

@@ -11,6 +11,7 @@ use ragengine_client::wire::{EngineStatus, OwnedSources, Problem, ProblemKind};
 use serde_json::{Value, json};
 
 use super::fixture::{end, made, ready, server, task};
+use super::real_server::{serve, until};
 use crate::api_server::{ApiServer, pass};
 use crate::controller::{A_WHILE, Controller};
 
@@ -21,8 +22,7 @@ async fn answer(State(status): State<Status>) -> Json<EngineStatus> {
 }
 
 /// An engine's server at an address of its own, with a pod that is there. What is wrong with it has it asked often.
-async fn engine(server: &ApiServer, address: &str) -> Status {
-    drop(rustls::crypto::ring::default_provider().install_default());
+async fn engine(server: &ApiServer, address: &'static str) -> Status {
     let problem = Problem { kind: ProblemKind::InferenceServiceFailed, detail: "no".to_owned() };
     let status = EngineStatus {
         ready: true,
@@ -32,33 +32,8 @@ async fn engine(server: &ApiServer, address: &str) -> Status {
     };
     let status = Arc::new(Mutex::new(status));
     let router = Router::new().route("/status", get(answer)).with_state(Arc::clone(&status));
-    let listener = tokio::net::TcpListener::bind((address, 5000)).await.unwrap();
-    tokio::spawn(async { axum::serve(listener, router).await });
-    let labels = json!({
-        "app.kubernetes.io/name": "ragengine", "app.kubernetes.io/instance": "docs",
-        "app.kubernetes.io/managed-by": "ragengine-operator",
-    });
-    server.put(
-        "pods",
-        json!({
-            "metadata": {"name": "docs-1", "labels": labels},
-            "status": {"phase": "Running", "podIP": address, "containerStatuses": [{
-                "name": "ragengine", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
-                "state": {"running": {"startedAt": "2026-11-22T09:00:01Z"}},
-            }]},
-        }),
-    );
+    serve(server, address, router).await;
     status
-}
-
-async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
-    let holds = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let outcome = tokio::time::timeout(Duration::from_secs(60), holds).await;
-    outcome.unwrap_or_else(|_| panic!("{what} never holds; the last calls: {:#?}", server.calls()));
 }
 
 fn uid(server: &ApiServer, resource: &str, name: &str) -> String {

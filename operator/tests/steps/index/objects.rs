@@ -3,12 +3,13 @@
 use k8s_openapi::api::core::v1::PodSpec;
 use proptest::prelude::*;
 use ragengine_client::wire::OwnedSources;
-use ragengine_operator::index::build::{self, Desired};
+use ragengine_operator::defaults::Defaults;
+use ragengine_operator::index::build::{Synchronisation, synchronisation};
 use ragengine_operator::index::observe::{Observed, ObservedReference};
 use ragengine_operator::index::plan::Start;
 use ragengine_operator::index::validate::validate;
 use ragengine_operator::index::wish::Wish;
-use ragengine_operator::rag_engine::validate::Defaults;
+use ragengine_operator::sync_job::{self, Desired};
 use ragengine_operator::watches::Referred;
 use ragengine_operator_api::Index;
 use ragengine_settings::sync::{Origin, SyncTask};
@@ -61,7 +62,9 @@ fn built_with(index: &Index, engine: &str, defaults: &Defaults) -> Desired {
         api_server: vec!["10.0.0.7".parse().unwrap(), "fd00::7".parse().unwrap()],
         ..Observed::default()
     };
-    build::synchronisation(index, Some(&validated), &engine, &observed, &start(), defaults).unwrap()
+    let (validated, start) = (Some(&validated), start());
+    let what = Synchronisation { index, validated, engine: &engine, observed: &observed, start: &start };
+    synchronisation(what, defaults).unwrap()
 }
 
 /// The pods of every kind of Job of an engine of this specification.
@@ -82,7 +85,7 @@ fn deletion_with(engine: &str, defaults: &Defaults) -> Desired {
         uid: "uid-of-the-index".to_owned(),
         scope: "uid-of-the-claim".to_owned(),
     };
-    build::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", defaults).unwrap()
+    sync_job::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", defaults).unwrap()
 }
 
 fn task(desired: &Desired) -> SyncTask {

@@ -1,7 +1,6 @@
 //! The engine's record, asked of a real server beside the reconciles.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::routing::get;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::cases::source;
 use super::fixture::{end, label, made, only_job, ready, server};
-use crate::api_server::ApiServer;
+use super::real_server::{serve, until};
 use crate::controller::Controller;
 
 /// An address of its own: a server is always asked at the same port.
@@ -24,42 +23,12 @@ async fn answer(State(sources): State<Sources>, Path(_): Path<String>) -> Json<V
     Json(json!(*sources.lock()))
 }
 
-async fn engine(sources: Sources) {
-    let router = Router::new().route("/indexes/{name}/sources", get(answer)).with_state(sources);
-    let listener = tokio::net::TcpListener::bind((ADDRESS, 5000)).await.unwrap();
-    axum::serve(listener, router).await.unwrap();
-}
-
-async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
-    let holds = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let outcome = tokio::time::timeout(Duration::from_secs(60), holds).await;
-    outcome.unwrap_or_else(|_| panic!("{what} never holds; the last calls: {:#?}", server.calls()));
-}
-
 #[tokio::test]
 async fn progress_and_result_are_those_that_the_engine_has_recorded() {
-    drop(rustls::crypto::ring::default_provider().install_default());
     let sources = Sources::default();
-    let asked = tokio::spawn(engine(Arc::clone(&sources)));
     let server = server();
-    let labels = json!({
-        "app.kubernetes.io/name": "ragengine", "app.kubernetes.io/instance": "docs",
-        "app.kubernetes.io/managed-by": "ragengine-operator",
-    });
-    server.put(
-        "pods",
-        json!({
-            "metadata": {"name": "docs-1", "labels": labels},
-            "status": {"phase": "Running", "podIP": ADDRESS, "containerStatuses": [{
-                "name": "ragengine", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
-                "state": {"running": {"startedAt": "2026-11-22T09:00:01Z"}},
-            }]},
-        }),
-    );
+    let router = Router::new().route("/indexes/{name}/sources", get(answer)).with_state(Arc::clone(&sources));
+    let asked = serve(&server, ADDRESS, router).await;
     server.put("indexes", made("handbook", "{}"));
     let controller = Controller::start(&server);
     until("a Job", &server, || !server.names("jobs").is_empty()).await;

@@ -172,6 +172,19 @@ fn a_status_has_its_bounds_whatever_is_wrong() {
     assert_eq!((status.sources[0].errors.len(), status.sources[0].error_count), (10, 100));
 }
 
+/// Who is stopped between the two has the result, and begins with it.
+#[test]
+fn a_result_is_written_before_anything_follows_from_it() {
+    let mut case = case("a Job that is complete");
+    case.index.spec.chunking = Some(Default::default());
+    let (planned, settled) = case.reconciled();
+    assert_eq!(in_short(&planned.step), "Start", "something else is wanted meanwhile");
+    assert_eq!(case.next(), (Step::Rest, true));
+    case.status = settled;
+    let (step, is_new) = case.next();
+    assert_eq!((in_short(&step).as_str(), is_new), ("Start", false));
+}
+
 /// Only the Job that follows the last one counts, whatever other Jobs there are.
 #[test]
 fn a_result_is_taken_once() {

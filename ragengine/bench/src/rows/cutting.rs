@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use ragengine::index::chunking::{Caller, Language, Sizes, SplitType, Work, cut};
+use ragengine_compute::Waiter;
+use ragengine_index::chunking::{Language, Sizes, SplitType, Work, cut};
 
 use super::Bench;
 use crate::cpu;
@@ -55,7 +56,7 @@ fn repeated(part: &str, bytes: usize) -> String {
 fn seconds_a_megabyte(bench: &Bench, split: SplitType, text: &str) -> anyhow::Result<f64> {
     let max_passage_tokens = bench.floor.max_passage_tokens();
     let sizes = Sizes::resolve(None, None, max_passage_tokens);
-    let work = Work::begin(Caller::default(), Some(Duration::from_secs(600)));
+    let work = Work::begin(Waiter::default(), Some(Duration::from_secs(600)));
     let before = cpu::of_this_thread();
     cut(text, split, sizes, &|text| bench.floor.count_tokens(text), &work)?;
     Ok((cpu::of_this_thread() - before).as_secs_f64() * 1e6 / text.len() as f64)

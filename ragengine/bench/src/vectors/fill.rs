@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use ragengine::compute::Caller;
-use ragengine::index::Index;
-use ragengine::index::chunking::Chunk;
-use ragengine::index::writer::{Embedded, Limits, check_documents};
 use ragengine_client::wire::{Document, Metadata};
+use ragengine_compute::Waiter;
+use ragengine_index::Index;
+use ragengine_index::chunking::Chunk;
+use ragengine_index::writer::{Embedded, Limits, check_documents};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -123,6 +123,6 @@ pub fn document(number: usize, vector: Vec<f32>) -> anyhow::Result<Embedded> {
         cut_timeout: Duration::from_secs(30),
     };
     let document =
-        check_documents(vec![document], limits, &Caller::default())?.pop().context("a document is missing")?;
+        check_documents(vec![document], limits, &Waiter::default())?.pop().context("a document is missing")?;
     Ok(Embedded { document, chunks: vec![(Chunk { heading: None, page: None, text }, vector)] })
 }

@@ -1,11 +1,12 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use ragengine::index::Index;
-use ragengine::index::filter::Filter;
-use ragengine::index::search::Query;
 use ragengine_faiss::{SearchOptions, VectorIndex};
+use ragengine_index::Index;
+use ragengine_index::filter::Filter;
+use ragengine_index::search::Query;
 use serde_json::json;
 
 use super::clusters::Clusters;
@@ -22,7 +23,7 @@ const QUERIES: usize = 200;
 const FIRST_QUERY: u64 = 1 << 40;
 
 /// Searches without and with filters.
-pub fn rows(index: &Index, folder: &Path, chunks: usize, rounds: usize) -> anyhow::Result<Vec<Row>> {
+pub fn rows(index: &Arc<Index>, folder: &Path, chunks: usize, rounds: usize) -> anyhow::Result<Vec<Row>> {
     let clusters = Clusters::new();
     let queries: Vec<Vec<f32>> = (0..QUERIES as u64).map(|number| clusters.vector(FIRST_QUERY + number)).collect();
     let each: Vec<usize> = [1].into_iter().chain(FILTERS.map(|(_, of)| of)).collect();
@@ -49,7 +50,7 @@ pub fn rows(index: &Index, folder: &Path, chunks: usize, rounds: usize) -> anyho
 }
 
 /// The index against FAISS with the same structure, in turns.
-fn against_faiss(index: &Index, folder: &Path, queries: &[Query], rounds: usize) -> anyhow::Result<Row> {
+fn against_faiss(index: &Arc<Index>, folder: &Path, queries: &[Query], rounds: usize) -> anyhow::Result<Row> {
     let faiss = faiss(folder)?;
     let direct = || {
         for query in queries {
@@ -92,23 +93,23 @@ fn asked(vectors: &[Vec<f32>], filter: &Filter) -> Vec<Query> {
     vectors.iter().map(query).collect()
 }
 
-fn near(index: &Index, queries: &[Query]) -> anyhow::Result<()> {
+fn near(index: &Arc<Index>, queries: &[Query]) -> anyhow::Result<()> {
     for query in queries {
-        let found = index.nearest(query)?.hits().len();
+        let found = index.search(query)?.len();
         ensure!(found == NEAREST, "the index found {found}");
     }
     Ok(())
 }
 
-fn searched(index: &Index, queries: &[Query]) -> anyhow::Result<()> {
-    queries.iter().try_for_each(|query| Ok(index.search(query).map(drop)?))
+fn searched(index: &Arc<Index>, queries: &[Query]) -> anyhow::Result<()> {
+    queries.iter().try_for_each(|query| Ok(index.search(query)?.read_all().map(drop)?))
 }
 
 /// The share of the nearest chunks that are found.
-fn recall(index: &Index, queries: &[Query], exact: &[Vec<usize>]) -> anyhow::Result<f64> {
+fn recall(index: &Arc<Index>, queries: &[Query], exact: &[Vec<usize>]) -> anyhow::Result<f64> {
     let mut hits = 0;
     for (query, exact) in queries.iter().zip(exact) {
-        let found = index.search(query)?;
+        let found = index.search(query)?.read_all()?;
         hits += found.iter().filter(|found| exact.iter().any(|near| found.document.doc_id == near.to_string())).count();
     }
     Ok(hits as f64 / exact.iter().map(Vec::len).sum::<usize>() as f64)

@@ -1,4 +1,8 @@
+use std::path::Path;
+
 use super::*;
+use crate::nearest::Neighbor;
+use crate::position_set::PositionSet;
 use crate::test_vectors::{Random, clustered};
 
 mod files;

@@ -5,8 +5,8 @@ use super::*;
 use crate::budget::{Given, budget};
 use crate::plan::{Plan, plan};
 use crate::prompt::{Boundary, Passage, block};
+use crate::request::Request;
 use crate::select::{Candidate, select};
-use crate::tokens;
 
 /// Tokenizers that no real one is worse than: some bytes a token, and joining two texts may cost up to `seam` tokens more or less.
 #[derive(Debug, Clone, Copy)]
@@ -22,17 +22,17 @@ impl Tokenizer {
     }
 
     fn conversation(self, messages: &[Value]) -> u64 {
-        tokens::conversation(messages, |text| self.count(text))
+        messages.iter().map(|message| self.count(message["content"].as_str().unwrap()) + 4).sum::<u64>() + 3
     }
 }
 
-fn request(messages: &Value, max_tokens: Option<u64>, ratio: f64) -> ChatRequest {
+fn request(messages: &Value, max_tokens: Option<u64>, ratio: f64) -> Request {
     let body =
         json!({"index_name": "docs", "messages": messages, "max_tokens": max_tokens, "context_token_ratio": ratio});
-    ChatRequest::parse(body.to_string()).unwrap()
+    crate::openai::read(body.to_string().into()).unwrap()
 }
 
-fn turn(request: &ChatRequest) -> Turn {
+fn turn(request: &Request) -> Turn {
     match plan(request) {
         Ok(Plan::Retrieve(turn)) => turn,
         other => panic!("{other:?}"),
@@ -45,19 +45,23 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
     let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40, response_tokens: 40 };
     let blocks = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
     let given = Unfinished {
-        request: &request,
-        sent: &request.conversation().unwrap(),
+        conversation: &request.conversation,
+        sent: &request.conversation.values().unwrap(),
         turn: &turn(&request),
         window: 1000,
-        conversation: 10,
+        conversation_tokens: 10,
         budget: &budget,
         boundary: &Boundary::of(7),
     };
     // Each block is 20 tokens here, and the instructions are free.
     let count =
         |messages: &[Value]| 160 + messages[0]["content"].as_str().unwrap().matches(['a', 'b', 'c']).count() as u64;
-    let words =
-        count(&prompt::messages(&request, given.sent, given.turn, &prompt::context(&Boundary::of(7), &[]))) - 160;
+    let words = count(&prompt::messages(
+        &request.conversation,
+        given.sent,
+        given.turn,
+        &prompt::context(&Boundary::of(7), &[]),
+    )) - 160;
     let finished = finish(&given, &blocks, |messages, _| count(messages) - words).unwrap();
     assert_eq!((finished.blocks, finished.prompt_tokens, finished.max_tokens), (2, 200, None));
 }
@@ -67,11 +71,11 @@ fn a_prompt_that_leaves_no_room_is_refused() {
     let request = request(&json!([{"role": "user", "content": "q"}]), Some(5), 0.5);
     let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0, response_tokens: 5 };
     let given = Unfinished {
-        request: &request,
-        sent: &request.conversation().unwrap(),
+        conversation: &request.conversation,
+        sent: &request.conversation.values().unwrap(),
         turn: &turn(&request),
         window: 100,
-        conversation: 10,
+        conversation_tokens: 10,
         budget: &budget,
         boundary: &Boundary::of(7),
     };
@@ -121,11 +125,11 @@ proptest! {
             .map(|(position, chunk)| render(position + 1, &chunks[chunk].0))
             .collect();
         let unfinished = Unfinished {
-            request: &request,
-            sent: &request.conversation().unwrap(),
+            conversation: &request.conversation,
+            sent: &request.conversation.values().unwrap(),
             turn: &turn,
             window,
-            conversation,
+            conversation_tokens: conversation,
             budget: &budget,
             boundary: &Boundary::of(7),
         };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn planned(body: Value) -> Result<Plan, Rejection> {
-    plan(&ChatRequest::parse(body.to_string()).unwrap())
+    plan(&crate::openai::read(body.to_string().into()).unwrap())
 }
 
 fn with_messages(messages: Value) -> Result<Plan, Rejection> {

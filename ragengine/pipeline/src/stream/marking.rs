@@ -169,7 +169,7 @@ pub(super) fn usage(object: &str) -> Option<Usage> {
 }
 
 /// Whether an event is an error, as OpenAI's servers and vLLM send it.
-fn is_error(event: &str) -> bool {
+pub(super) fn is_error(event: &str) -> bool {
     #[derive(Deserialize)]
     struct Failed {
         #[serde(default)]
@@ -179,7 +179,7 @@ fn is_error(event: &str) -> bool {
     may_be && serde_json::from_str::<Failed>(event).is_ok_and(|event| !event.error.is_null())
 }
 
-fn holds_words(chunk: &str) -> bool {
+pub(super) fn holds_words(chunk: &str) -> bool {
     #[derive(Deserialize)]
     struct Chunk {
         #[serde(default)]

@@ -271,3 +271,72 @@ fn the_mark_of_the_end_is_enough_for_a_verdict() {
     relaying.push(b"data: [DONE]\n\n").unwrap();
     assert_eq!(relaying.verdict(), Some(Verdict { usage: None, has_error: false }));
 }
+
+/// What an answer from an index and one that is passed through untouched send for the same pieces.
+fn both_ways(pieces: &[&str]) -> [(Vec<u8>, Option<Verdict>); 2] {
+    let fields = || vec![("source_nodes", "[1]".to_owned())];
+    let (mut answering, mut relaying) = (Answering::new(fields()), Relaying::new(fields()));
+    let (mut said, mut passed) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        let sent = |ready: Ready| match ready {
+            Ready::AsItCame => piece.as_bytes().to_vec(),
+            Ready::Bytes(bytes) => bytes,
+        };
+        said.extend(sent(answering.push(&bytes::Bytes::copy_from_slice(piece.as_bytes())).unwrap()));
+        passed.extend(sent(relaying.push(piece.as_bytes()).unwrap()));
+    }
+    said.extend(answering.end().unwrap_or_default());
+    passed.extend(relaying.end().unwrap_or_default());
+    [(said, answering.verdict()), (passed, relaying.verdict())]
+}
+
+const EVENTS: [&str; 12] = [
+    ": comment\n\n",
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\n",
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n",
+    "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"\\u00e4 \\\"b\\\"\"}}]}\r\n\r\n",
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\n",
+    "data: {\"choices\":\"none\",\"usage\":{\"prompt_tokens\":3}}\n\n",
+    "data: {\"error\":{\"message\":\"no\"}}\n\n",
+    "event: ping\ndata: x\n\n",
+    "data: {\"choices\":[{\"delta\":null,\"finish_reason\":\"length\"}]}\n\n",
+    "data: [DONE]\n\n",
+    "data: {\"cho",
+];
+
+proptest! {
+    #[test]
+    fn an_answer_is_sent_as_one_that_is_passed_through(
+        events in proptest::collection::vec(0..EVENTS.len(), 0..8),
+        size in 1_usize..60,
+    ) {
+        let stream: String = events.into_iter().map(|event| EVENTS[event]).collect();
+        let characters: Vec<String> = stream.chars().map(String::from).collect();
+        let pieces: Vec<String> = characters.chunks(size).map(<[String]>::concat).collect();
+        let [said, passed] = both_ways(&pieces.iter().map(String::as_str).collect::<Vec<_>>());
+        prop_assert_eq!(said, passed);
+    }
+}
+
+#[test]
+fn an_answer_whose_text_is_held_back_is_written_anew() {
+    let mut reader = Reader::default();
+    let mut writer = Writer::new(Vec::new());
+    let mut held = String::new();
+    let mut sent = String::new();
+    for text in ["An", "swer [", "1", "] more"] {
+        let piece = event(&format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#));
+        for chunk in reader.push(&piece.into()).unwrap() {
+            let Said::Answer { deltas, .. } = &chunk.said else { panic!("no answer") };
+            held.push_str(&deltas[0].text);
+            // Until a bracket is closed, nobody knows what it is.
+            let ready =
+                if held.contains('[') && !held.contains(']') { String::new() } else { std::mem::take(&mut held) };
+            let chunk = chunk.with_text(deltas[0].choice, &ready).unwrap();
+            sent.push_str(std::str::from_utf8(&writer.write(chunk)).unwrap());
+        }
+    }
+    let texts: Vec<_> = sent.split("\n\n").filter_map(|event| event.split("\"content\":").nth(1)).collect();
+    assert_eq!(texts, [r#""An"}}]}"#, r#"""}}]}"#, r#"""}}]}"#, r#""swer [1] more"}}]}"#]);
+}

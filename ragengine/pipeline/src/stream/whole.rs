@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Usage, with_fields};
+use super::{Delta, Usage, with_fields};
 
 /// A whole answer of the language model, which is JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +65,19 @@ impl Whole {
     }
 }
 
+/// What a whole answer says: of each of the answers that were asked for its text, and why it ended.
+pub fn answers(answer: &str) -> Vec<Delta> {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    let choices = answer["choices"].as_array().into_iter().flatten();
+    choices
+        .map(|choice| Delta {
+            choice: choice["index"].as_u64().unwrap_or(0),
+            text: choice["message"]["content"].as_str().unwrap_or_default().to_owned(),
+            finish_reason: choice["finish_reason"].as_str().map(str::to_owned),
+        })
+        .collect()
+}
+
 /// A value that is null is told from one that is not there.
 fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
@@ -72,6 +86,18 @@ fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_answer_is_told_by_its_number() {
+        let answer = r#"{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"},{"index":1,"message":{"content":null},"finish_reason":"tool_calls"}]}"#;
+        let delta = |choice, text: &str, reason: &str| Delta {
+            choice,
+            text: text.to_owned(),
+            finish_reason: Some(reason.to_owned()),
+        };
+        assert_eq!(answers(answer), [delta(0, "a", "stop"), delta(1, "", "tool_calls")]);
+        assert_eq!(answers("no JSON"), []);
+    }
 
     #[test]
     fn an_answer_without_its_time_gets_one() {

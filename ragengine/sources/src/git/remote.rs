@@ -26,6 +26,15 @@ use crate::{Access, FetchError, Proxies};
 /// How much of what a server says about an error is shown, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
+/// How long something is received.
+#[derive(Clone, Copy)]
+pub struct Until<'a> {
+    /// It fails after this.
+    pub deadline: Instant,
+    /// True: nobody waits for it any more.
+    pub interrupt: &'a AtomicBool,
+}
+
 /// A repository on a server.
 #[derive(Debug)]
 pub struct Remote {
@@ -153,9 +162,9 @@ impl Connection<'_> {
         commit: ObjectId,
         part: Part,
         folder: &Path,
-        deadline: Instant,
-        interrupt: &AtomicBool,
+        until: Until<'_>,
     ) -> Result<Pack, FetchError> {
+        let Until { deadline, interrupt } = until;
         let remote = self.remote;
         let filter = match part {
             Part::Folders => "blob:none".to_owned(),

@@ -23,6 +23,15 @@ const MAX_DEPTH: usize = 3;
 /// The path of a listing's error of which it is not known what it stands for: nothing of the source counts as gone.
 const WHOLE_SOURCE: &str = "/";
 
+/// What a source names itself, and a sitemap may lead to.
+#[derive(Clone, Copy)]
+pub struct Trusted<'a> {
+    /// Origins beside the sitemap's.
+    pub origins: &'a Origins,
+    /// Single pages.
+    pub pages: &'a [Url],
+}
+
 /// A sitemap, and where it was read after all redirects.
 struct Found {
     sitemap: Sitemap,
@@ -35,13 +44,12 @@ struct Found {
 pub async fn list(
     web: &Web,
     first: Url,
-    allowed: &Origins,
-    named: &[Url],
+    trusted: Trusted<'_>,
     access: &Access,
     listing: &mut ListingBuilder,
 ) -> Result<Vec<Url>, SourceError> {
-    let named: HashSet<String> = named.iter().map(path_of).collect();
-    let mut origins = allowed.with(&first);
+    let named: HashSet<String> = trusted.pages.iter().map(path_of).collect();
+    let mut origins = trusted.origins.with(&first);
     let mut seen = HashSet::from([first.clone()]);
     let mut waiting = vec![(first, 0)];
     let mut pages = Vec::new();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::index::archive::{ArchiveError, Piece, read};
-use crate::private;
+use ragengine_index::archive::{ArchiveError, Piece, read};
+use ragengine_index::private;
 
 /// The end of the names of files under way.
 const PARTIAL: &str = ".partial";

@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ragengine_client::wire::{Document, Metadata};
 use serde_json::Value;
 
-use crate::index::chunking::Language;
+use ragengine_index::chunking::Language;
 
 /// The server takes no larger text (limits.maxDocumentBytes).
 const MAX_FILE_BYTES: u64 = 2 << 20;

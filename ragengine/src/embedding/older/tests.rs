@@ -4,6 +4,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use ragengine_embedding::Embedder;
 use ragengine_embedding::remote::{Endpoint, EndpointOptions};
+use ragengine_metrics::Builder;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -59,9 +60,9 @@ fn needed(index: &str, source: Option<EmbeddingSource>) -> Needed {
 
 /// A server whose own model is another.
 fn embeddings() -> Arc<Embeddings> {
-    let metrics = Arc::new(Metrics::new(Duration::from_secs(1)).unwrap());
+    let metrics = EmbeddingMetrics::new(&mut Builder::new(Duration::from_secs(1)).unwrap()).unwrap();
     let current = Embedder::Remote(endpoint("http://127.0.0.1:9/v1", "another"));
-    Embeddings::new(Embedding::new(current, 2, Arc::clone(&metrics)), PathBuf::from("models"), metrics)
+    Embeddings::new(Embedding::new(current, 2, metrics.clone()), PathBuf::from("models"), metrics)
 }
 
 async fn keep(embeddings: &Arc<Embeddings>, needed: Vec<Needed>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::model::{Documents, Recall, text};
-use super::writer::{Gone, Holding, Writer, reply, search};
+use super::writer::{Gone, Holding, Question, Writer, reply, search};
 
 const SEARCHES: usize = 6;
 
@@ -29,7 +29,8 @@ async fn compare(http: &reqwest::Client, url: &str, writers: &mut [Writer]) -> R
         let chunks: usize = all.iter().flat_map(|documents| documents.values()).map(Vec::len).sum();
         assert_eq!((&described["documents"], &described["chunks"]), (&json!(documents), &json!(chunks)), "{name}");
         for number in 0..SEARCHES {
-            recall.add(search(http, url, name, &format!("search {number} of {chunks}"), None, &all).await?);
+            let query = format!("search {number} of {chunks}");
+            recall.add(search(http, url, Question { index: name, query: &query, filter: None }, &all).await?);
         }
     }
     Ok(recall)

@@ -132,7 +132,8 @@ impl Writer {
         let known = self.random.choice(documents.values()).map(|pages| pages[0].clone());
         let query = known.filter(|_| self.random.bool()).unwrap_or_else(|| self.page(0));
         let filter = json!({"writer": self.number});
-        let recall = search(&self.http, url, index, &query, Some(filter), &[&documents]).await?;
+        let recall =
+            search(&self.http, url, Question { index, query: &query, filter: Some(filter) }, &[&documents]).await?;
         self.recall.add(recall);
         Ok(())
     }
@@ -167,15 +168,24 @@ pub async fn reply(request: reqwest::RequestBuilder) -> Result<Value, Gone> {
     Ok(serde_json::from_str(&text).unwrap())
 }
 
+/// What an index is searched with.
+pub struct Question<'a> {
+    /// The index.
+    pub index: &'a str,
+    /// What is looked for.
+    pub query: &'a str,
+    /// Among which documents.
+    pub filter: Option<Value>,
+}
+
 /// Searches, and compares what is found with what the documents are. Only that a graph misses a little may differ.
 pub async fn search(
     http: &reqwest::Client,
     url: &str,
-    index: &str,
-    query: &str,
-    filter: Option<Value>,
+    question: Question<'_>,
     documents: &[&Documents],
 ) -> Result<Recall, Gone> {
+    let Question { index, query, filter } = question;
     let k = 10;
     let mut body = json!({"index_name": index, "query": query, "max_node_count": k});
     if let Some(filter) = filter {

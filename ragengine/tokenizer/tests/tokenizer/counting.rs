@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use ragengine_pipeline::budget::INSTRUCTION_TOKENS;
 use ragengine_pipeline::prompt::{Boundary, context};
-use ragengine_pipeline::tokens;
+use ragengine_tokenizer::conversation;
 use ragengine_tokenizer::{Kind, Tokenizer};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn what_a_template_refuses_is_counted_by_its_texts() {
     let messages = [json!({"role": "system", "content": "abc"})];
     for template in ["{{ raise_exception('no') }}", "{{ messages[9].content.text }}", "{{ 'x' * 99999999999 }}"] {
         let tokenizer = with_template(template);
-        let expected = tokens::conversation(&messages, |text| tokenizer.count(text));
+        let expected = conversation(&messages, |text| tokenizer.count(text));
         assert_eq!(tokenizer.count_conversation(&messages), expected, "{template}");
     }
     let without_template = real();

@@ -25,7 +25,7 @@ pub enum Changes {
 pub struct Base {
     pub name: &'static str,
     pub spec: Value,
-    pub fields: Vec<(&'static str, Value, Changes)>,
+    pub fields: Vec<(String, Value, Changes)>,
 }
 
 /// Fields that only the API server has a say in: they can never be changed.
@@ -37,122 +37,63 @@ pub fn bases() -> Vec<Base> {
         Base {
             name: "local",
             spec: json!({"embedding": {"local": {}}}),
-            fields: vec![
-                ("embedding.local.modelID", json!("BAAI/bge-small-en-v1.5"), Settings),
-                ("embedding.local.revision", json!("v2"), Settings),
-                ("embedding.local.hubUrl", json!("https://hub.example"), Settings),
-                ("embedding.local.modelAccessSecret", json!("key-a"), Settings),
-                ("embedding.local.image", json!("registry.example/model"), Nothing),
-                ("embedding.local.imagePullSecret", json!("registry"), Nothing),
-                ("embedding.local.maxTokens", json!(200), Settings),
-                ("embedding.local.pooling", json!("cls"), Settings),
-                ("embedding.local.queryPrefix", json!("query: "), Settings),
-                ("embedding.local.passagePrefix", json!("passage: "), Settings),
-                ("retrieval.maxDistance", json!(1.1), Settings),
-                ("retrieval.contextTokenRatio", json!(0.4), Settings),
-                ("retrieval.minTopK", json!(20), Settings),
-                ("retrieval.tokensPerChunk", json!(250), Settings),
-                ("image.repository", json!("registry.example/ragengine"), Pod),
-                // A server of another version may not know the listener for probes, which the settings and the Service name.
-                ("image.tag", json!("other"), Version),
-                ("image.digest", json!(format!("sha256:{}", "0a".repeat(32))), Pod),
-                ("image.pullPolicy", json!("Never"), Pod),
-                ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
-                ("resources.limits", json!({"memory": "900Mi"}), Pod),
-                ("compute.instanceType", json!("any"), Nothing),
-                ("guardrails.enabled", json!(true), Nothing),
-                ("guardrails.configMapRef.name", json!("policy"), Nothing),
-                ("storage.vectorDB.engine", json!("qdrant"), Nothing),
-                ("storage.vectorDB.url", json!("http://qdrant:6333"), Nothing),
-                ("storage.vectorDB.accessSecret", json!("qdrant"), Nothing),
-                ("compute.count", json!(1), Nothing),
-                ("compute.labelSelector.matchLabels", json!({"example.com/disk": "ssd"}), Pod),
-                ("compute.preferredNodes", json!(["node-a", "node-b"]), Pod),
-                ("podTemplate.metadata.labels", json!({"example.com/team": "search"}), Pod),
-                ("podTemplate.metadata.annotations", json!({"example.com/owner": "search"}), Pod),
-                ("podTemplate.spec", json!({"terminationGracePeriodSeconds": 7}), Pod),
-                ("networkPolicy.from", json!([{"podSelector": {}}]), NetworkPolicy),
-                (
-                    "networkPolicy.from.namespaceSelector.matchLabels",
-                    json!([{"namespaceSelector": {"matchLabels": {"team": "search"}}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.from.podSelector.matchLabels",
-                    json!([{"podSelector": {"matchLabels": {"app": "portal"}}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.egress.to.namespaceSelector.matchLabels",
-                    json!([{"namespaceSelector": {"matchLabels": {"team": "models"}}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.egress.to.podSelector.matchLabels",
-                    json!([{"podSelector": {"matchLabels": {"app": "vllm"}}}]),
-                    NetworkPolicy,
-                ),
-                ("networkPolicy.egress.to.ipBlock.cidr", json!([{"ipBlock": {"cidr": "0.0.0.0/0"}}]), NetworkPolicy),
-                (
-                    "networkPolicy.egress.to.ipBlock.except",
-                    json!([{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.egress.to.ports.port",
-                    json!([{"podSelector": {}, "ports": [{"port": 8000}]}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.egress.to.ports.endPort",
-                    json!([{"podSelector": {}, "ports": [{"port": 8000, "endPort": 8001}]}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.egress.to.ports.protocol",
-                    json!([{"podSelector": {}, "ports": [{"port": 8000, "protocol": "UDP"}]}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.syncEgress.to.namespaceSelector.matchLabels",
-                    json!([{"namespaceSelector": {"matchLabels": {"team": "models"}}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.syncEgress.to.podSelector.matchLabels",
-                    json!([{"podSelector": {"matchLabels": {"app": "vllm"}}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.syncEgress.to.ipBlock.cidr",
-                    json!([{"ipBlock": {"cidr": "0.0.0.0/0"}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.syncEgress.to.ipBlock.except",
-                    json!([{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.syncEgress.to.ports.port",
-                    json!([{"podSelector": {}, "ports": [{"port": 8000}]}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.syncEgress.to.ports.endPort",
-                    json!([{"podSelector": {}, "ports": [{"port": 8000, "endPort": 8001}]}]),
-                    NetworkPolicy,
-                ),
-                (
-                    "networkPolicy.syncEgress.to.ports.protocol",
-                    json!([{"podSelector": {}, "ports": [{"port": 8000, "protocol": "UDP"}]}]),
-                    NetworkPolicy,
-                ),
-                ("cors.allowedOrigins", json!(["https://chat.example"]), Settings),
-                ("allowedHosts", json!(["docs.example"]), Settings),
-                ("auth.writes", json!("open"), Settings),
-                ("replicas", json!(1), Replicas),
-            ],
+            fields: [
+                fields(vec![
+                    ("embedding.local.modelID", json!("BAAI/bge-small-en-v1.5"), Settings),
+                    ("embedding.local.revision", json!("v2"), Settings),
+                    ("embedding.local.hubUrl", json!("https://hub.example"), Settings),
+                    ("embedding.local.modelAccessSecret", json!("key-a"), Settings),
+                    ("embedding.local.image", json!("registry.example/model"), Nothing),
+                    ("embedding.local.imagePullSecret", json!("registry"), Nothing),
+                    ("embedding.local.maxTokens", json!(200), Settings),
+                    ("embedding.local.pooling", json!("cls"), Settings),
+                    ("embedding.local.queryPrefix", json!("query: "), Settings),
+                    ("embedding.local.passagePrefix", json!("passage: "), Settings),
+                    ("retrieval.maxDistance", json!(1.1), Settings),
+                    ("retrieval.contextTokenRatio", json!(0.4), Settings),
+                    ("retrieval.minTopK", json!(20), Settings),
+                    ("retrieval.tokensPerChunk", json!(250), Settings),
+                    ("image.repository", json!("registry.example/ragengine"), Pod),
+                    // A server of another version may not know the listener for probes, which the settings and the Service name.
+                    ("image.tag", json!("other"), Version),
+                    ("image.digest", json!(format!("sha256:{}", "0a".repeat(32))), Pod),
+                    ("image.pullPolicy", json!("Never"), Pod),
+                    ("resources.requests", json!({"cpu": "60m", "memory": "130Mi"}), Pod),
+                    ("resources.limits", json!({"memory": "900Mi"}), Pod),
+                    ("compute.instanceType", json!("any"), Nothing),
+                    ("guardrails.enabled", json!(true), Nothing),
+                    ("guardrails.configMapRef.name", json!("policy"), Nothing),
+                    ("storage.vectorDB.engine", json!("qdrant"), Nothing),
+                    ("storage.vectorDB.url", json!("http://qdrant:6333"), Nothing),
+                    ("storage.vectorDB.accessSecret", json!("qdrant"), Nothing),
+                    ("compute.count", json!(1), Nothing),
+                    ("compute.labelSelector.matchLabels", json!({"example.com/disk": "ssd"}), Pod),
+                    ("compute.preferredNodes", json!(["node-a", "node-b"]), Pod),
+                    ("podTemplate.metadata.labels", json!({"example.com/team": "search"}), Pod),
+                    ("podTemplate.metadata.annotations", json!({"example.com/owner": "search"}), Pod),
+                    ("podTemplate.spec", json!({"terminationGracePeriodSeconds": 7}), Pod),
+                    ("networkPolicy.from", json!([{"podSelector": {}}]), NetworkPolicy),
+                    (
+                        "networkPolicy.from.namespaceSelector.matchLabels",
+                        json!([{"namespaceSelector": {"matchLabels": {"team": "search"}}}]),
+                        NetworkPolicy,
+                    ),
+                    (
+                        "networkPolicy.from.podSelector.matchLabels",
+                        json!([{"podSelector": {"matchLabels": {"app": "portal"}}}]),
+                        NetworkPolicy,
+                    ),
+                ]),
+                destinations("networkPolicy.egress"),
+                destinations("networkPolicy.syncEgress"),
+                fields(vec![
+                    ("cors.allowedOrigins", json!(["https://chat.example"]), Settings),
+                    ("allowedHosts", json!(["docs.example"]), Settings),
+                    ("auth.writes", json!("open"), Settings),
+                    ("replicas", json!(1), Replicas),
+                ]),
+            ]
+            .concat(),
         },
         Base {
             name: "remote",
@@ -160,7 +101,7 @@ pub fn bases() -> Vec<Base> {
                 "embedding": {"remote": {"url": "https://a.example/v1", "model": "a"}},
                 "inferenceService": {"url": "https://a.example/v1"},
             }),
-            fields: vec![
+            fields: fields(vec![
                 ("embedding.remote.url", json!("https://b.example/v1"), Settings),
                 ("embedding.remote.model", json!("b"), Settings),
                 ("embedding.remote.accessSecret", json!("key-a"), Settings),
@@ -181,29 +122,49 @@ pub fn bases() -> Vec<Base> {
                 ("inferenceService.models", json!(["b", "c"]), Settings),
                 ("inferenceService.maxConcurrentRequests", json!(8), Settings),
                 ("inferenceService.maxWaitingRequests", json!(16), Settings),
-            ],
+            ]),
         },
         Base {
             name: "made-claim",
             spec: json!({"storage": {"persistentVolume": {"size": "1Gi", "storageClassName": "none-such"}}}),
-            fields: vec![
+            fields: fields(vec![
                 ("storage.persistentVolume.mountPath", json!("/data"), Settings),
                 ("storage.deletionPolicy", json!("Delete"), Claim),
                 ("storage.persistentVolume.size", json!("2Gi"), Refused),
-            ],
+            ]),
         },
         Base {
             name: "named-claim",
             spec: json!({"storage": {"persistentVolume": {"persistentVolumeClaim": "a"}}}),
-            fields: vec![("storage.persistentVolume.persistentVolumeClaim", json!("b"), Pod)],
+            fields: fields(vec![("storage.persistentVolume.persistentVolumeClaim", json!("b"), Pod)]),
         },
         Base {
             name: "older-claim",
             spec: json!({"storage": {"persistentVolumeClaim": "a"}}),
-            fields: vec![
+            fields: fields(vec![
                 ("storage.persistentVolumeClaim", json!("b"), Pod),
                 ("storage.mountPath", json!("/data"), Settings),
-            ],
+            ]),
         },
+    ]
+}
+
+fn fields(list: Vec<(&str, Value, Changes)>) -> Vec<(String, Value, Changes)> {
+    list.into_iter().map(|(field, value, changes)| (field.to_owned(), value, changes)).collect()
+}
+
+/// What may be reached: every field of a list of destinations, each in a list of its own.
+fn destinations(list: &str) -> Vec<(String, Value, Changes)> {
+    let to =
+        |field: &str, destination: Value| (format!("{list}.to.{field}"), json!([destination]), Changes::NetworkPolicy);
+    let port = |field: &str, port: Value| to(&format!("ports.{field}"), json!({"podSelector": {}, "ports": [port]}));
+    vec![
+        to("namespaceSelector.matchLabels", json!({"namespaceSelector": {"matchLabels": {"team": "models"}}})),
+        to("podSelector.matchLabels", json!({"podSelector": {"matchLabels": {"app": "vllm"}}})),
+        to("ipBlock.cidr", json!({"ipBlock": {"cidr": "0.0.0.0/0"}})),
+        to("ipBlock.except", json!({"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}})),
+        port("port", json!({"port": 8000})),
+        port("endPort", json!({"port": 8000, "endPort": 8001})),
+        port("protocol", json!({"port": 8000, "protocol": "UDP"})),
     ]
 }

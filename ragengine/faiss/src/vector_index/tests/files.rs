@@ -1,6 +1,9 @@
 use std::fs;
 
+use faiss::index::io::write_index;
+
 use super::*;
+use crate::seal;
 
 fn written(index: &VectorIndex) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();

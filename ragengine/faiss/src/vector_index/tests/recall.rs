@@ -1,4 +1,5 @@
 use super::*;
+use crate::strategy::{Search, Strategy};
 
 /// The share of what `expected` holds that `found` holds too.
 pub(super) fn recall(found: &[Vec<Neighbor>], expected: &[Vec<Neighbor>]) -> f64 {

@@ -1,0 +1,36 @@
+//! When an Index is looked at again though nothing has happened: pure.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
+use kube::runtime::controller::Action;
+
+use super::apply::Applied;
+use super::observe::{Observed, stuck};
+use crate::apply::ApplyError;
+use crate::error::Error;
+use crate::sync_job::Made;
+use crate::warnings;
+
+/// What is not watched is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// When nothing is wrong: everything is watched but events and the time.
+///
+/// # Errors
+///
+/// What was refused. It is tried again, as whatever fails.
+pub fn next(observed: &Observed, applied: Applied, now: Timestamp) -> Result<Action, Error> {
+    let soon = (applied.made() == Made::IsThere).then_some(LOOK_AGAIN);
+    let began = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
+    let for_events = stuck(observed).map(|pod| warnings::next_look(began(pod), now));
+    // The next second has begun for sure then.
+    let planned = applied.plan().look_again.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+    let planned = planned.map(|wait| wait + Duration::from_millis(100));
+    let next = [soon, for_events, planned].into_iter().flatten().min();
+    match applied.into_refused() {
+        Some(refused) => Err(ApplyError::Refused(refused).into()),
+        None => Ok(next.map_or_else(Action::await_change, Action::requeue)),
+    }
+}

@@ -1,0 +1,188 @@
+//! The pod of a server, before the user's template is merged over it.
+
+use k8s_openapi::api::core::v1::{
+    Affinity, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, HTTPGetAction, KeyToPath,
+    NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaimVolumeSource, PodSpec,
+    PodTemplateSpec, PreferredSchedulingTerm, Probe, ResourceRequirements, SecretVolumeSource, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::api::ObjectMeta;
+use ragengine_operator_api::{self as api, Compute, RagEngineSpec};
+
+use super::monitoring::Monitoring;
+use super::settings::{SETTINGS_FILE, SETTINGS_FOLDER, accesses, data_folder};
+use crate::defaults::Defaults;
+use crate::names::{CONTAINER, Identity};
+use crate::pod_parts::{container_security, node_labels, pod_security, pull_secrets};
+use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT, PORT_NAME};
+
+/// How long the pod has after SIGTERM: the server takes 25 s at most for the requests that run (`limits.shutdownGraceSeconds`).
+const GRACE_PERIOD_S: i64 = 40;
+
+const DATA: &str = "data";
+const SETTINGS: &str = "settings";
+
+/// The pod, before the user's template is merged over it.
+pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> PodTemplateSpec {
+    let labels = identity.labels().into_iter().chain(monitoring.label()).collect();
+    PodTemplateSpec {
+        metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
+        spec: Some(PodSpec {
+            affinity: spec.compute.as_ref().and_then(preferred_nodes),
+            automount_service_account_token: Some(false),
+            containers: vec![container(spec, identity, defaults, monitoring)],
+            enable_service_links: Some(false),
+            // The user's own are merged into them by their names.
+            image_pull_secrets: pull_secrets(defaults, Vec::new()),
+            node_selector: spec.compute.as_ref().and_then(node_labels),
+            security_context: Some(pod_security(defaults.pod_user)),
+            service_account_name: Some(identity.name.clone()),
+            termination_grace_period_seconds: Some(GRACE_PERIOD_S),
+            volumes: Some(volumes(spec, identity)),
+            ..PodSpec::default()
+        }),
+    }
+}
+
+fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> Container {
+    let api::Resources { requests, limits } = spec.resources.clone();
+    Container {
+        name: CONTAINER.to_owned(),
+        image: Some(defaults.server_image.of_engine(&spec.image)),
+        image_pull_policy: Some(spec.image.pull_policy.as_str().to_owned()),
+        // The image's own would override the settings file; an empty one does not.
+        env: Some(["DATA_DIR", "LISTEN"].map(empty_variable).to_vec()),
+        ports: Some(ports(monitoring)),
+        // It answers as soon as it listens, before anything is loaded: however large an index is, it is not killed for it.
+        startup_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 1, timeout_s: 5, failures: 60 })),
+        liveness_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 10, timeout_s: 10, failures: 6 })),
+        readiness_probe: Some(probe(monitoring, "/readyz", &Pace { period_s: 2, timeout_s: 10, failures: 3 })),
+        resources: Some(ResourceRequirements {
+            requests: Some(requests.0),
+            limits: Some(limits.0),
+            ..ResourceRequirements::default()
+        }),
+        security_context: Some(container_security()),
+        // So that the status can say what a server that ended said last.
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+        volume_mounts: Some(mounts(spec, identity)),
+        ..Container::default()
+    }
+}
+
+fn empty_variable(name: &str) -> EnvVar {
+    EnvVar { name: name.to_owned(), value: Some(String::new()), value_from: None }
+}
+
+fn ports(monitoring: Monitoring) -> Vec<ContainerPort> {
+    let port = |name: &str, port: u16| ContainerPort {
+        name: Some(name.to_owned()),
+        container_port: i32::from(port),
+        protocol: Some("TCP".to_owned()),
+        ..ContainerPort::default()
+    };
+    match monitoring {
+        Monitoring::OwnListener => vec![port(PORT_NAME, PORT), port(ADMIN_PORT_NAME, ADMIN_PORT)],
+        Monitoring::SameListener => vec![port(PORT_NAME, PORT)],
+    }
+}
+
+/// How often something is asked, how long it may take, and after how many failures it counts.
+struct Pace {
+    period_s: i32,
+    timeout_s: i32,
+    failures: i32,
+}
+
+fn probe(monitoring: Monitoring, path: &str, pace: &Pace) -> Probe {
+    let action = HTTPGetAction {
+        path: Some(path.to_owned()),
+        port: IntOrString::String(monitoring.port_name().to_owned()),
+        scheme: Some("HTTP".to_owned()),
+        ..HTTPGetAction::default()
+    };
+    Probe {
+        http_get: Some(action),
+        period_seconds: Some(pace.period_s),
+        timeout_seconds: Some(pace.timeout_s),
+        failure_threshold: Some(pace.failures),
+        ..Probe::default()
+    }
+}
+
+fn mounts(spec: &RagEngineSpec, identity: &Identity) -> Vec<VolumeMount> {
+    let mount = |name: &str, path: &str, read_only: Option<bool>| VolumeMount {
+        name: name.to_owned(),
+        mount_path: path.to_owned(),
+        read_only,
+        ..VolumeMount::default()
+    };
+    let secrets = accesses(spec, identity)
+        .into_iter()
+        .map(|(access, _)| mount(access.volume(), &access.folder().to_string_lossy(), Some(true)));
+    [mount(DATA, data_folder(spec), None), mount(SETTINGS, SETTINGS_FOLDER, Some(true))]
+        .into_iter()
+        .chain(secrets)
+        .collect()
+}
+
+fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
+    let settings = Volume {
+        name: SETTINGS.to_owned(),
+        config_map: Some(ConfigMapVolumeSource {
+            name: identity.settings(),
+            items: Some(vec![item(SETTINGS_FILE)]),
+            ..ConfigMapVolumeSource::default()
+        }),
+        ..Volume::default()
+    };
+    let secrets = accesses(spec, identity).into_iter().map(|(access, secret)| Volume {
+        name: access.volume().to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(secret),
+            // Only the key that is read. A Secret without it keeps the pod from starting, which the status then says.
+            items: Some(vec![item(access.key())]),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    });
+    [data_volume(spec, identity), settings].into_iter().chain(secrets).collect()
+}
+
+fn item(key: &str) -> KeyToPath {
+    KeyToPath { key: key.to_owned(), path: key.to_owned(), mode: None }
+}
+
+fn data_volume(spec: &RagEngineSpec, identity: &Identity) -> Volume {
+    let claim = identity.claim_of(spec);
+    Volume {
+        name: DATA.to_owned(),
+        empty_dir: claim.is_none().then(EmptyDirVolumeSource::default),
+        persistent_volume_claim: claim
+            .map(|claim_name| PersistentVolumeClaimVolumeSource { claim_name, read_only: None }),
+        ..Volume::default()
+    }
+}
+
+/// A term for each: one that asks for a node by name can have one name only.
+fn preferred_nodes(compute: &Compute) -> Option<Affinity> {
+    let term = |node: &String| PreferredSchedulingTerm {
+        weight: 100,
+        preference: NodeSelectorTerm {
+            match_fields: Some(vec![NodeSelectorRequirement {
+                key: "metadata.name".to_owned(),
+                operator: "In".to_owned(),
+                values: Some(vec![node.clone()]),
+            }]),
+            match_expressions: None,
+        },
+    };
+    let terms: Vec<_> = compute.preferred_nodes.iter().map(term).collect();
+    (!terms.is_empty()).then(|| Affinity {
+        node_affinity: Some(NodeAffinity {
+            preferred_during_scheduling_ignored_during_execution: Some(terms),
+            required_during_scheduling_ignored_during_execution: None,
+        }),
+        ..Affinity::default()
+    })
+}

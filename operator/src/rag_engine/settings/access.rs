@@ -1,0 +1,71 @@
+//! The Secrets that a server reads, as files.
+
+use std::path::{Path, PathBuf};
+
+use ragengine_operator_api::{
+    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, RagEngineSpec, WRITE_TOKEN, Writes,
+};
+use ragengine_settings::SecretReference;
+
+use crate::names::Identity;
+
+/// A Secret that the server reads, as a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The language model's key.
+    LanguageModel,
+    /// The embedding endpoint's key.
+    Embedding,
+    /// The hub's token.
+    Hub,
+    /// The token that writes need.
+    Write,
+}
+
+impl Access {
+    /// The volume that it is mounted from.
+    pub fn volume(self) -> &'static str {
+        match self {
+            Self::LanguageModel => "language-model-key",
+            Self::Embedding => "embedding-key",
+            Self::Hub => "hub-token",
+            Self::Write => "write-token",
+        }
+    }
+
+    /// The key in the Secret.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::LanguageModel => LLM_ACCESS_SECRET,
+            Self::Embedding => EMBEDDING_ACCESS_SECRET,
+            Self::Hub => HF_TOKEN,
+            Self::Write => WRITE_TOKEN,
+        }
+    }
+
+    /// Where it is mounted.
+    pub fn folder(self) -> PathBuf {
+        Path::new("/run/secrets/ragengine").join(self.volume())
+    }
+
+    /// What the settings say of it.
+    pub(super) fn file(self) -> SecretReference {
+        SecretReference::File(self.folder().join(self.key()))
+    }
+}
+
+/// The Secrets that a specification names, in the order of their volumes, and the one with the write token.
+pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, String)> {
+    let embedding = spec.embedding();
+    let hub = embedding.local.and_then(|local| local.model_access_secret);
+    let remote = embedding.remote.and_then(|remote| remote.access_secret);
+    let language_model = spec.inference_service.as_ref().and_then(|service| service.access_secret.clone());
+    let write = (spec.auth.writes == Writes::Token).then(|| identity.write_token());
+    let named = [
+        (Access::LanguageModel, language_model),
+        (Access::Embedding, remote),
+        (Access::Hub, hub),
+        (Access::Write, write),
+    ];
+    named.into_iter().filter_map(|(access, secret)| Some((access, secret?))).collect()
+}

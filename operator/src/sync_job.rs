@@ -1,0 +1,81 @@
+//! A Job that fills an index, or deletes documents from it, and the ConfigMap with its task: built by pure functions, and made together. What it is made
+//! of is said by those who want it.
+
+mod inherited;
+mod job;
+mod make;
+pub mod task;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
+use ragengine_client::wire::{OwnedSources, SourceOwner, WhenOwnerIsGone};
+use ragengine_operator_api::{RagEngine, SyncResources};
+use ragengine_settings::sync::SyncTask;
+
+use crate::defaults::Defaults;
+use crate::error::BuildError;
+use crate::names::{Identity, OWNER, SYNC_ID};
+
+pub use job::Ingredients;
+pub use make::{Made, make};
+pub use task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER};
+
+/// What one Job takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Desired {
+    /// What it is to do.
+    pub task: ConfigMap,
+    /// Who does it.
+    pub job: Job,
+}
+
+/// Builds a Job, and the ConfigMap of this metadata with its task.
+///
+/// # Errors
+///
+/// [`BuildError`] when the task cannot be written.
+pub fn build(
+    metadata: ObjectMeta,
+    task: &SyncTask,
+    ingredients: Ingredients<'_>,
+    defaults: &Defaults,
+) -> Result<Desired, BuildError> {
+    Ok(Desired { task: task::config_map(metadata, task)?, job: job::job(ingredients, defaults) })
+}
+
+/// Builds what the deletion of an Index's documents takes, which belongs to the engine: the Index is gone.
+///
+/// # Errors
+///
+/// [`BuildError`] when the task cannot be written, which nothing is known to cause.
+pub fn deletion(
+    engine: &RagEngine,
+    owner: &OwnedSources,
+    job_name: &str,
+    sync_id: &str,
+    defaults: &Defaults,
+) -> Result<Desired, BuildError> {
+    let task_metadata = Identity::of(engine).deletion(job_name, &owner.name);
+    let task = task::deletion(engine, &owner.index, &owner.name, sync_id, defaults);
+    let pod_labels = task_metadata.labels.clone().unwrap_or_default();
+    let labels = [(SYNC_ID, sync_id), (OWNER, &owner.uid)].map(|(label, value)| (label.to_owned(), value.to_owned()));
+    let mut metadata = task_metadata.clone();
+    metadata.labels.get_or_insert_default().extend(labels);
+    let ingredients = Ingredients {
+        metadata,
+        pod_labels,
+        engine,
+        sources: &[],
+        resources: SyncResources::default(),
+        sync_id,
+        owner: Some(SourceOwner {
+            name: owner.name.clone(),
+            uid: owner.uid.clone(),
+            scope: owner.scope.clone(),
+            when_gone: WhenOwnerIsGone::Delete,
+        }),
+        api_server: &[],
+    };
+    build(task_metadata, &task, ingredients, defaults)
+}

@@ -1,0 +1,243 @@
+//! A Job, of whatever it is made.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, PersistentVolumeClaimVolumeSource,
+    PodSpec, PodTemplateSpec, ResourceRequirements, SecretVolumeSource, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::api::ObjectMeta;
+use ragengine_client::wire::SourceOwner;
+use ragengine_operator_api::{self as api, IndexSource, RagEngine, SyncResources, WRITE_TOKEN, Writes};
+
+use super::inherited::{placed, proxies};
+use super::task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER, TOKEN_FOLDER};
+use crate::defaults::Defaults;
+use crate::names::{CONTAINER, ENGINE, Identity};
+use crate::pod_parts::{container_security, pod_security};
+
+/// How long a synchronisation may take.
+const DEADLINE_S: i64 = 6 * 3600;
+/// How long an ended Job is kept. Its result is in the status by then.
+const KEPT_S: i32 = 3600;
+/// How long it has to end in order when it is told to.
+const GRACE_PERIOD_S: i64 = 30;
+/// The most that a synchronisation may put on the node's disk: repositories, files that are being read.
+const MAX_WORK_FOLDER: &str = "4Gi";
+const WORK_FOLDER: &str = "/tmp";
+
+/// What a Job is made of, whatever it is for.
+pub struct Ingredients<'a> {
+    /// Its own metadata. Its pod has the same labels that say what it belongs to.
+    pub metadata: ObjectMeta,
+    /// The labels of its pod.
+    pub pod_labels: BTreeMap<String, String>,
+    /// Whose image it runs, and whose server it writes to.
+    pub engine: &'a RagEngine,
+    /// What is mounted for these.
+    pub sources: &'a [IndexSource],
+    /// What its container is given.
+    pub resources: SyncResources,
+    /// The name of the synchronisation, which the command checks.
+    pub sync_id: &'a str,
+    /// Whose the sources are, where they are to be known by it.
+    pub owner: Option<SourceOwner>,
+    /// The API server's own addresses, which no source may use.
+    pub api_server: &'a [IpAddr],
+}
+
+/// A Job: one pod, which is not started again. What fails is tried again by another Job. Its task is in the ConfigMap of its name.
+pub fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
+    let name = ingredients.metadata.name.clone().unwrap_or_default();
+    let mounts = mounts(&name, ingredients.engine, ingredients.sources);
+    let container = container(&ingredients, &mounts, defaults);
+    let mut pod_labels = ingredients.pod_labels;
+    pod_labels.insert(ENGINE.to_owned(), Identity::of(ingredients.engine).name);
+    Job {
+        metadata: ingredients.metadata,
+        spec: Some(JobSpec {
+            active_deadline_seconds: Some(DEADLINE_S),
+            backoff_limit: Some(0),
+            ttl_seconds_after_finished: Some(KEPT_S),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta { labels: Some(pod_labels), ..ObjectMeta::default() }),
+                spec: Some(PodSpec {
+                    automount_service_account_token: Some(false),
+                    containers: vec![container],
+                    enable_service_links: Some(false),
+                    restart_policy: Some("Never".to_owned()),
+                    security_context: Some(pod_security(defaults.pod_user)),
+                    termination_grace_period_seconds: Some(GRACE_PERIOD_S),
+                    volumes: Some(mounts.into_iter().map(|mount| mount.volume).collect()),
+                    ..placed(ingredients.engine, defaults)
+                }),
+            },
+            ..JobSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn container(ingredients: &Ingredients<'_>, mounts: &[Mount], defaults: &Defaults) -> Container {
+    let SyncResources { requests, limits } = ingredients.resources.clone();
+    let image_of = &ingredients.engine.spec.image;
+    Container {
+        name: CONTAINER.to_owned(),
+        image: Some(defaults.server_image.of_engine(image_of)),
+        image_pull_policy: Some(image_of.pull_policy.as_str().to_owned()),
+        args: Some(vec!["sync".to_owned(), "--task".to_owned(), format!("{TASK_FOLDER}/{TASK_FILE}")]),
+        env: Some(environment(ingredients)),
+        resources: Some(ResourceRequirements {
+            requests: Some(requests.0),
+            limits: Some(limits.0),
+            ..ResourceRequirements::default()
+        }),
+        security_context: Some(container_security()),
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+        volume_mounts: Some(mounts.iter().map(Mount::in_container).collect()),
+        ..Container::default()
+    }
+}
+
+/// In the environment, and not in the task or an argument: an older image does not know them, and goes on without.
+fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
+    let owner = ingredients.owner.as_ref();
+    let api_server = ingredients.api_server.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(",");
+    let when_gone = |owner: &SourceOwner| if owner.when_gone.is_delete() { "delete" } else { "retain" };
+    let variables = [
+        ("TMPDIR", Some(WORK_FOLDER)),
+        ("RAGENGINE_SYNC_ID", Some(ingredients.sync_id)),
+        ("RAGENGINE_OWNER_UID", owner.map(|owner| owner.uid.as_str())),
+        ("RAGENGINE_OWNER_SCOPE", owner.map(|owner| owner.scope.as_str())),
+        ("RAGENGINE_WHEN_OWNER_IS_GONE", owner.map(when_gone)),
+        ("RAGENGINE_API_SERVER", Some(api_server.as_str()).filter(|addresses| !addresses.is_empty())),
+    ];
+    let variable = |(name, value): (&str, Option<&str>)| {
+        Some(EnvVar { name: name.to_owned(), value: Some(value?.to_owned()), ..EnvVar::default() })
+    };
+    variables.into_iter().filter_map(variable).chain(proxies(ingredients.engine)).collect()
+}
+
+/// A volume, and where it is mounted.
+struct Mount {
+    volume: Volume,
+    path: String,
+    is_read_only: Option<bool>,
+}
+
+impl Mount {
+    fn read_only(volume: Volume, path: String) -> Self {
+        Self { volume, path, is_read_only: Some(true) }
+    }
+
+    fn in_container(&self) -> VolumeMount {
+        VolumeMount {
+            name: self.volume.name.clone(),
+            mount_path: self.path.clone(),
+            read_only: self.is_read_only,
+            ..VolumeMount::default()
+        }
+    }
+}
+
+fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount> {
+    let work = Volume {
+        name: "work".to_owned(),
+        empty_dir: Some(EmptyDirVolumeSource {
+            size_limit: Some(Quantity(MAX_WORK_FOLDER.to_owned())),
+            ..EmptyDirVolumeSource::default()
+        }),
+        ..Volume::default()
+    };
+    let task = config_map("task", task, Some(TASK_FILE));
+    let has_token = engine.spec.auth.writes == Writes::Token;
+    let token = has_token.then(|| {
+        Mount::read_only(
+            secret("write-token", &Identity::of(engine).write_token(), Some(WRITE_TOKEN)),
+            TOKEN_FOLDER.to_owned(),
+        )
+    });
+    let credentials = sources.iter().filter_map(|source| {
+        let volume = credentials(source, source.access_secret()?);
+        Some(Mount::read_only(volume, format!("{CREDENTIALS_FOLDER}/{}", source.name)))
+    });
+    let content = sources
+        .iter()
+        .filter_map(|source| Some(Mount::read_only(content(source)?, format!("{SOURCES_FOLDER}/{}", source.name))));
+    [
+        Mount { volume: work, path: WORK_FOLDER.to_owned(), is_read_only: None },
+        Mount::read_only(task, TASK_FOLDER.to_owned()),
+    ]
+    .into_iter()
+    .chain(token)
+    .chain(credentials)
+    .chain(content)
+    .collect()
+}
+
+/// The keys that are read of the Secret of a source, as far as it has them: nothing else of it is mounted.
+fn credentials(source: &IndexSource, secret: &str) -> Volume {
+    let keys: &[&str] = match source.origin() {
+        Some(api::Origin::S3(_)) => &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "ca.crt"],
+        _ => &["token", "username", "password", "ca.crt"],
+    };
+    Volume {
+        name: format!("credentials-{}", source.name),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(secret.to_owned()),
+            items: Some(keys.iter().flat_map(|key| item(key)).collect()),
+            // So that a key may be missing. The Secret itself was there when the Job was made.
+            optional: Some(true),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+/// What is mounted because the documents are in it.
+fn content(source: &IndexSource) -> Option<Volume> {
+    let name = format!("source-{}", source.name);
+    match source.origin()? {
+        api::Origin::ConfigMap(found) => Some(config_map(&name, &found.name, None)),
+        api::Origin::Volume(claim) => Some(Volume {
+            name,
+            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+                claim_name: claim.name.clone(),
+                read_only: Some(true),
+            }),
+            ..Volume::default()
+        }),
+        api::Origin::Inline(_) | api::Origin::Http(_) | api::Origin::Git(_) | api::Origin::S3(_) => None,
+    }
+}
+
+fn item(key: &str) -> Vec<KeyToPath> {
+    vec![KeyToPath { key: key.to_owned(), path: key.to_owned(), mode: None }]
+}
+
+fn config_map(volume: &str, name: &str, key: Option<&str>) -> Volume {
+    Volume {
+        name: volume.to_owned(),
+        config_map: Some(ConfigMapVolumeSource {
+            name: name.to_owned(),
+            items: key.map(item),
+            ..ConfigMapVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+fn secret(volume: &str, name: &str, key: Option<&str>) -> Volume {
+    Volume {
+        name: volume.to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(name.to_owned()),
+            items: key.map(item),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}

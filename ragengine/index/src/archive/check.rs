@@ -1,0 +1,105 @@
+use roaring::RoaringTreemap;
+
+use super::{ArchiveError, IndexHeader, Row};
+use crate::record::DocumentRecord;
+
+/// A document is named by so much of its id.
+const NAMED_BY_CHARACTERS: usize = 128;
+
+/// Whether the rows of an index make an index. It sees them in their order.
+pub(super) struct Checker {
+    header: IndexHeader,
+    documents: u64,
+    chunks: u64,
+    last_number: Option<u64>,
+    /// The number of the document whose chunks come now, how many it has, and how many have come.
+    open: Option<(u64, u32, u32)>,
+    rows: RoaringTreemap,
+    syncs_have_begun: bool,
+}
+
+impl Checker {
+    pub(super) fn new(header: IndexHeader) -> Self {
+        Self {
+            header,
+            documents: 0,
+            chunks: 0,
+            last_number: None,
+            open: None,
+            rows: RoaringTreemap::new(),
+            syncs_have_begun: false,
+        }
+    }
+
+    /// Takes the next row.
+    pub(super) fn take(&mut self, row: &Row) -> Result<(), ArchiveError> {
+        let reason = match row {
+            Row::Document { number, record, text, .. } => {
+                check_metadata(record)?;
+                self.document(*number, record, text)
+            }
+            Row::Chunk { record, vector, .. } => {
+                let is_whole =
+                    vector.len() == self.header.record.dimensions && vector.iter().all(|value| value.is_finite());
+                match &mut self.open {
+                    _ if !is_whole => Err("a vector is not one of this index"),
+                    Some((number, chunks, seen))
+                        if record.document == *number && record.ordinal == *seen && *seen < *chunks =>
+                    {
+                        *seen += 1;
+                        self.chunks += 1;
+                        Ok(())
+                    }
+                    _ => Err("a chunk is not where it belongs"),
+                }
+            }
+            Row::Sync { json, .. } => {
+                self.syncs_have_begun = true;
+                let is_record = serde_json::from_str::<ragengine_client::wire::SourceSync>(json).is_ok();
+                self.close().and(is_record.then_some(()).ok_or("the record of a source cannot be read"))
+            }
+        };
+        reason.map_err(ArchiveError::damaged)
+    }
+
+    /// After the last row.
+    pub(super) fn finish(mut self) -> Result<(), ArchiveError> {
+        self.close().map_err(ArchiveError::damaged)?;
+        match (self.documents, self.chunks) == (self.header.documents, self.header.chunks) {
+            true => Ok(()),
+            false => Err(ArchiveError::damaged("an index has not as many documents and chunks as it should")),
+        }
+    }
+
+    fn document(&mut self, number: u64, record: &DocumentRecord, text: &str) -> Result<(), &'static str> {
+        self.close()?;
+        let end = record.first_row.checked_add(u64::from(record.chunks)).ok_or("a document has no rows")?;
+        let is_next = self.last_number.is_none_or(|last| last < number) && !self.syncs_have_begun;
+        if !is_next || number >= self.header.next_document || end > self.header.next_row {
+            return Err("a document is not where it belongs");
+        }
+        if record.text_bytes != text.len() as u64 {
+            return Err("a document is not what it says");
+        }
+        if self.rows.insert_range(record.first_row..end) != u64::from(record.chunks) {
+            return Err("two documents have the same rows");
+        }
+        (self.documents, self.last_number) = (self.documents + 1, Some(number));
+        self.open = Some((number, record.chunks, 0));
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), &'static str> {
+        match self.open.take() {
+            Some((_, chunks, seen)) if seen != chunks => Err("chunks of a document are missing"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_metadata(record: &DocumentRecord) -> Result<(), ArchiveError> {
+    record.check_copied_metadata().map_err(|reason| {
+        let doc_id: String = record.doc_id.chars().take(NAMED_BY_CHARACTERS).collect();
+        ArchiveError::Damaged(format!("the metadata of document '{doc_id}': {reason}"))
+    })
+}

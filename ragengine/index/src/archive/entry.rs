@@ -1,0 +1,44 @@
+use crate::name::check_name;
+
+/// What an entry of an archive is, by its name. A name is compared and never used as a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// `ragengine.json`
+    Manifest,
+    /// `indexes/NAME/index.json`
+    Header(String),
+    /// `indexes/NAME/00000001`: a block of its rows, numbered from 1.
+    Block(String, u32),
+    /// `end.json`
+    End,
+}
+
+impl Entry {
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Manifest => "ragengine.json".to_owned(),
+            Self::Header(index) => format!("indexes/{index}/index.json"),
+            Self::Block(index, number) => format!("indexes/{index}/{number:08}"),
+            Self::End => "end.json".to_owned(),
+        }
+    }
+
+    /// The entry of this name. None when no entry has it.
+    pub(super) fn parse(name: &[u8]) -> Option<Self> {
+        let name = str::from_utf8(name).ok()?;
+        let entry = match name {
+            "ragengine.json" => Self::Manifest,
+            "end.json" => Self::End,
+            name => {
+                let (index, rest) = name.strip_prefix("indexes/")?.split_once('/')?;
+                check_name(index).ok()?;
+                match rest {
+                    "index.json" => Self::Header(index.to_owned()),
+                    number => Self::Block(index.to_owned(), number.parse().ok()?),
+                }
+            }
+        };
+        // One thing has one name: `indexes/a/+1` is none.
+        (entry.name() == name).then_some(entry)
+    }
+}

@@ -1,0 +1,146 @@
+use ragengine_settings::VectorIndexKind;
+
+use super::*;
+
+fn model(fingerprint: &str) -> Model {
+    Model { name: fingerprint.into(), fingerprint: fingerprint.into(), dimensions: 2, max_passage_tokens: 256 }
+}
+
+fn record(fingerprint: &str, max_tokens: u32) -> IndexRecord {
+    IndexRecord {
+        model: fingerprint.into(),
+        embedding_fingerprint: fingerprint.into(),
+        dimensions: 2,
+        max_tokens,
+        overlap_tokens: 10,
+        vector_index: VectorIndexKind::Flat,
+    }
+}
+
+fn plan(target: IndexRecord, phase: Phase) -> Plan {
+    Plan { target, phase, started_at: String::new() }
+}
+
+const BUILDING: Phase = Phase::Building { folder: 7 };
+
+#[test]
+fn a_start_begins_what_the_model_makes_necessary_and_nothing_else() {
+    let serving = record("old", 100);
+    let large = record("old", 400);
+    for (what, serving, plan, model, expected) in [
+        ("the same", &serving, None, model("old"), Decision::Rest),
+        (
+            "the same model under another name",
+            &serving,
+            None,
+            Model { name: "moved".into(), ..model("old") },
+            Decision::Rest,
+        ),
+        ("a lower limit of the same model", &large, None, model("old"), Decision::Rest),
+        ("another model", &serving, None, model("new"), Decision::Begin(record("new", 100))),
+        (
+            "another width",
+            &serving,
+            None,
+            Model { dimensions: 3, ..model("old") },
+            Decision::Begin(IndexRecord { dimensions: 3, ..serving.clone() }),
+        ),
+        ("a model that takes less", &large, None, model("new"), Decision::Begin(record("new", 256))),
+        ("half-built", &serving, Some(plan(record("new", 100), BUILDING)), model("new"), Decision::Resume),
+        ("half-built otherwise cut", &serving, Some(plan(record("old", 50), BUILDING)), model("old"), Decision::Resume),
+        (
+            "half-built, and yet another model",
+            &serving,
+            Some(plan(record("new", 50), BUILDING)),
+            model("third"),
+            Decision::Begin(record("third", 50)),
+        ),
+        (
+            "half-built, and the old model again",
+            &serving,
+            Some(plan(record("new", 100), BUILDING)),
+            model("old"),
+            Decision::Drop,
+        ),
+        ("given up", &serving, Some(plan(record("new", 100), Phase::Abandoned)), model("new"), Decision::Rest),
+        (
+            "given up, and another model",
+            &serving,
+            Some(plan(record("new", 100), Phase::Abandoned)),
+            model("third"),
+            Decision::Begin(record("third", 100)),
+        ),
+        (
+            "given up, and the old model again",
+            &serving,
+            Some(plan(record("new", 100), Phase::Abandoned)),
+            model("old"),
+            Decision::Drop,
+        ),
+    ] {
+        assert_eq!(decide(serving, plan.as_ref(), &model), expected, "{what}");
+    }
+}
+
+#[test]
+fn what_was_given_up_is_begun_again_when_it_is_asked_for() {
+    let serving = record("old", 100);
+    let given_up = |target| plan(target, Phase::Abandoned);
+    for (what, plan, model, expected) in [
+        ("nothing", None, model("old"), Decision::Rest),
+        ("it is being built", Some(plan(record("old", 50), BUILDING)), model("old"), Decision::Rest),
+        ("what a user wanted", Some(given_up(record("old", 50))), model("old"), Decision::Begin(record("old", 50))),
+        ("and another model", Some(given_up(record("new", 50))), model("new"), Decision::Begin(record("new", 50))),
+        ("of a model that is gone", Some(given_up(record("third", 50))), model("old"), Decision::Rest),
+        ("what the model needs", None, model("new"), Decision::Begin(record("new", 100))),
+    ] {
+        assert_eq!(again(&serving, plan.as_ref(), &model), expected, "{what}");
+    }
+    // A start leaves it given up.
+    for (target, with) in [(record("old", 50), "old"), (record("new", 50), "new")] {
+        assert_eq!(decide(&serving, Some(&given_up(target)), &model(with)), Decision::Rest);
+    }
+}
+
+#[test]
+fn a_user_gets_what_is_asked_for_and_the_rest_stays() {
+    let serving = record("old", 100);
+    let longest = |max_tokens| Asked { max_tokens: Some(max_tokens), ..Asked::default() };
+    let sq8 = Asked { vector_index: Some(VectorIndexKind::Sq8), ..Asked::default() };
+    let with_sq8 = |record: IndexRecord| IndexRecord { vector_index: VectorIndexKind::Sq8, ..record };
+    let (building, abandoned) = (plan(record("old", 50), BUILDING), plan(record("new", 100), Phase::Abandoned));
+    for (what, plan, model, wanted, expected) in [
+        ("nothing", None, model("old"), Asked::default(), Decision::Rest),
+        ("what is", None, model("old"), longest(100), Decision::Rest),
+        ("other chunks", None, model("old"), longest(50), Decision::Begin(record("old", 50))),
+        ("more than the model takes", None, model("old"), longest(1000), Decision::Begin(record("old", 256))),
+        (
+            "less than the overlap",
+            None,
+            model("old"),
+            longest(16),
+            Decision::Begin(IndexRecord { overlap_tokens: 8, ..record("old", 16) }),
+        ),
+        ("another kind", None, model("old"), sq8, Decision::Begin(with_sq8(record("old", 100)))),
+        ("what is being built", Some(&building), model("old"), longest(50), Decision::Rest),
+        ("nothing while it is built", Some(&building), model("old"), Asked::default(), Decision::Rest),
+        ("more than is being built", Some(&building), model("old"), sq8, Decision::Begin(with_sq8(record("old", 50)))),
+        ("what serves", Some(&building), model("old"), longest(100), Decision::Drop),
+        ("what serves, the model given up", Some(&abandoned), model("new"), longest(100), Decision::Rest),
+        (
+            "other chunks, the model given up",
+            Some(&abandoned),
+            model("new"),
+            longest(50),
+            Decision::Begin(record("new", 50)),
+        ),
+    ] {
+        assert_eq!(asked(&serving, plan, &model, wanted), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_generation_has_one_builder() {
+    let building = Building::new(0);
+    assert_eq!([building.begin(), building.begin()], [true, false]);
+}

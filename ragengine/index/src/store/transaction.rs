@@ -1,0 +1,190 @@
+use std::cell::RefCell;
+
+use ragengine_client::wire::SourceSync;
+use ragengine_settings::EmbeddingSource;
+use redb::{ReadableTable as _, WriteTransaction};
+
+use super::changes::Changes;
+use super::tables::{
+    CHUNKS, DOCUMENTS, HASHES, META, NEXT_ROW, NUMBERS, PAGES, REVISIONS, SYNCS, TEXTS, TOKEN_COUNTS, VECTORS,
+};
+use super::{EMBEDDING, StoreError, number_of};
+use crate::record::{ChunkRecord, DocumentRecord};
+
+/// A change under way. Dropped without a commit, nothing has happened.
+pub struct Transaction {
+    inner: WriteTransaction,
+    changes: RefCell<Changes>,
+}
+
+impl Transaction {
+    pub(super) fn new(inner: WriteTransaction) -> Self {
+        Self { inner, changes: RefCell::default() }
+    }
+
+    pub(super) fn inner(&self) -> &WriteTransaction {
+        &self.inner
+    }
+
+    /// Makes it last. Returns what it has changed.
+    pub(super) fn commit(self) -> Result<Changes, StoreError> {
+        self.inner.commit().map_err(redb::Error::from)?;
+        Ok(self.changes.into_inner())
+    }
+
+    pub(super) fn put_meta(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        let mut table = self.inner.open_table(META).map_err(redb::Error::from)?;
+        table.insert(key, value).map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// The document with this id and its number.
+    pub fn document_by_id(&self, doc_id: &str) -> Result<Option<(u64, DocumentRecord)>, StoreError> {
+        let numbers = self.inner.open_table(NUMBERS).map_err(redb::Error::from)?;
+        let Some(number) = numbers.get(doc_id).map_err(redb::Error::from)?.map(|number| number.value()) else {
+            return Ok(None);
+        };
+        let document = self.document(number)?;
+        let document = document.ok_or_else(|| StoreError::Damaged(format!("document {number} is missing")))?;
+        Ok(Some((number, document)))
+    }
+
+    /// A document without its text.
+    pub fn document(&self, number: u64) -> Result<Option<DocumentRecord>, StoreError> {
+        let documents = self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?;
+        match documents.get(number).map_err(redb::Error::from)? {
+            Some(bytes) => Ok(Some(postcard::from_bytes(bytes.value())?)),
+            None => Ok(None),
+        }
+    }
+
+    /// A number for a new document. It has never been given before.
+    pub fn next_document(&self) -> Result<u64, StoreError> {
+        self.take("next_document", 1)
+    }
+
+    /// The first of `count` rows that have never been given before.
+    pub fn next_rows(&self, count: u32) -> Result<u64, StoreError> {
+        self.take(NEXT_ROW, u64::from(count))
+    }
+
+    /// Puts a document's record and text.
+    pub fn put_document(&self, number: u64, record: &DocumentRecord, text: &str) -> Result<(), StoreError> {
+        self.changes.borrow_mut().add_document(&record.doc_id);
+        let bytes = postcard::to_stdvec(record)?;
+        self.inner
+            .open_table(DOCUMENTS)
+            .map_err(redb::Error::from)?
+            .insert(number, bytes.as_slice())
+            .map_err(redb::Error::from)?;
+        self.inner.open_table(TEXTS).map_err(redb::Error::from)?.insert(number, text).map_err(redb::Error::from)?;
+        self.inner
+            .open_table(NUMBERS)
+            .map_err(redb::Error::from)?
+            .insert(record.doc_id.as_str(), number)
+            .map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// Puts a document's revision in the place of the one that it has. None: it has none any more.
+    pub fn put_revision(&self, number: u64, revision: Option<&str>) -> Result<(), StoreError> {
+        self.changes.borrow_mut().add_number(number);
+        let mut table = self.inner.open_table(REVISIONS).map_err(redb::Error::from)?;
+        match revision {
+            Some(revision) => table.insert(number, revision).map_err(redb::Error::from)?,
+            None => table.remove(number).map_err(redb::Error::from)?,
+        };
+        Ok(())
+    }
+
+    /// Puts the pages that chunks stand on, by their rows.
+    pub fn put_pages(&self, pages: impl IntoIterator<Item = (u64, u32)>) -> Result<(), StoreError> {
+        let mut table = self.inner.open_table(PAGES).map_err(redb::Error::from)?;
+        for (row, page) in pages {
+            table.insert(row, page).map_err(redb::Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a source's latest synchronisation that has ended in the place of the one before. None: there is none any more.
+    pub fn put_sync(&self, source: &str, sync: Option<&SourceSync>) -> Result<(), StoreError> {
+        let mut table = self.inner.open_table(SYNCS).map_err(redb::Error::from)?;
+        match sync {
+            Some(sync) => {
+                let json = serde_json::to_vec(sync).map_err(|error| StoreError::Damaged(error.to_string()))?;
+                table.insert(source, json.as_slice()).map_err(redb::Error::from)?
+            }
+            None => table.remove(source).map_err(redb::Error::from)?,
+        };
+        Ok(())
+    }
+
+    /// Puts chunks and their vectors into rows that follow each other.
+    pub fn put_chunks<'a>(
+        &self,
+        first_row: u64,
+        chunks: impl IntoIterator<Item = (&'a ChunkRecord, &'a [f32])>,
+    ) -> Result<(), StoreError> {
+        let mut chunk_table = self.inner.open_table(CHUNKS).map_err(redb::Error::from)?;
+        let mut vectors = self.inner.open_table(VECTORS).map_err(redb::Error::from)?;
+        let mut hashes = self.inner.open_table(HASHES).map_err(redb::Error::from)?;
+        for (row, (chunk, vector)) in (first_row..).zip(chunks) {
+            chunk_table.insert(row, postcard::to_stdvec(chunk)?.as_slice()).map_err(redb::Error::from)?;
+            let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+            vectors.insert(row, bytes.as_slice()).map_err(redb::Error::from)?;
+            hashes.insert((&chunk.hash, row), ()).map_err(redb::Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a document's chunks and vectors, and leaves the document.
+    pub fn remove_chunks(&self, record: &DocumentRecord) -> Result<(), StoreError> {
+        let mut chunks = self.inner.open_table(CHUNKS).map_err(redb::Error::from)?;
+        let mut vectors = self.inner.open_table(VECTORS).map_err(redb::Error::from)?;
+        let mut hashes = self.inner.open_table(HASHES).map_err(redb::Error::from)?;
+        for row in record.rows() {
+            let removed = chunks.remove(row).map_err(redb::Error::from)?;
+            let hash = match &removed {
+                Some(bytes) => postcard::from_bytes::<ChunkRecord>(bytes.value())?.hash,
+                None => return Err(StoreError::Damaged(format!("chunk {row} is missing"))),
+            };
+            vectors.remove(row).map_err(redb::Error::from)?;
+            hashes.remove((&hash, row)).map_err(redb::Error::from)?;
+        }
+        let mut counts = self.inner.open_table(TOKEN_COUNTS).map_err(redb::Error::from)?;
+        let rows = record.rows();
+        counts.retain_in((rows.start, 0)..(rows.end, 0), |_, _| false).map_err(redb::Error::from)?;
+        let mut pages = self.inner.open_table(PAGES).map_err(redb::Error::from)?;
+        pages.retain_in(record.rows(), |_, _| false).map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// Removes a document with its chunks.
+    pub fn remove_document(&self, number: u64, record: &DocumentRecord) -> Result<(), StoreError> {
+        self.changes.borrow_mut().add_document(&record.doc_id);
+        self.remove_chunks(record)?;
+        self.put_revision(number, None)?;
+        self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
+        self.inner.open_table(TEXTS).map_err(redb::Error::from)?.remove(number).map_err(redb::Error::from)?;
+        self.inner
+            .open_table(NUMBERS)
+            .map_err(redb::Error::from)?
+            .remove(record.doc_id.as_str())
+            .map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// Puts the settings of the embedding model, which name secrets and hold none.
+    pub fn put_embedding_source(&self, source: &EmbeddingSource) -> Result<(), StoreError> {
+        let json = serde_json::to_vec(source).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.put_meta(EMBEDDING, &json)
+    }
+
+    fn take(&self, counter: &str, count: u64) -> Result<u64, StoreError> {
+        let mut table = self.inner.open_table(META).map_err(redb::Error::from)?;
+        let next =
+            table.get(counter).map_err(redb::Error::from)?.map_or(Ok(0), |bytes| number_of(counter, bytes.value()))?;
+        table.insert(counter, (next + count).to_le_bytes().as_slice()).map_err(redb::Error::from)?;
+        Ok(next)
+    }
+}

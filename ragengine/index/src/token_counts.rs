@@ -1,0 +1,59 @@
+//! What the chunks of an index cost in tokens of a language model: counted once for each chunk and tokenizer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tracing::debug;
+
+use super::search::{Candidates, Found};
+use super::{Index, IndexError};
+
+/// A chunk never gets more: its longest is some hundred tokens of the embedding model.
+fn bounded(tokens: u64) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+impl Candidates {
+    /// The tokens of the chunks at these positions, in their order. Those that are not known yet are read and counted by `count`, and kept.
+    ///
+    /// A chunk and the metadata of its document never change (a changed document gets new chunks), so what was counted once holds.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses.
+    pub fn token_counts(
+        &self,
+        tokenizer: u64,
+        positions: &[usize],
+        count: impl Fn(&Found) -> u64,
+    ) -> Result<Vec<u64>, IndexError> {
+        let rows: Vec<u64> = positions.iter().map(|&position| self.hits[position].row).collect();
+        let mut counts = self.index.store.token_counts(tokenizer, &rows)?;
+        let unknown: Vec<usize> = (0..rows.len()).filter(|&position| counts[position].is_none()).collect();
+        if !unknown.is_empty() {
+            let found = self.read(unknown.iter().map(|&place| positions[place]))?;
+            for (position, found) in unknown.iter().zip(&found) {
+                counts[*position] = Some(bounded(count(found)));
+            }
+            let counted = unknown.iter().filter_map(|&position| Some((rows[position], counts[position]?))).collect();
+            self.index.keep_token_counts(tokenizer, counted);
+        }
+        Ok(counts.into_iter().map(|tokens| tokens.map_or(u64::MAX, u64::from)).collect())
+    }
+}
+
+impl Index {
+    /// In the background, one at a time: what is not kept now is counted again by the next question.
+    fn keep_token_counts(self: &Arc<Self>, tokenizer: u64, counts: Vec<(u64, u32)>) {
+        if self.background.is_keeping_counts.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let index = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = index.store.put_token_counts(tokenizer, &counts) {
+                debug!(index = index.name(), %error, "token counts not kept");
+            }
+            index.background.is_keeping_counts.store(false, Ordering::Release);
+        });
+    }
+}

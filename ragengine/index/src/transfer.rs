@@ -1,0 +1,225 @@
+//! Copies of indexes: out of a server that serves on, and into one.
+
+mod admitted;
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::sync::Arc;
+
+use ragengine_settings::EmbeddingSource;
+use tracing::{info, warn};
+
+use self::admitted::admitted;
+use super::archive::{ArchiveError, ArchiveWriter, Manifest, Piece, read};
+use super::catalog::{Catalog, Existing, Staged};
+use super::name::check_name;
+use super::persisted::Persisted;
+use super::room::Room;
+use super::store::StoreError;
+use super::{Index, IndexError};
+use ragengine_errors::texts;
+
+/// What is read from or written to a disk at once.
+const BUFFER_BYTES: usize = 256 << 10;
+
+impl Catalog {
+    /// Writes indexes into an archive, each as it is when its turn comes. No lock is held: writers go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Write`] when nobody takes it, or what the store says.
+    pub fn export<W: Write>(&self, indexes: &[Arc<Index>], output: W) -> Result<W, IndexError> {
+        let names = indexes.iter().map(|index| index.name().to_owned()).collect();
+        let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
+        for index in indexes {
+            let reader = index.store.reader()?;
+            archive.index(index.name(), &reader.header(index.record())?)?;
+            reader.each_row(|row| Ok::<(), IndexError>(archive.row(&row)?))?;
+        }
+        Ok(archive.end()?)
+    }
+
+    /// All indexes, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// When one of them cannot be used.
+    pub fn all_or_none(&self) -> Result<Vec<Arc<Index>>, IndexError> {
+        let indexes = self.names().into_iter().map(|name| self.get(&name));
+        // One that is deleted at this moment is none of them.
+        indexes.filter(|index| !matches!(index, Err(IndexError::NoSuchIndex(_)))).collect()
+    }
+
+    /// Makes the indexes of an archive: all of them, or the one that is wanted, in the moment in which the archive was read to its end, or none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the archive, [`IndexError::NotInCopy`], or [`IndexError::Exists`]. Nothing has changed then.
+    pub fn import(
+        &self,
+        source: impl Read,
+        existing: Existing,
+        max_block_bytes: u64,
+        only: Option<&str>,
+    ) -> Result<Vec<Arc<Index>>, IndexError> {
+        let named = |manifest: &Manifest| match only {
+            Some(only) if !manifest.indexes.iter().any(|name| name == only) => {
+                Err(IndexError::NotInCopy { index: only.to_owned(), indexes: manifest.indexes.clone() })
+            }
+            only => {
+                let is_wanted = |name: &String| only.is_none_or(|only| name == only);
+                Ok(manifest.indexes.iter().map(|name| is_wanted(name).then(|| name.clone())).collect())
+            }
+        };
+        let known = self.embedding_sources();
+        // Whoever sends a backup may have made it up.
+        let admit = |source: EmbeddingSource| {
+            let admitted = admitted(source.clone(), &known);
+            if admitted != source {
+                warn!(
+                    "a backup names a key, a hub or a number of threads for its embedding model that this server does not use: it is left out"
+                );
+            }
+            admitted
+        };
+        self.import_as(source, Terms { existing, max_block_bytes }, named, admit)
+    }
+
+    /// The embedding settings of the server and of its indexes.
+    fn embedding_sources(&self) -> Vec<EmbeddingSource> {
+        let of_indexes = self.all().into_iter().filter_map(|index| index.embedding_source().ok().flatten());
+        [self.embedding().clone()].into_iter().chain(of_indexes).collect()
+    }
+
+    /// Persists an index: a copy of it below the data folder.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such index, no copy can have that name, or what the disk says. The copy before is still there then.
+    pub fn persist(&self, index: &str, copy: &str) -> Result<(), IndexError> {
+        let index = self.get(index)?;
+        let persisted = Persisted::open(self.directory())?;
+        let partial = persisted.write(copy)?;
+        let file = Bounded { file: &partial.file, room: Room::of(self.directory())? };
+        let output = BufWriter::with_capacity(BUFFER_BYTES, file);
+        let mut output = self.export(&[Arc::clone(&index)], output).map_err(of_disk)?;
+        output.flush().map_err(StoreError::from)?;
+        drop(output);
+        partial.finish()?;
+        info!(index = index.name(), copy = texts::id(copy), "index persisted");
+        Ok(())
+    }
+
+    /// Loads a persisted copy as an index, whatever the name of the index was that it was made from. Returns the index.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such copy, it is not whole or holds several indexes, or [`IndexError::Exists`]. Nothing has changed then.
+    pub fn load_persisted(
+        &self,
+        index: &str,
+        copy: &str,
+        existing: Existing,
+        max_block_bytes: u64,
+    ) -> Result<Arc<Index>, IndexError> {
+        let persisted = Persisted::open(self.directory())?;
+        let source = BufReader::with_capacity(BUFFER_BYTES, persisted.read(copy)?);
+        let named = |manifest: &Manifest| match manifest.indexes.as_slice() {
+            [_] => Ok(vec![Some(index.to_owned())]),
+            several => Err(IndexError::ManyIndexes { copy: copy.to_owned(), indexes: several.len() }),
+        };
+        let made =
+            self.import_as(source, Terms { existing, max_block_bytes }, named, |source| source).map_err(of_disk)?;
+        made.into_iter().next().ok_or_else(|| IndexError::NoSuchIndex(index.to_owned()))
+    }
+
+    /// Whether the volume has room for so many bytes more.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Full`], or what the disk says.
+    pub fn require_free_bytes(&self, bytes: u64) -> Result<(), IndexError> {
+        Ok(Room::of(self.directory())?.take(bytes)?)
+    }
+
+    fn import_as(
+        &self,
+        source: impl Read,
+        terms: Terms,
+        named: impl Fn(&Manifest) -> Result<Vec<Option<String>>, IndexError>,
+        admit: impl Fn(EmbeddingSource) -> EmbeddingSource,
+    ) -> Result<Vec<Arc<Index>>, IndexError> {
+        let mut names = Vec::new().into_iter();
+        let mut made: Vec<(String, Staged)> = Vec::new();
+        let mut is_wanted = false;
+        read(source, terms.max_block_bytes, |piece| {
+            match piece {
+                Piece::Manifest(manifest) => {
+                    let all = named(&manifest)?;
+                    let wanted: Vec<String> = all.iter().flatten().cloned().collect();
+                    wanted.iter().try_for_each(|name| check_name(name))?;
+                    // Before all of it has been sent; what counts is asked again in the end.
+                    self.require_room_for(&wanted, terms.existing)?;
+                    names = all.into_iter();
+                }
+                Piece::Index(_, mut header) => {
+                    flush(&mut made)?;
+                    let name = names.next().flatten();
+                    is_wanted = name.is_some();
+                    header.embedding = header.embedding.map(&admit);
+                    name.map_or(Ok(()), |name| self.stage(&header).map(|staged| made.push((name, staged))))?;
+                }
+                Piece::Rows(rows) if is_wanted => made.last_mut().map_or(Ok(()), |(_, staged)| staged.put(rows))?,
+                Piece::Rows(_) => {}
+            }
+            Ok::<(), IndexError>(())
+        })?;
+        flush(&mut made)?;
+        self.publish(made, terms.existing)
+    }
+}
+
+/// Writes what the last of them has not written yet.
+fn flush(made: &mut [(String, Staged)]) -> Result<(), IndexError> {
+    made.last_mut().map_or(Ok(()), |(_, staged)| staged.flush())
+}
+
+/// How an archive is read.
+#[derive(Clone, Copy)]
+struct Terms {
+    /// What becomes of an index that is there already.
+    existing: Existing,
+    /// The longest block, in bytes.
+    max_block_bytes: u64,
+}
+
+/// A file that stops before its volume is full.
+struct Bounded<'a> {
+    file: &'a File,
+    room: Room,
+}
+
+impl Write for Bounded<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.room.take(buffer.len() as u64).map_err(|error| match error {
+            StoreError::Full => io::Error::from(io::ErrorKind::StorageFull),
+            error => io::Error::other(error),
+        })?;
+        self.file.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// The other end of the archive is our own disk.
+fn of_disk(error: IndexError) -> IndexError {
+    match error {
+        IndexError::Archive(ArchiveError::Read(error) | ArchiveError::Write(error)) => StoreError::from(error).into(),
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests;

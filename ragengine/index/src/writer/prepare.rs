@@ -1,0 +1,236 @@
+//! Finding out what has to be written of documents, and cutting that.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::{Fate, Incoming, Mode, slow};
+use crate::IndexError;
+use crate::chunking::{Chunk, ChunkingError, Sizes, SplitType, Stopped, Work, cut};
+use crate::record::ChunkRecord;
+use crate::store::{Reader, StoreError};
+use ragengine_compute::Waiter;
+
+/// A chunk and its vector, which is empty until it has been embedded.
+pub struct PreparedChunk {
+    chunk: Chunk,
+    hash: [u8; 32],
+    pub(super) vector: Vec<f32>,
+}
+
+impl PreparedChunk {
+    fn new(chunk: Chunk, vector: Vec<f32>) -> Self {
+        Self { hash: Sha256::digest(chunk.embedded_text()).into(), chunk, vector }
+    }
+
+    pub(super) fn record(&self, document: u64, ordinal: u32) -> ChunkRecord {
+        ChunkRecord {
+            document,
+            ordinal,
+            heading: self.chunk.heading.clone(),
+            text: self.chunk.text.clone(),
+            hash: self.hash,
+        }
+    }
+
+    pub(super) fn page(&self) -> Option<u32> {
+        self.chunk.page
+    }
+}
+
+/// A document that is ready to be written, or that needs no writing.
+pub struct Prepared {
+    pub(super) incoming: Incoming,
+    pub(super) fate: Fate,
+    pub(super) change: Change,
+}
+
+/// A document that was cut and embedded elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    /// The document.
+    pub document: Incoming,
+    /// Its chunks in their order, each with a vector of length 1.
+    pub chunks: Vec<(Chunk, Vec<f32>)>,
+}
+
+impl Embedded {
+    /// Checks the vectors, as those of an embedding model are.
+    pub(crate) fn prepare(self, dimensions: usize) -> Result<Prepared, IndexError> {
+        self.chunks.iter().try_for_each(|(_, vector)| check_vector(vector, dimensions))?;
+        let chunks = self.chunks.into_iter().map(|(chunk, vector)| PreparedChunk::new(chunk, vector)).collect();
+        Ok(Prepared { incoming: self.document, fate: Fate::Written, change: Change::Everything(chunks) })
+    }
+}
+
+/// What has to be written of a document.
+pub enum Change {
+    /// Nothing.
+    Nothing,
+    /// Its revision: all else is the same already.
+    Revision,
+    /// All of it, with these chunks.
+    Everything(Vec<PreparedChunk>),
+}
+
+impl Prepared {
+    pub(super) fn is_unchanged(&self) -> bool {
+        matches!(self.change, Change::Nothing)
+    }
+
+    /// How many chunks are written.
+    pub(super) fn chunks(&self) -> usize {
+        match &self.change {
+            Change::Everything(chunks) => chunks.len(),
+            Change::Nothing | Change::Revision => 0,
+        }
+    }
+
+    fn chunks_mut(&mut self) -> &mut [PreparedChunk] {
+        match &mut self.change {
+            Change::Everything(chunks) => chunks,
+            Change::Nothing | Change::Revision => &mut [],
+        }
+    }
+}
+
+/// Prepared documents of which some chunks still lack a vector.
+pub struct Unembedded {
+    documents: Vec<Prepared>,
+    missing: Vec<([u8; 32], String)>,
+}
+
+/// Where vectors of chunks may be that need no embedding.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The index.
+    pub reader: &'a Reader,
+    /// Another generation of it, made with the same model.
+    pub donor: Option<&'a Reader>,
+}
+
+impl Known<'_> {
+    fn vector(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, StoreError> {
+        match (self.reader.vector_by_hash(hash)?, self.donor) {
+            (None, Some(donor)) => donor.vector_by_hash(hash),
+            (found, _) => Ok(found),
+        }
+    }
+}
+
+/// How documents are cut.
+#[derive(Clone, Copy)]
+pub struct Cutting<'a> {
+    /// How large chunks are.
+    pub sizes: Sizes,
+    /// Counts the tokens of a text.
+    pub count_tokens: &'a dyn Fn(&str) -> usize,
+    /// Who waits for it.
+    pub caller: &'a Waiter,
+}
+
+/// Finds out what has to be written, cuts it, and takes over the vectors of chunks that are in the index already.
+pub fn prepare(
+    known: Known<'_>,
+    incoming: Vec<Incoming>,
+    mode: Mode,
+    cutting: Cutting<'_>,
+) -> Result<Unembedded, IndexError> {
+    let reader = known.reader;
+    let mut documents = Vec::with_capacity(incoming.len());
+    let mut missing = Vec::new();
+    let mut asked = HashSet::new();
+    for incoming in incoming {
+        let fate = fate(reader, &incoming, mode)?;
+        let change = match fate {
+            Fate::Written => Change::Everything(chunks(&incoming, cutting)?),
+            Fate::Unchanged if has_new_revision(reader, &incoming)? => Change::Revision,
+            Fate::Unchanged | Fate::NotFound => Change::Nothing,
+        };
+        let mut prepared = Prepared { incoming, fate, change };
+        for chunk in prepared.chunks_mut() {
+            match known.vector(&chunk.hash)? {
+                Some(vector) => chunk.vector = vector,
+                None if asked.insert(chunk.hash) => missing.push((chunk.hash, chunk.chunk.embedded_text())),
+                None => {}
+            }
+        }
+        documents.push(prepared);
+    }
+    Ok(Unembedded { documents, missing })
+}
+
+fn fate(reader: &Reader, incoming: &Incoming, mode: Mode) -> Result<Fate, IndexError> {
+    Ok(match (reader.document_by_id(&incoming.doc_id)?, mode) {
+        (Some(known), _) if incoming.is_what(&known) => Fate::Unchanged,
+        (None, Mode::UpdateOnly) => Fate::NotFound,
+        _ => Fate::Written,
+    })
+}
+
+fn has_new_revision(reader: &Reader, incoming: &Incoming) -> Result<bool, IndexError> {
+    let Some(number) = reader.number(&incoming.doc_id)? else { return Ok(false) };
+    let known = reader.revisions([number])?.pop().flatten();
+    Ok(incoming.revision.is_some() && incoming.revision != known)
+}
+
+/// The chunks of a document. One that has once been too slow is not cut again.
+fn chunks(incoming: &Incoming, cutting: Cutting<'_>) -> Result<Vec<PreparedChunk>, IndexError> {
+    let Cutting { sizes, count_tokens, caller } = cutting;
+    let too_slow = |limit: Duration| IndexError::SlowDocument { doc_id: incoming.doc_id.clone(), limit };
+    let attempt = slow::Attempt::of(incoming, sizes);
+    if let Some(limit) = incoming.cut_within.filter(|_| attempt.was_too_slow()) {
+        return Err(too_slow(limit));
+    }
+    let split = SplitType::of(&incoming.metadata).unwrap_or(SplitType::Prose);
+    let work = Work::begin(caller.clone(), incoming.cut_within);
+    let chunks = match (cut(&incoming.text, split, sizes, count_tokens, &work), incoming.cut_within) {
+        (Err(ChunkingError::Stopped(Stopped::Late)), Some(limit)) => {
+            attempt.remember_as_too_slow();
+            return Err(too_slow(limit));
+        }
+        (chunks, _) => chunks?,
+    };
+    Ok(chunks.into_iter().map(|chunk| PreparedChunk::new(chunk, Vec::new())).collect())
+}
+
+fn check_vector(vector: &[f32], dimensions: usize) -> Result<(), IndexError> {
+    if vector.len() != dimensions {
+        return Err(IndexError::OtherVectors(format!("a vector of {} values, not {dimensions}", vector.len())));
+    }
+    if vector.iter().any(|value| !value.is_finite()) {
+        return Err(IndexError::OtherVectors("a vector that is not finite".to_owned()));
+    }
+    Ok(())
+}
+
+impl Unembedded {
+    /// The texts that have no vector yet, each once. They are given away.
+    pub fn texts_to_embed(&mut self) -> Vec<String> {
+        self.missing.iter_mut().map(|(_, text)| std::mem::take(text)).collect()
+    }
+
+    /// Puts in the vectors of [`Self::texts_to_embed`], in their order.
+    ///
+    /// What is written is checked here once more: a vector of another width on disk could not be searched any more.
+    pub fn with_vectors(self, vectors: Vec<Vec<f32>>, dimensions: usize) -> Result<Vec<Prepared>, IndexError> {
+        if vectors.len() != self.missing.len() {
+            return Err(IndexError::OtherVectors(format!(
+                "{} vectors for {} texts",
+                vectors.len(),
+                self.missing.len()
+            )));
+        }
+        vectors.iter().try_for_each(|vector| check_vector(vector, dimensions))?;
+        let by_hash: HashMap<[u8; 32], Vec<f32>> =
+            self.missing.into_iter().map(|(hash, _)| hash).zip(vectors).collect();
+        let mut documents = self.documents;
+        for chunk in documents.iter_mut().flat_map(Prepared::chunks_mut) {
+            if let Some(vector) = by_hash.get(&chunk.hash) {
+                chunk.vector.clone_from(vector);
+            }
+        }
+        Ok(documents)
+    }
+}

@@ -1,0 +1,152 @@
+use ragengine_json::{each_field, each_item};
+use serde_json::value::RawValue;
+
+use crate::Rejection;
+use crate::chat_body::MAX_TOKENS_FIELDS;
+
+/// The fields that the algorithm looks at.
+const KNOWN: [&str; 13] = [
+    "index_name",
+    "context_token_ratio",
+    "explain",
+    "messages",
+    "model",
+    "models",
+    "stream",
+    "stream_options",
+    "n",
+    "max_completion_tokens",
+    "max_tokens",
+    "tools",
+    "functions",
+];
+
+/// Models to ask one after the other.
+const MAX_MODELS: usize = 100;
+
+/// Bytes of a name in JSON, such as that of a model: it is kept beside the body.
+const MAX_NAME_BYTES: usize = 1000;
+
+/// Those of a body, each as the text that was sent.
+pub(super) struct Fields<'a> {
+    known: [Option<&'a RawValue>; KNOWN.len()],
+    /// The values of fields that some endpoints take for `model` or `models`, because they read names without regard to case.
+    alike: Vec<&'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads a body. Of every other field nothing is kept.
+    pub fn read(body: &'a [u8]) -> Result<Self, Rejection> {
+        let text = std::str::from_utf8(body).map_err(|error| Rejection::Json(error.to_string()))?;
+        let (mut known, mut alike, mut twice) = ([None; KNOWN.len()], Vec::new(), None);
+        let read = each_field(text, |name, value| match KNOWN.iter().position(|known| *known == name) {
+            Some(place) if known[place].replace(value).is_some() => twice = Some(KNOWN[place]),
+            None if alike.len() <= MAX_MODELS && is_like_model(&name) => alike.push(value),
+            _ => {}
+        });
+        match (read, twice) {
+            (Err(error), _) if error.is_data() => Err(Rejection::wrong_type("body", "a JSON object")),
+            (Err(error), _) => Err(Rejection::Json(error.to_string())),
+            // Which one counts would be another one for the language model than here.
+            (Ok(()), Some(name)) => Err(Rejection::wrong_type(name, "given once")),
+            (Ok(()), None) => Ok(Self { known, alike }),
+        }
+    }
+
+    /// The field's value.
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+        let place = KNOWN.iter().position(|known| *known == name)?;
+        self.known[place]
+    }
+
+    /// The field's value, unless it is absent or null.
+    pub fn present(&self, name: &str) -> Option<&'a RawValue> {
+        self.get(name).filter(|value| value.get() != "null")
+    }
+
+    /// A name.
+    pub fn string(&self, name: &str) -> Result<Option<String>, Rejection> {
+        let read = |value: &RawValue| match value.get() {
+            text if text.starts_with('"') && text.len() > MAX_NAME_BYTES => {
+                Err(Rejection::wrong_type(name, &format!("a string of at most {MAX_NAME_BYTES} bytes in JSON")))
+            }
+            text => serde_json::from_str(text).map_err(|_| Rejection::wrong_type(name, "a string")),
+        };
+        self.present(name).map(read).transpose()
+    }
+
+    pub fn boolean(&self, name: &str) -> Result<bool, Rejection> {
+        match self.present(name).map(RawValue::get) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(Rejection::wrong_type(name, "true or false")),
+        }
+    }
+
+    pub fn natural(&self, name: &str) -> Result<Option<u64>, Rejection> {
+        let read = |value: &RawValue| match value.get().parse::<u64>() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(Rejection::wrong_type(name, "a whole number of at least 1")),
+        };
+        self.present(name).map(read).transpose()
+    }
+
+    pub fn max_tokens(&self) -> Result<Option<u64>, Rejection> {
+        let mut smallest = None;
+        for field in MAX_TOKENS_FIELDS {
+            smallest = [smallest, self.natural(field)?].into_iter().flatten().min();
+        }
+        Ok(smallest)
+    }
+
+    pub fn context_token_ratio(&self) -> Result<Option<f64>, Rejection> {
+        let read = |value: &RawValue| match value.get().parse::<f64>() {
+            Ok(ratio) if (0.2..=0.8).contains(&ratio) => Ok(ratio),
+            Ok(_) if value.get().len() < MAX_NAME_BYTES => Err(Rejection::ContextTokenRatio(value.get().to_owned())),
+            _ => Err(Rejection::wrong_type("context_token_ratio", "a number between 0.2 and 0.8")),
+        };
+        self.present("context_token_ratio").map(read).transpose()
+    }
+
+    /// The models that an endpoint may ask besides `model`: those in `models`, and in fields that are called alike. One that is no name is
+    /// shown as JSON.
+    pub fn other_models(&self) -> Result<Vec<String>, Rejection> {
+        let mut models = Vec::new();
+        for value in self.present("models").into_iter().chain(self.alike.iter().copied()) {
+            let read = match value.get().starts_with('[') {
+                true => each_item(&mut serde_json::Deserializer::from_str(value.get()), |item| add(item, &mut models)),
+                false => add(value, &mut models),
+            };
+            let expected = || format!("a list of at most {MAX_MODELS} models, each of at most {MAX_NAME_BYTES} bytes");
+            read.map_err(|_| Rejection::wrong_type("models", &expected()))?;
+        }
+        Ok(models)
+    }
+
+    pub fn include_usage(&self) -> bool {
+        let mut wanted = false;
+        if let Some(options) = self.present("stream_options") {
+            // One that is no object is the upstream's to judge.
+            drop(each_field(options.get(), |name, value| {
+                if name == "include_usage" {
+                    wanted = value.get() == "true";
+                }
+            }));
+        }
+        wanted
+    }
+}
+
+fn add(model: &RawValue, models: &mut Vec<String>) -> Result<(), serde_json::Error> {
+    let text = model.get();
+    if models.len() == MAX_MODELS || text.len() > MAX_NAME_BYTES {
+        return Err(serde::de::Error::custom("too many, or too long"));
+    }
+    models.push(serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned()));
+    Ok(())
+}
+
+/// Whether an endpoint may take a field for `model` or `models`. Go's decoder compares names as Unicode folds their letters.
+fn is_like_model(name: &str) -> bool {
+    name.len() <= 12 && ["MODEL", "MODELS"].contains(&name.to_uppercase().as_str())
+}

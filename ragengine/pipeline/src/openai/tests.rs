@@ -1,0 +1,237 @@
+use ragengine_errors::Fault as _;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::chat_body::Changes;
+use crate::conversation::Content;
+
+fn parse(body: Value) -> Result<Request, Rejection> {
+    read(body.to_string())
+}
+
+/// From whatever the tests write a body as.
+fn read(body: impl Into<Bytes>) -> Result<Request, Rejection> {
+    super::read(body.into())
+}
+
+fn hello() -> Value {
+    json!([{"role": "user", "content": "Hello"}])
+}
+
+#[test]
+fn the_fields_that_are_looked_at_are_read() {
+    let request = parse(json!({
+        "model": "m", "index_name": "docs", "context_token_ratio": 0.6, "messages": hello(), "stream": true,
+        "stream_options": {"include_usage": true}, "n": 2, "max_tokens": 100, "max_completion_tokens": 50, "tools": []
+    }))
+    .unwrap();
+    assert_eq!(request.index_name.as_deref(), Some("docs"));
+    assert_eq!(request.context_token_ratio, Some(0.6));
+    assert_eq!((request.stream, request.include_usage, request.choices), (true, true, 2));
+    assert_eq!(request.max_tokens, Some(50));
+    assert!(request.has_tools);
+}
+
+#[test]
+fn null_is_absent() {
+    let request = parse(json!({
+        "model": null, "index_name": null, "context_token_ratio": null, "messages": hello(), "stream": null, "n": null,
+        "max_tokens": null, "tools": null, "functions": null, "stream_options": null
+    }))
+    .unwrap();
+    assert_eq!((request.model, request.index_name, request.context_token_ratio), (None, None, None));
+    assert_eq!((request.stream, request.choices, request.max_tokens, request.has_tools), (false, 1, None, false));
+}
+
+#[test]
+fn an_empty_index_name_is_none() {
+    assert_eq!(parse(json!({"index_name": "", "messages": hello()})).unwrap().index_name, None);
+}
+
+#[test]
+fn numbers_of_what_is_passed_through_are_not_judged() {
+    for body in [
+        json!({"messages": hello(), "max_tokens": -1}),
+        json!({"messages": hello(), "n": 0}),
+        json!({"messages": hello(), "index_name": "docs", "tools": [{"type": "function"}], "max_tokens": -1}),
+    ] {
+        let request = parse(body.clone()).unwrap_or_else(|rejection| panic!("{body}: {rejection}"));
+        assert_eq!((request.max_tokens, request.choices), (None, 1));
+    }
+}
+
+#[test]
+fn wrong_types_name_the_field() {
+    for (body, param) in [
+        (json!([]), "body"),
+        (json!({}), "messages"),
+        (json!({"messages": "hi"}), "messages"),
+        (json!({"messages": ["hi"]}), "messages[0]"),
+        (json!({"messages": [{"content": "hi"}]}), "messages[0].role"),
+        (json!({"messages": [{"role": "user", "content": {"a": 1}}]}), "messages[0].content"),
+        (json!({"messages": [{"role": "user", "content": ["x"]}]}), "messages[0].content[0].type"),
+        (json!({"messages": [{"role": "user", "content": [{"type": "text"}]}]}), "messages[0].content[0].text"),
+        (json!({"messages": hello(), "index_name": 1}), "index_name"),
+        (json!({"messages": hello(), "context_token_ratio": "0.5"}), "context_token_ratio"),
+        (json!({"messages": hello(), "model": 1}), "model"),
+        (json!({"messages": hello(), "stream": "yes"}), "stream"),
+        (json!({"messages": hello(), "index_name": "docs", "n": 0}), "n"),
+        (json!({"messages": hello(), "index_name": "docs", "max_tokens": -1}), "max_tokens"),
+        (json!({"messages": hello(), "index_name": "docs", "max_tokens": 1.5}), "max_tokens"),
+        (json!({"messages": hello(), "index_name": "docs", "max_completion_tokens": "x"}), "max_completion_tokens"),
+    ] {
+        let rejection = parse(body.clone()).expect_err(&body.to_string());
+        assert_eq!(rejection.field(), Some(param), "{body}");
+        assert!(rejection.to_string().contains("must be"), "{rejection}");
+    }
+    assert_eq!(read("{").unwrap_err().kind(), "json");
+}
+
+#[test]
+fn the_ratio_has_bounds_with_or_without_an_index() {
+    for (ratio, text) in [("0", "0"), ("0.1", "0.1"), ("0.19", "0.19"), ("0.81", "0.81"), ("1", "1"), ("-0.5", "-0.5")]
+    {
+        for index in ["", r#""index_name": "docs","#] {
+            let body = format!(
+                r#"{{{index} "context_token_ratio": {ratio}, "messages": [{{"role": "user", "content": "Hello"}}]}}"#
+            );
+            let rejection = read(body).unwrap_err();
+            assert_eq!(
+                rejection.to_string(),
+                format!("Invalid context_token_ratio: {text}. Must be between 0.2 and 0.8.")
+            );
+        }
+    }
+    for ratio in [0.2, 0.5, 0.8] {
+        assert!(parse(json!({"messages": hello(), "context_token_ratio": ratio})).is_ok());
+    }
+}
+
+#[test]
+fn text_parts_are_joined_by_a_line_break() {
+    let request =
+        parse(json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]}))
+            .unwrap();
+    assert_eq!(request.conversation.said(0), "a\nb");
+}
+
+#[test]
+fn what_is_forwarded_is_what_was_sent_without_our_fields() {
+    let request = parse(json!({
+        "zeta": {"b": 1, "a": [1.50, null]}, "index_name": "", "messages": hello(), "context_token_ratio": 0.5, "seed": 7
+    }))
+    .unwrap();
+    assert!(!request.body.is_forwardable_as_sent());
+    let body = forwarded(&request, &Changes { default_model: Some("m"), ..Changes::default() });
+    assert_eq!(
+        body,
+        r#"{"zeta":{"b":1,"a":[1.5,null]},"messages":[{"role":"user","content":"Hello"}],"seed":7,"model":"m"}"#
+    );
+    assert!(parse(json!({"model": "m", "messages": hello()})).unwrap().body.is_forwardable_as_sent());
+    assert!(!parse(json!({"messages": hello()})).unwrap().body.is_forwardable_as_sent());
+}
+
+#[test]
+fn numbers_and_escapes_go_on_as_they_were_sent() {
+    let sent = r#"{"explain": true, "model":"m", "x": 1.50, "big": 123456789012345678901234567890, "messages" : [{"role":"user","content":"\u00e4\/"}]}"#;
+    let request = read(sent).unwrap();
+    assert_eq!(
+        forwarded(&request, &Changes::default()),
+        r#"{"model":"m","x":1.50,"big":123456789012345678901234567890,"messages":[{"role":"user","content":"\u00e4\/"}]}"#
+    );
+    assert_eq!(request.conversation.said(0), "ä/");
+}
+
+#[test]
+fn a_model_that_is_null_gets_the_default_in_its_place() {
+    let request = parse(json!({"model": null, "messages": hello()})).unwrap();
+    let body = forwarded(&request, &Changes { default_model: Some("m"), ..Changes::default() });
+    assert_eq!(body, r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#);
+}
+
+#[test]
+fn a_field_that_is_looked_at_is_given_once() {
+    let body = r#"{"model": "a", "messages": [], "model": "b"}"#;
+    assert_eq!(read(body).unwrap_err().to_string(), "model must be given once.");
+}
+
+#[test]
+fn what_is_not_looked_at_costs_nothing_however_deep_it_is() {
+    let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
+    let body = format!(r#"{{"model":"m","x":{deep},"messages":[{{"role":"user","content":"a","y":{deep}}}]}}"#);
+    let request = read(body.clone()).unwrap();
+    assert_eq!(request.body.bytes(), &body);
+    assert_eq!(forwarded(&request, &Changes::default()), body);
+}
+
+#[test]
+fn a_conversation_has_bounds() {
+    let message = |more: &str| format!(r#"{{"messages":[{{"role":"user","content":"a"{more}}}]}}"#);
+    let deep = format!(r#","y":{}{}"#, "[".repeat(100), "]".repeat(100));
+    let wide = format!(r#","y":[{}0]"#, "0,".repeat(200_000));
+    for (more, wrong) in [(deep, "nested more than 64 deep"), (wide, "more than 200000 values")] {
+        let rejection = read(message(&more)).unwrap().conversation.values().unwrap_err();
+        assert_eq!(rejection.field(), Some("messages"));
+        assert!(rejection.to_string().contains(wrong), "{rejection}");
+    }
+    let many = format!(r#"{{"messages":[{}]}}"#, vec![r#"{"role":"user","content":"a"}"#; 10_001].join(","));
+    assert_eq!(read(many).unwrap_err().to_string(), "messages must be a list of at most 10000 messages.");
+}
+
+#[test]
+fn content_that_says_nothing_is_empty() {
+    for (content, expected) in [
+        (json!(null), Content::Empty),
+        (json!(""), Content::Empty),
+        (json!([]), Content::Empty),
+        (json!([{"type": "text", "text": ""}]), Content::Empty),
+        (json!([{"type": "text", "text": ""}, {"type": "text", "text": ""}]), Content::Text),
+        (json!(" "), Content::Text),
+        (json!([{"type": "text", "text": "a"}, {"type": "image_url"}, 7]), Content::Other),
+    ] {
+        let request = parse(json!({"messages": [{"role": "user", "content": content}]})).unwrap();
+        assert_eq!(request.conversation.messages[0].content, expected, "{content}");
+    }
+}
+
+fn forwarded(request: &Request, changes: &Changes<'_>) -> String {
+    String::from_utf8(request.body.forwardable(changes)).unwrap()
+}
+
+#[test]
+fn max_tokens_is_lowered_where_it_stands_and_nowhere_else() {
+    let lowered = |mut body: Value| {
+        body["messages"] = hello();
+        let request = parse(body).unwrap();
+        let body = forwarded(&request, &Changes { max_tokens: Some(100), ..Changes::default() });
+        let mut body: Value = serde_json::from_str(&body).unwrap();
+        body.as_object_mut().unwrap().remove("messages");
+        body
+    };
+    assert_eq!(lowered(json!({"max_tokens": 500})), json!({"max_tokens": 100}));
+    assert_eq!(
+        lowered(json!({"max_tokens": 50, "max_completion_tokens": 200})),
+        json!({"max_tokens": 50, "max_completion_tokens": 100})
+    );
+    assert_eq!(lowered(json!({"model": "m"})), json!({"model": "m"}));
+}
+
+#[test]
+fn models_are_found_whatever_the_case_of_the_field() {
+    let models = |body: &str| read(body.to_owned()).map(|request| request.other_models);
+    let messages = r#""messages":[{"role":"user","content":"Why?"}]"#;
+    for (fields, expected) in [
+        (r#""model":"a""#, vec![]),
+        (r#""model":"a","models":["b","c"]"#, vec!["b", "c"]),
+        (r#""model":"a","Model":"b","MODELS":["c"]"#, vec!["b", "c"]),
+        // The long s, which Go takes for an s.
+        (r#""model\u017f":["b"]"#, vec!["b"]),
+        (r#""models":[{"name":"b"}],"modeling":"c""#, vec![r#"{"name":"b"}"#]),
+    ] {
+        assert_eq!(models(&format!("{{{fields},{messages}}}")).unwrap(), expected, "{fields}");
+    }
+    let long = "a".repeat(1000);
+    for field in ["model", "models", "Model", "index_name"] {
+        assert!(models(&format!(r#"{{"{field}":"{long}",{messages}}}"#)).is_err(), "{field}");
+    }
+}

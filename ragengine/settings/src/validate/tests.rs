@@ -1,0 +1,88 @@
+use crate::from_yaml;
+
+#[test]
+fn what_cannot_work_is_refused_by_name() {
+    for (yaml, setting) in [
+        ("{listen: '127.0.0.1:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
+        ("{listen: '0.0.0.0:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
+        ("allowedHosts: ['docs.example:80']", "allowedHosts"),
+        ("allowedHosts: ['http://docs.example']", "allowedHosts"),
+        ("allowedHosts: [docs.example, '*']", "allowedHosts"),
+        ("allowedHosts: ['fd00::1']", "allowedHosts"),
+        ("cors: {allowedOrigins: ['*']}", "cors.allowedOrigins"),
+        ("cors: {allowedOrigins: ['null']}", "cors.allowedOrigins"),
+        ("cors: {allowedOrigins: [docs.example]}", "cors.allowedOrigins"),
+        ("cors: {allowedOrigins: ['https://docs.example/']}", "cors.allowedOrigins"),
+        ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "embedding:"),
+        ("embedding: {remote: {url: 'ftp://e', model: m}}", "embedding.remote.url"),
+        ("embedding: {remote: {url: 'http://e', model: m, batchSize: 0}}", "embedding.remote"),
+        ("inferenceService: {maxConcurrentRequests: 0}", "inferenceService"),
+        ("inferenceService: {maxReplyBytes: 10}", "inferenceService.maxReplyBytes"),
+        ("inferenceService: {probeSeconds: 86401}", "inferenceService.probeSeconds"),
+        ("auth: {previousTokenSeconds: 86401}", "auth.previousTokenSeconds"),
+        ("chat: {keepAliveSeconds: 0}", "chat.keepAliveSeconds"),
+        ("embedding: {remote: {url: 'http://e', model: m, timeoutSeconds: 0}}", "embedding.remote"),
+        ("embedding: {remote: {url: 'http://e', model: m, dimensions: 0}}", "embedding.remote"),
+        ("embedding: {local: {queue: 0}}", "embedding.local"),
+        ("embedding: {local: {threads: 5000}}", "embedding.local"),
+        ("search: {threads: 5000}", "search.threads"),
+        ("limits: {maxDocumentBytes: 0}", "limits.maxDocumentBytes"),
+        ("limits: {cutTimeoutSeconds: 0}", "limits.cutTimeoutSeconds"),
+        ("inferenceService: {url: 'localhost:8000'}", "inferenceService.url"),
+        ("inferenceService: {contextWindowSize: 0}", "inferenceService.contextWindowSize"),
+        ("inferenceService: {models: [m, '']}", "inferenceService.models"),
+        ("inferenceService: {maxWaitingRequests: 1000001}", "inferenceService.maxWaitingRequests"),
+        ("inferenceService: {queueTimeoutSeconds: 0}", "inferenceService.queueTimeoutSeconds"),
+        ("inferenceService: {timeoutSeconds: 0}", "inferenceService"),
+        ("retrieval: {maxDistance: 4.5}", "retrieval.maxDistance"),
+        ("retrieval: {maxDistance: .nan}", "retrieval.maxDistance"),
+        ("retrieval: {contextTokenRatio: 0.1}", "retrieval.contextTokenRatio"),
+        ("retrieval: {minTopK: 0}", "retrieval.minTopK"),
+        ("retrieval: {maxQuestionWindows: 0}", "retrieval.maxQuestionWindows"),
+        ("retrieval: {maxQuestionWindows: 1025}", "retrieval.maxQuestionWindows"),
+        ("retrieval: {tokensPerChunk: 0}", "retrieval.tokensPerChunk"),
+        ("chunking: {maxTokens: 3}", "chunking.maxTokens"),
+        ("chunking: {maxTokens: 100, overlapTokens: 100}", "chunking.overlapTokens"),
+        ("search: {efSearch: 0}", "search.efSearch"),
+        ("search: {nProbe: 0}", "search.nProbe"),
+        ("search: {nProbe: 16385}", "search.nProbe"),
+        ("limits: {maxConnections: 0}", "limits.maxConnections"),
+        ("limits: {maxBodyBytes: 1}", "limits.maxBodyBytes"),
+        ("limits: {maxReadBodyBytes: 1}", "limits.maxReadBodyBytes"),
+        ("limits: {maxEmbeddingTokens: 0}", "limits.maxEmbeddingTokens"),
+        ("limits: {bodyTimeoutSeconds: 0}", "limits.bodyTimeoutSeconds"),
+        ("limits: {maxBodiesBytes: 2000}", "limits.maxBodiesBytes"),
+        ("limits: {maxBodiesBytes: 2000000000000}", "limits.maxBodiesBytes"),
+        ("limits: {maxRunningReads: 0}", "limits.maxRunningReads"),
+        ("limits: {maxRunningChats: 0}", "limits.maxRunningChats"),
+        ("limits: {maxRunningWrites: 1000001}", "limits.maxRunningWrites"),
+        ("limits: {maxWaitingReads: 1000001}", "limits.maxWaitingReads"),
+        ("limits: {maxWaitingChats: 1000001}", "limits.maxWaitingChats"),
+        ("limits: {maxWaitingWrites: 1000001}", "limits.maxWaitingWrites"),
+        ("limits: {readTimeoutSeconds: 0}", "limits.readTimeoutSeconds"),
+        ("limits: {writeTimeoutSeconds: 86401}", "limits.writeTimeoutSeconds"),
+        ("limits: {sendTimeoutSeconds: 0}", "limits.sendTimeoutSeconds"),
+        ("limits: {maxDocuments: 0}", "limits.maxDocuments"),
+        ("limits: {maxIndexes: 0}", "limits.maxIndexes"),
+    ] {
+        let message = from_yaml(yaml).unwrap_err().to_string();
+        assert!(message.starts_with(setting), "{yaml}: {message}");
+    }
+}
+
+#[test]
+fn who_may_reach_the_server_is_taken() {
+    let settings = from_yaml(
+        "{listen: '127.0.0.1:5000', adminListen: '127.0.0.2:5000', allowedHosts: [docs.example, '[fd00::1]', 10.0.0.1], \
+         cors: {allowedOrigins: ['https://chat.example', 'http://localhost:3000', 'chrome-extension://abc']}}",
+    );
+    let settings = settings.unwrap();
+    assert_eq!((settings.allowed_hosts.len(), settings.cors.allowed_origins.len()), (3, 3));
+    from_yaml("{listen: '127.0.0.1:0', adminListen: '127.0.0.1:0'}").unwrap();
+}
+
+#[test]
+fn everything_wrong_is_told_at_once() {
+    let message = from_yaml("retrieval: {minTopK: 0, maxDistance: 9}").unwrap_err().to_string();
+    assert_eq!(message.lines().count(), 2, "{message}");
+}

@@ -1,0 +1,42 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn of_an_id_that_comes_twice_the_last_counts_where_it_first_came() {
+    let document = |doc_id: &str, text: &str| Document {
+        doc_id: Some(doc_id.to_owned()),
+        text: text.to_owned(),
+        ..Document::default()
+    };
+    let limits = Limits {
+        max_documents: 9,
+        max_document_bytes: 99,
+        max_metadata_bytes: 99,
+        cut_timeout: std::time::Duration::from_secs(1),
+    };
+    let sent = vec![document("a", "1"), document("b", "2"), document("a", "3")];
+    let batch = Batch::check(sent.clone(), limits, &Waiter::default()).unwrap();
+    let texts: Vec<&str> = batch.writes.iter().map(|document| &*document.text).collect();
+    assert_eq!((batch.sent, texts), (vec![0, 1, 0], vec!["3", "2"]));
+    let left = ragengine_compute::Presence::default().waiter();
+    assert!(matches!(Batch::check(sent, limits, &left), Err(IndexError::ShuttingDown)));
+}
+
+#[test]
+fn a_document_is_shown_as_the_api_describes_it() {
+    for source in [None, Some("s".to_owned())] {
+        let metadata = json!({"k": [1]}).as_object().unwrap().clone();
+        let document = Incoming {
+            doc_id: "d".to_owned(),
+            text: "t".into(),
+            metadata: Arc::new(metadata.clone()),
+            source: source.clone(),
+            content_hash: String::new(),
+            revision: None,
+            cut_within: None,
+        };
+        let described = StoredDocument { doc_id: "d".to_owned(), text: "t".to_owned(), metadata, source };
+        assert_eq!(json!(Stored(&document)), json!(described));
+    }
+}

@@ -1,0 +1,202 @@
+//! The endpoint's list of models for callers who ask for it. One asks at a time, on behalf of all; what it was told is kept for a moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, timeout};
+
+use super::Upstream;
+use super::endpoint::MAX_FACTS_BYTES;
+use super::reply::{read_bounded, refusal, unreachable};
+use crate::language_model::{LlmError, ModelList};
+use crate::telemetry::metrics::AdmissionMetrics;
+
+/// How long the list may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// For so long a list is not asked for again.
+const VALIDITY: Duration = Duration::from_secs(10);
+
+/// For so long an older one is shown while it is asked for again.
+const USEFULNESS: Duration = Duration::from_secs(60);
+
+/// For so long a failure is not tried again.
+const FAILURE_VALIDITY: Duration = Duration::from_secs(2);
+
+/// Callers that may wait when there is nothing to show.
+const MAX_WAITING: usize = 64;
+
+/// The label of those that wait.
+const WORK: &str = "models";
+
+/// What the endpoint said last, and who waits for more.
+pub(super) struct Listing {
+    told: watch::Sender<Told>,
+    is_asking: AtomicBool,
+    waiting: Semaphore,
+    metrics: AdmissionMetrics,
+}
+
+/// What the endpoint said.
+#[derive(Clone, Default)]
+struct Told {
+    /// How often it has been asked.
+    times: u64,
+    /// What it said last, and when.
+    last: Option<(Result<Arc<ModelList>, LlmError>, Instant)>,
+}
+
+/// What to do about somebody who asks.
+#[derive(Debug)]
+enum Decision {
+    Show(Result<Arc<ModelList>, LlmError>),
+    ShowAndAskAgain(Arc<ModelList>),
+    Wait,
+}
+
+impl Told {
+    fn decision(&self, now: Instant) -> Decision {
+        let Some((answer, when)) = &self.last else { return Decision::Wait };
+        let age = now.saturating_duration_since(*when);
+        match answer {
+            Ok(list) if age < VALIDITY => Decision::Show(Ok(Arc::clone(list))),
+            Ok(list) if age < USEFULNESS => Decision::ShowAndAskAgain(Arc::clone(list)),
+            Err(error) if age < FAILURE_VALIDITY => Decision::Show(Err(error.clone())),
+            _ => Decision::Wait,
+        }
+    }
+}
+
+impl Listing {
+    pub fn new(metrics: &AdmissionMetrics) -> Self {
+        Self {
+            told: watch::Sender::default(),
+            is_asking: AtomicBool::new(false),
+            waiting: Semaphore::new(MAX_WAITING),
+            metrics: metrics.clone(),
+        }
+    }
+}
+
+impl Upstream {
+    /// The endpoint's list of models, at most a minute old, without those that may not be asked for. Only who asks when there is nothing to
+    /// show waits, with a bounded number of others.
+    ///
+    /// # Errors
+    ///
+    /// [`LlmError`]: refused with its own status and words, too late, out of reach, or too many wait.
+    pub async fn models(self: &Arc<Self>) -> Result<Arc<ModelList>, LlmError> {
+        let listing = &self.listing;
+        let (decision, times) = {
+            let told = listing.told.borrow();
+            (told.decision(Instant::now()), told.times)
+        };
+        match decision {
+            Decision::Show(answer) => return answer,
+            Decision::ShowAndAskAgain(list) => {
+                self.ask_for_models();
+                return Ok(list);
+            }
+            Decision::Wait => {}
+        }
+        let Ok(_place) = listing.waiting.try_acquire() else {
+            listing.metrics.refused(WORK, "queue_full");
+            return Err(LlmError::ListAwaited { waiting: MAX_WAITING });
+        };
+        let _waiting = listing.metrics.waits(WORK);
+        let mut told = listing.told.subscribe();
+        self.ask_for_models();
+        // A little more than asking takes at most.
+        let answered = timeout(TIMEOUT * 2, told.wait_for(|told| told.times > times)).await;
+        let answer = answered.ok().and_then(Result::ok).and_then(|told| told.last.clone());
+        answer.map_or_else(|| Err(self.is_slow_to_list()), |(answer, _)| answer)
+    }
+
+    /// Asks in the background, unless that is under way: whoever asked first may leave.
+    fn ask_for_models(self: &Arc<Self>) {
+        if self.listing.is_asking.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let upstream = Arc::clone(self);
+        tokio::spawn(async move {
+            let asking = Asking(&upstream.listing.is_asking);
+            let answer = match timeout(TIMEOUT, upstream.read_models()).await {
+                Ok(answer) => answer.map(Arc::new),
+                Err(_) => Err(upstream.is_slow_to_list()),
+            };
+            drop(asking);
+            let last = Some((answer, Instant::now()));
+            upstream.listing.told.send_modify(|told| *told = Told { times: told.times + 1, last });
+        });
+    }
+
+    async fn read_models(&self) -> Result<ModelList, LlmError> {
+        let endpoint = &self.endpoint;
+        let reach = |error: reqwest::Error| unreachable(&error, Arc::clone(&endpoint.addresses.shown));
+        let request = endpoint.http.get(endpoint.addresses.models.clone()).headers(endpoint.authorization());
+        let response = request.send().await.map_err(reach)?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let Some(body) = read_bounded(response.bytes_stream(), MAX_FACTS_BYTES).await else {
+            let what = format!("its list of models broke off, or has more than {MAX_FACTS_BYTES} bytes");
+            return Err(LlmError::Nonsense(what));
+        };
+        if !status.is_success() {
+            return Err(refusal(status, &headers, &body, endpoint.api_key.as_ref()));
+        }
+        let (allowed, bytes) = (self.allowed.clone(), body.len());
+        // Some list thousands.
+        let reading = tokio::task::spawn_blocking(move || ModelList::read(&body, &allowed));
+        let list = reading.await.ok().flatten();
+        let list =
+            list.ok_or_else(|| LlmError::Nonsense(format!("its list of models is not JSON, of {bytes} bytes")))?;
+        self.endpoint.lists(list.ids());
+        Ok(list)
+    }
+
+    fn is_slow_to_list(&self) -> LlmError {
+        LlmError::ListTimeout { url: Arc::clone(&self.endpoint.addresses.shown), seconds: TIMEOUT.as_secs() }
+    }
+}
+
+/// Somebody asks, until this is dropped.
+struct Asking<'a>(&'a AtomicBool);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(answer: Result<Arc<ModelList>, LlmError>, age: Duration) -> (Told, Instant) {
+        let when = Instant::now();
+        (Told { times: 1, last: Some((answer, when)) }, when + age)
+    }
+
+    #[test]
+    fn what_was_told_is_shown_for_a_while() {
+        let list = || Ok(Arc::new(ModelList::of(json!({"data": []}))));
+        let failure = || Err(LlmError::Nonsense("no".to_owned()));
+        let seconds = Duration::from_secs;
+        for (answer, age, expected) in [
+            (list(), seconds(0), "Show(Ok"),
+            (list(), VALIDITY - seconds(1), "Show(Ok"),
+            (list(), VALIDITY, "ShowAndAskAgain"),
+            (list(), USEFULNESS, "Wait"),
+            (failure(), seconds(0), "Show(Err"),
+            (failure(), FAILURE_VALIDITY, "Wait"),
+        ] {
+            let (told, now) = told(answer, age);
+            let decision = format!("{:?}", told.decision(now));
+            assert!(decision.starts_with(expected), "{age:?}: {decision}");
+        }
+        assert!(matches!(Told::default().decision(Instant::now()), Decision::Wait));
+    }
+}

@@ -1,0 +1,55 @@
+//! The log: one line an event, on standard error.
+
+mod json;
+
+use std::io::{self, IsTerminal as _};
+use std::panic::PanicHookInfo;
+
+use json::JsonLines;
+use ragengine_errors::texts;
+use ragengine_settings::{Log, LogFormat};
+use tracing_subscriber::EnvFilter;
+
+/// Starts the log. `RUST_LOG` overrides its level.
+///
+/// # Errors
+///
+/// In words, when the level is none.
+pub fn start(log: &Log) -> Result<(), String> {
+    let filter = filter(log)?;
+    texts::allow(log.texts);
+    let is_readable = match log.format {
+        LogFormat::Auto => io::stderr().is_terminal(),
+        LogFormat::Json => false,
+        LogFormat::Text => true,
+    };
+    // A line that cannot be written (a full disk, a closed pipe) would be told on the same standard error, and that panics.
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
+    let started = match is_readable {
+        true => builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
+        false => builder.event_format(JsonLines).try_init(),
+    };
+    started.map_err(|error| error.to_string())?;
+    std::panic::set_hook(Box::new(log_panic));
+    Ok(())
+}
+
+/// A panic is a line of the log as everything else. What was put together when it happened may quote a text.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string);
+    let words = panic.payload_as_str().unwrap_or("unknown");
+    let is_our_own = panic.payload().is::<&'static str>();
+    let words = if is_our_own || texts::are_logged() { words.to_owned() } else { texts::length(words) };
+    tracing::error!(panic = words, location, "panicked");
+}
+
+/// What is logged, as `RUST_LOG` or the settings say.
+///
+/// # Errors
+///
+/// In words, when that is no level.
+pub fn filter(log: &Log) -> Result<EnvFilter, String> {
+    let from_environment = std::env::var("RUST_LOG").ok().filter(|value| !value.is_empty());
+    let directives = from_environment.unwrap_or_else(|| log.level.clone());
+    EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is not one: {error}"))
+}

@@ -1,0 +1,76 @@
+use super::*;
+
+fn size(documents: u64) -> IndexSize {
+    IndexSize { documents, chunks: documents * 2, text_bytes: documents * 100 }
+}
+
+#[test]
+fn what_happened_is_shown() {
+    let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
+    let running = metrics.http.request_begins();
+    metrics.http.replied("POST", "/retrieve", "200", Duration::from_millis(20));
+    metrics.searched(Duration::from_millis(1));
+    metrics.copied("backup", "ok");
+    let text = metrics.render(&[("docs".to_owned(), size(3))]).unwrap();
+    for line in [
+        "ragengine_http_requests_total{method=\"POST\",route=\"/retrieve\",status=\"200\"} 1",
+        "ragengine_http_request_duration_seconds_bucket{method=\"POST\",route=\"/retrieve\",le=\"0.025\"} 1",
+        "ragengine_http_requests_in_flight 1",
+        "ragengine_search_duration_seconds_count 1",
+        "ragengine_copies_total{operation=\"backup\",outcome=\"ok\"} 1",
+        "ragengine_index_chunks{index=\"docs\"} 6",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    drop(running);
+    assert!(metrics.render(&[]).unwrap().contains("ragengine_http_requests_in_flight 0"));
+    let language_model = |is_up: Option<bool>| {
+        metrics.language_model_is(is_up);
+        let text = metrics.render(&[]).unwrap();
+        text.lines().find(|line| line.starts_with("ragengine_language_model_up")).map(str::to_owned)
+    };
+    assert_eq!(language_model(Some(true)).as_deref(), Some("ragengine_language_model_up 1"));
+    assert_eq!(language_model(Some(false)).as_deref(), Some("ragengine_language_model_up 0"));
+    assert_eq!(language_model(None), None);
+}
+
+#[test]
+fn a_deleted_index_disappears_and_many_are_summed() {
+    let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
+    let many: Vec<(String, IndexSize)> = (0..103).map(|number| (format!("i{number:03}"), size(1))).collect();
+    let text = metrics.render(&many).unwrap();
+    assert!(text.contains("ragengine_index_documents{index=\"i099\"} 1"));
+    assert!(text.contains("ragengine_index_documents{index=\"other\"} 3"));
+    assert!(!metrics.render(&[]).unwrap().contains("index=\"i000\""));
+}
+
+#[test]
+fn a_deleted_index_takes_its_series_with_it_and_leaves_its_label() {
+    let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
+    let chats = |name: &str| {
+        let label = metrics.index_label(name);
+        let route = Route { index: label.as_str(), path: "rag", reason: "", outcome: "ok" };
+        metrics.chat.ended(route, Duration::from_secs(1));
+        metrics.chat.context(label.as_str(), 10, 5);
+        metrics.chat.tokens(label.as_str(), 1, 1);
+    };
+    for number in 0..=100 {
+        let name = format!("i{number:03}");
+        metrics.index_is_there(&name);
+        chats(&name);
+    }
+    let counted = |label: &str| {
+        let text = metrics.render(&[]).unwrap();
+        text.lines().filter(|line| line.contains(&format!("index=\"{label}\""))).count()
+    };
+    assert!(counted("i000") > 0 && counted("i100") == 0 && counted("other") > 0);
+    metrics.keep_indexes(|name| name != "i000");
+    assert_eq!(counted("i000"), 0);
+    assert!(counted("i001") > 0 && counted("other") > 0);
+    // A chat that ends after its index was deleted does not bring it back.
+    chats("i000");
+    assert_eq!(counted("i000"), 0);
+    metrics.index_is_there("i100");
+    chats("i100");
+    assert!(counted("i100") > 0);
+}

@@ -1,0 +1,31 @@
+//! The ways to count, and how two that count alike are known.
+
+use sha2::{Digest, Sha256};
+
+/// How tokens are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// With the served model's own tokenizer and chat template.
+    Served,
+    /// With the encoding that OpenAI uses for the model.
+    Tiktoken,
+    /// Three bytes a token.
+    Estimate,
+}
+
+impl Kind {
+    /// A short name for a log line or a metric's label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Served => "served",
+            Self::Tiktoken => "tiktoken",
+            Self::Estimate => "estimate",
+        }
+    }
+}
+
+/// The first eight bytes of a SHA-256 over the kind and what decides how it counts.
+pub(crate) fn id_of(kind: Kind, content: &[u8]) -> u64 {
+    let digest = Sha256::new().chain_update(kind.label()).chain_update([0]).chain_update(content).finalize();
+    digest.iter().take(8).fold(0, |id, byte| (id << 8) | u64::from(*byte))
+}
