@@ -1,82 +1,87 @@
-# The commands of a developer. Each is a script in config/local, where what it does and what it needs is written down.
-# RAGENGINE_CACHE is the folder for all that is fetched: ~/.cache/ragengine by default.
+# Commands for developers. The scripts in config/local describe what each one does and needs.
+# RAGENGINE_CACHE is the folder for downloads. Default: ~/.cache/ragengine.
 
 local := config/local
 
-.PHONY: help run cluster test test-fast test-cluster test-llm check generate fmt bench bench-large bench-operator fuzz soak images setup cluster-up cluster-down
+.PHONY: help run cluster test test-fast test-cluster test-llm check mutants generate fmt bench bench-large
+.PHONY: bench-operator fuzz soak images setup cluster-up cluster-down
 .NOTPARALLEL:
 
-help: ## This list
+help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-run: ## Install what is missing, build, serve on LISTEN=127.0.0.1:5000 with DATA_DIR=data; LLM_URL, LLM_MODEL, LLM_API_KEY name a language model
+run: ## Build and start the server on LISTEN=127.0.0.1:5000; LLM_URL, LLM_MODEL, LLM_API_KEY set the model
 	@$(local)/port.sh
 	@$(local)/setup.sh run
 	@$(local)/build.sh --package ragengine --bin ragengine
 	@$(local)/run.sh
 
-cluster: ## Make a Kubernetes cluster, or use the one that KUBECONFIG names, install the operator, put this documentation in and ask it a question
+cluster: ## Install the operator on a new cluster or that of KUBECONFIG, index docs/, ask a question
 	@$(local)/setup.sh demo
 	@$(local)/cluster.sh
 
-test: ## Run every test: those of test-fast and those of test-cluster
+test: ## Run all tests: test-fast and test-cluster
 	@$(local)/setup.sh test cluster
-	@$(local)/test.sh all $(ARGS)
+	@cargo xtask test all $(ARGS)
 
-test-fast: ## Run the tests that need no cluster; ARGS='-p ragengine-settings' goes to cargo test
+test-fast: ## Run the tests that need no cluster; ARGS='-p ragengine-settings' is passed to cargo-nextest
 	@$(local)/setup.sh test
-	@$(local)/test.sh fast $(ARGS)
+	@cargo xtask test fast $(ARGS)
 
-test-cluster: ## Run those on Kubernetes, in a cluster that it makes, or in the one that KUBECONFIG names; ARGS=kill runs those with it in their name
+test-cluster: ## Run the tests on a new cluster or that of KUBECONFIG; ARGS=kill runs tests with `kill` in the name
 	@$(local)/setup.sh cluster
-	@$(local)/test.sh cluster $(ARGS)
+	@cargo xtask test cluster $(ARGS)
 
-test-llm: ## Run the tests with a real language model, which it fetches and llama.cpp runs; ARGS go to pytest
+test-llm: ## Run the tests with a real language model, on llama.cpp; ARGS are passed to pytest
 	@$(local)/setup.sh test-llm
 	@$(local)/test-llm.sh $(ARGS)
 
-check: ## Format, lints, documentation, shell scripts, dependencies, generated files; RAGENGINE_WITHOUT_ADVISORIES=1 where the database of advisories is out of reach
+check: ## Check code, docs, scripts, dependencies, generated files; offline: RAGENGINE_WITHOUT_ADVISORIES=1
 	@$(local)/setup.sh check
-	@$(local)/check.sh
+	@cargo xtask check
 
-generate: ## Write the references in docs/ and the definitions in crds/ from the code, and what the chart becomes in config/base
-	@$(local)/generate.sh
+mutants: ## Run mutation tests; config/mutants lists accepted survivors; ARGS='--package ragengine-pipeline'
+	@$(local)/setup.sh mutants
+	@cargo xtask mutants $(ARGS)
+
+generate: ## Generate the references in docs/, the definitions in crds/, and config/base from the chart
+	@cargo xtask generate
 
 fmt: ## Format the code
 	@cargo fmt --all
 	@cargo fmt --manifest-path ragengine/fuzz/Cargo.toml
 
-bench: ## Print the tables of the benchmarks: the server's, then the operator's; with ARGS, which go to ragengine-bench, only the server's
+bench: ## Run the benchmarks of server and operator; with ARGS for ragengine-bench, only the server's
 	@$(local)/setup.sh bench
 	@$(local)/bench.sh $(ARGS)
 	@$(if $(ARGS),true,$(MAKE) --no-print-directory bench-operator)
 
-bench-large: ## Print the table of an index of CHUNKS=1000000 chunks, which is in the cache meanwhile: 8 GB there, 4 GB of memory, an hour or more
+bench-large: ## Benchmark an index of CHUNKS=1000000 chunks: 8 GB of disk, 4 GB of memory, over 20 minutes
 	@$(local)/setup.sh bench
 	@$(local)/bench.sh --only vectors --chunks $(or $(CHUNKS),1000000) $(ARGS)
 
-bench-operator: ## Print the table of the operator's benchmark, on a cluster as test-cluster has it; ARGS go to ragengine-operator-bench
+bench-operator: ## Run the operator's benchmark on a new cluster or that of KUBECONFIG, with ARGS
 	@$(local)/setup.sh cluster
 	@$(local)/bench-operator.sh $(ARGS)
 
-fuzz: ## Feed the code that reads requests, streams, settings, archives and snapshots with any bytes, FUZZ_SECONDS=60 for each target
+fuzz: ## Fuzz the parsers of requests, streams, settings, archives, snapshots, FUZZ_SECONDS=60 each
 	@$(local)/setup.sh fuzz
 	@$(local)/fuzz.sh
 
-soak: ## Kill the server CRASH_ROUNDS=200 times while clients write to it, then keep it under load for SOAK_MINUTES=10
+soak: ## Kill the server CRASH_ROUNDS=200 times during writes, then run it under load for SOAK_MINUTES=10
 	@$(local)/setup.sh test
 	@$(local)/soak.sh
 
-images: ## Build the images of the server and the operator, and their bills of materials, with docker, buildah or podman; ARGS='--profile dev' makes those of the tests
+images: ## Build the images and their SBOMs with docker, buildah or podman; ARGS='--profile dev' for tests
 	@$(local)/setup.sh images
 	@images/build.sh --image ragengine $(ARGS)
 	@images/build.sh --image ragengine-operator $(ARGS)
 
-setup: ## Only install what all of these need, but for images, clusters and test-llm
+setup: ## Install the requirements of all commands except images, clusters and test-llm
 	@$(local)/setup.sh run test check bench fuzz
 
-cluster-up: ## Make a Kubernetes cluster with kind, or bring it back; KUBECONFIG names one of your own, which is then used as it is
+cluster-up: ## Create or restart a Kubernetes cluster with kind; with KUBECONFIG, check that that cluster answers
 	@e2e/cluster/up.sh
 
-cluster-down: ## Delete the cluster that cluster-up made
+cluster-down: ## Delete the cluster of cluster-up
 	@e2e/cluster/down.sh

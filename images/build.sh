@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds an image: the binary, its root file system with its bill of materials, then the image IMAGE:VERSION with docker, buildah or podman.
+# Builds an image: the binary, the root file system, the bill of materials, and the image IMAGE:VERSION with docker,
+# buildah or podman.
 #
-# --image IMAGE          ragengine, the server, unless told; ragengine-operator; ragengine-e2e, the program that the cluster's tests run in the cluster
-# --profile dev|release  which build of the binary: release unless told; dev, the one of the tests, becomes IMAGE:dev
+# --image IMAGE          ragengine (default), ragengine-operator, or ragengine-e2e, the helper of the cluster tests
+# --profile dev|release  the build profile of the binary, default release; dev builds the image IMAGE:dev for tests
 # --rootfs-only          stop after the root file system, which needs none of the three tools
 #
-# What the image is made of is left in RAGENGINE_CACHE/images/IMAGE-PROFILE: rootfs, context, rootfs.tar.sha256 and, but for the program of the tests,
-# IMAGE.cdx.json, the bill of materials.
+# The folder RAGENGINE_CACHE/images/IMAGE-PROFILE keeps rootfs, context, rootfs.tar.sha256 and IMAGE.cdx.json, the bill
+# of materials. ragengine-e2e has no bill of materials.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
@@ -21,29 +22,29 @@ while (($# > 0)); do
     case $1 in
         --image)
             image=${2:-}
-            shift 2 || fail "--image wants ragengine, ragengine-operator or ragengine-e2e"
+            shift 2 || fail "--image needs a value: ragengine, ragengine-operator or ragengine-e2e"
             ;;
         --profile)
             profile=${2:-}
-            shift 2 || fail "--profile wants dev or release"
+            shift 2 || fail "--profile needs a value: dev or release"
             ;;
         --rootfs-only)
             rootfs_only=yes
             shift
             ;;
-        *) fail "no such option: $1; there are --image, --profile and --rootfs-only" ;;
+        *) fail "unknown option: $1; expected --image, --profile or --rootfs-only" ;;
     esac
 done
 case $image in
     ragengine) binary=ragengine ;;
     ragengine-operator) binary=ragengine-operator ;;
     ragengine-e2e) binary=cluster-client ;;
-    *) fail "no such image: $image; there are ragengine, ragengine-operator and ragengine-e2e" ;;
+    *) fail "unknown image: $image; expected ragengine, ragengine-operator or ragengine-e2e" ;;
 esac
 case $profile in
     release) binary="$target_dir/release/$binary" ;;
     dev) binary="$target_dir/debug/$binary" ;;
-    *) fail "no such profile: $profile; there are dev and release" ;;
+    *) fail "unknown profile: $profile; expected dev or release" ;;
 esac
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n1)
@@ -51,7 +52,7 @@ output="$RAGENGINE_CACHE/images/$image-$profile"
 
 build_binary() {
     [[ -d ${binary%/*}/deps ]] || echo "The first $profile build takes 15 to 30 minutes on 2 cores."
-    # The whole workspace, so that the dependencies have the features that the tests run with.
+    # Building the whole workspace gives dependencies the same features as in the tests.
     cargo build --locked --profile "$profile" --workspace --bin "${binary##*/}"
 }
 
@@ -59,12 +60,14 @@ check_size() {
     local bytes max
     max=$(max_mb "$image" "$profile")
     bytes=$(stat --format %s "$output/context/rootfs.tar")
-    printf 'Root file system: %s, %d MB, sha256 %s\n' "$output/rootfs" $((bytes / 1000000)) "$(cut -d' ' -f1 "$output/rootfs.tar.sha256")"
+    printf 'Root file system: %s, %d MB, sha256 %s\n' "$output/rootfs" $((bytes / 1000000)) \
+        "$(cut -d' ' -f1 "$output/rootfs.tar.sha256")"
     ((bytes < max * 1000000)) ||
-        fail "the image $image has $((bytes / 1000000)) MB; $max are what it may have: see what has grown: du -ah $output/rootfs | sort -h"
+        fail "the image $image has $((bytes / 1000000)) MB; the limit is $max MB" \
+            "To list the largest files: du -ah $output/rootfs | sort -h"
 }
 
-# The commit that the image is made from, marked when the checkout differs from it.
+# Prints the commit of the checkout, with `-dirty` if there are uncommitted changes.
 revision() {
     git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null || echo unknown
 }
@@ -72,28 +75,28 @@ revision() {
 build_image() {
     local tool=$1 tag=$2 command
     case $tool in
-        # Without buildx the builder of old has to be asked for.
+        # Without buildx, only the legacy builder works.
         docker)
             command=(docker build)
             docker buildx version >/dev/null 2>&1 || export DOCKER_BUILDKIT=0
             ;;
-        # The format is docker's, which every runtime takes.
+        # Every runtime accepts docker's format.
         *) command=("$tool" build --format docker) ;;
     esac
     "${command[@]}" --build-arg "VERSION=$version" --build-arg "REVISION=$(revision)" --tag "$tag" "$output/context"
 }
 
 if [[ $rootfs_only == no ]]; then
-    tool=$(image_tool) || fail "nothing here builds images" \
+    tool=$(image_tool) || fail "docker, buildah and podman are missing or do not work" \
         "Start Docker (dockerd runs and 'docker info' works), or install buildah or podman: apt-get install buildah" \
-        "For the root file system alone: make images ARGS=--rootfs-only"
+        "To build only the root file system: make images ARGS=--rootfs-only"
 fi
 
 stage "Building ${binary##*/}, profile $profile" build_binary
-# Two at once would write into the same folder.
+# Concurrent builds would write into the same folder.
 mkdir -p "${output%/*}"
 exec 9>"$output.lock"
-flock --timeout 600 9 || fail "another build of this image does not end: stop it and try again"
+flock --timeout 600 9 || fail "another build of this image is still running after 10 minutes: stop it, and try again"
 step "Assembling the root file system" images/rootfs.sh "$image" "$binary" "$output"
 check_size
 [[ $image == ragengine-e2e ]] || echo "Bill of materials: $output/$image.cdx.json"
@@ -102,4 +105,4 @@ check_size
 tag="$image:$version"
 [[ $profile == release ]] || tag="$image:$profile"
 step "Building the image $tag with $tool" build_image "$tool" "$tag"
-echo "The image is $tag in the store of $tool."
+echo "Built the image $tag in the store of $tool."

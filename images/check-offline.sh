@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Shows that the image needs nothing from outside: its root file system is unpacked and mounted read-only, and its program runs in it as it
-# does in a container: as user 65532, as the first process, with a loopback for its only network. It takes a document, finds it, answers from it,
-# and stops when it is told to.
+# Checks that the image works without a network. Runs the server from the image's root file system as in a container:
+# with a read-only root, as user 65532, as process 1, with only a loopback interface. The server must index a document,
+# retrieve it, answer from it, and stop on SIGTERM.
 #
-# usage: check-offline.sh FOLDER: one that build.sh made, such as ~/.cache/ragengine/images/ragengine-release
+# usage: check-offline.sh FOLDER: an output folder of build.sh, such as ~/.cache/ragengine/images/ragengine-release
 #
-# Without root the program runs as the only user that there is in a user namespace.
+# Without root, the server runs in a user namespace as its only user.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
@@ -18,21 +18,23 @@ answer='Lunch is served at half past twelve in the garden.'
 
 main() {
     local namespaces=(--net --mount)
-    [[ $# == 1 && -f $1/context/rootfs.tar ]] || fail "usage: check-offline.sh FOLDER: one that images/build.sh made"
+    [[ $# == 1 && -f $1/context/rootfs.tar ]] ||
+        fail "usage: check-offline.sh FOLDER: an output folder of images/build.sh"
     command -v ip >/dev/null || fail "ip is missing: apt-get install iproute2"
     ((EUID == 0)) || namespaces+=(--user --map-root-user)
     work=$(mktemp --directory)
     trap 'rm -rf "$work"' EXIT
     mkdir "$work/rootfs"
     tar --extract --same-permissions --file "$1/context/rootfs.tar" --directory "$work/rootfs"
-    step "The image works without a network" unshare "${namespaces[@]}" "$PWD/images/check-offline.sh" --inside "$work/rootfs" "$EUID"
+    step "Running the image without a network" \
+        unshare "${namespaces[@]}" "$PWD/images/check-offline.sh" --inside "$work/rootfs" "$EUID"
 }
 
-# From here on: in namespaces of our own.
+# This and the functions below run inside the new namespaces.
 inside() {
     local rootfs=$1 caller=$2
     ip link set lo up
-    [[ -z $(ip route show) ]] || fail "there is a network"
+    [[ -z $(ip route show) ]] || fail "the network namespace has a route"
     mount_read_only "$rootfs"
     start_server "$rootfs" "$caller"
     wait_until_ready
@@ -40,11 +42,11 @@ inside() {
     stop_server
 }
 
-# As a container's runtime does: everything read-only but the volume.
+# Mounts everything read-only except the volume, as a container runtime does.
 mount_read_only() {
     local data="$1.data"
     mkdir "$data"
-    # Before the root is mounted over: its owner is the one that the image gives it.
+    # Copied before the root is mounted over, so that the files keep their owner.
     cp --preserve=ownership,mode --recursive "$1/data/." "$data"
     chown --reference="$1/data" "$data"
     mount --bind "$1" "$1"
@@ -55,14 +57,15 @@ mount_read_only() {
 start_server() {
     local rootfs=$1 caller=$2 user=()
     [[ $caller != 0 ]] || user=(--userspec=65532:65532)
-    # Nothing of our own environment: no proxy, no settings.
+    # The server does not inherit this script's environment, which may have proxies and settings.
     unshare --pid --fork env --ignore-environment LISTEN=0.0.0.0:5000 DATA_DIR=/data \
-        "$(command -v chroot)" "${user[@]}" "$rootfs" /usr/bin/ragengine serve --config /etc/ragengine/settings.yaml </dev/null &
+        "$(command -v chroot)" "${user[@]}" "$rootfs" \
+        /usr/bin/ragengine serve --config /etc/ragengine/settings.yaml </dev/null &
     container=$!
     trap 'signal KILL 2>/dev/null || true' EXIT
 }
 
-# To the program itself, which is the only child of the `unshare` that waits for it.
+# signal NAME: signals the server, which is the only child of `unshare`.
 signal() {
     local children
     children=$(<"/proc/$container/task/$container/children")
@@ -73,28 +76,30 @@ running() { kill -0 "$container" 2>/dev/null; }
 
 wait_until_ready() {
     for ((i = 0; i < ready_timeout_s * 10; i++)); do
-        running || fail "the program ended by itself, its reason is above"
+        running || fail "the server ended unexpectedly: see its log above"
         if curl --noproxy '*' --silent --fail --max-time 2 "$url/readyz"; then return; fi
         sleep 0.1
     done
     fail "not ready within $ready_timeout_s s: $(curl --noproxy '*' --silent --max-time 2 "$url/readyz")"
 }
 
-# call PATH BODY WANTED: the reply to BODY has WANTED in it.
+# call PATH BODY EXPECTED: posts BODY. Fails unless the reply contains EXPECTED.
 call() {
     local reply
-    reply=$(curl --noproxy '*' --silent --show-error --fail-with-body --max-time 30 "$url$1" --header 'Content-Type: application/json' --data "$2") ||
-        fail "$1: $reply"
+    reply=$(curl --noproxy '*' --silent --show-error --fail-with-body --max-time 30 "$url$1" \
+        --header 'Content-Type: application/json' --data "$2") || fail "$1: $reply"
     [[ $reply == *"$3"* ]] || fail "$1: '$3' is not in the reply: $reply"
 }
 
 use_server() {
+    local messages='[{"role": "user", "content": "When is lunch served?"}]'
     call /index "{\"index_name\": \"check\", \"documents\": [{\"doc_id\": \"lunch\", \"text\": \"$answer\"}]}" lunch
     call /retrieve '{"index_name": "check", "query": "When is lunch?"}' "$answer"
-    call /v1/chat/completions '{"index_name": "check", "model": "extractive", "messages": [{"role": "user", "content": "When is lunch served?"}]}' "$answer [1]"
+    call /v1/chat/completions "{\"index_name\": \"check\", \"model\": \"extractive\", \"messages\": $messages}" \
+        "$answer [1]"
 }
 
-# The first process of a container gets no default handling of signals: it stops because it handles them.
+# Process 1 has no default signal handlers, so this checks that the server handles SIGTERM itself.
 stop_server() {
     local status=0
     signal TERM
@@ -102,10 +107,10 @@ stop_server() {
         running || break
         sleep 0.1
     done
-    if running; then fail "it did not stop within $stop_timeout_s s of SIGTERM"; fi
+    if running; then fail "the server did not stop within $stop_timeout_s s after SIGTERM"; fi
     wait "$container" || status=$?
     trap - EXIT
-    ((status == 0)) || fail "it stopped with exit code $status"
+    ((status == 0)) || fail "the server stopped with exit code $status"
 }
 
 if [[ ${1:-} == --inside ]]; then

@@ -1,6 +1,7 @@
-"""Prints the licences of the crates that a program is linked from: a list of the crates, then each text once with the crates it is for.
+"""Prints the licences of the crates that a program is linked from.
 
-What is printed depends on Cargo.lock alone: no paths, no dates, everything sorted.
+First a list of the crates, then each licence text once, with its crates. The output is reproducible: it has no paths and
+no dates, and everything is sorted.
 
 usage: licences.py PACKAGE TARGET
 """
@@ -14,55 +15,59 @@ from pathlib import Path
 
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)\b[^/]*", re.IGNORECASE)
 NOT_A_TEXT = {".rs", ".toml", ".py", ".h", ".c"}
-# Some crates name a licence and carry no text. MIT's and BSD's want the copyright line kept: their authors are all that they say.
+# The texts for crates that name a licence but contain no text. MIT and BSD require a copyright line, so it names the
+# authors of the crate.
 MIT = """Copyright (c) {authors}
 
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files
-(the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge,
-publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do
-so, subject to the following conditions:
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
 
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
 
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
-MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE
-FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
-CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
 BSD_3_CLAUSE = """Copyright (c) {authors}
 
-Redistribution and use in source and binary forms, with or without modification, are permitted provided that the following conditions
-are met:
+Redistribution and use in source and binary forms, with or without modification, are permitted provided that the
+following conditions are met:
 
-1. Redistributions of source code must retain the above copyright notice, this list of conditions and the following disclaimer.
+1. Redistributions of source code must retain the above copyright notice, this list of conditions and the following
+disclaimer.
 
-2. Redistributions in binary form must reproduce the above copyright notice, this list of conditions and the following disclaimer in
-the documentation and/or other materials provided with the distribution.
+2. Redistributions in binary form must reproduce the above copyright notice, this list of conditions and the following
+disclaimer in the documentation and/or other materials provided with the distribution.
 
-3. Neither the name of the copyright holder nor the names of its contributors may be used to endorse or promote products derived from
-this software without specific prior written permission.
+3. Neither the name of the copyright holder nor the names of its contributors may be used to endorse or promote
+products derived from this software without specific prior written permission.
 
-THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT NOT
-LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE DISCLAIMED. IN NO EVENT SHALL THE
-COPYRIGHT HOLDER OR CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES
-(INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES; LOSS OF USE, DATA, OR PROFITS; OR BUSINESS INTERRUPTION)
-HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT (INCLUDING NEGLIGENCE OR OTHERWISE)
-ARISING IN ANY WAY OUT OF THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
+THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES,
+INCLUDING, BUT NOT LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE
+DISCLAIMED. IN NO EVENT SHALL THE COPYRIGHT HOLDER OR CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL,
+SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES (INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR
+SERVICES; LOSS OF USE, DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY,
+WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE
+OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 """
 
-# This text is the same for everybody, and it is this project's too.
+# The text of Apache-2.0 has no copyright line. It is also the licence of this project.
 APACHE = Path(__file__).parent.parent / "LICENSE"
 
 
 def read_metadata(target: str) -> dict:
-    """What cargo says about the workspace's dependencies on `target`."""
+    """Returns cargo's metadata of the workspace and its dependencies on `target`."""
     command = ["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={target}"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
 def linked_crates(metadata: dict, package: str) -> list[dict]:
-    """The crates from outside that `package` reaches by normal dependencies, not by those of tests and build scripts."""
+    """Returns the external crates that `package` is linked from, sorted, without those of tests and build scripts."""
     packages = {entry["id"]: entry for entry in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     waiting = [identity for identity, entry in packages.items() if entry["name"] == package and entry["source"] is None]
@@ -78,7 +83,7 @@ def linked_crates(metadata: dict, package: str) -> list[dict]:
 
 
 def licence_texts(crate: dict) -> list[str]:
-    """The texts that the crate carries, also those of the code that it carries, such as FAISS in faiss-sys."""
+    """Returns all licence texts in the crate, also those of bundled code, such as FAISS in faiss-sys."""
     folder = Path(crate["manifest_path"]).parent
     files = [
         path
@@ -90,7 +95,7 @@ def licence_texts(crate: dict) -> list[str]:
 
 
 def text_for(crate: dict) -> str:
-    """The text for a crate that names its licence only."""
+    """Returns the text for a crate that names its licence but contains no text."""
     named = crate["license"] or ""
     if "MIT" not in named and "Apache-2.0" in named:
         return normalise(APACHE.read_text(encoding="utf-8"))
@@ -98,16 +103,19 @@ def text_for(crate: dict) -> str:
     for licence, text in [("MIT", MIT), ("BSD-3-Clause", BSD_3_CLAUSE)]:
         if licence in named:
             return normalise(text.format(authors=authors))
-    sys.exit(f"error: {crate['name']} {crate['version']} has no licence file, and its licence is {crate['license']}: add the text here")
+    sys.exit(
+        f"error: {crate['name']} {crate['version']} has no licence file: "
+        f"add the text of its licence, {crate['license']}, to images/licences.py"
+    )
 
 
 def normalise(text: str) -> str:
-    """The text without what differs between copies of it: ends of lines, space at them, empty lines around it."""
+    """Returns the text without differences between copies: line endings, trailing spaces, empty lines around it."""
     return "\n".join(line.rstrip() for line in text.strip("\ufeff").splitlines()).strip("\n")
 
 
 def main(package: str, target: str) -> None:
-    """Prints everything about `package`."""
+    """Prints the crates and licence texts of `package`."""
     crates = linked_crates(read_metadata(target), package)
     if not crates:
         sys.exit(f"error: the workspace has no package {package} with dependencies")

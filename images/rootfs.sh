@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Assembles the root file system of an image, and the folder that the image is built from.
+# Assembles the root file system and the build context of an image.
 #
-# usage: rootfs.sh IMAGE BINARY OUTPUT: makes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar), OUTPUT/rootfs.tar.sha256 and, of the images that leave
-# this machine, OUTPUT/IMAGE.cdx.json, the bill of materials
+# usage: rootfs.sh IMAGE BINARY OUTPUT
 #
-# IMAGE is ragengine, the server, ragengine-operator, or ragengine-e2e, the program of the cluster's tests.
+# IMAGE is ragengine (the server), ragengine-operator, or ragengine-e2e (the helper program of the cluster tests).
+# Writes OUTPUT/rootfs, OUTPUT/context (Dockerfile, rootfs.tar), OUTPUT/rootfs.tar.sha256 and OUTPUT/IMAGE.cdx.json, the
+# bill of materials. ragengine-e2e has no bill of materials.
 #
-# The tar depends on the contents alone: names sorted, one date, fixed owners and modes.
+# The tar is reproducible: its names are sorted, and its dates, owners and modes are fixed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source config/local/paths.sh
@@ -16,15 +17,15 @@ umask 022
 export LC_ALL=C
 
 [[ $# == 3 && $1 =~ ^ragengine(-operator|-e2e)?$ && $2 == /* && $3 == /* ]] ||
-    fail "usage: rootfs.sh ragengine|ragengine-operator|ragengine-e2e BINARY OUTPUT: the last two are absolute paths"
+    fail "usage: rootfs.sh ragengine|ragengine-operator|ragengine-e2e BINARY OUTPUT; the last two are absolute paths"
 image=$1
 binary=$2
 output=$3
-# Beside the one in use, renamed at the end: an interruption leaves the old one whole.
+# Renamed at the end, so that an interrupted run keeps the old output.
 work="$output.new"
 rootfs="$work/rootfs"
 
-# Debian's folders; the first three are where a runtime mounts things.
+# The first three are mount points of container runtimes.
 make_folders() {
     mkdir -p "$rootfs"/{proc,sys,dev,etc,usr/bin}
 }
@@ -34,12 +35,13 @@ add_binary() {
     strip --strip-all "$rootfs/usr/bin/${binary##*/}"
 }
 
-# libraries [PROGRAM]: where the loader looks without a cache: where ldd found them.
+# libraries [PROGRAM]: prints the paths of the program's shared libraries, as ldd finds them.
 libraries() {
-    env -u LD_LIBRARY_PATH -u LD_PRELOAD ldd "${1:-$binary}" | awk '$2 == "=>" { print $3 } $1 ~ "^/" { print $1 }' | sort
+    env -u LD_LIBRARY_PATH -u LD_PRELOAD ldd "${1:-$binary}" |
+        awk '$2 == "=>" { print $3 } $1 ~ "^/" { print $1 }' | sort
 }
 
-# add_libraries [PROGRAM]
+# add_libraries [PROGRAM]: copies them to the same paths, where the loader looks without a cache.
 add_libraries() {
     local library
     for library in $(libraries "$@"); do
@@ -47,7 +49,7 @@ add_libraries() {
     done
 }
 
-# In place of the whole of it.
+# Replaces OpenBLAS with the part that the server calls.
 add_part_of_openblas() {
     local openblas libgfortran
     openblas=$(libraries | grep -m1 /libopenblas.so)
@@ -55,19 +57,19 @@ add_part_of_openblas() {
     "$images/openblas.sh" "$binary" "$libgfortran" "$rootfs$openblas"
 }
 
-# It says what is missing when a library was not found.
+# Fails with the name of the library if one is missing.
 try_binary() {
     "$rootfs/lib64/ld-linux-x86-64.so.2" --inhibit-cache --library-path "$rootfs/lib/x86_64-linux-gnu" \
         "$rootfs/usr/bin/${binary##*/}" --help
 }
 
-# Mozilla's, as Debian packs them. /etc/ssl/certs would add what this machine trusts besides.
+# Mozilla's root certificates from Debian's package. /etc/ssl/certs may also have certificates of this machine.
 add_certificates() {
     mkdir -p "$rootfs/etc/ssl/certs"
     cat /usr/share/ca-certificates/mozilla/*.crt >"$rootfs/etc/ssl/certs/ca-certificates.crt"
 }
 
-# Names for the ids, and where names of hosts come from.
+# Names of users and groups, and the sources of host names.
 add_names() {
     printf '%s\n' 'root:x:0:0:root:/:/nologin' 'nonroot:x:65532:65532:nonroot:/data:/nologin' >"$rootfs/etc/passwd"
     printf '%s\n' 'root:x:0:' 'nonroot:x:65532:' >"$rootfs/etc/group"
@@ -86,13 +88,13 @@ add_settings() {
     install -m 644 "$images/ragengine/settings.yaml" "$rootfs/etc/ragengine/"
 }
 
-# Each library with the Debian package that it comes from. Their lists of files may name the paths before or after /lib became a link.
+# Prints each library and its Debian package. A package may list the path with or without the prefix /usr.
 library_packages() {
     local library path found
     for library in $(libraries); do
         path=$(readlink -f "$library")
         found=$(dpkg-query --search "$path" "${path#/usr}" 2>/dev/null || true)
-        [[ -n $found ]] || fail "no Debian package has $path: its licence is not known"
+        [[ -n $found ]] || fail "no Debian package contains $path, so its licence is unknown"
         printf '%s %s\n' "$library" "${found%%:*}"
     done
 }
@@ -102,18 +104,19 @@ add_licences() {
     mkdir -p "$documents/ragengine"
     install -m 644 LICENSE "$documents/ragengine/LICENSE"
     "$(python_with_venv)" "$images/licences.py" "$image" x86_64-unknown-linux-gnu >"$documents/ragengine/crates.txt"
-    install -m 644 "$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html" "$documents/ragengine/rust-standard-library.html"
+    install -m 644 "$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html" \
+        "$documents/ragengine/rust-standard-library.html"
 
     packages=$(library_packages | cut -d' ' -f2 | sort -u)
     for package in ca-certificates $packages; do
         install -D -m 644 "/usr/share/doc/$package/copyright" "$documents/$package/copyright"
     done
-    # The texts that those name.
+    # The licence texts that the copyright files refer to.
     mapfile -t texts < <(grep -rhoE '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' "$documents" | sort -u)
     install -D -m 644 --target-directory "$rootfs/usr/share/common-licenses" "${texts[@]}"
 }
 
-# The server's user owns the data folder, root all else.
+# The server's user owns the data folder. root owns all other files.
 pack() {
     local format=(--format=ustar --sort=name --mtime=@0 --numeric-owner '--mode=u=rwX,go=rX' --directory "$rootfs")
     mkdir -p "$work/context"
@@ -124,7 +127,6 @@ pack() {
     (cd "$work/context" && sha256sum rootfs.tar) >"$work/rootfs.tar.sha256"
 }
 
-# What only the server has.
 add_server() {
     mkdir "$rootfs/data"
     add_part_of_openblas
@@ -132,10 +134,10 @@ add_server() {
     add_settings
 }
 
-# This machine's, for the git server of the tests: what answers a fetch is two programs.
+# Copies this machine's git for the git server of the tests, which needs two programs.
 add_git() {
     local program
-    command -v git >/dev/null || fail "there is no git: apt-get install git"
+    command -v git >/dev/null || fail "git is missing: apt-get install git"
     for program in "$(command -v git)" "$(git --exec-path)/git-http-backend"; do
         install -D -m 755 "$program" "$rootfs$program"
         add_libraries "$program"
@@ -148,7 +150,7 @@ add_binary
 add_libraries
 add_names
 [[ $image != ragengine ]] || add_server
-# The program of the tests goes nowhere.
+# The image of the tests is not distributed, so it needs no licences.
 if [[ $image == ragengine-e2e ]]; then
     add_git
 else

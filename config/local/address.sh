@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# The server's address, from LISTEN. Sourced by the scripts beside it, after step.sh.
+# Parses LISTEN, the server's address. Sourced by the scripts in this folder, after step.sh.
 
 LISTEN="${LISTEN:-127.0.0.1:5000}"
-[[ $LISTEN =~ ^(.+):([0-9]+)$ ]] || fail "LISTEN=$LISTEN is not an address and a port: give one like LISTEN=127.0.0.1:5055"
+[[ $LISTEN =~ ^(.+):([0-9]+)$ ]] ||
+    fail "LISTEN=$LISTEN is invalid: expected ADDRESS:PORT, for example LISTEN=127.0.0.1:5055"
 export LISTEN
 
-# Where a client on this machine reaches it: "every address" is none that one can connect to.
+# A client cannot connect to an unspecified address, so it uses the loopback address instead.
 case ${BASH_REMATCH[1]} in
     0.0.0.0) client_host=127.0.0.1 ;;
     '[::]') client_host='[::1]' ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the table of the operator's benchmark: on the cluster of `make cluster-up`, or on the one that KUBECONFIG names, which pulls the server's image
-# that RAGENGINE_IMAGE names. Arguments go to ragengine-operator-bench.
+# Runs the operator's benchmark on the cluster of `make cluster-up`, or on the one that KUBECONFIG names. That cluster
+# must be able to pull the server image RAGENGINE_IMAGE. Arguments are passed to ragengine-operator-bench.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/cluster/paths.sh"
 cd "$root"
@@ -17,5 +17,7 @@ stage "Building the operator" cargo build --locked --workspace --bins
 if ! kubeconfig_is_foreign; then
     make_cluster
 fi
-[[ -n ${RAGENGINE_IMAGE:-} ]] || fail "RAGENGINE_IMAGE has to name the server's image in a registry that the cluster pulls from"
-exec "$target_dir/debug/ragengine-operator-bench" --operator "$target_dir/debug/ragengine-operator" --server-image "$RAGENGINE_IMAGE" "$@"
+[[ -n ${RAGENGINE_IMAGE:-} ]] ||
+    fail "RAGENGINE_IMAGE is not set: it must name the server's image in a registry that the cluster pulls from"
+exec "$target_dir/debug/ragengine-operator-bench" --operator "$target_dir/debug/ragengine-operator" \
+    --server-image "$RAGENGINE_IMAGE" "$@"

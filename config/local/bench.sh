@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prints the table of the benchmarks: the built server against the floor of its parts. Arguments go to ragengine-bench.
+# Runs the server's benchmarks and compares the server with its parts alone. Arguments are passed to ragengine-bench.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
 "$here/build.sh"
-# Debian puts nginx where only root looks.
+# Debian installs nginx in /usr/sbin, which is not in the PATH of other users than root.
 export PATH="$PATH:/usr/sbin"
 exec "$target_dir/debug/ragengine-bench" "$@"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs the operator into the cluster of `make cluster-up`, with images built here, or into the one that KUBECONFIG names, with the images that
-# RAGENGINE_IMAGE and RAGENGINE_OPERATOR_IMAGE name; makes the engine of config/samples/ragengine.yaml and an Index over this project's documentation, asks a
-# question, and prints the answer with its sources. A second time it brings all of that up to date.
+# Installs the operator, creates the engine of config/samples/ragengine.yaml and an Index of this project's
+# documentation, asks a question, and prints the answer with its sources. Run again, it updates all of these.
+#
+# The cluster is that of `make cluster-up`, with images built here, or the one that KUBECONFIG names, with the images
+# that RAGENGINE_IMAGE and RAGENGINE_OPERATOR_IMAGE name.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/cluster/paths.sh"
 cd "$root"
@@ -13,12 +15,12 @@ engine=docs
 question='Which model answers when no language model is configured?'
 ready_timeout_s=180
 
-# Whatever proxy the machine uses, it does not lead back to the machine itself.
+# A proxy cannot reach this machine's loopback address.
 export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
 export no_proxy="$NO_PROXY"
 
 make_cluster() {
-    # Until the end: another checkout's images have the same names, in the same cluster.
+    # The lock is held until the end, because other checkouts use the same image names and the same cluster.
     one_at_a_time
     stage "Cluster" "$cluster_scripts/up.sh"
     export KUBECONFIG="$cluster_kubeconfig"
@@ -29,7 +31,7 @@ make_cluster() {
     "$cluster_scripts/load-image.sh" "$server_image" "$operator_image"
 }
 
-# Another content is another tag: that is how Kubernetes notices.
+# Gives each content its own tag, so that Kubernetes notices a new image.
 tag_by_content() {
     local tag
     tag="$1:dev-$(cut -c1-12 "$RAGENGINE_CACHE/images/$1-dev/rootfs.tar.sha256")"
@@ -43,13 +45,13 @@ use_foreign_cluster() {
     operator_image=$RAGENGINE_OPERATOR_IMAGE
 }
 
-# Of NAME:TAG, where a registry's port may be in NAME.
+# Prints TAG of NAME:TAG. NAME may contain the port of a registry.
 tag_of() {
-    [[ ${1##*/} == *:* ]] || fail "the image $1 has no tag: NAME:TAG is wanted"
+    [[ ${1##*/} == *:* ]] || fail "the image $1 has no tag: expected NAME:TAG"
     echo "${1##*:}"
 }
 
-# In a cluster of ours the definition may be there from tests.
+# In our own cluster, tests may have left the definitions, which Helm must take over.
 install_operator() {
     local take=()
     kubeconfig_is_foreign || take=(--take-ownership)
@@ -57,11 +59,11 @@ install_operator() {
         --set image.repository="${operator_image%:*}",image.tag="$(tag_of "$operator_image")" \
         --set serverImage.repository="${server_image%:*}",serverImage.tag="$(tag_of "$server_image")" \
         --wait --timeout "${ready_timeout_s}s" "${take[@]}" && return
-    printf '\nWhat the operator says:\n'
+    printf '\nThe operator pods and their log:\n'
     kubectl --namespace "$operator_namespace" get pods || true
     kubectl --namespace "$operator_namespace" logs deployment/"$release-operator" --tail 20 || true
     fail "the operator was not installed. Look at:" "kubectl --namespace $operator_namespace describe pods" \
-        "An installation that was killed is forgotten with: helm --namespace $operator_namespace uninstall $release (what users made stays)"
+        "If an installation was interrupted: helm --namespace $operator_namespace uninstall $release (keeps engines)"
 }
 
 apply_sample() {
@@ -69,67 +71,74 @@ apply_sample() {
     "${kubectl[@]}" apply --filename config/samples/ragengine.yaml
 }
 
-# What was Ready may be about to run another image.
+# An engine that was Ready may still run the previous image, so the image is checked too.
 wait_until_ready() {
     local ready=(wait --for condition=Ready "ragengine/$engine" --timeout "${ready_timeout_s}s")
+    local has_image="jsonpath={.spec.template.spec.containers[0].image}=$server_image"
     "${kubectl[@]}" "${ready[@]}" &&
-        "${kubectl[@]}" wait "deployment/$engine" --for "jsonpath={.spec.template.spec.containers[0].image}=$server_image" --timeout "${ready_timeout_s}s" &&
+        "${kubectl[@]}" wait "deployment/$engine" --for "$has_image" --timeout "${ready_timeout_s}s" &&
         "${kubectl[@]}" rollout status "deployment/$engine" --timeout "${ready_timeout_s}s" &&
         "${kubectl[@]}" "${ready[@]}" && return
     echo
     "${kubectl[@]}" get ragengine "$engine" \
         --output jsonpath='{range .status.conditions[*]}{.type} is {.status}, {.reason}: {.message}{"\n"}{end}' || true
-    fail "the engine was not ready within $ready_timeout_s s. Look at:" "kubectl --namespace $engine_namespace describe ragengine $engine" \
+    fail "the engine was not ready within $ready_timeout_s s. Look at:" \
+        "kubectl --namespace $engine_namespace describe ragengine $engine" \
         "kubectl --namespace $engine_namespace logs deployment/$engine" \
         "kubectl --namespace $operator_namespace logs deployment/$release-operator"
 }
 
-# Images of contents that nothing runs any more would fill up the disk.
+# Unused images would fill the disk.
 delete_older_images() {
-    local name current image
+    local name current image in_node=(docker exec "$node_container" ctr --namespace k8s.io images)
     for current in "$server_image" "$operator_image"; do
         name=${current%:*}
         for image in $(docker image ls --filter "reference=$name:dev-*" --format '{{.Repository}}:{{.Tag}}'); do
             [[ $image == "$current" ]] || docker image rm "$image"
         done
-        for image in $(docker exec "$node_container" ctr --namespace k8s.io images list --quiet); do
-            [[ $image != */"$name:dev-"* || $image == */"$current" ]] || docker exec "$node_container" ctr --namespace k8s.io images rm "$image"
+        for image in $("${in_node[@]}" list --quiet); do
+            [[ $image != */"$name:dev-"* || $image == */"$current" ]] || "${in_node[@]}" rm "$image"
         done
     done
 }
 
-# Sets server_url. Without the lock, which has to end with this script.
+# Sets server_url. kubectl does not inherit the lock (file descriptor 9), which must end with this script.
 forward_port() {
     local log="$work/port-forward" deadline=$((SECONDS + 30)) port=''
     "${kubectl[@]}" port-forward "service/$engine" :80 9>&- >"$log" 2>&1 &
     forward=$!
     while [[ -z $port ]]; do
-        if ((SECONDS > deadline)) || ! kill -0 "$forward" 2>/dev/null; then fail "no way to the Service $engine:" "$(cat "$log")"; fi
+        if ((SECONDS > deadline)) || ! kill -0 "$forward" 2>/dev/null; then
+            fail "kubectl port-forward to the Service $engine failed:" "$(cat "$log")"
+        fi
         sleep 0.1
         port=$(sed -n 's/^Forwarding from 127\.0\.0\.1:\([0-9]*\) .*/\1/p' "$log")
     done
     server_url="http://127.0.0.1:$port"
 }
 
-# Whatever is in the ConfigMap is what the index holds: a second time only what has changed is sent.
+# The index has the content of the ConfigMap. Run again, only changed documents are sent.
 apply_documentation() {
-    "${kubectl[@]}" create configmap documentation --from-file="$root/README.md" --from-file="$root/docs" --dry-run=client --output yaml |
+    "${kubectl[@]}" create configmap documentation --from-file="$root/README.md" --from-file="$root/docs" \
+        --dry-run=client --output yaml |
         "${kubectl[@]}" apply --server-side --filename -
     "${kubectl[@]}" apply --filename config/samples/index-documentation.yaml
 }
 
-# It may be Ready from the last time: what is waited for is a synchronisation from now on.
+# The Index may be Ready since an earlier run, so this requests a new synchronisation and waits for it.
 wait_until_indexed() {
-    local now
+    local now within=(--timeout "${ready_timeout_s}s")
     now=$(date +%s)
     "${kubectl[@]}" annotate index documentation --overwrite "ragengine.dev/sync=$now" &&
-        "${kubectl[@]}" wait --for "jsonpath={.status.handled.sync}=$now" index/documentation --timeout "${ready_timeout_s}s" &&
-        "${kubectl[@]}" wait --for condition=Ready index/documentation --timeout "${ready_timeout_s}s" && return
+        "${kubectl[@]}" wait --for "jsonpath={.status.handled.sync}=$now" index/documentation "${within[@]}" &&
+        "${kubectl[@]}" wait --for condition=Ready index/documentation "${within[@]}" && return
     echo
     "${kubectl[@]}" get index documentation \
         --output jsonpath='{range .status.conditions[*]}{.type} is {.status}, {.reason}: {.message}{"\n"}{end}' || true
-    fail "the documentation was not indexed within $ready_timeout_s s. Look at:" "kubectl --namespace $engine_namespace describe index documentation" \
-        "kubectl --namespace $engine_namespace logs --selector app.kubernetes.io/name=ragengine-sync,app.kubernetes.io/instance=documentation"
+    local selector=app.kubernetes.io/name=ragengine-sync,app.kubernetes.io/instance=documentation
+    fail "the documentation was not indexed within $ready_timeout_s s. Look at:" \
+        "kubectl --namespace $engine_namespace describe index documentation" \
+        "kubectl --namespace $engine_namespace logs --selector $selector"
 }
 
 ask() {
@@ -137,21 +146,26 @@ ask() {
 }
 
 print_what_to_try() {
-    local settings=''
+    local settings='' endpoint body
     kubeconfig_is_foreign || settings="export KUBECONFIG=$cluster_kubeconfig PATH=$cluster_bin:\$PATH
 "
+    endpoint=$("${kubectl[@]}" get ragengine "$engine" --output jsonpath='{.status.endpoint}')
+    body='{"index_name": "docs", "messages": [{"role": "user", "content": "What happens to the indexes when a RAGEngine'
+    body+=' is deleted?"}]}'
     cat <<TEXT
 
-The engine serves at $("${kubectl[@]}" get ragengine "$engine" --output jsonpath='{.status.endpoint}') in the cluster: any OpenAI client's base URL. From here:
+The base URL for OpenAI clients in the cluster: $endpoint. From here:
 
 ${settings}kubectl --namespace $engine_namespace get ragengines,indexes
 kubectl --namespace $engine_namespace port-forward service/$engine 5000:80
 
-curl 127.0.0.1:5000/v1/chat/completions -H 'Content-Type: application/json' -d '{"index_name": "docs", "messages": [{"role": "user", "content": "What happens to the indexes when a RAGEngine is deleted?"}]}'
+curl 127.0.0.1:5000/v1/chat/completions -H 'Content-Type: application/json' -d '$body'
 
-Your own documents are another Index: config/samples, docs/index-resource.md. More engines: config/samples, docs/operating.md. To remove it: kubectl delete namespace $engine_namespace; helm --namespace $operator_namespace uninstall $release$(
-        kubeconfig_is_foreign || echo '; or make cluster-down'
-    )
+To index your own documents, create another Index: config/samples, docs/index-resource.md.
+To configure engines: config/samples, docs/operating.md.
+To remove everything:$(kubeconfig_is_foreign || echo ' make cluster-down, or')
+kubectl delete namespace $engine_namespace
+helm --namespace $operator_namespace uninstall $release
 TEXT
 }
 
@@ -172,8 +186,8 @@ if kubeconfig_is_foreign; then use_foreign_cluster; else make_cluster; fi
 step "Installing the operator with Helm" install_operator
 step "Applying config/samples/ragengine.yaml in the namespace $engine_namespace" apply_sample
 step "Waiting until the engine is Ready" wait_until_ready
-kubeconfig_is_foreign || step "Deleting images of before" delete_older_images
-step "Applying config/samples/index-documentation.yaml over this project's documentation" apply_documentation
+kubeconfig_is_foreign || step "Deleting unused images" delete_older_images
+step "Applying config/samples/index-documentation.yaml with this project's documentation" apply_documentation
 step "Waiting until the documentation is indexed" wait_until_indexed
 forward_port
 ask

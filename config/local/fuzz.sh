@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Feeds the code that reads requests, streams, settings, archives and snapshots with any bytes, FUZZ_SECONDS=60 for each target. Inputs and findings stay in the cache.
-# With --install: only installs cargo-fuzz.
+# Fuzzes the parsers of requests, streams, settings, archives and snapshots, FUZZ_SECONDS=60 for each target. The cache
+# keeps inputs and findings. With --install: only installs cargo-fuzz.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -15,7 +15,7 @@ seconds="${FUZZ_SECONDS:-60}"
 
 install() {
     rm -rf "$cargo_fuzz_dir"
-    # In a target folder of its own, which is removed again.
+    # Without CARGO_TARGET_DIR, cargo builds in a temporary folder and removes it.
     env -u CARGO_TARGET_DIR cargo install --locked cargo-fuzz --version "$cargo_fuzz_version" --root "$cargo_fuzz_dir"
 }
 
@@ -27,38 +27,42 @@ install_what_is_missing() {
     fi
 }
 
-# A stable compiler has no sanitizers. Coverage, which guides the fuzzer, needs none, and neither do panics, which it looks for.
+# A stable compiler has no sanitizers. The fuzzer does not need them: it uses coverage and looks for panics.
 build() {
     cargo fetch --locked --manifest-path "$fuzz_dir/Cargo.toml"
-    "$cargo_fuzz_dir/bin/cargo-fuzz" build --fuzz-dir "$fuzz_dir" --target-dir "$build_dir" --sanitizer none --debug-assertions
+    "$cargo_fuzz_dir/bin/cargo-fuzz" build --fuzz-dir "$fuzz_dir" --target-dir "$build_dir" --sanitizer none \
+        --debug-assertions
 }
 
-# fuzz TARGET: an input that makes it panic, or takes too long or too much memory, becomes a file below findings/.
+# fuzz TARGET: saves an input below findings/ if it causes a panic, takes too long or uses too much memory.
 fuzz() {
-    local target=$1 corpus="$work_dir/corpus/$1" findings="$work_dir/findings/$1" log="$work_dir/$1.log" max_bytes=4096 program
+    local target=$1 max_bytes=4096 program
+    local corpus="$work_dir/corpus/$1" findings="$work_dir/findings/$1" log="$work_dir/$1.log"
     mkdir -p "$corpus" "$findings"
     program=$(find "$build_dir" -path "*/release/$target" -type f -print -quit)
-    # 4 KiB hold a conversation, and short inputs are tried faster. Of an archive, names and padding alone take more.
+    # Short inputs run faster, and 4 KiB are enough for a conversation. The names and padding of an archive need more.
     [[ $target != archive ]] || max_bytes=16384
-    if ! "$program" -max_total_time="$seconds" -max_len="$max_bytes" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
-        -dict="$fuzz_dir/dictionaries/$target" -artifact_prefix="$findings/" "$corpus" "$fuzz_dir/seeds/$target" >"$log" 2>&1; then
+    if ! "$program" -max_total_time="$seconds" -max_len="$max_bytes" -timeout=10 -rss_limit_mb=2048 \
+        -print_final_stats=1 -verbosity=0 -dict="$fuzz_dir/dictionaries/$target" -artifact_prefix="$findings/" \
+        "$corpus" "$fuzz_dir/seeds/$target" >"$log" 2>&1; then
         tail -n 40 "$log"
-        echo "Once more, with the same input: $program FILE"
+        echo "To reproduce it: $program FILE"
         return 1
     fi
 }
 
-# tell TARGET: how much was tried.
-tell() {
+# report TARGET: prints the number of inputs.
+report() {
     awk -v kept="$(find "$work_dir/corpus/$1" -type f | wc -l)" \
-        '/number_of_executed_units/ { print "  " $2 " inputs, none of them a finding; " kept " are kept for the next time" }' "$work_dir/$1.log"
+        '/number_of_executed_units/ { print "  " $2 " inputs without a finding; " kept " are kept for the next run" }' \
+        "$work_dir/$1.log"
 }
 
-[[ $seconds =~ ^[1-9][0-9]*$ ]] || fail "FUZZ_SECONDS must be a number of seconds: $seconds"
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || fail "FUZZ_SECONDS must be a positive number of seconds: $seconds"
 install_what_is_missing
 [[ ${1:-} != --install ]] || exit 0
 step "Building the fuzz targets" build
 for target in "${targets[@]}"; do
     step "Fuzzing $target for $seconds s" fuzz "$target"
-    tell "$target"
+    report "$target"
 done

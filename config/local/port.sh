@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when something already listens at the server's address: before the minutes of a build, not after them.
+# Fails if the server's address is in use. Runs before the build, which takes minutes.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -12,5 +12,5 @@ connects() {
 }
 
 if connects; then
-    fail "$LISTEN is in use by another program: stop that one, or choose another port: LISTEN=127.0.0.1:5055 make run"
+    fail "$LISTEN is in use by another program: stop it, or choose another port: LISTEN=127.0.0.1:5055 make run"
 fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Names everything that is missing and that setup.sh cannot install, all at once, before anything starts. Arguments: setup.sh's purposes.
+# Reports everything that is missing and that setup.sh cannot install, before any step starts. Arguments: the purposes
+# of setup.sh.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -11,23 +12,24 @@ problems=()
 check_processor() {
     local feature missing=()
     if [[ $(uname -s) != Linux || $(uname -m) != x86_64 ]]; then
-        problems+=("Linux on an x86-64 processor is needed; this is $(uname -sm).")
+        problems+=("Linux on an x86-64 processor is required; this is $(uname -sm).")
         return
     fi
     for feature in avx avx2 bmi1 bmi2 f16c fma abm movbe; do
         grep -m1 '^flags' /proc/cpuinfo | grep -qw "$feature" || missing+=("$feature")
     done
     ((${#missing[@]} == 0)) ||
-        problems+=("The processor is too old: FAISS is built for x86-64-v3 (AVX2, any since about 2015); it lacks ${missing[*]}.")
+        problems+=("The processor lacks ${missing[*]}. FAISS needs x86-64-v3 (AVX2), which most have since 2015.")
 }
 
 check_rust() {
     local needed found
     needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-    if ! found=$(rustc --version 2>&1 | awk '$1 == "rustc" { print $2 }') || [[ -z $found ]] || ! cargo --version >/dev/null 2>&1; then
-        problems+=("No Rust toolchain: install Rust $needed or newer with rustup (https://rustup.rs), then open a new shell. Debian's own is too old.")
+    if ! found=$(rustc --version 2>&1 | awk '$1 == "rustc" { print $2 }') || [[ -z $found ]] ||
+        ! cargo --version >/dev/null 2>&1; then
+        problems+=("Rust is missing: install $needed or newer with rustup (https://rustup.rs), then open a new shell.")
     elif [[ $(printf '%s\n' "$needed" "$found" | sort -V | head -n1) != "$needed" ]]; then
-        problems+=("Rust $found is too old: $needed or newer is needed: 'rustup update stable' (https://rustup.rs). Debian's own is too old.")
+        problems+=("Rust $found is too old; $needed or newer is required: 'rustup update stable' (https://rustup.rs).")
     fi
 }
 
@@ -36,12 +38,13 @@ check_rust_components() {
         problems+=("rustfmt or clippy is missing: 'rustup component add rustfmt clippy'.")
 }
 
-# check_target PROFILE: what a build of it takes, more when nothing is compiled yet.
+# check_target PROFILE: disk space of a build. A first build needs more.
 check_target() {
     if [[ -d $target_dir/$1/deps ]]; then needs_room 2 "$target_dir"; else needs_room 8 "$target_dir"; fi
 }
 
-# check_cluster IMAGE...: what a cluster wants besides. Each IMAGE is a variable that names one, for a cluster of the user's own.
+# check_cluster IMAGE...: the requirements of a cluster. If KUBECONFIG names the user's cluster, each of these
+# environment variables must name an image.
 check_cluster() {
     local list kind rest
     list=$("$root/e2e/cluster/prepare.sh" --list "$@") || exit
@@ -56,14 +59,14 @@ check_cluster() {
 check_test_cluster() {
     local before=${#problems[@]}
     check_cluster RAGENGINE_IMAGE RAGENGINE_OPERATOR_IMAGE RAGENGINE_E2E_IMAGE
-    ((${#problems[@]} == before)) || problems+=("The tests that need no cluster: make test-fast")
+    ((${#problems[@]} == before)) || problems+=("To run only the tests that need no cluster: make test-fast")
 }
 
 check_packages() {
     local missing
     missing=$("$here/packages.sh" --missing "$@")
     [[ -z $missing || $EUID == 0 ]] || command -v sudo >/dev/null ||
-        problems+=("Debian packages are missing and this is neither root nor a user with sudo. As root: apt-get install $missing")
+        problems+=("Debian packages are missing, and sudo is not installed. As root: apt-get install $missing")
 }
 
 check_processor
@@ -77,4 +80,4 @@ check_packages "$@"
 mapfile -t lacking < <(lacking_room)
 problems+=("${lacking[@]}")
 
-((${#problems[@]} == 0)) || fail "this machine lacks what cannot be installed from here:" "${problems[@]}"
+((${#problems[@]} == 0)) || fail "this machine does not meet the requirements:" "${problems[@]}"

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Makes Python environments for the tests: python.sh clients, those in which they run other people's clients; python.sh cyclonedx, that in which they validate
-# bills of materials. Each version of a list of requirements is in a folder of its own.
+# Installs Python environments for the tests. `python.sh clients` installs the client libraries that are tested against
+# the server. `python.sh cyclonedx` installs the validator of bills of materials. A changed list of requirements gets a
+# new folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
 
 # install VENV REQUIREMENTS
 install() {
-    # The last environment's Python may be gone with an upgrade of the system, and an interrupted one is half there.
+    # The old environment may be incomplete, or an upgrade of the system may have removed its Python.
     rm -rf "$1"
     "$(python_with_venv)" -m venv "$1"
-    # The requirements are the whole closure: nothing else is resolved, and `check` says when something is missing in it.
+    # The requirements list all transitive dependencies. `pip check` fails if one is missing.
     "$1/bin/pip" --disable-pip-version-check install --no-deps --only-binary :all: --requirement "$2"
     "$1/bin/pip" check
     touch "$1/complete"

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# Whether there is room on the disks: what shares a file system is added up. Sourced by the scripts beside it and by those of e2e/cluster.
+# Checks free disk space. The needs of folders on one file system are added up. Sourced by the scripts in this folder
+# and in e2e/cluster.
 
-# By the file system's device number: what it has to have, a folder on it, and what for.
+# Per device number of a file system: the space it needs in GiB, a folder on it, and the uses of the space.
 declare -A room_gib=() room_folder=() room_uses=()
 
-# needs_room GIB FOLDER: on the file system that FOLDER is on, or will be.
+# needs_room GIB FOLDER: adds a need. FOLDER does not have to exist yet.
 needs_room() {
     local folder=$2 device
     while [[ ! -d $folder ]]; do folder=$(dirname "$folder"); done
@@ -14,12 +15,16 @@ needs_room() {
     room_uses[$device]+="${room_uses[$device]:+, }$1 in $2"
 }
 
-# Prints a line for each file system that lacks room.
+# Prints a line for each file system that lacks space.
 lacking_room() {
-    local device free_kib
+    local device free_kib needed
     for device in "${!room_gib[@]}"; do
         free_kib=$(df -Pk "${room_folder[$device]}" | awk 'NR == 2 { print $4 }')
         ((free_kib >= room_gib[$device] * 1024 * 1024)) ||
-            echo "The disk of ${room_folder[$device]} has $((free_kib / 1024 / 1024)) GiB free, ${room_gib[$device]} are needed (${room_uses[$device]}): make room, or put something elsewhere with CARGO_TARGET_DIR, RAGENGINE_CACHE or TMPDIR."
+            {
+                needed="${room_gib[$device]} GiB are needed (${room_uses[$device]})"
+                printf '%s' "The disk of ${room_folder[$device]} has $((free_kib / 1024 / 1024)) GiB free; $needed. "
+                echo "Free some space, or move a folder with CARGO_TARGET_DIR, RAGENGINE_CACHE or TMPDIR."
+            }
     done
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Starts the built server with this project's own documentation in the index `docs`, prints what to try, and stops it with Ctrl-C.
+# Starts the built server, puts this project's documentation into the index `docs`, and prints example requests. Ctrl-C
+# stops the server.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
@@ -10,11 +11,11 @@ ready_timeout_s=120
 stop_timeout_s=30
 
 export DATA_DIR="${DATA_DIR:-$root/data}"
-# Whatever proxy the machine uses, it does not lead back to the machine itself.
+# A proxy cannot reach this machine's loopback address.
 export NO_PROXY="127.0.0.1,localhost,::1${NO_PROXY:+,$NO_PROXY}"
 export no_proxy="$NO_PROXY"
 
-# The server finds the model where it would put it after fetching it from the hub itself.
+# Links the model to the place where the server looks for models that it downloaded.
 link_model() {
     local place="$DATA_DIR/models/sentence-transformers/all-MiniLM-L6-v2"
     [[ -e $place ]] && return
@@ -23,7 +24,7 @@ link_model() {
 }
 
 start_server() {
-    # In a process group of its own: Ctrl-C then reaches this script alone, which stops the server once, in order.
+    # The server gets its own process group, so that Ctrl-C reaches only this script, which then stops the server once.
     set -m
     "$ragengine" serve --config "$here/settings.yaml" </dev/null &
     server=$!
@@ -44,11 +45,11 @@ stop_server() {
         running || return 0
         sleep 0.1
     done
-    echo "It did not stop within $stop_timeout_s s: killing it. Nothing that it acknowledged is lost." >&2
+    echo "The server did not stop within $stop_timeout_s s: killing it. Acknowledged writes are not lost." >&2
     kill -KILL "$server"
 }
 
-# Waits for /readyz and says what is still loading, each thing once.
+# Waits for /readyz and prints each new state once.
 wait_until_ready() {
     local reply said=''
     for ((i = 0; i < ready_timeout_s * 5; i++)); do
@@ -61,40 +62,45 @@ wait_until_ready() {
         fi
         sleep 0.2
     done
-    fail "the server was not ready within $ready_timeout_s s; what it waited for last: ${said:-it did not answer at $client_url/readyz}"
+    fail "the server was not ready within $ready_timeout_s s; last state: ${said:-no answer from $client_url/readyz}"
 }
 
-# Ctrl-C ends the script from within `wait`: what comes after it is an end that nobody asked for.
+# Ctrl-C ends the script during `wait`. So after `wait`, the server has ended by itself.
 wait_for_its_end() {
     local status=0
     wait "$server" || status=$?
-    fail "the server ended by itself (exit code $status); its reason is above"
+    fail "the server ended unexpectedly with exit code $status: see its log above"
 }
 
-# What has not changed since the last time is not sent again.
+# Sends only documents that have changed since the last run.
 ingest_documentation() {
     "$ragengine" ingest "$root/README.md" --index docs --source readme --server "$client_url"
     "$ragengine" ingest "$root/docs" --index docs --source docs --server "$client_url"
 }
 
 print_what_to_try() {
-    local model="the built-in model 'extractive' (LLM_URL=... [LLM_MODEL=...] [LLM_API_KEY=...] make run names another)"
+    local model="the built-in model 'extractive' (for another: LLM_URL=... [LLM_MODEL=...] [LLM_API_KEY=...] make run)"
     if [[ -n ${LLM_URL:-} ]]; then
-        # Without what may be a secret: user and password before the host, keys in the query.
+        # Removes parts that may be secret: user and password before the host, keys in the query.
         local address=${LLM_URL#*://}
         address=${address##*@}
         model="${LLM_MODEL:-the first model} at ${address%%\?*}"
     fi
+    local question='Which model answers when no language model is configured?'
+    local messages="[{\"role\": \"user\", \"content\": \"$question\"}]"
+    local document='{"doc_id": "lunch", "text": "Lunch is served at half past twelve in the garden.", '
+    document+='"metadata": {"topic": "lunch"}}'
+    local json="-H 'Content-Type: application/json' -d"
     cat <<TEXT
 
 The server is ready at $client_url. Answers come from $model.
 Ask, retrieve, add a document:
 
-curl $client_url/v1/chat/completions -H 'Content-Type: application/json' -d '{"index_name": "docs", "messages": [{"role": "user", "content": "Which model answers when no language model is configured?"}]}'
+curl $client_url/v1/chat/completions $json '{"index_name": "docs", "messages": $messages}'
 
-curl $client_url/retrieve -H 'Content-Type: application/json' -d '{"index_name": "docs", "query": "how to choose the port", "max_node_count": 3}'
+curl $client_url/retrieve $json '{"index_name": "docs", "query": "how to choose the port", "max_node_count": 3}'
 
-curl $client_url/index -H 'Content-Type: application/json' -d '{"index_name": "docs", "documents": [{"doc_id": "lunch", "text": "Lunch is served at half past twelve in the garden.", "metadata": {"topic": "lunch"}}]}'
+curl $client_url/index $json '{"index_name": "docs", "documents": [$document]}'
 
 Ctrl-C stops it. Its data is in $DATA_DIR.
 TEXT

@@ -1,35 +1,46 @@
 #!/usr/bin/env bash
-# Installs what is missing for the named purposes: run, demo, test, cluster, check, bench, fuzz, images, test-llm. A second run does nothing and needs no network.
+# Installs the requirements of the named purposes: run, demo, test, cluster, check, mutants, bench, fuzz, images,
+# test-llm. A second run does nothing and needs no network.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
 
-(($# > 0)) || fail "usage: setup.sh PURPOSE...: run, demo, test, cluster, check, bench, fuzz, images, test-llm"
+all="run, demo, test, cluster, check, mutants, bench, fuzz, images, test-llm"
+(($# > 0)) || fail "usage: setup.sh PURPOSE...: $all"
 for purpose in "$@"; do
-    [[ $purpose =~ ^(run|demo|test|cluster|check|bench|fuzz|images|test-llm)$ ]] || fail "no such purpose: $purpose; there are run, demo, test, cluster, check, bench, fuzz, images, test-llm"
+    [[ $purpose =~ ^(run|demo|test|cluster|check|mutants|bench|fuzz|images|test-llm)$ ]] ||
+        fail "unknown purpose: $purpose; expected one of: $all"
 done
 
-# Two at once would install into the same folders. (Children do not get the lock: one that outlives this script would keep it.)
+# Concurrent runs would install into the same folders. Children do not inherit the lock, because one that outlives this
+# script would hold it.
 exec 9>"$RAGENGINE_CACHE/setup.lock"
 if ! flock --nonblock 9; then
     echo "Another setup is running: waiting for it"
-    flock --timeout 1800 9 || fail "it did not end within 30 minutes: stop it and try again"
+    flock --timeout 1800 9 || fail "the other setup did not end within 30 minutes: stop it, and try again"
 fi
 
-wants() { [[ " $purposes " == *" $1 "* ]]; }
+# needed_for PURPOSE...: succeeds if one of them is among the purposes.
+needed_for() {
+    local purpose
+    for purpose in "$@"; do [[ " $purposes " != *" $purpose "* ]] || return 0; done
+    return 1
+}
 
 install_what_is_missing() {
     "$here/prerequisites.sh" "$@"
     "$here/packages.sh" "$@"
-    if wants cluster || wants demo; then "$root/e2e/cluster/prepare.sh"; fi
-    if wants check || wants demo; then "$root/e2e/cluster/helm.sh"; fi
-    if wants run || wants demo || wants test || wants cluster || wants bench || wants images || wants test-llm; then "$here/model.sh"; fi
-    if wants test || wants test-llm; then "$here/python.sh" clients; fi
-    if wants cluster || wants demo || wants images; then "$here/cargo-cyclonedx.sh"; fi
-    if wants cluster; then "$here/python.sh" cyclonedx; fi
-    if wants check; then "$here/cargo-deny.sh"; fi
-    if wants fuzz; then "$here/fuzz.sh" --install; fi
-    if wants test-llm; then
+    if needed_for cluster demo; then "$root/e2e/cluster/prepare.sh"; fi
+    if needed_for check demo; then "$root/e2e/cluster/helm.sh"; fi
+    if needed_for run demo test cluster mutants bench images test-llm; then "$here/model.sh"; fi
+    if needed_for test test-llm; then "$here/python.sh" clients; fi
+    if needed_for test cluster; then "$here/cargo-tool.sh" cargo-nextest; fi
+    if needed_for mutants; then "$here/cargo-tool.sh" cargo-mutants; fi
+    if needed_for cluster demo images; then "$here/cargo-tool.sh" cargo-cyclonedx; fi
+    if needed_for cluster; then "$here/python.sh" cyclonedx; fi
+    if needed_for check; then "$here/cargo-tool.sh" cargo-deny; fi
+    if needed_for fuzz; then "$here/fuzz.sh" --install; fi
+    if needed_for test-llm; then
         "$here/language-model.sh"
         "$here/llama-server.sh"
     fi

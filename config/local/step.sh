@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# How a step reports itself. Sourced by the scripts beside it.
+# Functions that run commands and report them. Sourced by the scripts in this folder.
 
-# fail MESSAGE...: one line each on stderr, then the end.
+# fail MESSAGE...: prints each message in a line on stderr, and exits.
 fail() {
     printf 'error: %s\n' "$1" >&2
     shift
@@ -9,14 +9,15 @@ fail() {
     exit 1
 }
 
-# note MESSAGE: what a run could not do, although it goes on: said now, and in its last lines, by who made the file that RAGENGINE_NOTES names.
+# note MESSAGE: reports something that the run skips. Prints the message, and adds it to the file RAGENGINE_NOTES, which
+# the caller prints at the end of the run.
 note() {
     printf 'note: %s\n' "$1"
     [[ -z ${RAGENGINE_NOTES:-} ]] || printf 'note: %s\n' "$1" >>"$RAGENGINE_NOTES"
 }
 
-# attempt COMMAND...: runs it, and puts how it ended into the variable status, which is the caller's. Not to be called in a condition: bash then goes on
-# after an error inside COMMAND.
+# attempt COMMAND...: runs the command, and sets the caller's variable `status` to its exit code. Must not be called in
+# a condition, where bash ignores errors inside COMMAND.
 attempt() {
     set +e
     (
@@ -27,8 +28,11 @@ attempt() {
     set -e
 }
 
-# step TITLE COMMAND...: one line: what is done, a dot every 3 seconds, how long it took. What COMMAND prints is shown only when it fails.
-# Not to be called in a condition either.
+# record TITLE SECONDS: adds a line to the file RAGENGINE_PARTS, for the table at the end of a run.
+record() { [[ -z ${RAGENGINE_PARTS:-} ]] || printf '%s\t%s\n' "$2" "$1" >>"$RAGENGINE_PARTS"; }
+
+# step TITLE COMMAND...: runs the command. Prints one line with the title, a dot every 3 seconds, and the duration.
+# Shows the command's output only if it fails. Must not be called in a condition.
 step() {
     local title=$1 started=$SECONDS log ticker status
     shift
@@ -37,7 +41,7 @@ step() {
     (while sleep 3 >/dev/null 2>&1 && kill -0 $$; do printf .; done) 2>/dev/null &
     ticker=$!
     attempt "$@" </dev/null >"$log" 2>&1
-    # Ctrl-C may have ended it.
+    # Ctrl-C may have ended the ticker.
     kill "$ticker" 2>/dev/null || true
     wait "$ticker" 2>/dev/null || true
     if ((status != 0)); then
@@ -47,16 +51,18 @@ step() {
         fail "$title: failed, see above"
     fi
     rm -f "$log"
+    record "$title" $((SECONDS - started))
     printf ' %s s\n' $((SECONDS - started))
 }
 
-# stage TITLE COMMAND...: the same for a command whose output is wanted: a line before it and one after it.
-# Not to be called in a condition either.
+# stage TITLE COMMAND...: runs the command and shows its output between two lines with the title. Must not be called in
+# a condition.
 stage() {
     local title=$1 started=$SECONDS status
     shift
     printf '== %s\n' "$title"
     attempt "$@"
     ((status == 0)) || fail "$title: failed after $((SECONDS - started)) s, see above"
+    record "$title" $((SECONDS - started))
     printf '== %s: %s s\n' "$title" $((SECONDS - started))
 }

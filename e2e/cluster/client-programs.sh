@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Puts kind, helm and kubectl into a folder in the cache: client-programs.sh NODE_IMAGE. kind is copied from PATH when it has the right version there,
-# else built; kubectl is the node's; helm.sh has helm's.
+# Puts kind, helm and kubectl into a folder in the cache: client-programs.sh NODE_IMAGE. kind is copied from PATH if the
+# version matches, and built otherwise. kubectl is copied from the node image. helm.sh provides helm.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
-# shellcheck source=go.sh
-source "$cluster_scripts/go.sh"
+# shellcheck source=../offline/go.sh
+source "$offline_scripts/go.sh"
 
 node_image=$1
 if [[ -e $cluster_bin/complete ]]; then
@@ -37,18 +37,21 @@ provide_kind() {
     if path=$(program_in_path kind "$kind_version"); then
         step "Copying kind from $path" copy "$path" "$cluster_bin/kind"
     else
-        "$cluster_scripts/go-toolchain.sh"
+        "$offline_scripts/go-toolchain.sh"
         step "Building kind $kind_version" build_kind
     fi
 }
 
-# Only the newest are kept: with the node's programs they have 800 MB.
-delete_older() { find "$RAGENGINE_CACHE" -mindepth 1 -maxdepth 1 -type d -name 'kubernetes-v*' ! -path "$cluster_cache" -exec rm -rf {} +; }
+# Each version takes 800 MB, with the node's programs.
+delete_older() {
+    find "$RAGENGINE_CACHE" -mindepth 1 -maxdepth 1 -type d -name 'kubernetes-v*' ! -path "$cluster_cache" \
+        -exec rm -rf {} +
+}
 
 provide_kind
 "$cluster_scripts/helm.sh"
 if [[ ! -x $cluster_bin/kubectl ]]; then step "Copying kubectl from the node image" copy_kubectl; fi
-# This script is the last that builds.
+# No later script builds anything from Go modules.
 if [[ -d $GOMODCACHE ]]; then step "Deleting the unpacked Go modules" delete_unpacked_modules; fi
 touch "$cluster_bin/complete"
 delete_older

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Deletes the cluster that up.sh made, and nothing else: Docker, the images and what was built stay for the next one.
+# Deletes the cluster that up.sh made. Docker, the images and the built programs stay for the next cluster.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 

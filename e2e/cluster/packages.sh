@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing: packages.sh NODE_IMAGE. With --missing first: only prints their names.
+#
+# Without Docker, the packages of Docker are included. If the node image has to be built, its build tools are included.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
@@ -40,7 +42,7 @@ fi
 
 apt_get=(env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
 
-# 9 is the lock: a Docker that the package starts must not keep it.
+# File descriptor 9 is the lock. The package may start Docker, which must not hold the lock.
 install() {
     "${apt_get[@]}" update
     "${apt_get[@]}" install --yes --no-install-recommends "${missing[@]}"

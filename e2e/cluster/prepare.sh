@@ -1,27 +1,30 @@
 #!/usr/bin/env bash
-# What has to be there for a cluster before anything long begins: names all that is missing, and installs the Debian packages that up.sh wants. Nothing
-# else is made yet. With --list IMAGE...: installs nothing and prints what is missing, as requirements.sh does; each IMAGE is a variable that has to name
-# an image where the cluster is the user's own.
+# Checks the requirements of a cluster before any long step: reports everything that is missing, and installs the Debian
+# packages that up.sh needs.
+#
+# With --list IMAGE...: installs nothing and prints what is missing, in the format of requirements.sh. Each IMAGE is the
+# name of an environment variable. If KUBECONFIG names the user's cluster, the variable must name an image.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
-# check_foreign_cluster IMAGE...: each is the name of a variable.
+# check_foreign_cluster IMAGE...: fails if one of these environment variables is not set.
 check_foreign_cluster() {
     local variable missing=()
     for variable in "$@"; do [[ -n ${!variable:-} ]] || missing+=("$variable=..."); done
     ((${#missing[@]} == 0)) ||
-        fail "KUBECONFIG names a cluster of your own: say which images it is to pull, or unset KUBECONFIG to have a cluster made." \
-            "Build them:  images/build.sh --profile dev, also with --image ragengine-operator and --image ragengine-e2e" \
-            "Push them to a registry that the cluster pulls from, and name them there: ${missing[*]}"
-    # The tests do without kubectl, and are the first to ask then.
+        fail "KUBECONFIG names your cluster: name the images that it pulls, or unset KUBECONFIG to create a cluster." \
+            "Build them: images/build.sh --profile dev; again with --image ragengine-operator and --image ragengine-e2e" \
+            "Push them to a registry that the cluster pulls from, and set: ${missing[*]}"
+    # The tests do not need kubectl. Without it they are the first to connect to the cluster.
     if command -v kubectl >/dev/null; then
         "$cluster_scripts/foreign-cluster.sh"
     else
-        echo "The cluster is the one that KUBECONFIG names: $KUBECONFIG"
+        echo "Using the cluster that KUBECONFIG names (KUBECONFIG=$KUBECONFIG)"
     fi
 }
 
-# What the node image is, curl tells: it is among the packages that are installed next. The least is asked for until then.
+# choose-node-image.sh needs curl, which may be installed later. Without curl, the requirements of the pulled image are
+# listed, which are the smaller ones.
 list() {
     local node_image=$pulled_node_image
     if command -v curl >/dev/null; then node_image=$("$cluster_scripts/choose-node-image.sh"); fi
@@ -43,7 +46,7 @@ if [[ ${1:-} == --list ]]; then
         list
     fi
 elif kubeconfig_is_foreign; then
-    echo "The cluster is the one that KUBECONFIG names: $KUBECONFIG"
+    echo "Using the cluster that KUBECONFIG names (KUBECONFIG=$KUBECONFIG)"
 elif cluster_answers && node_is_current; then
     echo "The cluster $cluster_name: there"
 else

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# A Kubernetes cluster on this machine, made by kind. Where a registry answers, its node image is pulled; elsewhere it is built from Debian
-# packages and Go modules. What is there is left as it is. kind takes a free port for the API server, on 127.0.0.1: none has to be free.
+# Starts a Kubernetes cluster on this machine with kind. A running cluster of the current version is left unchanged.
+#
+# The node image is pulled if a registry answers. Otherwise it is built from Debian packages and Go modules. The API
+# server listens on a free port of 127.0.0.1, which kind chooses.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 cd "$root"
 
-# The cluster that KUBECONFIG names is used as it is; none is made beside it.
 if kubeconfig_is_foreign; then
     "$cluster_scripts/foreign-cluster.sh"
     exit
@@ -20,12 +21,12 @@ else
     "$cluster_scripts/requirements.sh" "$node_image"
     "$cluster_scripts/packages.sh" "$node_image"
     "$cluster_scripts/start-docker.sh"
-    "$cluster_scripts/node-image.sh" "$node_image"
+    "$offline_scripts/node-image.sh" "$node_image"
     "$cluster_scripts/client-programs.sh" "$node_image"
     "$cluster_scripts/start-cluster.sh" "$node_image"
 fi
 
 cat <<END
-The cluster is ready, all in all after $SECONDS s. To use it:
+The cluster is ready after $SECONDS s. To use it:
   export KUBECONFIG=$cluster_kubeconfig PATH=$cluster_bin:\$PATH
 END

@@ -1,42 +1,45 @@
-//! The cluster, and the images that it can pull.
+//! Connects to the cluster, and names the images that it can pull.
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use crate::Error;
 
-/// Who sets what is missing.
-const HOW: &str = "`make test-cluster` sets it for a cluster of its own";
+/// How to set a missing variable, for error messages.
+const HOW: &str = "`make test-cluster` sets it if KUBECONFIG is not set";
 
-/// A client of the cluster that `KUBECONFIG` names. There is no default: the tests must not find a cluster that nobody meant for them.
+/// Connects to the cluster that `KUBECONFIG` names. There is no default, so that tests never run on a cluster by
+/// mistake.
 ///
 /// # Errors
 ///
-/// When `KUBECONFIG` is not set, is no such file, or names a proxy.
+/// When `KUBECONFIG` is not set, the file does not exist, or it names a proxy.
 pub async fn connect() -> Result<Client, Error> {
     drop(rustls::crypto::ring::default_provider().install_default());
     require_kubeconfig()?;
-    let reading = |error| Error::kubernetes("reading what KUBECONFIG names")(kube::Error::InferKubeconfig(error));
+    let reading = |error| Error::kubernetes("reading the file of KUBECONFIG")(kube::Error::InferKubeconfig(error));
     let kubeconfig = Kubeconfig::read().map_err(reading)?;
     if names_proxy(&kubeconfig) {
         return Err(Error::Environment(
-            "KUBECONFIG names a cluster behind a proxy (proxy-url), which these tests cannot go through; name one that is reached without it"
+            "KUBECONFIG names a cluster behind a proxy (proxy-url), which the tests do not support: \
+             name a cluster that is reachable without a proxy"
                 .to_owned(),
         ));
     }
     let mut config =
         Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(reading)?;
-    // What is left is that of the environment, which leads out of this machine and its network; a cluster to test on is within.
+    // Only a proxy from the environment is left here. It is for addresses on the internet, and cannot reach the
+    // cluster.
     config.proxy_url = None;
-    Client::try_from(config).map_err(Error::kubernetes("preparing a client of what KUBECONFIG names"))
+    Client::try_from(config).map_err(Error::kubernetes("preparing a client of the cluster of KUBECONFIG"))
 }
 
-/// There is no default: see [`connect`].
+/// Fails when `KUBECONFIG` is not set.
 pub(crate) fn require_kubeconfig() -> Result<(), Error> {
     from_environment("KUBECONFIG", "the kubeconfig of the cluster to test on").map(drop)
 }
 
-/// Whether the cluster of the current context has a proxy of its own. (What it is may be a secret.)
+/// Whether the cluster of the current context has a proxy. (Error messages must not show its URL, which may be secret.)
 fn names_proxy(kubeconfig: &Kubeconfig) -> bool {
     let current = kubeconfig.contexts.iter().find(|context| Some(&context.name) == kubeconfig.current_context.as_ref());
     let name = current.and_then(|context| context.context.as_ref()).map(|context| &context.cluster);

@@ -1,4 +1,4 @@
-//! What tests have done from within the cluster, by the program `cluster-client`.
+//! Runs the program `cluster-client` in the cluster.
 
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, Pod, SecretKeySelector, SecurityContext};
 use kube::Api;
@@ -12,10 +12,10 @@ use crate::{Error, pod};
 
 pub use crate::names::CLIENT;
 
-/// Where its image has it.
+/// The path of the program in its image.
 const PROGRAM: &str = "/usr/bin/cluster-client";
 
-/// A GET from another pod.
+/// Sends a GET from another pod.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub async fn get(namespace: &Namespace, url: &str) -> Result<Reply, Error> {
     request(namespace, &["request", "GET", url], None).await
 }
 
-/// A POST from another pod.
+/// Sends a POST from another pod.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub async fn post(namespace: &Namespace, url: &str, body: &Value) -> Result<Repl
     request(namespace, &["request", "POST", url, "--body", &body.to_string()], None).await
 }
 
-/// A POST from another pod, with a Secret's `token` as its bearer token.
+/// Sends a POST from another pod, with the `token` of a Secret as its bearer token.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ async fn request(namespace: &Namespace, arguments: &[&str], secret: Option<&str>
             let request = format!("{} from another pod", arguments[1..3].join(" "));
             Ok(Reply { request, status, text: text.to_owned() })
         }
-        _ => Err(Error::Unexpected(format!("cluster-client printed something else than a reply: {printed}"))),
+        _ => Err(Error::Unexpected(format!("cluster-client did not print a reply: {printed}"))),
     }
 }
 
@@ -64,11 +64,12 @@ fn token_of(secret: &str) -> EnvVar {
     EnvVar { name: "BEARER_TOKEN".to_owned(), value: None, value_from: Some(source) }
 }
 
-/// Why [`kill`] cannot be done in a namespace, when it cannot: the cluster is asked without a pod being made.
+/// Returns the reason if [`kill`] is not possible in a namespace. Asks the cluster with a dry run, without creating a
+/// pod.
 ///
 /// # Errors
 ///
-/// When the cluster cannot be asked.
+/// When the request to the cluster fails.
 pub async fn why_not_kill(namespace: &Namespace) -> Result<Option<String>, Error> {
     let trial = PostParams { dry_run: true, ..PostParams::default() };
     let killer = killer(&Pod::default(), "")?;
@@ -79,11 +80,11 @@ pub async fn why_not_kill(namespace: &Namespace) -> Result<Option<String>, Error
     }
 }
 
-/// Kills a program of a pod with SIGKILL, as its node would: by a privileged pod on the same node, which sees all of the node's processes.
+/// Kills a program of a pod with SIGKILL, from a privileged pod on the same node.
 ///
 /// # Errors
 ///
-/// When the cluster refuses that pod, and when it does not find just one such process.
+/// When the cluster refuses that pod, or there is not exactly one such process.
 pub async fn kill(namespace: &Namespace, victim: &Pod, program: &str) -> Result<(), Error> {
     pod::run_client(namespace, &killer(victim, program)?).await.map(drop)
 }
@@ -107,20 +108,20 @@ fn killer(victim: &Pod, program: &str) -> Result<Pod, Error> {
     Ok(killer)
 }
 
-/// Fills up the file system that a folder of this pod's second container is on, until not a byte more goes into it.
+/// Fills the file system of a folder in the second container of this pod completely.
 ///
 /// # Errors
 ///
-/// When that does not succeed.
+/// When the command fails.
 pub async fn fill(pods: &Api<Pod>, pod: &str, file: &str) -> Result<(), Error> {
     execute(pods, pod, &[PROGRAM, "fill", file]).await
 }
 
-/// Removes the file that filled it up.
+/// Removes the file that [`fill`] wrote.
 ///
 /// # Errors
 ///
-/// When that does not succeed.
+/// When the command fails.
 pub async fn remove(pods: &Api<Pod>, pod: &str, file: &str) -> Result<(), Error> {
     execute(pods, pod, &[PROGRAM, "remove", file]).await
 }
@@ -130,7 +131,7 @@ async fn execute(pods: &Api<Pod>, pod: &str, command: &[&str]) -> Result<(), Err
     let parameters = AttachParams { container: Some(CLIENT.to_owned()), ..AttachParams::default() };
     let mut process = pods.exec(pod, command.to_vec(), &parameters).await.map_err(Error::kubernetes(doing.clone()))?;
     let status = process.take_status();
-    let (said, complaint) = tokio::join!(read(process.stdout()), read(process.stderr()));
+    let (stdout, stderr) = tokio::join!(read(process.stdout()), read(process.stderr()));
     let status = match status {
         Some(status) => status.await,
         None => None,
@@ -139,7 +140,7 @@ async fn execute(pods: &Api<Pod>, pod: &str, command: &[&str]) -> Result<(), Err
         return Ok(());
     }
     Err(Error::Unexpected(format!(
-        "{doing}: {said}{complaint}{}",
+        "{doing}: {stdout}{stderr}{}",
         status.and_then(|status| status.message).unwrap_or_default()
     )))
 }

@@ -1,4 +1,4 @@
-//! The definitions of RAGEngine and Index, which the whole cluster has once.
+//! The custom resource definitions of RAGEngine and Index. They are cluster-wide.
 
 use futures_util::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -6,45 +6,43 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use ragengine_operator_api::{index_definition, rag_engine_definition};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
-use crate::{Error, wait};
+use crate::{Error, turns, wait};
 
 /// The names of the definitions.
 pub const NAMES: [&str; 2] = ["ragengines.ragengine.dev", "indexes.ragengine.dev"];
 
-/// Installs the definitions, or brings them up to date, once in a run. They stay: others may have such objects.
+/// Installs or updates the definitions, once in a run. They stay installed, because other users may have such objects.
 ///
 /// # Errors
 ///
 /// When the cluster refuses, or does not serve them in time.
 pub async fn install(client: &Client) -> Result<(), Error> {
-    static INSTALLED: OnceCell<()> = OnceCell::const_new();
-    INSTALLED.get_or_try_init(async || install_again(client).await).await.copied()
+    turns::once_in_run("definitions", async || install_again(client).await).await
 }
 
-/// The same for a test that has removed them, or put others in their place.
+/// Installs the definitions again, for a test that has removed or replaced them.
 ///
 /// # Errors
 ///
 /// When the cluster refuses, or does not serve them in time.
 pub async fn install_again(client: &Client) -> Result<(), Error> {
-    for (name, definition) in NAMES.into_iter().zip(todays()) {
+    for (name, definition) in NAMES.into_iter().zip(current()) {
         apply(client, name, definition).await?;
     }
     Ok(())
 }
 
-/// Those of this release, in the order of [`NAMES`].
-pub fn todays() -> [CustomResourceDefinition; 2] {
+/// The definitions of this release, in the order of [`NAMES`].
+pub fn current() -> [CustomResourceDefinition; 2] {
     [rag_engine_definition(), index_definition()]
 }
 
-/// Those of the cluster, in the order of [`NAMES`].
+/// The definitions in the cluster, in the order of [`NAMES`].
 ///
 /// # Errors
 ///
-/// When one is not there.
+/// When one does not exist.
 pub async fn read(client: &Client) -> Result<Vec<CustomResourceDefinition>, Error> {
     let definitions = Api::<CustomResourceDefinition>::all(client.clone());
     let reading = NAMES.iter().map(async |name| {
@@ -53,7 +51,7 @@ pub async fn read(client: &Client) -> Result<Vec<CustomResourceDefinition>, Erro
     try_join_all(reading).await
 }
 
-/// Puts others in their place, in the order of [`NAMES`]: nothing is left of what is there, but the objects.
+/// Replaces the definitions, in the order of [`NAMES`]. The objects stay.
 ///
 /// # Errors
 ///
@@ -68,20 +66,20 @@ pub async fn replace(client: &Client, others: Vec<CustomResourceDefinition>) -> 
     Ok(())
 }
 
-/// The annotations by which Helm notes whose release something is a part of.
+/// The annotations by which Helm records the release that owns an object.
 const MARKS: [&str; 3] = ["meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "helm.sh/resource-policy"];
-/// The label beside them.
+/// The label by which Helm records that it manages an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// Whose release the definitions are a part of, as Helm notes it.
-pub struct HelmsMarks(Vec<Value>);
+/// Helm's records of the release that owns the definitions.
+pub struct HelmOwnership(Vec<Value>);
 
-impl HelmsMarks {
-    /// Those that are there.
+impl HelmOwnership {
+    /// Reads the records.
     ///
     /// # Errors
     ///
-    /// When a definition is not there.
+    /// When a definition does not exist.
     pub async fn read(client: &Client) -> Result<Self, Error> {
         let marks = |definition: &CustomResourceDefinition| {
             let annotations = definition.metadata.annotations.clone().unwrap_or_default();
@@ -93,17 +91,17 @@ impl HelmsMarks {
         Ok(Self(read(client).await?.iter().map(marks).collect()))
     }
 
-    /// Writes Helm's marks onto the definitions again, so that the release that owned them owns them again.
+    /// Writes the records back, so that the previous release owns the definitions again.
     ///
     /// # Errors
     ///
     /// When the cluster refuses.
-    pub async fn give_back(self, client: &Client) -> Result<(), Error> {
+    pub async fn restore(self, client: &Client) -> Result<(), Error> {
         let definitions = Api::<CustomResourceDefinition>::all(client.clone());
         for (name, marks) in NAMES.into_iter().zip(self.0) {
             let patch = Patch::Merge(json!({"metadata": marks}));
             let marking = definitions.patch(name, &PatchParams::default(), &patch).await;
-            marking.map_err(Error::kubernetes(format!("giving the definition {name} back")))?;
+            marking.map_err(Error::kubernetes(format!("restoring the metadata of the definition {name}")))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What is in the namespace of a test that failed.
+//! Prints the content of the namespace of a failed test.
 
 use std::fmt::Debug;
 
@@ -12,10 +12,10 @@ use ragengine_operator_api::{Index, RagEngine};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Lines of a container's log that are shown, the last ones.
+/// The number of lines that are printed of each log, from its end.
 const LOG_LINES: i64 = 200;
 
-/// Prints objects, events and logs. What cannot be read is said: it must not hide why the test failed.
+/// Prints objects, events and logs. Errors are printed too, because they must not hide why the test failed.
 pub async fn print(client: &Client, namespace: &str) {
     say(&format!("==== namespace {namespace}"));
     print_objects::<RagEngine>(client, namespace).await;
@@ -31,8 +31,8 @@ pub async fn print(client: &Client, namespace: &str) {
     say(&format!("==== end of namespace {namespace}"));
 }
 
-/// The output of a test, which is shown when it fails.
-#[expect(clippy::print_stdout, reason = "the test program takes what is printed this way and shows it with the test")]
+/// Prints to the output of the test, which is shown when the test fails.
+#[expect(clippy::print_stdout, reason = "the test program captures this output and shows it with the test")]
 pub fn say(text: &str) {
     println!("{text}");
 }
@@ -45,7 +45,7 @@ where
         Ok(objects) => objects,
         Err(error) => return say(&format!("---- {}: {error}", K::kind(&()))),
     };
-    // Every namespace has this one.
+    // Kubernetes creates this ConfigMap in every namespace.
     for mut object in objects.items.into_iter().filter(|object| object.name_any() != "kube-root-ca.crt") {
         object.meta_mut().managed_fields = None;
         let text = serde_saphyr::to_string(&object).unwrap_or_else(|error| error.to_string());
@@ -102,7 +102,7 @@ async fn print_log(pods: &Api<Pod>, pod: &str, container: &str, previous: bool) 
         tail_lines: Some(LOG_LINES),
         ..LogParams::default()
     };
-    let which = if previous { "log before it was started again" } else { "log" };
+    let which = if previous { "log before the restart" } else { "log" };
     let text = pods.logs(pod, &parameters).await.unwrap_or_else(|error| error.to_string());
     say(&format!("---- {which} of {container} in {pod}\n{text}"));
 }

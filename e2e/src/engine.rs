@@ -1,4 +1,4 @@
-//! A RAGEngine, as users have it: applied, waited for, and asked.
+//! A RAGEngine: applies it, waits for its status, and sends requests to it.
 
 use hyper::Method;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 
 use crate::forward::{Connection, Reply};
 use crate::namespace::Namespace;
-use crate::server::{PORT, STARTING};
-use crate::{Error, pod, wait};
+use crate::server::PORT;
+use crate::{Error, pod, turns, wait};
 
-/// The port of an engine's Service for monitors.
+/// The port of an engine's Service for metrics.
 pub const ADMIN_PORT: u16 = 5001;
 
 /// A RAGEngine in a namespace.
 pub struct Engine<'a> {
     namespace: &'a Namespace,
-    /// Its name.
+    /// The name of the RAGEngine.
     pub name: String,
 }
 
 impl<'a> Engine<'a> {
-    /// One that is there already, or that will be.
+    /// Refers to a RAGEngine that exists or will exist.
     pub fn named(namespace: &'a Namespace, name: &str) -> Self {
         Self { namespace, name: name.to_owned() }
     }
 
-    /// Applies one.
+    /// Applies a RAGEngine.
     ///
     /// # Errors
     ///
@@ -40,20 +40,19 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    /// Applies one and waits until it is Ready.
+    /// Applies a RAGEngine and waits until it is Ready.
     ///
     /// # Errors
     ///
     /// When the API server refuses, or it is not Ready in time.
     pub async fn start(namespace: &'a Namespace, name: &str, spec: &Value) -> Result<Self, Error> {
-        // The semaphore is never closed; without a permit the start is a start all the same.
-        let _permit = STARTING.acquire().await.ok();
+        let _turn = turns::to_start().await?;
         let engine = Self::apply(namespace, name, spec).await?;
         engine.until_ready().await?;
         Ok(engine)
     }
 
-    /// From now on it is to be like this. Tests share a small node: unless told, little of it is reserved.
+    /// Applies a specification. By default it reserves few resources, because tests share a small node.
     ///
     /// # Errors
     ///
@@ -72,29 +71,29 @@ impl<'a> Engine<'a> {
         self.namespace.apply(&self.name, &object).await
     }
 
-    /// It, as the API server has it.
+    /// Reads the RAGEngine.
     ///
     /// # Errors
     ///
-    /// When it is not there.
+    /// When it does not exist.
     pub async fn object(&self) -> Result<RagEngine, Error> {
         self.namespace.get(&self.name).await
     }
 
-    /// Waits until it is Ready, for the specification that it has now.
+    /// Waits until the RAGEngine is Ready, for its current specification.
     ///
     /// # Errors
     ///
-    /// When it is not in time.
+    /// When that does not happen in time.
     pub async fn until_ready(&self) -> Result<RagEngine, Error> {
         self.until(ConditionType::Ready, ConditionStatus::True, Reason::Serving).await
     }
 
-    /// Waits until a condition has this status for this reason, for the specification that it has now.
+    /// Waits until a condition has this status and reason, for the current specification.
     ///
     /// # Errors
     ///
-    /// When it has not in time.
+    /// When that does not happen in time.
     pub async fn until(
         &self,
         type_: ConditionType,
@@ -102,54 +101,52 @@ impl<'a> Engine<'a> {
         reason: Reason,
     ) -> Result<RagEngine, Error> {
         let wanted = format!("{}: {type_:?} is {status:?}, {reason:?}", self.name);
-        self.until_so(&wanted, |engine| {
+        self.until_status(&wanted, |engine| {
             let condition = condition(engine, type_);
             condition.is_some_and(|condition| (condition.status, condition.reason) == (status, reason))
         })
         .await
     }
 
-    /// Waits until it is not Ready for this reason, and gives the message.
+    /// Waits until the RAGEngine is not Ready for this reason, and returns the message.
     ///
     /// # Errors
     ///
-    /// When it is not so in time.
+    /// When that does not happen in time.
     pub async fn until_not_ready(&self, reason: Reason) -> Result<String, Error> {
         let engine = self.until(ConditionType::Ready, ConditionStatus::False, reason).await?;
         Ok(condition(&engine, ConditionType::Ready).map(|condition| condition.message.clone()).unwrap_or_default())
     }
 
-    /// Waits until it is stopped, as it was asked to be.
+    /// Waits until the RAGEngine is stopped.
     ///
     /// # Errors
     ///
-    /// When it is not in time.
+    /// When that does not happen in time.
     pub async fn until_stopped(&self) -> Result<RagEngine, Error> {
         self.until(ConditionType::Ready, ConditionStatus::True, Reason::Stopped).await
     }
 
-    /// Waits until the operator has acted on the specification that it has now, and the outcome is so.
+    /// Waits until the operator has observed the current specification, and the RAGEngine matches.
     ///
     /// # Errors
     ///
-    /// When it is not so in time.
-    pub async fn until_so(&self, wanted: &str, is_so: impl Fn(&RagEngine) -> bool) -> Result<RagEngine, Error> {
+    /// When that does not happen in time.
+    pub async fn until_status(&self, wanted: &str, matches: impl Fn(&RagEngine) -> bool) -> Result<RagEngine, Error> {
         self.namespace
             .until::<RagEngine, _>(&self.name, wanted, |engine| {
                 let observed = engine.status.as_ref().and_then(|status| status.observed_generation);
-                match observed == engine.metadata.generation && is_so(engine) {
-                    true => Ok(engine.clone()),
-                    false => Err(describe(engine)),
-                }
+                let is_current = observed == engine.metadata.generation;
+                if is_current && matches(engine) { Ok(engine.clone()) } else { Err(describe(engine)) }
             })
             .await
     }
 
-    /// Its Deployment.
+    /// Reads its Deployment.
     ///
     /// # Errors
     ///
-    /// When there is none.
+    /// When it does not exist.
     pub async fn deployment(&self) -> Result<Deployment, Error> {
         self.namespace.get(&self.name).await
     }
@@ -159,27 +156,27 @@ impl<'a> Engine<'a> {
         self.namespace.api()
     }
 
-    /// Waits for a pod of it that is as `is_so` wants it.
+    /// Waits for a pod of the engine that matches.
     ///
     /// # Errors
     ///
-    /// When there is none in time.
-    pub async fn pod_that(&self, wanted: &str, is_so: impl Fn(&Pod) -> bool) -> Result<Pod, Error> {
+    /// When there is no such pod in time.
+    pub async fn pod_that(&self, wanted: &str, matches: impl Fn(&Pod) -> bool) -> Result<Pod, Error> {
         let its = format!("app.kubernetes.io/name=ragengine,app.kubernetes.io/instance={}", self.name);
         let (pods, its) = (self.pods(), ListParams::default().labels(&its));
         wait::until(wanted, async || {
             let pods = pods.list(&its).await.map_err(|error| error.to_string())?.items;
             let seen = pods.iter().map(pod::describe).collect::<Vec<_>>().join(", ");
-            pods.into_iter().find(&is_so).ok_or(if seen.is_empty() { "no pod".to_owned() } else { seen })
+            pods.into_iter().find(&matches).ok_or(if seen.is_empty() { "no pod".to_owned() } else { seen })
         })
         .await
     }
 
-    /// Waits for a pod of it that is ready.
+    /// Waits for a ready pod of the engine.
     ///
     /// # Errors
     ///
-    /// When there is none in time.
+    /// When there is no such pod in time.
     pub async fn ready_pod(&self) -> Result<Pod, Error> {
         self.pod_that("a pod of the engine is ready", |candidate| {
             candidate.metadata.deletion_timestamp.is_none() && pod::is_ready(candidate)
@@ -187,71 +184,71 @@ impl<'a> Engine<'a> {
         .await
     }
 
-    /// Its address in the cluster: that of its Service, on port 80.
+    /// The address of its Service in the cluster, on port 80, with a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.namespace.host(&self.name))
     }
 
-    /// The name of the Secret with its write token.
+    /// The name of the Secret with the write token.
     pub fn token_secret(&self) -> String {
         format!("{}-write", self.name)
     }
 
-    /// Its write token.
+    /// Reads the write token.
     ///
     /// # Errors
     ///
-    /// When its Secret is not there, or is no text.
+    /// When the Secret does not exist, or the token is not UTF-8.
     pub async fn token(&self) -> Result<String, Error> {
         let secret: Secret = self.namespace.get(&self.token_secret()).await?;
         let token = secret.data.and_then(|mut data| data.remove("token")).map(|token| token.0).unwrap_or_default();
         String::from_utf8(token).map_err(|error| Error::Unexpected(format!("the write token: {error}")))
     }
 
-    /// A connection to a pod of it that is ready.
+    /// Connects to a ready pod of the engine.
     ///
     /// # Errors
     ///
-    /// When none can be reached.
+    /// When no ready pod can be reached.
     pub async fn connect(&self) -> Result<Connection, Error> {
         let pod = self.ready_pod().await?.metadata.name.unwrap_or_default();
         Connection::open(&self.pods(), &pod, PORT).await
     }
 
-    /// A GET.
+    /// Sends a GET.
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn get(&self, path: &str) -> Result<Reply, Error> {
         self.connect().await?.send(Method::GET, path, None).await
     }
 
-    /// A POST without a token.
+    /// Sends a POST without a token.
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Reply, Error> {
         self.connect().await?.send(Method::POST, path, Some(body)).await
     }
 
-    /// A POST with this token.
+    /// Sends a POST with this token.
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn post_with(&self, token: &str, path: &str, body: &Value) -> Result<Reply, Error> {
         self.connect().await?.with_token(token).send(Method::POST, path, Some(body)).await
     }
 }
 
-/// One of its conditions.
+/// Returns a condition of the RAGEngine.
 pub fn condition(engine: &RagEngine, type_: ConditionType) -> Option<&Condition> {
     engine.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// What it is like, in a line.
+/// Describes the status in one line.
 fn describe(engine: &RagEngine) -> String {
     let status = engine.status.clone().unwrap_or_default();
     let conditions = status.conditions.iter().map(|condition| {

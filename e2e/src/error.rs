@@ -1,47 +1,47 @@
 use std::fmt::{self, Debug, Formatter};
 
-/// Why a test cannot go on.
+/// The reason why a test cannot continue.
 #[derive(thiserror::Error)]
 pub enum Error {
-    /// The environment does not say what the tests need to know.
+    /// The environment lacks a setting that the tests need.
     #[error("{0}")]
     Environment(String),
-    /// This machine lacks what a test needs, which is no failure: the test is skipped.
+    /// This machine lacks a program or permission that a test needs. The test is skipped.
     #[error("{0}")]
     Lacking(String),
-    /// The API server, or what it was asked to do, failed.
+    /// A request to the API server failed.
     #[error("{doing}: {source}")]
     Kubernetes {
-        /// What was tried.
+        /// The action that failed.
         doing: String,
-        /// Why it failed.
+        /// The cause.
         source: Box<kube::Error>,
     },
-    /// Something was not seen in time.
-    #[error("not seen within {timeout_s} s: {wanted}; seen last: {seen}")]
+    /// A condition was not met in time.
+    #[error("not met within {timeout_s} s: {wanted}; last state: {seen}")]
     Deadline {
-        /// What was waited for.
+        /// The expected condition.
         wanted: String,
-        /// How long, in seconds.
+        /// The time limit, in seconds.
         timeout_s: u64,
-        /// What was there instead.
+        /// The last observed state.
         seen: String,
     },
-    /// A request that got no reply.
+    /// A request got no reply.
     #[error("{request}: {reason}")]
     Request {
-        /// Its method and path, and where it went.
+        /// The method, the path and the target.
         request: String,
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
-    /// Something is not as the test wants it.
+    /// A result is not as the test expects.
     #[error("{0}")]
     Unexpected(String),
 }
 
 impl Error {
-    /// A kind of error, in a word.
+    /// The kind of the error, as one word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Environment(_) => "environment",
@@ -53,18 +53,19 @@ impl Error {
         }
     }
 
-    /// Makes an error of what `doing` met. For `map_err`.
+    /// Returns a function for `map_err` that adds what the test was `doing`.
     pub fn kubernetes(doing: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         |source| Self::Kubernetes { doing: doing.into(), source: Box::new(source) }
     }
 
-    /// Whether the cluster does not allow it: by Pod Security, by another admission rule, or by the rights of who asked.
+    /// Whether Pod Security, another admission rule or missing permissions forbid the request.
     pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Kubernetes { source, .. } if matches!(&**source, kube::Error::Api(status) if status.is_forbidden()))
+        let Self::Kubernetes { source, .. } = self else { return false };
+        matches!(&**source, kube::Error::Api(status) if status.is_forbidden())
     }
 }
 
-/// A test that returns an error shows this: the same words.
+/// A test that returns an error prints it with `Debug`. This prints the message instead.
 impl Debug for Error {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         write!(formatter, "{self}")

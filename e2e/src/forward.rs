@@ -1,4 +1,5 @@
-//! HTTP to a pod through the API server, as `kubectl port-forward` does it: from outside of the cluster, whatever its network.
+//! HTTP to a pod through the API server, like `kubectl port-forward`. It works from outside the cluster, whatever its
+//! network.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -18,39 +19,39 @@ use tokio::time::timeout;
 
 use crate::Error;
 
-/// How long a reply may take. Documents are embedded on processors that other tests use too.
+/// The time limit for a reply. It is long because tests share the processors that embed documents.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
 
 type RequestBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A reply.
+/// An HTTP reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The request's method and path, and where it went.
+    /// The method, the path and the target of the request.
     pub request: String,
-    /// Its status.
+    /// The HTTP status.
     pub status: u16,
-    /// Its body.
+    /// The body.
     pub text: String,
 }
 
 impl Reply {
-    /// Its body, which must be JSON.
+    /// Parses the body as JSON.
     ///
     /// # Errors
     ///
-    /// With the body, when it is not.
+    /// With the body, when it is not JSON.
     pub fn json(&self) -> Result<Value, Error> {
         serde_json::from_str(&self.text).map_err(|error| {
-            Error::Unexpected(format!("{}: {}, which is no JSON: {error}: {}", self.request, self.status, self.text))
+            Error::Unexpected(format!("{}: {}, and not JSON: {error}: {}", self.request, self.status, self.text))
         })
     }
 
-    /// The JSON of a reply that must be a 200.
+    /// Parses the body as JSON, if the status is 200.
     ///
     /// # Errors
     ///
-    /// With the body, when it is not.
+    /// With the body, when the status is not 200 or the body is not JSON.
     pub fn ok(&self) -> Result<Value, Error> {
         if self.status == 200 {
             self.json()
@@ -60,7 +61,7 @@ impl Reply {
     }
 }
 
-/// A connection to a pod's port. One request at a time.
+/// A connection to a pod's port. It sends one request at a time.
 pub struct Connection {
     pod: String,
     sender: SendRequest<RequestBody>,
@@ -79,12 +80,12 @@ impl Connection {
         let mut forwarder = pods.portforward(pod, &[port]).await.map_err(forwarding)?;
         let stream = forwarder.take_stream(port).ok_or_else(|| failed("the port was not forwarded".to_owned()))?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| failed(error.to_string()))?;
-        // Its end is seen by the request that it interrupts.
+        // A request that is interrupted reports the error.
         tokio::spawn(connection);
         Ok(Self { pod: pod.to_owned(), sender, token: None })
     }
 
-    /// From now on every request has this bearer token.
+    /// Adds this bearer token to every request.
     #[must_use]
     pub fn with_token(self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self }
@@ -94,18 +95,18 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// When none comes within two minutes.
+    /// When no reply arrives within two minutes.
     pub async fn send(&mut self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
         let bytes = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
         self.send_body(method, path, Full::new(bytes).boxed_unsync()).await
     }
 
-    /// Sends the head and one half of a request, and the other half when the sender of `send_rest` is dropped: until then the server is at work
-    /// on it.
+    /// Sends the head and the first half of a request. Sends the second half when the sender of `send_rest` is dropped.
+    /// Until then the server processes the request.
     ///
     /// # Errors
     ///
-    /// When no reply comes within two minutes.
+    /// When no reply arrives within two minutes.
     pub async fn send_in_halves(
         &mut self,
         path: &str,
@@ -117,7 +118,7 @@ impl Connection {
         let parts = stream::unfold(Halves::First(first, rest, send_rest), async |halves| match halves {
             Halves::First(first, rest, send_rest) => Some((first, Halves::Rest(rest, send_rest))),
             Halves::Rest(rest, send_rest) => {
-                // Nothing is ever sent: an error is the sender's end.
+                // The channel never carries a value. An error means that the sender was dropped.
                 drop(send_rest.await);
                 Some((rest, Halves::Sent))
             }
@@ -154,7 +155,7 @@ impl Connection {
     }
 }
 
-/// What is left to send of a body.
+/// The remaining parts of a body.
 enum Halves {
     First(Bytes, Bytes, oneshot::Receiver<Infallible>),
     Rest(Bytes, oneshot::Receiver<Infallible>),

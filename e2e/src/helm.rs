@@ -1,4 +1,4 @@
-//! Helm, as a user calls it: the program in PATH, on the cluster that `KUBECONFIG` names.
+//! Runs the `helm` in PATH, on the cluster that `KUBECONFIG` names.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::{Error, cluster};
 
-/// The chart.
+/// The folder of the chart.
 const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../charts/ragengine");
 
 /// A release of the chart.
 #[derive(Debug, Clone)]
 pub struct Release {
-    /// Its name.
+    /// The name of the release.
     pub name: String,
-    /// The namespace that it is in.
+    /// The namespace of the release.
     pub namespace: String,
 }
 
@@ -25,52 +25,52 @@ impl Release {
     ///
     /// # Errors
     ///
-    /// With what Helm says.
+    /// With the output of Helm, when it fails.
     pub async fn install(&self, values: &Value) -> Result<String, Error> {
         self.with_chart(&["install"], CHART, values).await
     }
 
-    /// Installs the chart, and takes over objects of another release, such as a definition that was kept.
+    /// Installs the chart, and takes over objects of other releases, such as a definition that was kept.
     ///
     /// # Errors
     ///
-    /// With what Helm says.
+    /// With the output of Helm, when it fails.
     pub async fn install_and_take_over(&self, values: &Value) -> Result<String, Error> {
         self.install_and_take_over_from(Path::new(CHART), values).await
     }
 
-    /// The same with the chart in this folder, such as an earlier one.
+    /// Installs another chart, such as an earlier one, and takes over objects of other releases.
     ///
     /// # Errors
     ///
-    /// With what Helm says.
+    /// With the output of Helm, when it fails.
     pub async fn install_and_take_over_from(&self, chart: &Path, values: &Value) -> Result<String, Error> {
         self.with_chart(&["install", "--take-ownership"], &chart.to_string_lossy(), values).await
     }
 
-    /// Brings the release up to date.
+    /// Upgrades the release.
     ///
     /// # Errors
     ///
-    /// With what Helm says.
+    /// With the output of Helm, when it fails.
     pub async fn upgrade(&self, values: &Value) -> Result<String, Error> {
         self.with_chart(&["upgrade"], CHART, values).await
     }
 
-    /// Brings the release up to date as users do it: the values that it has stay, but for these.
+    /// Upgrades the release as users do: these values are added to the existing ones.
     ///
     /// # Errors
     ///
-    /// With what Helm says.
+    /// With the output of Helm, when it fails.
     pub async fn upgrade_and_keep_values(&self, values: &Value) -> Result<String, Error> {
         self.with_chart(&["upgrade", "--reset-then-reuse-values"], CHART, values).await
     }
 
-    /// Removes the release, and waits until that is done.
+    /// Uninstalls the release, and waits until that is done.
     ///
     /// # Errors
     ///
-    /// With what Helm says.
+    /// With the output of Helm, when it fails.
     pub async fn uninstall(&self) -> Result<String, Error> {
         helm(["uninstall", &self.name, "--namespace", &self.namespace, "--wait"].map(str::to_owned).to_vec()).await
     }
@@ -85,23 +85,23 @@ impl Release {
     }
 }
 
-/// An image as the chart's values have it.
+/// Returns an image name as values of the chart.
 ///
 /// # Errors
 ///
 /// When it has no tag.
 pub fn image_values(image: &str) -> Result<Value, Error> {
-    // The port of a registry has a colon too, and a slash behind it.
+    // A colon before a slash belongs to the port of a registry.
     let parts = image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
     let (repository, tag) = parts.ok_or_else(|| Error::Environment(format!("the image {image} has no tag")))?;
     Ok(serde_json::json!({"repository": repository, "tag": tag}))
 }
 
-/// The file of the chart with this path.
+/// Reads a file of the chart.
 ///
 /// # Errors
 ///
-/// When there is none.
+/// When the file does not exist.
 pub fn chart_file(path: &str) -> Result<String, Error> {
     let path = Path::new(CHART).join(path);
     std::fs::read_to_string(&path).map_err(|error| Error::Unexpected(format!("{}: {error}", path.display())))
@@ -113,7 +113,7 @@ async fn helm(arguments: Vec<String>) -> Result<String, Error> {
     let running = tokio::task::spawn_blocking(move || {
         let mut helm = Command::new("helm");
         helm.args(arguments);
-        // As for the tests themselves: whatever proxy the environment names leads elsewhere.
+        // The proxies in the environment cannot reach the cluster.
         for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
             helm.env_remove(proxy);
         }
@@ -121,12 +121,13 @@ async fn helm(arguments: Vec<String>) -> Result<String, Error> {
     });
     let ended = running.await.map_err(|error| Error::Unexpected(format!("{doing}: {error}")))?;
     let output = ended.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::Lacking("there is no helm".to_owned()),
+        ErrorKind::NotFound => Error::Lacking("helm is not installed".to_owned()),
         _ => Error::Environment(format!("{doing}: {error}")),
     })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err(Error::Unexpected(format!("{doing}: {}{}", text(&output.stdout), text(&output.stderr)))),
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(Error::Unexpected(format!("{doing}: {}{}", text(&output.stdout), text(&output.stderr))))
     }
 }

@@ -1,4 +1,4 @@
-//! An Index, as users have it: applied, waited for, and compared with what its engine holds.
+//! An Index: applies it, waits for its status, and reads the documents that its engine has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,24 +16,24 @@ use crate::metrics::Metrics;
 use crate::namespace::Namespace;
 use crate::{Error, pod, wait};
 
-/// The documents of one page, when their ids are listed and when their texts are.
+/// The page sizes for lists of ids and for lists of texts.
 const PAGE: usize = 1000;
 const LIST: usize = 100;
 
 /// An Index in a namespace.
 pub struct Index<'a> {
     namespace: &'a Namespace,
-    /// Its name.
+    /// The name of the Index.
     pub name: String,
 }
 
 impl<'a> Index<'a> {
-    /// One that is there already, or that will be.
+    /// Refers to an Index that exists or will exist.
     pub fn named(namespace: &'a Namespace, name: &str) -> Self {
         Self { namespace, name: name.to_owned() }
     }
 
-    /// Applies one.
+    /// Applies an Index.
     ///
     /// # Errors
     ///
@@ -44,18 +44,18 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    /// Applies one and waits until it holds what its sources hold.
+    /// Applies an Index and waits until it is synchronised.
     ///
     /// # Errors
     ///
-    /// When the API server refuses, or that is not so in time.
+    /// When the API server refuses, or it is not synchronised in time.
     pub async fn start(namespace: &'a Namespace, name: &str, spec: &Value) -> Result<Self, Error> {
         let index = Self::apply(namespace, name, spec).await?;
         index.until_synced().await?;
         Ok(index)
     }
 
-    /// From now on it is to be like this. Tests share a small node: unless told, little of it is reserved for its Jobs.
+    /// Applies a specification. By default its Jobs reserve few resources, because tests share a small node.
     ///
     /// # Errors
     ///
@@ -71,42 +71,42 @@ impl<'a> Index<'a> {
         self.namespace.apply(&self.name, &object).await
     }
 
-    /// It, as the API server has it.
+    /// Reads the Index.
     ///
     /// # Errors
     ///
-    /// When it is not there.
+    /// When it does not exist.
     pub async fn object(&self) -> Result<Object, Error> {
         self.namespace.get(&self.name).await
     }
 
-    /// Asks for a synchronisation, and waits until one has ended that began after that.
+    /// Requests a synchronisation, and waits until a synchronisation that began after the request has ended.
     ///
     /// # Errors
     ///
-    /// When that is not so in time.
+    /// When that does not happen in time.
     pub async fn sync(&self) -> Result<Object, Error> {
         let value = uuid::Uuid::new_v4().to_string();
         self.annotate(SYNC_ANNOTATION, &value).await?;
         let is_handled =
             |status: &IndexStatus| status.handled.as_ref().and_then(|handled| handled.sync.as_ref()) == Some(&value);
-        self.until_so("the synchronisation that was asked for has ended", |index| {
+        self.until_status("the requested synchronisation has ended", |index| {
             index.status.as_ref().is_some_and(is_handled)
                 && is(index, ConditionType::Progressing, ConditionStatus::False)
         })
         .await
     }
 
-    /// Confirms the deletions that are held back now, with the word that the status has for it.
+    /// Confirms the deletions that are held back, with the value that the status names.
     ///
     /// # Errors
     ///
-    /// When nothing is held back, or the API server refuses.
+    /// When no deletions are held back, or the API server refuses.
     pub async fn confirm_delete(&self) -> Result<(), Error> {
         let last = self.object().await?.status.and_then(|status| status.last_sync);
         let word = last
             .and_then(|last| last.confirmation)
-            .ok_or_else(|| Error::Unexpected("nothing is held back that could be confirmed".to_owned()))?;
+            .ok_or_else(|| Error::Unexpected("no deletions are held back".to_owned()))?;
         self.annotate(CONFIRM_DELETE_ANNOTATION, &word).await
     }
 
@@ -115,61 +115,59 @@ impl<'a> Index<'a> {
         self.namespace.change::<Object>(&self.name, &patch).await.map(drop)
     }
 
-    /// Waits until it holds what its sources hold, for the specification that it has now.
+    /// Waits until the Index is synchronised, for its current specification.
     ///
     /// # Errors
     ///
-    /// When that is not so in time.
+    /// When that does not happen in time.
     pub async fn until_synced(&self) -> Result<Object, Error> {
         self.until(ConditionType::Ready, ConditionStatus::True, Reason::Synced).await
     }
 
-    /// Waits until a condition has this status for this reason, for the specification that it has now.
+    /// Waits until a condition has this status and reason, for the current specification.
     ///
     /// # Errors
     ///
-    /// When it has not in time.
+    /// When that does not happen in time.
     pub async fn until(&self, type_: ConditionType, status: ConditionStatus, reason: Reason) -> Result<Object, Error> {
-        self.until_so(&format!("{type_:?} is {status:?}, {reason:?}"), |index| {
+        self.until_status(&format!("{type_:?} is {status:?}, {reason:?}"), |index| {
             let condition = condition(index, type_);
             condition.is_some_and(|condition| (condition.status, condition.reason) == (status, reason))
         })
         .await
     }
 
-    /// Waits until it is not Ready for this reason, and gives the message.
+    /// Waits until the Index is not Ready for this reason, and returns the message.
     ///
     /// # Errors
     ///
-    /// When it is not so in time.
+    /// When that does not happen in time.
     pub async fn until_not_ready(&self, reason: Reason) -> Result<String, Error> {
         let index = self.until(ConditionType::Ready, ConditionStatus::False, reason).await?;
         Ok(condition(&index, ConditionType::Ready).map(|condition| condition.message.clone()).unwrap_or_default())
     }
 
-    /// Waits until the operator has acted on the specification that it has now, and the outcome is so.
+    /// Waits until the operator has observed the current specification, and the Index matches.
     ///
     /// # Errors
     ///
-    /// When it is not so in time.
-    pub async fn until_so(&self, wanted: &str, is_so: impl Fn(&Object) -> bool) -> Result<Object, Error> {
+    /// When that does not happen in time.
+    pub async fn until_status(&self, wanted: &str, matches: impl Fn(&Object) -> bool) -> Result<Object, Error> {
         let wanted = format!("{}: {wanted}", self.name);
         self.namespace
             .until::<Object, _>(&self.name, &wanted, |index| {
                 let observed = index.status.as_ref().and_then(|status| status.observed_generation);
-                match observed == index.metadata.generation && is_so(index) {
-                    true => Ok(index.clone()),
-                    false => Err(describe(index)),
-                }
+                let is_current = observed == index.metadata.generation;
+                if is_current && matches(index) { Ok(index.clone()) } else { Err(describe(index)) }
             })
             .await
     }
 
-    /// Its Jobs, oldest first.
+    /// Lists its Jobs, oldest first.
     ///
     /// # Errors
     ///
-    /// When the cluster cannot be asked.
+    /// When the request to the cluster fails.
     pub async fn jobs(&self) -> Result<Vec<Job>, Error> {
         let listing = self.namespace.api::<Job>().list(&ListParams::default()).await;
         let jobs = listing.map_err(Error::kubernetes("listing Jobs"))?.items.into_iter();
@@ -182,11 +180,11 @@ impl<'a> Index<'a> {
         Ok(jobs)
     }
 
-    /// Waits for a pod of its latest Job that runs.
+    /// Waits for a running pod of its latest Job.
     ///
     /// # Errors
     ///
-    /// When there is none in time.
+    /// When there is no such pod in time.
     pub async fn running_pod(&self) -> Result<Pod, Error> {
         wait::until(&format!("a synchronisation of {} runs", self.name), async || {
             let jobs = self.jobs().await.map_err(|error| error.to_string())?;
@@ -200,7 +198,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// One of its conditions.
+/// Returns a condition of the Index.
 pub fn condition(index: &Object, type_: ConditionType) -> Option<&Condition> {
     index.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == type_)
 }
@@ -210,16 +208,16 @@ pub fn is(index: &Object, type_: ConditionType, status: ConditionStatus) -> bool
     condition(index, type_).is_some_and(|condition| condition.status == status)
 }
 
-/// What is said about one of its sources.
+/// Returns the status of a source.
 pub fn source<'a>(index: &'a Object, name: &str) -> Option<&'a SourceStatus> {
     index.status.as_ref()?.sources.iter().find(|source| source.name == name)
 }
 
-/// The paths of what an engine holds of a source, with the keys of rows behind a `#`.
+/// Lists the paths of a source's documents in an engine. The path of a row ends with `#` and its key.
 ///
 /// # Errors
 ///
-/// When the engine does not answer, or knows no such index.
+/// When the engine does not answer, or the index does not exist.
 pub async fn paths(engine: &Engine<'_>, index: &str, source: &str) -> Result<BTreeSet<String>, Error> {
     let mut connection = engine.connect().await?;
     let mut paths = BTreeSet::new();
@@ -239,11 +237,11 @@ pub async fn paths(engine: &Engine<'_>, index: &str, source: &str) -> Result<BTr
     }
 }
 
-/// The texts of all documents of an index, by their ids.
+/// Reads the texts of all documents of an index, by id.
 ///
 /// # Errors
 ///
-/// When the engine does not answer, or knows no such index.
+/// When the engine does not answer, or the index does not exist.
 pub async fn texts(engine: &Engine<'_>, index: &str) -> Result<BTreeMap<String, String>, Error> {
     let mut connection = engine.connect().await?;
     let mut texts = BTreeMap::new();
@@ -259,26 +257,26 @@ pub async fn texts(engine: &Engine<'_>, index: &str) -> Result<BTreeMap<String, 
     }
 }
 
-/// What an engine has counted.
+/// Reads the metrics of an engine.
 ///
 /// # Errors
 ///
-/// When it does not answer.
-pub async fn counted(engine: &Engine<'_>) -> Result<Metrics, Error> {
+/// When the engine does not answer.
+pub async fn engine_metrics(engine: &Engine<'_>) -> Result<Metrics, Error> {
     Ok(Metrics::parse(&engine.get("/metrics").await?.text))
 }
 
-/// How many texts an engine has embedded for an index, whichever.
-pub fn embedded(metrics: &Metrics) -> f64 {
+/// The number of texts that an engine has embedded for its indexes.
+pub fn embedded_texts(metrics: &Metrics) -> f64 {
     metrics.sum("ragengine_embedding_texts_total", &[("purpose", "passage")])
 }
 
-/// A set of paths, to be compared with [`paths`].
+/// Creates a set of paths, to compare with [`paths`].
 pub fn set<P: Into<String>>(paths: impl IntoIterator<Item = P>) -> BTreeSet<String> {
     paths.into_iter().map(Into::into).collect()
 }
 
-/// What it is like, in a line.
+/// Describes the status in one line.
 fn describe(index: &Object) -> String {
     let status = index.status.clone().unwrap_or_default();
     let conditions = status.conditions.iter().map(|condition| {

@@ -1,5 +1,5 @@
-//! What the tests on a Kubernetes cluster are made of. They run against the cluster that `KUBECONFIG` names, whoever made it, each in a
-//! namespace of its own; what they ask from within the cluster, a program of this crate asks for them (`cluster-client`).
+//! The library of the cluster tests. They run on the cluster that `KUBECONFIG` names, each in its own namespace. The
+//! program `cluster-client` of this crate sends requests from inside the cluster.
 
 mod diagnosis;
 mod error;
@@ -22,6 +22,7 @@ pub mod previous;
 pub mod server;
 pub mod skip;
 pub mod source;
+mod turns;
 pub mod upstream;
 pub mod wait;
 

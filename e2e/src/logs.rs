@@ -1,4 +1,4 @@
-//! What containers have written.
+//! Logs of containers.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
@@ -6,11 +6,11 @@ use kube::api::LogParams;
 
 use crate::Error;
 
-/// All that a container of a pod has written. Of one that was started again: since then.
+/// Reads the log of a container, since its last start.
 ///
 /// # Errors
 ///
-/// When there is no such container, or it has not begun.
+/// When the container does not exist or has not started.
 pub async fn of(pods: &Api<Pod>, pod: &str, container: &str) -> Result<String, Error> {
     let parameters = LogParams { container: Some(container.to_owned()), ..LogParams::default() };
     pods.logs(pod, &parameters).await.map_err(Error::kubernetes(format!("reading the log of {container} in {pod}")))

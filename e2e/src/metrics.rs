@@ -1,15 +1,15 @@
-//! Prometheus' text format, as far as the tests read it.
+//! A parser of Prometheus' text format, for the tests.
 
 use std::collections::BTreeMap;
 
-/// One line of metrics.
+/// One sample of a scrape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// The metric's name.
     pub name: String,
-    /// Its labels.
+    /// The labels.
     pub labels: BTreeMap<String, String>,
-    /// Its value.
+    /// The value.
     pub value: f64,
 }
 
@@ -18,7 +18,7 @@ pub struct Sample {
 pub struct Metrics(pub Vec<Sample>);
 
 impl Metrics {
-    /// Reads a scrape. What is not a sample is left out.
+    /// Parses a scrape. Other lines than samples are ignored.
     pub fn parse(text: &str) -> Self {
         Self(text.lines().filter(|line| !line.starts_with('#')).filter_map(sample).collect())
     }
@@ -28,7 +28,7 @@ impl Metrics {
         self.0.iter().filter(move |sample| sample.name == name)
     }
 
-    /// The sum of a metric's samples that have these labels.
+    /// The sum of a metric's samples with these labels.
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let has = |sample: &&Sample| {
             labels.iter().all(|(label, value)| sample.labels.get(*label).is_some_and(|found| found == value))
@@ -37,7 +37,7 @@ impl Metrics {
     }
 }
 
-/// The labels' values have neither commas nor quotes in them.
+/// Label values must not contain commas or quotes.
 fn sample(line: &str) -> Option<Sample> {
     let (described, value) = line.rsplit_once(' ')?;
     let (name, labels) = described.split_once('{').unwrap_or((described, ""));
@@ -55,7 +55,10 @@ mod tests {
     #[test]
     fn samples_are_summed_by_their_labels() {
         let metrics = Metrics::parse(
-            "# TYPE requests counter\nrequests{verb=\"get\",group=\"\"} 2\nrequests{verb=\"list\",group=\"\"} 3\nup 1\n",
+            "# TYPE requests counter\n\
+             requests{verb=\"get\",group=\"\"} 2\n\
+             requests{verb=\"list\",group=\"\"} 3\n\
+             up 1\n",
         );
         assert_eq!(metrics.sum("requests", &[]), 5.0);
         assert_eq!(metrics.sum("requests", &[("verb", "list"), ("group", "")]), 3.0);

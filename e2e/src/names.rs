@@ -1,7 +1,8 @@
-//! Names that several modules know objects by.
+//! Names of objects that several modules use.
 
-/// The operator's Deployment, its container's label and its lease; what it has for the whole cluster begins with it.
+/// The name of the operator's Deployment and lease, and the value of its label. Names of its cluster-wide objects begin
+/// with it.
 pub const OPERATOR: &str = "ragengine-operator";
 
-/// The containers that run `cluster-client`.
+/// The name of containers that run `cluster-client`.
 pub const CLIENT: &str = "cluster-client";

@@ -1,4 +1,5 @@
-//! A namespace for each test: made before it, deleted after it, and when it failed first shown.
+//! A namespace for each test. It is created before the test and deleted after it. When the test fails, its content is
+//! printed.
 
 mod objects;
 
@@ -14,52 +15,47 @@ use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostPa
 use kube::{Api, Client, Resource};
 pub use objects::Object;
 use serde_json::json;
-use tokio::sync::{OnceCell, RwLock};
 
 use crate::names::OPERATOR;
-use crate::{Error, cluster, diagnosis, skip, wait};
+use crate::{Error, cluster, diagnosis, skip, turns, wait};
 
-/// How long a test may take before it is a failed one.
+/// The time limit of a test.
 const TEST_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The label of every namespace of a test. `kubectl delete namespace --selector` with it deletes what an interrupted run has left.
+/// The label of all namespaces of tests. `kubectl delete namespace --selector` with it deletes the namespaces of
+/// interrupted runs.
 const TEST_LABEL: &str = "ragengine.io/e2e-test";
 
-/// Set, it keeps the namespaces of tests that failed.
+/// If set, the namespaces of failed tests are kept.
 const KEEP: &str = "RAGENGINE_E2E_KEEP";
 
-/// Set by who knows that nobody else tests on this cluster: what an interrupted run has left is removed before the first test. It would take room on the
-/// node, and its operators would look after objects that nobody waits for.
+/// Set when no other run uses this cluster. Then the objects of interrupted runs are deleted before the first test,
+/// because they use resources of the node, and their operators interfere with the tests.
 const SWEEP: &str = "RAGENGINE_E2E_SWEEP";
 
-/// Whether that was done.
-static SWEPT: OnceCell<()> = OnceCell::const_new();
-
-/// Most tests run beside others. One that acts on the whole cluster runs alone.
-static CLUSTER: RwLock<()> = RwLock::const_new(());
-
-/// Which pods a namespace takes: the levels of <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
+/// The pods that a namespace allows. The levels are those of
+/// <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodSecurity {
-    /// Hardened ones only, as a user's namespace may have it.
+    /// Only hardened pods, like the namespace of a user.
     Restricted,
-    /// All, for what acts as the node.
+    /// All pods, for actions on the node.
     Privileged,
 }
 
 /// A namespace of a running test.
 #[derive(Clone)]
 pub struct Namespace {
-    /// A client of its cluster.
+    /// A client of the cluster.
     pub client: Client,
-    /// Its name, which no other has.
+    /// The unique name of the namespace.
     pub name: String,
-    /// The name that all namespaces of one run of a test have in common.
+    /// The name prefix of all namespaces of one test run.
     run: String,
 }
 
 impl Namespace {
-    /// Another namespace for the same test. It ends with the first one.
+    /// Creates another namespace for the same test. It is deleted with the first one.
     ///
     /// # Errors
     ///
@@ -68,7 +64,7 @@ impl Namespace {
         Self::create(self.client.clone(), &self.run, &format!("{}-{purpose}", self.run), level).await
     }
 
-    /// Deletes it, and does not wait for its end.
+    /// Deletes the namespace without waiting until it is gone.
     ///
     /// # Errors
     ///
@@ -96,13 +92,13 @@ impl Namespace {
         let doing = Error::kubernetes(format!("creating the namespace {name}"));
         Api::all(client.clone()).create(&PostParams::default(), &object).await.map_err(doing)?;
         let namespace = Self { client, name: name.to_owned(), run: run.to_owned() };
-        // Until it is there every pod is refused.
+        // Pods are refused until the service account exists.
         let accounts = namespace.api::<ServiceAccount>();
         wait::until_object(&accounts, "default", &format!("the service account of {name}"), |_| Ok(())).await?;
         Ok(namespace)
     }
 
-    /// Its objects of a kind.
+    /// The API of the objects of one kind in the namespace.
     pub fn api<K>(&self) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
@@ -110,37 +106,39 @@ impl Namespace {
         Api::namespaced(self.client.clone(), &self.name)
     }
 
-    /// The whole name of a Service in it. With a shorter one, a pod that asks before the cluster's DNS has the Service asks the DNS outside,
-    /// and where that knows every name, somebody else answers.
+    /// The fully qualified name of a Service. A shorter name may be resolved by an external DNS while the cluster's DNS
+    /// does not have the Service yet. If that DNS resolves every name, another server answers.
     pub fn host(&self, service: &str) -> String {
         format!("{service}.{}.svc.cluster.local", self.name)
     }
 }
 
-/// Runs a test in a namespace of its own, which takes `restricted` pods only, beside other tests. One that this machine lacks something for is skipped.
+/// Runs a test in its own namespace, which allows only `restricted` pods. Other tests may run at the same time. The
+/// test is skipped if this machine lacks a requirement.
 ///
 /// # Panics
 ///
-/// When the test does, when it returns an error, and when it takes more than ten minutes. Before that it prints what is in the namespace.
+/// When the test panics, returns an error, or takes more than ten minutes. The content of the namespace is printed
+/// first.
 pub async fn in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Result<(), Error>) {
-    let _beside_others = CLUSTER.read().await;
+    let _turn = turns::beside_others().await.unwrap_or_else(|error| panic!("{error}"));
     run_in_namespace(test, body).await;
 }
 
-/// The same, for a test that acts on the whole cluster: no other test runs meanwhile.
+/// Runs a test like [`in_namespace`], but alone, because it acts on the whole cluster.
 ///
 /// # Panics
 ///
 /// As [`in_namespace`] does.
 pub async fn alone_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Result<(), Error>) {
-    let _alone = CLUSTER.write().await;
+    let _turn = turns::alone().await.unwrap_or_else(|error| panic!("{error}"));
     run_in_namespace(test, body).await;
 }
 
 async fn run_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Result<(), Error>) {
     let run = format!("ragengine-{test}-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
     let client = cluster::connect().await.unwrap_or_else(|error| panic!("{error}"));
-    SWEPT.get_or_init(|| sweep(&client)).await;
+    turns::once_in_run("sweep", async || sweep(&client).await).await.unwrap_or_else(|error| panic!("{error}"));
     let outcome = AssertUnwindSafe(tokio::time::timeout(TEST_TIMEOUT, async {
         let namespace = Namespace::create(client.clone(), &run, &run, PodSecurity::Restricted).await?;
         body(&namespace).await
@@ -148,7 +146,7 @@ async fn run_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Resu
     let outcome = outcome.catch_unwind().await;
     let passed = matches!(outcome, Ok(Ok(Ok(()) | Err(Error::Lacking(_)))));
     if let Err(error) = end(&client, &run, passed).await {
-        diagnosis::say(&format!("the namespaces of {run} may be left: {error}"));
+        diagnosis::say(&format!("the namespaces of {run} may still exist: {error}"));
     }
     match outcome {
         Ok(Ok(Ok(()))) => {}
@@ -159,27 +157,29 @@ async fn run_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Resu
     }
 }
 
-/// Removes what an interrupted run has left, and waits for its end. The tests begin in any case: it may be in nobody's way.
-async fn sweep(client: &Client) {
+/// Deletes the objects of interrupted runs, and waits until they are gone. Errors are printed and do not stop the
+/// tests.
+async fn sweep(client: &Client) -> Result<(), Error> {
     if std::env::var_os(SWEEP).is_none() {
-        return;
+        return Ok(());
     }
     let sweeping = async {
         for name in namespaces_with(client, TEST_LABEL).await? {
             remove(client, &name).await?;
         }
-        wait::until("the end of what an interrupted run has left", async || {
+        wait::until("the objects of interrupted runs are gone", async || {
             let left = namespaces_with(client, TEST_LABEL).await.map_err(|error| error.to_string())?;
             if left.is_empty() { Ok(()) } else { Err(left.join(", ")) }
         })
         .await
     };
     if let Err(error) = sweeping.await {
-        diagnosis::say(&format!("what an interrupted run has left is still there: {error}"));
+        diagnosis::say(&format!("the objects of interrupted runs still exist: {error}"));
     }
+    Ok(())
 }
 
-/// The names of the namespaces that a selector selects.
+/// Lists the names of the namespaces with a label.
 async fn namespaces_with(client: &Client, selector: &str) -> Result<Vec<String>, Error> {
     let namespaces = Api::<NamespaceObject>::all(client.clone());
     let found = namespaces.list(&ListParams::default().labels(selector)).await;
@@ -187,7 +187,7 @@ async fn namespaces_with(client: &Client, selector: &str) -> Result<Vec<String>,
     Ok(found.items.into_iter().filter_map(|object| object.metadata.name).collect())
 }
 
-/// Shows the namespaces of a test that failed, and deletes them without waiting for their end.
+/// Prints the content of the namespaces of a failed test, and deletes them without waiting.
 async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
     for name in namespaces_with(client, &format!("{TEST_LABEL}={run}")).await? {
         if !passed {
@@ -202,10 +202,10 @@ async fn end(client: &Client, run: &str, passed: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Deletes the namespace of a test with what belongs to it, and does not wait for its end.
+/// Deletes the namespace and the cluster-wide objects of a test, without waiting.
 async fn remove(client: &Client, name: &str) -> Result<(), Error> {
     remove_roles(client, name).await?;
-    let released = let_go(client, name).await;
+    let released = release_pods(client, name).await;
     let deleted = Api::<NamespaceObject>::all(client.clone()).delete(name, &DeleteParams::background()).await;
     match deleted {
         // It is being deleted already.
@@ -215,7 +215,7 @@ async fn remove(client: &Client, name: &str) -> Result<(), Error> {
     released
 }
 
-/// What the release of an operator in this namespace has for the whole cluster. Without an operator there is nothing of that name.
+/// Deletes the cluster-wide objects of an operator in this namespace. Without an operator there are none.
 async fn remove_roles(client: &Client, namespace: &str) -> Result<(), Error> {
     let name = format!("{OPERATOR}-{namespace}");
     let binding = Api::<ClusterRoleBinding>::all(client.clone()).delete(&name, &DeleteParams::background()).await;
@@ -224,20 +224,20 @@ async fn remove_roles(client: &Client, namespace: &str) -> Result<(), Error> {
     unless_gone(&name, role.map(drop))
 }
 
-/// A namespace does not end before what has finalizers does: pods of a test that failed.
-async fn let_go(client: &Client, namespace: &str) -> Result<(), Error> {
+/// Removes the finalizers of pods of a failed test, because they block the deletion of the namespace.
+async fn release_pods(client: &Client, namespace: &str) -> Result<(), Error> {
     let pods = Api::<Pod>::namespaced(client.clone(), namespace);
-    for name in held(&pods).await? {
+    for name in with_finalizers(&pods).await? {
         remove_finalizers(&pods, &name).await?;
     }
     Ok(())
 }
 
-/// The names of objects that have finalizers. A cluster without their definition has none.
-async fn held<K: Object>(objects: &Api<K>) -> Result<Vec<String>, Error> {
+/// Lists the names of objects that have finalizers. If their definition is missing, there are none.
+async fn with_finalizers<K: Object>(objects: &Api<K>) -> Result<Vec<String>, Error> {
     let found = match objects.list(&ListParams::default()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(Vec::new()),
-        found => found.map_err(Error::kubernetes("listing what the test has left"))?,
+        found => found.map_err(Error::kubernetes("listing objects with finalizers"))?,
     };
     let held = found.items.into_iter().filter(|object| object.meta().finalizers.is_some());
     Ok(held.filter_map(|object| object.meta().name.clone()).collect())
@@ -251,6 +251,6 @@ async fn remove_finalizers<K: Object>(objects: &Api<K>, name: &str) -> Result<()
 fn unless_gone(name: &str, done: Result<(), kube::Error>) -> Result<(), Error> {
     match done {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        done => done.map_err(Error::kubernetes(format!("letting go of {name}"))),
+        done => done.map_err(Error::kubernetes(format!("deleting {name}"))),
     }
 }

@@ -1,4 +1,5 @@
-//! The operator as users install it: by Helm. Each test has one of its own, in a namespace of its own, which looks after the test's namespace only.
+//! The operator, installed by Helm. Each test has its own operator, in its own namespace, which watches only the test's
+//! namespace.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -14,23 +15,23 @@ use crate::{Error, cluster, definition, pod, wait};
 
 pub use crate::names::OPERATOR;
 
-/// Where it answers /healthz, /readyz and /metrics.
+/// The port of /healthz, /readyz and /metrics.
 pub const ADMIN_PORT: u16 = 8080;
 
-/// The name of the release, from which [`OPERATOR`] comes.
+/// The name of the Helm release. The name [`OPERATOR`] is derived from it.
 const RELEASE: &str = "ragengine";
 
-/// An operator.
+/// An installed operator.
 pub struct Operator {
-    /// The namespace that it runs in.
+    /// The namespace of the operator.
     pub namespace: Namespace,
-    /// What Helm knows it as.
+    /// The Helm release.
     pub release: Release,
     values: Map<String, Value>,
 }
 
 impl Operator {
-    /// Installs one that looks after one namespace, and waits until it is ready.
+    /// Installs an operator that watches one namespace, and waits until it is ready.
     ///
     /// # Errors
     ///
@@ -39,7 +40,7 @@ impl Operator {
         Self::install_with(watched, &json!({})).await
     }
 
-    /// The same with other values of the chart.
+    /// Installs an operator with these values of the chart, and waits until it is ready.
     ///
     /// # Errors
     ///
@@ -51,17 +52,17 @@ impl Operator {
         Ok(operator)
     }
 
-    /// Makes its namespace and its values, and installs nothing yet.
+    /// Creates the namespace and the values, without installing the chart.
     ///
     /// # Errors
     ///
-    /// When the cluster refuses, and when there is another operator that would interfere.
+    /// When the cluster refuses, or another operator would interfere.
     pub async fn prepare(watched: &Namespace, values: &Value) -> Result<Self, Error> {
         refuse_another(watched).await?;
         definition::install(&watched.client).await?;
         let namespace = watched.beside("operator", PodSecurity::Restricted).await?;
         let release = Release { name: RELEASE.to_owned(), namespace: namespace.name.clone() };
-        // Roles of the cluster and the definition belong to all operators of a cluster.
+        // Operators share the cluster-wide roles and definitions, so the chart must not install them.
         let defaults = json!({
             "image": image_values(&cluster::operator_image()?)?,
             "serverImage": image_values(&cluster::server_image()?)?,
@@ -75,7 +76,7 @@ impl Operator {
         Ok(operator)
     }
 
-    /// Other values of the chart, beside those that it has.
+    /// Adds values of the chart, or replaces them.
     pub fn set(&mut self, values: &Value) {
         self.values.extend(values.as_object().cloned().unwrap_or_default());
     }
@@ -85,11 +86,11 @@ impl Operator {
         Value::Object(self.values.clone())
     }
 
-    /// Waits until all of its pods are those that are asked for, and ready.
+    /// Waits until the number of current and ready pods is the expected one.
     ///
     /// # Errors
     ///
-    /// When they are not in time.
+    /// When that does not happen in time.
     pub async fn until_available(&self) -> Result<(), Error> {
         self.namespace
             .until::<Deployment, _>(OPERATOR, "the operator is available", |deployment| {
@@ -97,24 +98,22 @@ impl Operator {
                 let status = deployment.status.clone().unwrap_or_default();
                 let is_current = status.observed_generation == deployment.metadata.generation;
                 let counts = [status.replicas, status.updated_replicas, status.available_replicas];
-                match is_current && counts.iter().all(|count| count.or(Some(0)) == wanted) {
-                    true => Ok(()),
-                    false => Err(format!("{status:?}")),
-                }
+                let is_available = is_current && counts.iter().all(|count| count.or(Some(0)) == wanted);
+                if is_available { Ok(()) } else { Err(format!("{status:?}")) }
             })
             .await
     }
 
-    /// Its pods.
+    /// The pods of the operator's namespace.
     pub fn pods(&self) -> Api<Pod> {
         self.namespace.api()
     }
 
-    /// Its pods that are not being deleted.
+    /// Lists the pods that are not being deleted.
     ///
     /// # Errors
     ///
-    /// When the cluster cannot be asked.
+    /// When the request to the cluster fails.
     pub async fn living_pods(&self) -> Result<Vec<Pod>, Error> {
         let of_operator = ListParams::default().labels(&format!("app.kubernetes.io/name={OPERATOR}"));
         let listing = self.pods().list(&of_operator).await;
@@ -122,22 +121,22 @@ impl Operator {
         Ok(pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect())
     }
 
-    /// Who holds the lease.
+    /// Returns the name of the pod that holds the lease.
     ///
     /// # Errors
     ///
-    /// When the cluster cannot be asked.
+    /// When the request to the cluster fails.
     pub async fn holder(&self) -> Result<Option<String>, Error> {
         let lease = self.namespace.api::<Lease>().get_opt(OPERATOR).await;
         let lease = lease.map_err(Error::kubernetes("reading the operator's lease"))?;
         Ok(lease.and_then(|lease| lease.spec?.holder_identity).filter(|holder| !holder.is_empty()))
     }
 
-    /// Waits for the pod that holds the lease, and is ready.
+    /// Waits for a ready pod that holds the lease.
     ///
     /// # Errors
     ///
-    /// When there is none in time.
+    /// When there is no such pod in time.
     pub async fn acting_pod(&self) -> Result<Pod, Error> {
         wait::until("a pod of the operator holds the lease", async || {
             let holder = self.holder().await.map_err(|error| error.to_string())?;
@@ -149,27 +148,28 @@ impl Operator {
         .await
     }
 
-    /// A GET of the pod that holds the lease.
+    /// Sends a GET to the pod that holds the lease.
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn get(&self, path: &str) -> Result<Reply, Error> {
         let pod = self.acting_pod().await?.metadata.name.unwrap_or_default();
         Connection::open(&self.pods(), &pod, ADMIN_PORT).await?.send(hyper::Method::GET, path, None).await
     }
 
-    /// What the pod that holds the lease has counted.
+    /// Reads the metrics of the pod that holds the lease.
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn metrics(&self) -> Result<Metrics, Error> {
         Ok(Metrics::parse(&self.get("/metrics").await?.text))
     }
 }
 
-/// Two operators of different versions or settings would undo each other's work. (Those of other tests look after their own namespaces.)
+/// Fails if another operator watches all namespaces: operators of different versions or settings would undo each
+/// other's changes.
 async fn refuse_another(watched: &Namespace) -> Result<(), Error> {
     let of_operator = ListParams::default().labels(&format!("app.kubernetes.io/name={OPERATOR}"));
     let listing = Api::<Deployment>::all(watched.client.clone()).list(&of_operator).await;
@@ -184,10 +184,10 @@ async fn refuse_another(watched: &Namespace) -> Result<(), Error> {
     };
     let Some(other) = found.iter().find(|deployment| is_everywhere(deployment)) else { return Ok(()) };
     let namespace = other.metadata.namespace.as_deref().unwrap_or_default();
-    // One that was left there, or one of a namespace that is on its way out.
+    // It may be left over from an earlier run, or its namespace is being deleted.
     let name = other.metadata.name.as_deref().unwrap_or_default();
     Err(Error::Environment(format!(
-        "the operator {name} in the namespace {namespace} looks after all namespaces, those of the tests too: \
-         kubectl --namespace {namespace} scale deployment {name} --replicas 0"
+        "the operator {name} in the namespace {namespace} watches all namespaces, including those of the tests. \
+         To stop it: kubectl --namespace {namespace} scale deployment {name} --replicas 0"
     )))
 }

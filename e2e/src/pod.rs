@@ -1,4 +1,4 @@
-//! Pods: what `restricted` asks of them, how they end, and one that runs `cluster-client` once.
+//! Pods: settings for the level `restricted`, descriptions of their state, and pods that run `cluster-client`.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::names::CLIENT;
 use crate::namespace::Namespace;
 use crate::{Error, cluster, logs, wait};
 
-/// The user of the images, and the group that gets the volumes.
+/// The user id of the images, and the group id of the volumes.
 pub const USER: i64 = 65532;
 
-/// What `restricted` asks of a pod.
+/// The security context of a pod for the level `restricted`.
 pub fn restricted_pod() -> PodSecurityContext {
     PodSecurityContext {
         fs_group: Some(USER),
@@ -27,7 +27,7 @@ pub fn restricted_pod() -> PodSecurityContext {
     }
 }
 
-/// What `restricted` asks of a container, and a root file system that nothing can write to.
+/// The security context of a container for the level `restricted`, with a read-only root file system.
 pub fn restricted_container() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
@@ -37,7 +37,7 @@ pub fn restricted_container() -> SecurityContext {
     }
 }
 
-/// Little of a node is reserved, so that the tests fit on a small one, and no more memory is taken than this.
+/// Small requests, so that the tests fit on a small node, and a memory limit.
 pub fn resources(cpu: &str, memory: &str, max_memory: &str) -> ResourceRequirements {
     let quantities = |entries: &[(&str, &str)]| {
         let entries = entries.iter().map(|(name, amount)| ((*name).to_owned(), Quantity((*amount).to_owned())));
@@ -54,7 +54,7 @@ pub fn resources(cpu: &str, memory: &str, max_memory: &str) -> ResourceRequireme
 ///
 /// # Errors
 ///
-/// When its image is not named.
+/// When the environment does not name the image.
 pub fn client_container(arguments: &[&str]) -> Result<Container, Error> {
     Ok(Container {
         name: CLIENT.to_owned(),
@@ -67,11 +67,11 @@ pub fn client_container(arguments: &[&str]) -> Result<Container, Error> {
     })
 }
 
-/// A pod that runs `cluster-client` once, named after what it does.
+/// A pod that runs `cluster-client` once. Its name contains the purpose.
 ///
 /// # Errors
 ///
-/// When its image is not named.
+/// When the environment does not name the image.
 pub fn client_pod(purpose: &str, arguments: &[&str]) -> Result<Pod, Error> {
     Ok(Pod {
         metadata: ObjectMeta { generate_name: Some(format!("{CLIENT}-{purpose}-")), ..ObjectMeta::default() },
@@ -88,15 +88,15 @@ pub fn client_pod(purpose: &str, arguments: &[&str]) -> Result<Pod, Error> {
     })
 }
 
-/// Runs a pod of [`client_pod`] to its end: what it printed, which is JSON.
+/// Runs a pod of [`client_pod`] to its end, and returns the JSON that it printed.
 ///
 /// # Errors
 ///
-/// When the cluster refuses the pod, when it does not end in time, and with its own words when it fails.
+/// When the cluster refuses the pod, it does not end in time, or it fails. Then the error has its output.
 pub async fn run_client(namespace: &Namespace, pod: &Pod) -> Result<Value, Error> {
     let name = namespace.create_object(pod).await?.metadata.name.unwrap_or_default();
     let pods = namespace.api::<Pod>();
-    let wanted = format!("the end of the pod {name}");
+    let wanted = format!("the pod {name} has ended");
     let succeeded = wait::until_object(&pods, &name, &wanted, |pod| {
         match pod.status.as_ref().and_then(|status| status.phase.as_deref()) {
             Some("Succeeded") => Ok(true),
@@ -110,21 +110,21 @@ pub async fn run_client(namespace: &Namespace, pod: &Pod) -> Result<Value, Error
         return Err(Error::Unexpected(format!("the pod {name} failed: {text}")));
     }
     serde_json::from_str(&text)
-        .map_err(|error| Error::Unexpected(format!("the pod {name} printed no JSON: {error}: {text}")))
+        .map_err(|error| Error::Unexpected(format!("the pod {name} did not print JSON: {error}: {text}")))
 }
 
-/// The state of one of a pod's containers.
+/// Returns the status of a container.
 pub fn container_status<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
     pod.status.as_ref()?.container_statuses.as_ref()?.iter().find(|status| status.name == container)
 }
 
-/// Whether the cluster takes the pod for ready, which it does after the readiness probe.
+/// Whether the pod is ready.
 pub fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// What a pod is like, in a line: for the message of a wait that ended in vain.
+/// Describes the state of a pod in one line, for error messages.
 pub fn describe(pod: &Pod) -> String {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
     let Some(status) = &pod.status else { return format!("{name} has no status") };
@@ -147,7 +147,7 @@ pub fn describe(pod: &Pod) -> String {
             words.push(format!("{} ended with {}", container.name, ended.exit_code));
         }
         if container.restart_count > 0 {
-            words.push(format!("{} was started again {} times", container.name, container.restart_count));
+            words.push(format!("{} restarted {} times", container.name, container.restart_count));
         }
     }
     words.join("; ")

@@ -1,4 +1,4 @@
-//! The release before this one, of the commit that `e2e/previous` names. `e2e/cluster/previous.sh` provides it.
+//! The previous release: the commit that `e2e/previous` names. `e2e/cluster/previous.sh` provides it.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 
 use crate::Error;
 
-/// Where its chart has the definitions, in the order of [`crate::definition::NAMES`].
+/// The files of the definitions in its chart, in the order of [`crate::definition::NAMES`].
 const DEFINITIONS: [&str; 2] = ["files/crds/ragengine.dev_ragengines.yaml", "files/crds/ragengine.dev_indexes.yaml"];
 
-/// The release before this one.
+/// The previous release.
 #[derive(Debug, Clone)]
 pub struct Previous {
     /// The folder of its chart.
@@ -22,14 +22,14 @@ pub struct Previous {
 }
 
 impl Previous {
-    /// As the environment says.
+    /// Reads the environment.
     ///
     /// # Errors
     ///
-    /// With what kept it from being provided. Where nobody was asked to provide its images, that is no failure: [`Error::Lacking`].
+    /// When building it failed. When its images were not requested: [`Error::Lacking`].
     pub fn find() -> Result<Self, Error> {
         if let Some(why) = variable("RAGENGINE_PREVIOUS_FAILURE") {
-            return Err(Error::Environment(format!("the previous release is not there:\n{why}")));
+            return Err(Error::Environment(format!("the previous release could not be built:\n{why}")));
         }
         let wanted = |name: &str| variable(name).ok_or_else(|| Error::Lacking(format!("{name} is not set")));
         Ok(Self {
@@ -39,11 +39,11 @@ impl Previous {
         })
     }
 
-    /// Its definitions, in the order of [`crate::definition::NAMES`].
+    /// Reads its definitions, in the order of [`crate::definition::NAMES`].
     ///
     /// # Errors
     ///
-    /// When its chart has them not.
+    /// When its chart lacks them.
     pub fn definitions(&self) -> Result<Vec<CustomResourceDefinition>, Error> {
         let read = |path: &str| {
             let path = self.chart.join(path);

@@ -1,4 +1,4 @@
-//! The server as a plain Deployment, with a Service, its settings in a ConfigMap, and a volume.
+//! The server as a plain Deployment, with a Service, a ConfigMap of settings, and a volume.
 
 mod objects;
 
@@ -9,14 +9,10 @@ use kube::Api;
 use kube::api::{ListParams, ObjectMeta};
 pub use objects::{PORT, SERVER, Volume};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
 use crate::forward::{Connection, Reply};
 use crate::namespace::Namespace;
-use crate::{Error, pod, wait};
-
-/// Each start loads an embedding model: few at a time start faster than many, and the deadlines hold on two processors.
-pub(crate) static STARTING: Semaphore = Semaphore::const_new(2);
+use crate::{Error, pod, turns, wait};
 
 /// A server in a namespace.
 pub struct Server<'a> {
@@ -25,14 +21,13 @@ pub struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// Installs a server with this volume and waits until the cluster takes it for ready.
+    /// Installs a server with this volume and waits until its pod is ready.
     ///
     /// # Errors
     ///
     /// When the cluster refuses, or the server is not ready in time.
     pub async fn start(namespace: &'a Namespace, volume: Volume) -> Result<Self, Error> {
-        // The semaphore is never closed; without a permit the start is a start all the same.
-        let _permit = STARTING.acquire().await.ok();
+        let _turn = turns::to_start().await?;
         let server = Self::install(namespace, volume).await?;
         server.ready_pod().await?;
         let deployments = namespace.api::<Deployment>();
@@ -73,7 +68,7 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     ///
-    /// When there is none in time.
+    /// When there is no such pod in time.
     pub async fn ready_pod(&self) -> Result<Pod, Error> {
         self.pod_that("a pod of the server is ready", |candidate| {
             candidate.metadata.deletion_timestamp.is_none() && pod::is_ready(candidate)
@@ -85,7 +80,7 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     ///
-    /// When there is none in time.
+    /// When there is no such pod in time.
     pub async fn running_pod(&self) -> Result<Pod, Error> {
         self.pod_that("a pod of the server runs", |candidate| {
             pod::container_status(candidate, SERVER)
@@ -95,17 +90,17 @@ impl<'a> Server<'a> {
         .await
     }
 
-    /// Waits for a pod that is as `is_so` wants it.
+    /// Waits for a pod that matches.
     ///
     /// # Errors
     ///
-    /// When there is none in time.
-    pub async fn pod_that(&self, wanted: &str, is_so: impl Fn(&Pod) -> bool) -> Result<Pod, Error> {
+    /// When there is no such pod in time.
+    pub async fn pod_that(&self, wanted: &str, matches: impl Fn(&Pod) -> bool) -> Result<Pod, Error> {
         let of_server = ListParams::default().labels(&format!("{}={SERVER}", objects::LABEL));
         wait::until(wanted, async || {
             let pods = self.pods.list(&of_server).await.map_err(|error| error.to_string())?.items;
             let seen = pods.iter().map(pod::describe).collect::<Vec<_>>().join(", ");
-            pods.into_iter().find(&is_so).ok_or(if seen.is_empty() { "no pod".to_owned() } else { seen })
+            pods.into_iter().find(&matches).ok_or(if seen.is_empty() { "no pod".to_owned() } else { seen })
         })
         .await
     }
@@ -123,7 +118,7 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn get(&self, pod: &Pod, path: &str) -> Result<Reply, Error> {
         self.connect(pod).await?.send(Method::GET, path, None).await
     }
@@ -132,7 +127,7 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn post(&self, pod: &Pod, path: &str, body: &Value) -> Result<Reply, Error> {
         self.connect(pod).await?.send(Method::POST, path, Some(body)).await
     }

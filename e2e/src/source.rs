@@ -1,5 +1,5 @@
-//! Where documents come from, within the cluster: a web server, a git server, an object store and a volume, each a pod of `cluster-client`. A test
-//! changes what is in them by a second port.
+//! Sources of documents in the cluster: a web server, a git server, an object store and a volume. Each is a pod of
+//! `cluster-client`. A test changes the content through a second port.
 
 mod bucket;
 mod claim;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 pub use bucket::Bucket;
 pub use claim::Claim;
-pub use files::{Asked, Files};
+pub use files::{Files, RecordedRequest};
 pub use git::Git;
 use hyper::Method;
 use k8s_openapi::api::core::v1::{
@@ -26,9 +26,9 @@ use crate::forward::{Connection, Reply};
 use crate::namespace::Namespace;
 use crate::{Error, pod};
 
-/// Where a source answers whoever reads it.
+/// The port for readers.
 pub const PORT: u16 = 8000;
-/// Where it answers the test.
+/// The control port for the test.
 pub const CONTROL_PORT: u16 = 8001;
 /// The name of the bucket.
 pub const BUCKET: &str = "documents";
@@ -37,17 +37,17 @@ pub const REPOSITORY: &str = "handbook.git";
 /// The branch that commits go to.
 pub const BRANCH: &str = "main";
 
-/// The folder that a source may write to.
+/// The writable folder of a source.
 const WORK_FOLDER: &str = "/work";
 
-/// Room for what git does with a large file.
+/// The memory limit. git needs this much for a large file.
 const MAX_MEMORY: &str = "512Mi";
 
-/// Where a source keeps what is in it.
+/// The storage of a source.
 enum Storage<'a> {
-    /// In a folder that goes with the pod.
+    /// A folder that is deleted with the pod.
     Ephemeral,
-    /// In a claim.
+    /// A claim.
     Claim(&'a str),
 }
 
@@ -89,7 +89,7 @@ impl Source {
         Ok(Self { namespace: namespace.clone(), name: name.to_owned() })
     }
 
-    /// Its host and port, as the cluster knows it.
+    /// Host and port in the cluster.
     fn authority(&self) -> String {
         format!("{}:{PORT}", self.namespace.host(&self.name))
     }
@@ -102,8 +102,8 @@ impl Source {
         self.control(Method::POST, "/changes", Some(&json!(changes))).await?.ok()
     }
 
-    /// A PUT that is answered with nothing.
-    async fn tell(&self, path: &str, body: &Value) -> Result<(), Error> {
+    /// Sends a PUT. The expected reply has no content.
+    async fn configure(&self, path: &str, body: &Value) -> Result<(), Error> {
         let reply = self.control(Method::PUT, path, Some(body)).await?;
         match reply.status {
             200 => Ok(()),
@@ -123,7 +123,7 @@ fn volume(storage: &Storage) -> Volume {
     }
 }
 
-/// It listens there last.
+/// Whether the pod is ready. The control port is opened last.
 fn control_answers() -> Probe {
     let port = IntOrString::Int(i32::from(CONTROL_PORT));
     Probe { tcp_socket: Some(TCPSocketAction { host: None, port }), period_seconds: Some(1), ..Probe::default() }

@@ -1,4 +1,4 @@
-//! A scripted language model and embedding model, with a Service: a pod of `cluster-client`.
+//! A scripted language model and embedding model: a pod of `cluster-client` with a Service.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::forward::Connection;
 use crate::namespace::Namespace;
 use crate::{Error, pod};
 
-/// The name of its pod and of its Service.
+/// The name of the pod and of the Service.
 const UPSTREAM: &str = "upstream";
 const PORT: u16 = 8000;
 
-/// One in a namespace.
+/// A scripted model in a namespace.
 pub struct Upstream<'a> {
     namespace: &'a Namespace,
 }
 
 impl<'a> Upstream<'a> {
-    /// Starts one that takes this key only.
+    /// Starts the model. It accepts only this key.
     ///
     /// # Errors
     ///
-    /// When the cluster refuses, or it does not run in time.
+    /// When the cluster refuses, or the pod does not start in time.
     pub async fn start(namespace: &'a Namespace, key: &str, answer: &str) -> Result<Self, Error> {
         let labels = BTreeMap::from([("app".to_owned(), UPSTREAM.to_owned())]);
         let mut pod = pod::client_pod(UPSTREAM, &["upstream", "--key", key, "--answer", answer])?;
@@ -44,16 +44,16 @@ impl<'a> Upstream<'a> {
         Ok(Self { namespace })
     }
 
-    /// Its address in the cluster, up to `/v1`.
+    /// Its base URL in the cluster, which ends with `/v1`.
     pub fn url(&self) -> String {
         format!("http://{}:{PORT}/v1", self.namespace.host(UPSTREAM))
     }
 
-    /// What it was asked at a path, with the header `authorization` and the `body` of each request.
+    /// Returns the recorded requests at a path, with the header `authorization` and the `body` of each.
     ///
     /// # Errors
     ///
-    /// When no reply comes.
+    /// When no reply arrives.
     pub async fn requests(&self, path: &str) -> Result<Vec<Value>, Error> {
         let mut connection = Connection::open(&self.namespace.api(), UPSTREAM, PORT).await?;
         let asked = connection.send(Method::GET, "/requests", None).await?.ok()?;

@@ -1,4 +1,4 @@
-//! Waiting for a condition, with a limit. Nothing waits for time to pass.
+//! Waits for conditions, with a time limit. No test sleeps for a fixed time.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::Error;
 
-/// How long most things may take on a busy machine with two processors: a server that loads its model is the longest of them.
+/// The time limit of most waits. The longest is for a server that loads its model, on a busy machine with two cores.
 pub const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// The time from one look to the next.
+/// The delay between checks.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Looks until `look` gives a value, and says in the end what it saw last. What `look` meets on the way may pass: an API server that does not
-/// answer for a moment is no failure.
+/// Calls `look` until it returns a value. Its errors may be temporary, for example when the API server does not answer
+/// for a moment. The error of this function has the last one.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ async fn until_within<T>(
     mut look: impl AsyncFnMut() -> Result<T, String>,
 ) -> Result<T, Error> {
     let deadline = Instant::now() + timeout;
-    let mut seen = "nothing: the first look took too long".to_owned();
+    let mut seen = "unknown: the first check took too long".to_owned();
     loop {
         match timeout_at(deadline, look()).await {
             Ok(Ok(value)) => return Ok(value),
@@ -45,7 +45,7 @@ async fn until_within<T>(
     }
 }
 
-/// Looks at one object until `judge` gives a value for it; else that says what the object is like.
+/// Calls `judge` with an object until it returns a value. Otherwise `judge` returns a description of the object.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ where
 {
     until(wanted, async || match api.get_opt(name).await {
         Ok(Some(object)) => judge(&object),
-        Ok(None) => Err(format!("there is no {name}")),
+        Ok(None) => Err(format!("{name} does not exist")),
         Err(error) => Err(error.to_string()),
     })
     .await
@@ -86,7 +86,7 @@ mod tests {
         let one_second = Duration::from_secs(1);
         let waiting = until_within::<()>(one_second, "a blue moon", async || Err("a white one".to_owned()));
         let error = waiting.await.unwrap_err();
-        assert_eq!(error.to_string(), "not seen within 1 s: a blue moon; seen last: a white one");
+        assert_eq!(error.to_string(), "not met within 1 s: a blue moon; last state: a white one");
     }
 
     #[tokio::test]
@@ -99,6 +99,6 @@ mod tests {
             }
             Err("no answer".to_owned())
         });
-        assert!(hanging.await.unwrap_err().to_string().ends_with("seen last: no answer"));
+        assert!(hanging.await.unwrap_err().to_string().ends_with("last state: no answer"));
     }
 }

@@ -51,7 +51,7 @@ pub enum ApplyError {
         source: kube::Error,
     },
     /// There is no randomness to make a token of.
-    #[error("no write token can be made: {0}")]
+    #[error("cannot create a write token because the system has no random numbers: {0}")]
     Randomness(getrandom::Error),
 }
 
@@ -66,7 +66,7 @@ pub enum Freshness {
 
 /// What became of one object.
 #[derive(Debug)]
-pub struct Outcome<K> {
+pub struct ApplyOutcome<K> {
     /// What there is now: what came back, or what was there before.
     pub live: Option<Arc<K>>,
     /// Whether it is as it was asked to be.
@@ -101,25 +101,25 @@ impl Writer<'_> {
     }
 
     /// Applies one object, unless it is as it should be.
-    pub async fn apply<K>(&self, desired: K, live: Option<Arc<K>>) -> Outcome<K>
+    pub async fn apply<K>(&self, desired: K, live: Option<Arc<K>>) -> ApplyOutcome<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
         match self.sent(desired, live.as_deref()).await {
-            Ok(Sent::Nothing(freshness)) => Outcome { live, result: Ok(freshness) },
-            Ok(Sent::Object(applied)) => Outcome { live: Some(Arc::new(applied)), result: Ok(Freshness::Current) },
-            Err(error) => Outcome { live, result: Err(error) },
+            Ok(Sent::Nothing(freshness)) => ApplyOutcome { live, result: Ok(freshness) },
+            Ok(Sent::Object(applied)) => ApplyOutcome { live: Some(Arc::new(applied)), result: Ok(Freshness::Current) },
+            Err(error) => ApplyOutcome { live, result: Err(error) },
         }
     }
 
     /// Applies an object that may not be asked for: then it is removed.
-    pub async fn apply_or_remove<K>(&self, desired: Option<K>, live: Option<Arc<K>>) -> Outcome<K>
+    pub async fn apply_or_remove<K>(&self, desired: Option<K>, live: Option<Arc<K>>) -> ApplyOutcome<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
     {
         match desired {
             Some(desired) => self.apply(desired, live).await,
-            None => Outcome { live: None, result: self.remove(live.as_deref()).await },
+            None => ApplyOutcome { live: None, result: self.remove(live.as_deref()).await },
         }
     }
 
@@ -214,7 +214,7 @@ impl Writer<'_> {
     /// What somebody else has made is not taken over.
     fn is_ours(&self, metadata: &ObjectMeta, object: &str) -> Result<(), ApplyError> {
         let message =
-            "exists already and belongs to somebody else: delete or rename it, or give the RAGEngine another name";
+            "already exists and was not created by this RAGEngine: delete or rename it, or give the RAGEngine another name";
         let refused = || Refused { object: object.to_owned(), message: message.to_owned() };
         if self.identity.made(metadata) { Ok(()) } else { Err(ApplyError::Refused(refused())) }
     }

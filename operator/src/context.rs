@@ -8,7 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::runtime::reflector::Store;
 use parking_lot::Mutex;
-use ragengine_operator_api::{Index, IndexStatus, RagEngine, RagEngineStatus};
+use ragengine_operator_api::{Index, IndexDeletionPolicy, IndexStatus, RagEngine, RagEngineStatus};
 use tokio::time::Instant;
 
 use crate::api_server::ApiServer;
@@ -81,15 +81,15 @@ impl Context {
         self.forget_uid(uid);
     }
 
-    /// An Index is gone.
-    pub fn forget_index(&self, identity: &IndexIdentity) {
+    /// An Index is gone. This is what it said last of its documents.
+    pub fn forget_index(&self, identity: &IndexIdentity, policy: IndexDeletionPolicy) {
         self.referrers.forget(&identity.owner());
-        self.forget_index_uid(&identity.uid);
+        self.forget_index_uid(&identity.uid, policy);
     }
 
     /// An Index is gone, and another has its name.
-    pub fn forget_index_uid(&self, uid: &str) {
-        self.departures.saw_go(uid);
+    pub fn forget_index_uid(&self, uid: &str, policy: IndexDeletionPolicy) {
+        self.departures.saw_go(uid, policy);
         self.records.forget(uid);
         self.index_statuses.forget(uid);
         self.started.forget(uid);

@@ -11,7 +11,7 @@ use ragengine_client::wire::{EngineStatus, OwnedSources};
 use ragengine_operator_api::{Index, RagEngine, Reason};
 use tracing::info;
 
-use plan::{Gone, Seen, Step};
+use plan::{DeletedIndex, Seen, Step};
 
 use crate::apply::classify;
 use crate::context::Context;
@@ -35,7 +35,7 @@ const MAX_WORDS: usize = 300;
 
 /// What came of looking after them.
 #[derive(Debug, Default)]
-pub struct Attended {
+pub struct DeletionProgress {
     /// Why documents are still there, when the last attempt has failed.
     pub failure: Option<Finding>,
     /// When to look again though nothing has happened.
@@ -44,28 +44,28 @@ pub struct Attended {
     pub error: Option<Error>,
 }
 
-impl Attended {
+impl DeletionProgress {
     /// The deletion could not be begun.
     fn failed(error: Error) -> Self {
         let why = shortened(&error.to_string(), MAX_WORDS);
-        let words = format!("documents of an Index that is gone could not be deleted: {why}. It is tried again");
+        let words = format!("documents of a deleted Index could not be removed: {why}. The operator tries again");
         Self { failure: Some(Finding::new(Reason::DeletionFailed, words)), look_again: None, error: Some(error) }
     }
 }
 
 /// Begins the next deletion from an engine, when one is due. One runs at a time. `told` is what its server said last.
-pub async fn attend(context: &Context, engine: &RagEngine, told: Option<&EngineStatus>) -> Attended {
-    match begin_next(context, engine, told).await {
-        Ok(attended) => attended,
+pub async fn delete_next(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> DeletionProgress {
+    match begin_next(context, engine, engine_status).await {
+        Ok(deletion) => deletion,
         // The API server does not say whether an Index is there, or the Job cannot be made.
-        Err(error) => Attended::failed(error),
+        Err(error) => DeletionProgress::failed(error),
     }
 }
 
-async fn begin_next(context: &Context, engine: &RagEngine, told: Option<&EngineStatus>) -> Result<Attended, Error> {
-    let gone = gone(context, engine, told);
+async fn begin_next(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> Result<DeletionProgress, Error> {
+    let gone = gone(context, engine, engine_status);
     if gone.is_empty() {
-        return Ok(Attended::default());
+        return Ok(DeletionProgress::default());
     }
     let identity = Identity::of(engine);
     let jobs = context.caches.deletions_from(&identity);
@@ -80,7 +80,7 @@ async fn begin_next(context: &Context, engine: &RagEngine, told: Option<&EngineS
     {
         start(context, engine, owner, job_name, sync_id).await?;
     }
-    Ok(Attended { failure: plan.failure, look_again: plan.look_again, error: None })
+    Ok(DeletionProgress { failure: plan.failure, look_again: plan.look_again, error: None })
 }
 
 /// Whether documents of an Index of this name that is gone are being deleted: what another of that name writes meanwhile could go with them.
@@ -97,16 +97,17 @@ pub fn scope_of(caches: &Caches, engine: &RagEngine) -> String {
     claim.and_then(|claim| claim.metadata.uid.clone()).unwrap_or(identity.uid)
 }
 
-/// Those that are gone for good, of whom the server has something, in its order.
-fn gone(context: &Context, engine: &RagEngine, told: Option<&EngineStatus>) -> Vec<Gone> {
-    let owners = told.map_or(&[][..], |told| told.owners.as_slice());
+/// Those that are gone for good, of whom the server has something that goes with them, in its order. Its records may be older than what an Index said when
+/// it went.
+fn gone(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> Vec<DeletedIndex> {
+    let owners = engine_status.map_or(&[][..], |engine_status| engine_status.owners.as_slice());
     let identity = Identity::of(engine);
     let scope = if owners.is_empty() { String::new() } else { scope_of(&context.caches, engine) };
     let ours = owners.iter().take(MAX_OWNERS).filter(|owner| owner.scope == scope && can_be_an_index(owner));
     let gone: Vec<&OwnedSources> = ours.filter(|owner| !is_there(context, &identity, owner)).collect();
     let uids: Vec<&str> = gone.iter().map(|owner| owner.uid.as_str()).collect();
     let waits = context.departures.waits(&identity.uid, &uids);
-    gone.into_iter().zip(waits).map(|(owner, wait)| Gone { owner: owner.clone(), wait }).collect()
+    gone.into_iter().zip(waits).filter_map(|(owner, wait)| Some(DeletedIndex { owner: owner.clone(), wait: wait? })).collect()
 }
 
 /// Whoever makes the server's image chooses what it says: what no Index can have is nobody's.

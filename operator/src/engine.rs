@@ -57,7 +57,7 @@ impl Target {
 
 /// The servers that are asked.
 pub struct Engines {
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, PolledEngine>>,
     /// The first server's client, which those of all others are made of: one of its own takes each 120 KiB, and the reading of every root certificate.
     client: OnceLock<Client>,
     wake: Wake,
@@ -66,7 +66,7 @@ pub struct Engines {
     metrics: Arc<Metrics>,
 }
 
-struct Known {
+struct PolledEngine {
     engine: Owner,
     target: Target,
     client: Client,
@@ -118,7 +118,7 @@ impl Engines {
             }
         };
         let engine = identity.owner();
-        known.insert(identity.uid.clone(), Known { engine, target, client, report: None, due: Instant::now() });
+        known.insert(identity.uid.clone(), PolledEngine { engine, target, client, report: None, due: Instant::now() });
         self.news.notify_one();
     }
 

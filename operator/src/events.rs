@@ -22,7 +22,7 @@ impl Events {
     }
 
     /// Tells what has changed from one status to the next. An event that cannot be written is a line in the log: nothing hangs on it.
-    pub async fn tell<K>(&self, about: &K, before: &[Condition], after: &[Condition])
+    pub async fn publish<K>(&self, about: &K, before: &[Condition], after: &[Condition])
     where
         K: Resource<DynamicType = ()>,
     {

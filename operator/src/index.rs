@@ -11,13 +11,13 @@ pub mod prepare;
 pub mod schedule;
 pub mod settle;
 pub mod status;
-pub mod told;
+pub mod status_update;
 pub mod validate;
-pub mod wish;
+pub mod desired_revision;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::runtime::controller::Action;
-use plan::Known;
+use plan::PlanInput;
 use ragengine_operator_api::Index;
 
 use crate::context::Context;
@@ -44,12 +44,12 @@ pub async fn reconcile(index: &Index, context: &Context) -> Result<Action, Error
     let new_result = settle::new_result(&before, &settled);
     context.records.ask(&identity, observe::question(index, &observed, &settled));
 
-    let known = Known { index, validated: validated.as_ref(), observed: &observed, status: &settled, now };
+    let known = PlanInput { index, validated: validated.as_ref(), observed: &observed, status: &settled, now };
     let prepared = prepare::prepare(known, plan::next(known, new_result), &context.defaults)?;
     let applied = apply::apply(context, index, prepared).await?;
 
     if index.metadata.deletion_timestamp.is_none() {
-        report(context, index, &before, told::tell(known, &applied, &time)).await?;
+        report(context, index, &before, status_update::status_update(known, &applied, &time)).await?;
     }
     if let Some(result) = new_result {
         context.metrics.sync_ended(result);

@@ -4,7 +4,7 @@ mod decide;
 
 use std::time::Duration;
 
-use decide::{Decision, Seen, decide};
+use decide::{Decision, ObservedLease, decide};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
@@ -29,7 +29,7 @@ pub struct Holder {
     leases: Api<Lease>,
     name: String,
     identity: String,
-    seen: Option<Seen>,
+    seen: Option<ObservedLease>,
     /// When what took or renewed it was sent: the others reckon from when that was written, and the reply may come much later.
     sent: Instant,
 }
@@ -115,10 +115,10 @@ impl Holder {
             };
             let sent = Instant::now();
             let made = within_limit(self.leases.create(&PostParams::default(), &made)).await?;
-            (self.seen, self.sent) = (Some(Seen::now(made)), sent);
+            (self.seen, self.sent) = (Some(ObservedLease::now(made)), sent);
             return Ok(Decision::Take);
         };
-        let seen = Seen::next(self.seen.take(), found);
+        let seen = ObservedLease::next(self.seen.take(), found);
         let decision = decide(&seen, &self.identity, DURATION);
         if let Decision::Wait { .. } = decision {
             self.seen = Some(seen);
@@ -128,7 +128,7 @@ impl Holder {
         self.seen = Some(seen);
         let sent = Instant::now();
         let taken = within_limit(self.leases.replace(&self.name, &PostParams::default(), &taken)).await?;
-        (self.seen, self.sent) = (Some(Seen::now(taken)), sent);
+        (self.seen, self.sent) = (Some(ObservedLease::now(taken)), sent);
         Ok(decision)
     }
 

@@ -6,7 +6,7 @@ use prometheus::{Encoder as _, TextEncoder};
 use ragengine_metrics::{Builder, Built, Entry, metrics};
 use ragengine_operator_api::SyncResult;
 
-use crate::requests::{Asked, Witness};
+use crate::requests::{ApiRequest, RequestObserver};
 
 /// Seconds: from a look that finds nothing to a reconcile that waits for a slow API server.
 const BUCKETS: &[f64] = &[0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
@@ -173,8 +173,8 @@ pub struct IndexFigures {
     pub is_running: bool,
 }
 
-impl Witness for Metrics {
-    fn asked(&self, asked: &Asked, status: Option<u16>) {
+impl RequestObserver for Metrics {
+    fn asked(&self, asked: &ApiRequest, status: Option<u16>) {
         let status = status.map_or_else(|| "none".to_owned(), |status| status.to_string());
         self.series
             .kubernetes_requests_total

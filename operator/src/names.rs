@@ -120,7 +120,7 @@ impl Identity {
         match spec.storage.as_ref()?.volume() {
             Volume::Ephemeral => None,
             Volume::Existing { claim, .. } => Some(claim.to_owned()),
-            Volume::Made { .. } => Some(self.claim()),
+            Volume::Provisioned { .. } => Some(self.claim()),
         }
     }
 

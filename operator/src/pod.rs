@@ -73,7 +73,7 @@ pub fn unschedulable(pod: &Pod) -> Option<Finding> {
     let is_refused = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
     is_refused.then(|| {
         let message = scheduled.message.as_deref().unwrap_or("no reason is given");
-        Finding::new(Reason::PodUnschedulable, format!("no node takes the pod: {message}"))
+        Finding::new(Reason::PodUnschedulable, format!("no node can run the pod: {message}"))
     })
 }
 
@@ -86,7 +86,7 @@ pub fn waiting(status: &ContainerStatus) -> Option<Finding> {
             Some(Finding::new(
                 Reason::ImagePullFailed,
                 format!(
-                    "the image {} cannot be pulled: {message}. Correct spec.image, or name a Secret in podTemplate.spec.imagePullSecrets",
+                    "the image {} cannot be pulled: {message}. Correct spec.image, or add a Secret to podTemplate.spec.imagePullSecrets",
                     status.image
                 ),
             ))

@@ -11,11 +11,11 @@ use crate::defaults::Defaults;
 use crate::openshift::PodUser;
 
 /// The user of the image, and the group that the volume's files get.
-const NOBODY: i64 = 65532;
+const NONROOT_USER: i64 = 65532;
 
 /// What a pod of ours may be to its node: nothing.
 pub fn pod_security(user: PodUser) -> PodSecurityContext {
-    let id = (user == PodUser::OfImage).then_some(NOBODY);
+    let id = (user == PodUser::OfImage).then_some(NONROOT_USER);
     PodSecurityContext {
         run_as_non_root: Some(true),
         run_as_user: id,

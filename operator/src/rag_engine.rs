@@ -13,18 +13,18 @@ pub mod prepare;
 pub mod references;
 pub mod settings;
 pub mod status;
-pub mod told;
+pub mod status_update;
 pub mod validate;
 
 use hold::Hold;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
-use prepare::Asked;
+use prepare::EngineInput;
 use ragengine_operator_api::RagEngine;
 
 use crate::context::Context;
-use crate::departed::{self, Attended};
+use crate::departed::{self, DeletionProgress};
 use crate::error::Error;
 use crate::names::Identity;
 use crate::report::report;
@@ -46,23 +46,23 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
 
     let before = context.statuses.last(&identity.uid, engine.status.as_ref());
-    let asked = Asked { engine, validated: validated.as_ref(), before: &before };
+    let asked = EngineInput { engine, validated: validated.as_ref(), before: &before };
     let prepared = prepare::prepare(asked, observed, &context.defaults)?;
 
     let attempted = apply::apply(context, &identity, prepared).await;
     context.engines.ask(&identity, attempted.observed().target());
     // What keeps documents from being deleted keeps nobody from being told how the engine is.
-    let attended = match attempted.hold() {
-        Some(Hold::Paused) => Attended::default(),
-        Some(Hold::Queued { .. }) | None => departed::attend(context, engine, attempted.observed().told()).await,
+    let deletion = match attempted.hold() {
+        Some(Hold::Paused) => DeletionProgress::default(),
+        Some(Hold::Queued { .. }) | None => departed::delete_next(context, engine, attempted.observed().loaded_status()).await,
     };
     let applied = attempted.complete()?;
 
     let now = Time(whole_seconds(Timestamp::now()));
-    let told = told::tell(asked, &applied, attended.failure.as_ref(), &context.defaults, &now);
-    if told.is_done() {
+    let update = status_update::status_update(asked, &applied, deletion.failure.as_ref(), &context.defaults, &now);
+    if update.is_done() {
         context.defaults.rollouts.end(&identity.uid);
     }
-    report(context, engine, &before, told).await?;
-    next::next(engine, applied, attended, (context.clock)())
+    report(context, engine, &before, update).await?;
+    next::next(engine, applied, deletion, (context.clock)())
 }

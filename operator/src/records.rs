@@ -65,7 +65,7 @@ pub struct Record {
 
 /// The synchronisations that are asked about.
 pub struct Records {
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, PolledIndex>>,
     /// Whose connections are used here too.
     engines: Arc<Engines>,
     wake: Wake,
@@ -73,7 +73,7 @@ pub struct Records {
     metrics: Arc<Metrics>,
 }
 
-struct Known {
+struct PolledIndex {
     owner: Owner,
     question: Question,
     client: Client,
@@ -113,7 +113,7 @@ impl Records {
         // An address that was made of an IP address is one.
         let Ok(client) = self.engines.client(&engine::url(question.target.address, PORT)) else { return };
         let owner = identity.owner();
-        known.insert(identity.uid.clone(), Known { owner, question, client, record: None, due: Instant::now() });
+        known.insert(identity.uid.clone(), PolledIndex { owner, question, client, record: None, due: Instant::now() });
         self.news.notify_one();
     }
 

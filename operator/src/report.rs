@@ -1,4 +1,4 @@
-//! What is told of a reconcile, whosever it was: a status that differs from the last one, the events of what has changed, and a failure.
+//! What is update of a reconcile, whosever it was: a status that differs from the last one, the events of what has changed, and a failure.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -32,23 +32,23 @@ pub trait Reported:
     /// A status that may be written. Only the step that says what was applied makes one:
     ///
     /// ```
-    /// # use ragengine_operator::{context::Context, error::Error, rag_engine::told::Told, report::report};
+    /// # use ragengine_operator::{context::Context, error::Error, rag_engine::status_update::StatusUpdate, report::report};
     /// # use ragengine_operator_api::{RagEngine, RagEngineStatus};
-    /// async fn write(context: &Context, engine: &RagEngine, told: Told) -> Result<(), Error> {
-    ///     report(context, engine, &RagEngineStatus::default(), told).await
+    /// async fn write(context: &Context, engine: &RagEngine, update: StatusUpdate) -> Result<(), Error> {
+    ///     report(context, engine, &RagEngineStatus::default(), update).await
     /// }
     /// ```
     ///
     /// And one that was made of anything else is not written:
     ///
     /// ```compile_fail
-    /// # use ragengine_operator::{context::Context, error::Error, rag_engine::told::Told, report::report};
+    /// # use ragengine_operator::{context::Context, error::Error, rag_engine::status_update::StatusUpdate, report::report};
     /// # use ragengine_operator_api::{RagEngine, RagEngineStatus};
     /// async fn write(context: &Context, engine: &RagEngine, told: RagEngineStatus) -> Result<(), Error> {
-    ///     report(context, engine, &RagEngineStatus::default(), told).await
+    ///     report(context, engine, &RagEngineStatus::default(), update).await
     /// }
     /// ```
-    type Told: Into<Self::Status>;
+    type Update: Into<Self::Status>;
 
     /// The statuses that were written last.
     fn statuses(context: &Context) -> &Statuses<Self::Status>;
@@ -66,9 +66,9 @@ pub async fn report<K: Reported>(
     context: &Context,
     resource: &K,
     before: &K::Status,
-    told: K::Told,
+    update: K::Update,
 ) -> Result<(), Error> {
-    let now: K::Status = told.into();
+    let now: K::Status = update.into();
     if now == *before {
         return Ok(());
     }
@@ -83,7 +83,7 @@ pub async fn report<K: Reported>(
         }
     }
     K::statuses(context).written(uid, now.clone());
-    context.events.tell(resource, K::conditions(before), K::conditions(&now)).await;
+    context.events.publish(resource, K::conditions(before), K::conditions(&now)).await;
     Ok(())
 }
 

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// What a request asks for, in the words of RBAC.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Asked {
+pub struct ApiRequest {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: &'static str,
     /// The API group; empty for the core.
@@ -24,7 +24,7 @@ pub struct Asked {
     pub resource: String,
 }
 
-impl Asked {
+impl ApiRequest {
     /// What a request to the API server asks for; none when it is not about a resource.
     pub fn of(method: &Method, uri: &Uri) -> Option<Self> {
         let mut parts = uri.path().trim_matches('/').split('/');
@@ -62,40 +62,40 @@ impl Asked {
 }
 
 /// Is told of every request, with the status of its reply; none when there was no reply.
-pub trait Witness: Send + Sync + 'static {
+pub trait RequestObserver: Send + Sync + 'static {
     /// A request has had its reply.
-    fn asked(&self, asked: &Asked, status: Option<u16>);
+    fn asked(&self, asked: &ApiRequest, status: Option<u16>);
 }
 
-/// Tells a witness of every request that goes through.
+/// Tells a observer of every request that goes through.
 #[derive(Clone)]
-pub struct Witnessed {
-    witness: Arc<dyn Witness>,
+pub struct ObservedRequests {
+    observer: Arc<dyn RequestObserver>,
 }
 
-impl Witnessed {
+impl ObservedRequests {
     /// A layer for a client.
-    pub fn new(witness: Arc<dyn Witness>) -> Self {
-        Self { witness }
+    pub fn new(observer: Arc<dyn RequestObserver>) -> Self {
+        Self { observer }
     }
 }
 
-impl<S> Layer<S> for Witnessed {
-    type Service = WitnessedService<S>;
+impl<S> Layer<S> for ObservedRequests {
+    type Service = ObservedService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        WitnessedService { inner, witness: Arc::clone(&self.witness) }
+        ObservedService { inner, observer: Arc::clone(&self.observer) }
     }
 }
 
-/// See [`Witnessed`].
+/// See [`ObservedRequests`].
 #[derive(Clone)]
-pub struct WitnessedService<S> {
+pub struct ObservedService<S> {
     inner: S,
-    witness: Arc<dyn Witness>,
+    observer: Arc<dyn RequestObserver>,
 }
 
-impl<S, B> Service<Request<Body>> for WitnessedService<S>
+impl<S, B> Service<Request<Body>> for ObservedService<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
     S::Future: Send + 'static,
@@ -111,13 +111,13 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let asked = Asked::of(request.method(), request.uri());
-        let witness = Arc::clone(&self.witness);
+        let asked = ApiRequest::of(request.method(), request.uri());
+        let observer = Arc::clone(&self.observer);
         let reply = self.inner.call(request);
         Box::pin(async move {
             let reply = reply.await;
             if let Some(asked) = asked {
-                witness.asked(&asked, reply.as_ref().ok().map(|reply| reply.status().as_u16()));
+                observer.asked(&asked, reply.as_ref().ok().map(|reply| reply.status().as_u16()));
             }
             reply
         })
@@ -167,9 +167,9 @@ mod tests {
             (Method::GET, "/api/v1/namespaces/a", Some(("get", "", "namespaces"))),
             (Method::GET, "/version", None),
         ] {
-            let asked = Asked::of(&method, &uri.parse().unwrap());
+            let asked = ApiRequest::of(&method, &uri.parse().unwrap());
             let expected =
-                expected.map(|(verb, group, resource)| Asked { verb, group: group.into(), resource: resource.into() });
+                expected.map(|(verb, group, resource)| ApiRequest { verb, group: group.into(), resource: resource.into() });
             assert_eq!(asked, expected, "{method} {uri}");
         }
     }

@@ -18,7 +18,7 @@ use crate::defaults::Defaults;
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
 use crate::openshift::{self, PodUser};
-use crate::requests::{Witness, Witnessed};
+use crate::requests::{RequestObserver, ObservedRequests};
 use crate::rollouts::Rollouts;
 use crate::scope::{self, Running, Shared};
 use crate::watches::Scope;
@@ -61,7 +61,7 @@ pub enum RunError {
 /// [`RunError`]; after it the process has to end: another may act already.
 pub async fn run(arguments: Run, stop: impl Future<Output = ()>) -> Result<(), RunError> {
     let metrics = Arc::new(Metrics::new()?);
-    let client = connect(Arc::clone(&metrics) as Arc<dyn Witness>).await?;
+    let client = connect(Arc::clone(&metrics) as Arc<dyn RequestObserver>).await?;
     let admin = Admin::new(Arc::clone(&metrics));
     let address = arguments.admin_address;
     let answering = admin::serve(Arc::clone(&admin), address);
@@ -72,17 +72,17 @@ pub async fn run(arguments: Run, stop: impl Future<Output = ()>) -> Result<(), R
     }
 }
 
-/// A client that tells a witness of every request.
+/// A client that tells a observer of every request.
 ///
 /// # Errors
 ///
 /// When no cluster is known.
-pub async fn connect(witness: Arc<dyn Witness>) -> Result<Client, RunError> {
+pub async fn connect(observer: Arc<dyn RequestObserver>) -> Result<Client, RunError> {
     let mut config = Config::infer().await.map_err(|error| RunError::Config(error.to_string()))?;
     // Whatever proxy the environment names leads out of the cluster.
     config.proxy_url = None;
     let builder = ClientBuilder::try_from(config).map_err(RunError::Client)?;
-    Ok(builder.with_layer(&Witnessed::new(witness)).build())
+    Ok(builder.with_layer(&ObservedRequests::new(observer)).build())
 }
 
 async fn act(

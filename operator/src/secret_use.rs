@@ -9,13 +9,15 @@ use crate::names::{HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION};
 
 /// Why a Secret may not be used as somebody's credentials at all.
 pub fn refusal(metadata: &ObjectMeta) -> Option<&'static str> {
-    let has = |name: &str| metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(name));
     let is_of_an_engine = metadata.owner_references.iter().flatten().any(|owner| owner.kind == RagEngine::kind(&()));
-    match (has(SERVICE_ACCOUNT_ANNOTATION), is_of_an_engine) {
-        (true, _) => Some("it has the token of a ServiceAccount"),
-        (_, true) => Some("it has the write token of a RAGEngine"),
-        _ => None,
-    }
+    refused_in_pod(metadata).or_else(|| is_of_an_engine.then_some("it contains the write token of a RAGEngine"))
+}
+
+/// Why a Secret may be in no pod, whatever it is for.
+pub fn refused_in_pod(metadata: &ObjectMeta) -> Option<&'static str> {
+    let annotations = metadata.annotations.as_ref();
+    let is_token = annotations.is_some_and(|annotations| annotations.contains_key(SERVICE_ACCOUNT_ANNOTATION));
+    is_token.then_some("it contains the token of a ServiceAccount")
 }
 
 /// The only hosts that it may be sent to. None: its owner does not say.

@@ -30,7 +30,7 @@ pub struct Desired {
     pub job: Job,
 }
 
-/// Builds a Job, and the ConfigMap of this metadata with its task.
+/// Builds a Job, and the ConfigMap with its task, whose name begins with that of this metadata.
 ///
 /// # Errors
 ///
@@ -41,7 +41,9 @@ pub fn build(
     ingredients: Ingredients<'_>,
     defaults: &Defaults,
 ) -> Result<Desired, BuildError> {
-    Ok(Desired { task: task::config_map(metadata, task)?, job: job::job(ingredients, defaults) })
+    let task = task::config_map(metadata, task)?;
+    let job = job::job(ingredients, task.metadata.name.as_deref().unwrap_or_default(), defaults);
+    Ok(Desired { task, job })
 }
 
 /// Builds what the deletion of an Index's documents takes, which belongs to the engine: the Index is gone.

@@ -1,4 +1,4 @@
-{{/* The name of all that belongs to the operator: ragengine-operator for the release ragengine. */}}
+{{/* Name of the operator's objects: ragengine-operator for the release ragengine. */}}
 {{- define "ragengine.name" -}}
 {{- if hasSuffix "-operator" .Release.Name -}}
 {{ .Release.Name | trunc 63 }}
@@ -11,7 +11,7 @@
 {{ .Values.serviceAccount.name | default (include "ragengine.name" .) }}
 {{- end }}
 
-{{/* What the operator's pods are found by: it never changes. Engine pods have the name ragengine. */}}
+{{/* Selector of the operator's pods; it must never change. Pods of engines have the name ragengine. */}}
 {{- define "ragengine.selectorLabels" -}}
 app.kubernetes.io/name: ragengine-operator
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -26,7 +26,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* Not empty where the cluster chooses the users of pods. */}}
+{{/* Not empty on OpenShift, where the cluster assigns the users of pods. */}}
 {{- define "ragengine.isOpenShift" -}}
 {{- if eq (toString .Values.openshift) "auto" -}}
 {{ .Capabilities.APIVersions.Has "security.openshift.io/v1" | ternary "true" "" }}
@@ -35,7 +35,7 @@ true
 {{- end -}}
 {{- end }}
 
-{{/* An image of the values: repository:tag, repository@digest, or both; where neither is told, the tag is the chart's version. */}}
+{{/* An image as repository:tag, repository@digest, or both. Without both, the tag is the chart's version. */}}
 {{- define "ragengine.image" -}}
 {{- $tag := .image.tag | default (empty .image.digest | ternary .version "") -}}
 {{ .image.repository }}{{ with $tag }}:{{ . }}{{ end }}{{ with .image.digest }}@{{ . }}{{ end }}

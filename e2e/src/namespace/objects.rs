@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::Namespace;
 use crate::{Error, wait};
 
-/// The field manager of what a test applies: a user, to the operator.
+/// The field manager of objects that a test applies. To the operator it is a user.
 const USER: &str = "e2e-user";
 
-/// A kind of object that is in a namespace.
+/// A kind of namespaced object.
 pub trait Object:
     Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug
 {
@@ -24,7 +24,7 @@ impl<K> Object for K where
 }
 
 impl Namespace {
-    /// Creates an object in it.
+    /// Creates an object.
     ///
     /// # Errors
     ///
@@ -35,27 +35,27 @@ impl Namespace {
         self.api().create(&PostParams::default(), object).await.map_err(Error::kubernetes(doing))
     }
 
-    /// One of its objects.
+    /// Reads an object.
     ///
     /// # Errors
     ///
-    /// When it is not there.
+    /// When it does not exist.
     pub async fn get<K: Object>(&self, name: &str) -> Result<K, Error> {
         let doing = format!("reading the {} {name} in {}", K::kind(&()), self.name);
         self.api().get(name).await.map_err(Error::kubernetes(doing))
     }
 
-    /// Whether there is an object.
+    /// Whether an object exists.
     ///
     /// # Errors
     ///
-    /// When the cluster cannot be asked.
+    /// When the request to the cluster fails.
     pub async fn has<K: Object>(&self, name: &str) -> Result<bool, Error> {
         let doing = format!("looking for the {} {name} in {}", K::kind(&()), self.name);
         Ok(self.api::<K>().get_opt(name).await.map_err(Error::kubernetes(doing))?.is_some())
     }
 
-    /// Applies an object on the API server, as `kubectl apply --server-side` does.
+    /// Applies an object with server-side apply, like `kubectl apply --server-side`.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Namespace {
         self.api().patch(name, &parameters, &Patch::Apply(object)).await.map_err(Error::kubernetes(doing))
     }
 
-    /// Changes an object: fields that the patch has as null go.
+    /// Changes an object with a merge patch: fields that are null in the patch are removed.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Namespace {
         self.api().patch(name, &parameters, &Patch::Merge(patch)).await.map_err(Error::kubernetes(doing))
     }
 
-    /// Deletes an object, and does not wait for its end.
+    /// Deletes an object without waiting until it is gone.
     ///
     /// # Errors
     ///
@@ -88,11 +88,11 @@ impl Namespace {
         deleting.map(drop).map_err(Error::kubernetes(doing))
     }
 
-    /// Waits until an object is as `judge` wants it, which says what it is like instead.
+    /// Waits until `judge` returns a value for an object. Otherwise `judge` returns a description of the object.
     ///
     /// # Errors
     ///
-    /// When it is not so in time.
+    /// When that does not happen in time.
     pub async fn until<K: Object, T>(
         &self,
         name: &str,
@@ -106,7 +106,7 @@ impl Namespace {
     ///
     /// # Errors
     ///
-    /// When it is still there in the end.
+    /// When it still exists at the end of the time limit.
     pub async fn until_gone<K: Object>(&self, name: &str) -> Result<(), Error> {
         let objects = self.api::<K>();
         wait::until(&format!("the {} {name} is gone", K::kind(&())), async || match objects.get_opt(name).await {

@@ -21,14 +21,14 @@ pub const PORT: u16 = 5000;
 /// The label of the server's pods.
 pub(super) const LABEL: &str = "app.kubernetes.io/name";
 
-/// Where the image wants its settings and its data.
+/// The folders for settings and data in the image.
 const SETTINGS_FOLDER: &str = "/etc/ragengine";
 const DATA_FOLDER: &str = "/data";
 
-/// How long the pod has after SIGTERM: more than the server asks for (`limits.shutdownGraceSeconds`).
+/// The grace period of the pod after SIGTERM. It is longer than that of the server (`limits.shutdownGraceSeconds`).
 const GRACE_PERIOD_S: i64 = 60;
 
-/// The image's settings, and what the tests ask for: distances that fit short questions.
+/// The image's settings, with a maximum distance for short questions.
 const SETTINGS: &str = "\
 embedding:
   local:
@@ -37,16 +37,16 @@ retrieval:
   maxDistance: 1.1
 ";
 
-/// Where the server keeps its data.
+/// The volume of the data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Volume {
     /// A claim on the default storage class.
     Claim,
-    /// One that goes with the pod.
+    /// A volume that is deleted with the pod.
     Ephemeral,
-    /// One that goes with the pod and cannot be written.
+    /// A read-only volume that is deleted with the pod.
     ReadOnly,
-    /// 64 MiB of memory, which a second container can fill up: `cluster-client`, with the same folder.
+    /// 64 MiB of memory. A second container with `cluster-client` can fill it.
     Small,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn claim() -> PersistentVolumeClaim {
     }
 }
 
-/// The Service in front of the server.
+/// The Service of the server.
 pub(super) fn service() -> Service {
     let port = ServicePort { port: i32::from(PORT), ..ServicePort::default() };
     Service {
@@ -84,7 +84,8 @@ pub(super) fn service() -> Service {
     }
 }
 
-/// One server. It is never there twice: the data folder belongs to one process.
+/// A Deployment of one server. The old pod ends before the new one starts, because only one process may use the data
+/// folder.
 pub(super) fn deployment(volume: Volume) -> Result<Deployment, Error> {
     let mut containers = vec![server_container(volume)?];
     if volume == Volume::Small {
@@ -137,7 +138,7 @@ fn server_container(volume: Volume) -> Result<Container, Error> {
     })
 }
 
-/// Often enough that no test waits long for it; slow answers on a busy machine are not taken for none.
+/// The interval is short, so that tests do not wait long. The timeout allows for slow replies on a busy machine.
 fn probe(path: &str) -> Probe {
     let action = HTTPGetAction {
         path: Some(path.to_owned()),

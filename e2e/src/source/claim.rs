@@ -13,11 +13,11 @@ impl Claim {
     /// The claim's name.
     pub const NAME: &str = "archive";
 
-    /// Makes the claim, and starts the pod.
+    /// Creates the claim, and starts the pod.
     ///
     /// # Errors
     ///
-    /// When the cluster refuses, or it does not run in time.
+    /// When the cluster refuses, or the pod does not start in time.
     pub async fn start(namespace: &Namespace) -> Result<Self, Error> {
         let claim = json!({
             "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": Self::NAME},
@@ -28,11 +28,11 @@ impl Claim {
         Source::start(namespace, "writer", &["files", WORK_FOLDER], storage).await.map(Self)
     }
 
-    /// Changes its files.
+    /// Changes files of the volume.
     ///
     /// # Errors
     ///
-    /// When it does not take that.
+    /// When the source refuses the changes.
     pub async fn change(&self, changes: &Changes) -> Result<(), Error> {
         self.0.change(changes).await.map(drop)
     }

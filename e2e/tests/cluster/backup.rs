@@ -1,4 +1,4 @@
-//! The samples that back up an engine and restore it, as they are but for their image.
+//! The samples that back up and restore an engine, unchanged except for their image.
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
@@ -15,7 +15,7 @@ const BACKUP: &str = include_str!("../../../config/samples/backup.yaml");
 const RESTORE: &str = include_str!("../../../config/samples/restore.yaml");
 
 #[tokio::test]
-async fn what_a_job_has_backed_up_is_restored_by_another() {
+async fn a_restore_job_restores_the_backup_of_a_backup_job() {
     in_namespace("backup", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let sample: Value = serde_saphyr::from_str(ENGINE).unwrap();
@@ -32,14 +32,14 @@ async fn what_a_job_has_backed_up_is_restored_by_another() {
         namespace.apply::<PersistentVolumeClaim>("docs-backups", &claim).await?;
         let mut cron_job: Value = serde_saphyr::from_str(cron_job).unwrap();
         set_image(&mut cron_job["spec"]["jobTemplate"]["spec"])?;
-        // Only when it is told to.
+        // Backups run only on request in this test.
         cron_job["spec"]["suspend"] = json!(true);
         let made: CronJob = namespace.apply("docs-backup", &cron_job).await?;
-        // What `kubectl create job --from` makes.
+        // Creates the same Job as `kubectl create job --from`.
         let template = made.spec.unwrap().job_template;
         let job = Job { spec: template.spec, ..named("docs-backup-now") };
-        let said = run(namespace, &job).await?;
-        assert!(said.contains("1 indexes, 1 documents"), "{said}");
+        let log = run(namespace, &job).await?;
+        assert!(log.contains("1 indexes, 1 documents"), "{log}");
 
         post("/indexes/house/documents/delete", &json!({"doc_ids": [lunch]})).await?;
         post("/index", &documents("house", &[("parking", "Bicycles are parked behind the house.")])).await?;
@@ -51,8 +51,8 @@ async fn what_a_job_has_backed_up_is_restored_by_another() {
         assert!(refused.contains("'house' exists") && refused.contains("--overwrite"), "{refused}");
         let arguments = restore["spec"]["template"]["spec"]["containers"][0]["args"].as_array_mut().unwrap();
         arguments.push(json!("--overwrite"));
-        let said = run(namespace, &Job { spec: spec(&restore), ..named("docs-restore") }).await?;
-        assert!(said.contains("1 documents restored: house"), "{said}");
+        let log = run(namespace, &Job { spec: spec(&restore), ..named("docs-restore") }).await?;
+        assert!(log.contains("1 documents restored: house"), "{log}");
 
         let asked = question("house", "When is lunch served?");
         let answer = cluster_client::post(namespace, &engine.url("/v1/chat/completions"), &asked).await?.ok()?;
@@ -67,7 +67,7 @@ fn named(name: &str) -> Job {
     serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()
 }
 
-/// The image that is being tested.
+/// Sets the image under test.
 fn set_image(job_spec: &mut Value) -> Result<(), Error> {
     let container = &mut job_spec["template"]["spec"]["containers"][0];
     container["image"] = json!(cluster::server_image()?);
@@ -76,7 +76,7 @@ fn set_image(job_spec: &mut Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a Job's pod has said by its end; when it failed, as an error.
+/// Runs a Job and returns the log of its pod. When the Job fails, the error has the log.
 async fn run(namespace: &Namespace, job: &Job) -> Result<String, Error> {
     let name = namespace.create_object(job).await?.metadata.name.unwrap_or_default();
     let wanted = format!("the end of the Job {name}");
@@ -94,6 +94,6 @@ async fn run(namespace: &Namespace, job: &Job) -> Result<String, Error> {
     let found = pods.list(&its).await.map_err(Error::kubernetes("listing the pods of a Job"))?;
     let pod = found.items.into_iter().next().and_then(|pod| pod.metadata.name).unwrap_or_default();
     let container = if name.contains("restore") { "restore" } else { "backup" };
-    let said = logs::of(&pods, &pod, container).await?;
-    if succeeded { Ok(said) } else { Err(Error::Unexpected(format!("{name}: {said}"))) }
+    let log = logs::of(&pods, &pod, container).await?;
+    if succeeded { Ok(log) } else { Err(Error::Unexpected(format!("{name}: {log}"))) }
 }

@@ -10,7 +10,7 @@ const PARKING: &str = "Bicycles are parked behind the house.";
 #[tokio::test]
 async fn a_server_becomes_ready_as_a_restricted_pod_with_a_read_only_root() {
     in_namespace("ready", async |namespace| {
-        // The namespace does refuse what is not restricted: a pod like the tests' own, as root.
+        // The namespace refuses pods that are not restricted, such as a test pod that runs as root.
         let mut unrestricted = client_pod("root", &["wait"])?;
         let spec = unrestricted.spec.as_mut().unwrap();
         spec.security_context.as_mut().unwrap().run_as_non_root = None;

@@ -42,11 +42,11 @@ async fn an_index_outlives_its_pod() {
     .await;
 }
 
-/// How many write at the same time: at any moment each of them waits for an acknowledgement.
+/// The number of concurrent writers. At any moment each of them waits for an acknowledgement.
 const WRITERS: usize = 3;
-/// How many documents are acknowledged before the kill begins.
+/// The number of acknowledged documents before the kill.
 const BEFORE_KILL: usize = 20;
-/// More than are written by then: a writer that gets there was not interrupted.
+/// The limit of documents per writer. A writer that reaches it was not interrupted.
 const MAX_WRITTEN: usize = 100_000;
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn what_was_acknowledged_outlives_a_kill_by_the_node() {
         let acknowledged = watch::Sender::new(BTreeSet::new());
         let kill_is_asked_for = Cell::new(false);
         let kill = async {
-            // It ends with the sender, which outlives it.
+            // The writers end when the server is killed.
             drop(acknowledged.subscribe().wait_for(|documents| documents.len() >= BEFORE_KILL).await);
             kill_is_asked_for.set(true);
             cluster_client::kill(&node, &pod, SERVER).await
@@ -80,7 +80,7 @@ async fn what_was_acknowledged_outlives_a_kill_by_the_node() {
         let last_state = container_status(&restarted, SERVER).unwrap().last_state.clone().unwrap();
         let killed = last_state.terminated.unwrap();
         assert_eq!(killed.exit_code, 128 + 9);
-        // The cluster tells whole seconds.
+        // The cluster reports times in whole seconds.
         let killed_at = killed.finished_at.unwrap().0.as_second();
         assert!(
             interrupted_at.iter().any(|time| time.as_second() >= killed_at),
@@ -91,7 +91,7 @@ async fn what_was_acknowledged_outlives_a_kill_by_the_node() {
         let kept = all_documents(&server, &restarted).await?;
         let lost: Vec<&String> = acknowledged.difference(&kept).collect();
         assert!(lost.is_empty(), "acknowledged and lost: {lost:?}; {} are there", kept.len());
-        // What was written and not acknowledged may be there, from each writer one.
+        // One write of each writer may be stored without an acknowledgement.
         assert!(kept.len() <= acknowledged.len() + WRITERS, "{} of {}", kept.len(), acknowledged.len());
         let last = acknowledged.last().unwrap();
         let found = server.post(&restarted, "/retrieve", &retrieval(INDEX, &text(last))).await?.ok()?;
@@ -104,8 +104,8 @@ async fn what_was_acknowledged_outlives_a_kill_by_the_node() {
 
 type Acknowledged = watch::Sender<BTreeSet<String>>;
 
-/// Writes document after document until the server is gone, and keeps the ids of those that it acknowledged. It gives the time at which each writer's
-/// last one was interrupted. An interruption that nobody has asked for is an error.
+/// Writes documents until the server is gone, and collects the ids of the acknowledged ones. Returns the time at which
+/// the last write of each writer was interrupted. An interruption without a kill is an error.
 async fn write_until_killed(
     server: &Server<'_>,
     pod: &Pod,
@@ -133,7 +133,7 @@ fn text(doc_id: &str) -> String {
     format!("Entry {doc_id} of the ship's log: nothing in sight.")
 }
 
-/// The ids of all documents, whose texts must be what was sent.
+/// Returns the ids of all documents. Their texts must be those that were sent.
 async fn all_documents(server: &Server<'_>, pod: &Pod) -> Result<BTreeSet<String>, Error> {
     let mut kept = BTreeSet::new();
     let mut connection = server.connect(pod).await?;

@@ -1,4 +1,4 @@
-//! The server and the operator on a Kubernetes cluster: what only a cluster can show. `make test-cluster` runs them.
+//! Tests of the server and the operator that need a Kubernetes cluster. `make test-cluster` runs them.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

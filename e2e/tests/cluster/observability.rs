@@ -43,7 +43,7 @@ async fn metrics_are_scraped_over_the_pod_network() {
         server.post(&pod, "/index", &documents("docs", &[("a", "A text."), ("b", "Another.")])).await?.ok()?;
 
         let address = pod.status.as_ref().unwrap().pod_ip.as_deref().unwrap();
-        // An address of IPv6 is written in brackets.
+        // IPv6 addresses need brackets in URLs.
         let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
         let scraped = cluster_client::get(namespace, &format!("http://{host}:{PORT}/metrics")).await?;
         assert_eq!(scraped.status, 200, "{}", scraped.text);

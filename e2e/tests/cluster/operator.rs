@@ -1,9 +1,9 @@
-//! The operator on a cluster: what users do with it, and what happens to it.
+//! The operator on a cluster: its features, and its behaviour when something fails.
 
 mod admission;
 mod api_server;
 mod deletion;
-mod engine_ends;
+mod engine_failures;
 mod fields;
 mod foreign;
 mod install;

@@ -19,7 +19,7 @@ async fn a_volume_that_is_read_only_from_the_start_is_not_ready_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_volume_that_fills_up_is_told_and_the_pod_stays_ready() {
+async fn a_full_volume_is_reported_and_the_pod_stays_ready() {
     const FILLER: &str = "/data/filler";
     in_namespace("full", async |namespace| {
         let server = Server::start(namespace, Volume::Small).await?;
@@ -30,7 +30,7 @@ async fn a_volume_that_fills_up_is_told_and_the_pod_stays_ready() {
         cluster_client::fill(server.pods(), name, FILLER).await?;
         let reason = why_volume_cannot_be_written(&server, &pod, 200).await?;
         assert!(reason.contains("cannot be written") && reason.contains("the disk is full"), "{reason}");
-        // Reading needs no room, and deleting makes some: it stays ready.
+        // The pod stays ready, because reads work and deletions free space.
         assert_lives_ready(&server, &pod).await?;
         assert_eq!(server.get(&pod, "/indexes/kept").await?.ok()?["documents"], 1);
 
@@ -44,7 +44,7 @@ async fn a_volume_that_fills_up_is_told_and_the_pod_stays_ready() {
     .await;
 }
 
-/// Waits until /readyz, with this status, says that the volume cannot be written, and gives its words.
+/// Waits until /readyz has this status and reports that the volume cannot be written. Returns the reason.
 async fn why_volume_cannot_be_written(server: &Server<'_>, pod: &Pod, status: u16) -> Result<String, Error> {
     wait::until("/readyz says what is wrong with the volume", async || {
         let reply = server.get(pod, "/readyz").await.map_err(|error| error.to_string())?;
@@ -58,7 +58,7 @@ async fn why_volume_cannot_be_written(server: &Server<'_>, pod: &Pod, status: u1
     .await
 }
 
-/// Not ready is no reason to be started again.
+/// A server that is not ready is not restarted.
 async fn assert_lives_unready(server: &Server<'_>, pod: &Pod) -> Result<(), Error> {
     let unready = server.pod_that("the pod runs and is not ready", |pod| !is_ready(pod)).await?;
     let status = container_status(&unready, SERVER).unwrap();

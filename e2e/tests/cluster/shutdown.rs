@@ -11,7 +11,7 @@ use ragengine_e2e::{Error, logs, wait};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// Keeps a pod that has ended, so that its end can be read.
+/// Keeps a pod after its end, so that the test can read its status.
 const FINALIZER: &str = "ragengine.io/e2e-reads-the-end";
 
 #[tokio::test]
@@ -41,14 +41,14 @@ async fn requests_that_run_get_their_answers_after_sigterm() {
             wait_until_running(&server, &pod, requests.len()).await?;
             let killed_at = delete(&server, &name).await?;
             wait_until_stopping(&server, &name).await?;
-            // Dropped, they tell it too.
+            // The requests end when the senders are dropped.
             drop(send_rest);
             Ok::<_, Error>(killed_at)
         };
         let (replies, killed_at) = tokio::try_join!(try_join_all(running), stop)?;
         assert_answered(&replies)?;
 
-        let ended = wait::until_object(server.pods(), &name, "the end of the pod's program", |pod| {
+        let ended = wait::until_object(server.pods(), &name, "the pod's program has ended", |pod| {
             let state = container_status(pod, SERVER).and_then(|status| status.state.clone());
             state.and_then(|state| state.terminated).ok_or_else(|| describe(pod))
         });
@@ -60,7 +60,7 @@ async fn requests_that_run_get_their_answers_after_sigterm() {
         let next = server.pod_that("another pod of the server is ready", |other| {
             ragengine_e2e::pod::is_ready(other) && other.metadata.uid != pod.metadata.uid
         });
-        // What was acknowledged on the way out is there.
+        // Writes that were acknowledged during the shutdown are stored.
         let kept = server.get(&next.await?, "/indexes/docs").await?.ok()?;
         assert_eq!(kept["documents"], 2, "{kept}");
         Ok(())
@@ -68,8 +68,8 @@ async fn requests_that_run_get_their_answers_after_sigterm() {
     .await;
 }
 
-/// Deletes the pod and returns the cluster's word for when its grace period is over. It is to be asked now: once the program has ended, the
-/// kubelet deletes the pod again, with a grace period of nothing, and the same field has the time of that.
+/// Deletes the pod and returns the end of its grace period. The time must be read now: after the program has ended, the
+/// kubelet deletes the pod again, with a grace period of zero, and overwrites the field.
 async fn delete(server: &Server<'_>, pod: &str) -> Result<Time, Error> {
     let deleting = server.pods().delete(pod, &DeleteParams::default()).await;
     let deleted = deleting.map_err(Error::kubernetes("deleting the pod"))?;
@@ -86,7 +86,7 @@ fn assert_answered(replies: &[Reply]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits until the server has so many requests in hand, this one not counted.
+/// Waits until this number of requests is in flight, without the metrics request itself.
 async fn wait_until_running(server: &Server<'_>, pod: &Pod, requests: usize) -> Result<(), Error> {
     let wanted = format!("ragengine_http_requests_in_flight {}", requests + 1);
     let mut connection = server.connect(pod).await?;
@@ -98,7 +98,7 @@ async fn wait_until_running(server: &Server<'_>, pod: &Pod, requests: usize) -> 
     .await
 }
 
-/// Waits until the server says that it has got the signal.
+/// Waits until the server logs that it is stopping.
 async fn wait_until_stopping(server: &Server<'_>, pod: &str) -> Result<(), Error> {
     wait::until("the server stops", async || {
         let text = logs::of(server.pods(), pod, SERVER).await.map_err(|error| error.to_string())?;

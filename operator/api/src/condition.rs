@@ -2,139 +2,140 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing that is known about an object, in the shape of Kubernetes' own conditions.
+/// A condition of an object, in the standard form of `metav1.Condition`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What the condition is about: `Ready`, `Progressing` or `Degraded`.
+    /// Type of the condition: `Ready`, `Progressing` or `Degraded`.
     #[serde(rename = "type")]
     #[schemars(with = "String", length(min = 1, max = 64))]
     pub type_: ConditionType,
-    /// Whether it holds.
+    /// Status of the condition: `True`, `False` or `Unknown`.
     pub status: ConditionStatus,
-    /// Why, in one word.
+    /// Reason for the status, as one word in CamelCase.
     #[schemars(with = "String", length(min = 1, max = 128))]
     pub reason: Reason,
-    /// Why, and what to do about it.
+    /// Explanation of the status, and what to do about a problem.
     #[schemars(length(max = 32768))]
     pub message: String,
     /// When `status` last changed.
     #[schemars(schema_with = "date_time")]
     pub last_transition_time: Time,
-    /// The generation of the object that this was found for.
+    /// `metadata.generation` that this condition describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
 }
 
-/// What a condition is about. One that a newer version writes is read as `Other`.
+/// Type of a condition. A type that a newer version wrote is read as `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ConditionType {
-    /// It serves, as its specification asks.
+    /// The object serves requests, as specified.
     Ready,
-    /// Something that was asked for is not finished.
+    /// A requested change is not finished.
     Progressing,
-    /// Something is wrong that does not go away by waiting.
+    /// An error needs attention: it does not resolve by waiting.
     Degraded,
-    /// Not one of this version's.
+    /// A value that this version does not know.
     #[serde(other)]
     Other,
 }
 
-/// Whether a condition holds.
+/// Status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionStatus {
-    /// It holds.
+    /// The condition holds.
     True,
-    /// It does not.
+    /// The condition does not hold.
     False,
-    /// Nobody can tell.
+    /// The operator cannot determine whether the condition holds.
     Unknown,
 }
 
-/// Why a condition has its status. One that a newer version writes is read as `Other`, so that going back a version does not
-/// make objects unreadable.
+/// Reason for the status of a condition. A reason that a newer version wrote is read as `Other`, so that objects stay
+/// readable after a downgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Reason {
-    /// The server is ready: documents can be written, questions are answered.
+    /// The server is ready for reads and writes.
     Serving,
     /// `replicas` is 0.
     Stopped,
-    /// The annotation `ragengine.dev/paused` is `true`: nothing is made, changed or deleted.
+    /// The annotation `ragengine.dev/paused` is `true`: the operator creates, changes and deletes nothing.
     Paused,
-    /// Nothing is wrong, or nothing is going on.
+    /// No error (`Degraded`), or nothing in progress (`Progressing`).
     AsExpected,
-    /// Objects were made or changed, and the pod is not there yet.
+    /// Objects were created or changed, and the new pod does not run yet.
     RollingOut,
-    /// The pod runs and the server is not ready: it fetches its model, or loads its indexes.
+    /// The pod runs but is not ready: it downloads its model or loads its indexes.
     Starting,
-    /// The specification asks for something that cannot be done.
+    /// The specification is invalid.
     InvalidSpec,
-    /// The API server refused an object that belongs to this one.
+    /// The API server rejected an object that the operator creates for this one.
     ObjectRefused,
     /// A Secret that the specification names does not exist.
     SecretMissing,
-    /// A Secret that the specification names may not be used for that.
+    /// A Secret that the specification names must not be used for this purpose.
     SecretRefused,
-    /// A Secret that the specification names has not the key that it must have.
+    /// A Secret that the specification names lacks a required key.
     SecretKeyMissing,
     /// A ConfigMap that the specification names does not exist.
     ConfigMapMissing,
     /// The PersistentVolumeClaim that the specification names does not exist.
     ClaimMissing,
-    /// The PersistentVolumeClaim has no volume.
+    /// The PersistentVolumeClaim is not bound to a volume.
     ClaimNotBound,
     /// The volume is full.
     VolumeFull,
-    /// The volume cannot be written.
+    /// Writing to the volume fails.
     VolumeFailed,
     /// A volume of the pod cannot be mounted.
     VolumeNotMounted,
-    /// No node has room for the pod, or none is what it asks for.
+    /// No node has room for the pod or matches its constraints.
     PodUnschedulable,
     /// The image cannot be pulled.
     ImagePullFailed,
     /// The container cannot be started.
     ContainerNotStarted,
-    /// The server ends again and again.
+    /// The server exits repeatedly.
     PodCrashing,
-    /// The server cannot load its indexes, or one is damaged, or a disk that refused to read or write something of it has stopped it.
+    /// The server cannot load its indexes: one is damaged, or the disk failed to read or write it.
     IndexesFailed,
-    /// The server cannot fetch, find or run its embedding model.
+    /// The server cannot download, find or run its embedding model.
     EmbeddingModelFailed,
-    /// The remote embedding endpoint does not answer, or refuses.
+    /// The remote embedding endpoint does not respond or returns errors.
     EmbeddingServiceFailed,
-    /// The language model's endpoint does not answer, or refuses.
+    /// The endpoint of the language model does not respond or returns errors.
     InferenceServiceFailed,
-    /// The server does not answer the operator.
+    /// The operator cannot reach the server.
     ServerUnreachable,
-    /// An Index holds what its sources hold.
+    /// The index matches its sources.
     Synced,
-    /// A synchronisation runs, or is about to.
+    /// A synchronisation runs or is about to start.
     Syncing,
-    /// The engine builds the index anew, because its settings or the embedding model have changed. It answers as it was until then.
+    /// The engine rebuilds the index because its settings or the embedding model have changed. Queries use the old
+    /// index until the rebuild is complete.
     Rebuilding,
     /// `suspend` is true.
     Suspended,
-    /// The engine's data directory is another one: everything is sent again.
+    /// The engine has a different data directory: all documents are sent again.
     Refilling,
-    /// The documents of an Index of the same name that is gone are being deleted.
+    /// The documents of a deleted Index with the same name are being deleted.
     Deleting,
-    /// The documents of an Index that is gone could not be deleted.
+    /// The documents of a deleted Index could not be deleted.
     DeletionFailed,
     /// The RAGEngine does not exist.
     EngineNotFound,
-    /// The RAGEngine takes no documents now.
+    /// The RAGEngine does not accept documents yet.
     EngineNotReady,
-    /// Another Index fills the same index with other settings.
+    /// Another Index fills the same index with different settings.
     SettingsConflict,
     /// The last synchronisation failed.
     SyncFailed,
-    /// A source has suddenly lost so much that nothing of it is deleted until that is confirmed.
+    /// A source suddenly lost so many documents that their deletion needs a confirmation.
     HeldBack,
-    /// Some files could not be taken; all others are there.
+    /// Some files could not be indexed; all others are in the index.
     FilesFailed,
-    /// Not one of this version's.
+    /// A value that this version does not know.
     #[serde(other)]
     Other,
 }
@@ -148,8 +149,11 @@ mod tests {
     use super::{Condition, ConditionStatus, ConditionType, Reason};
 
     #[test]
-    fn a_condition_is_written_as_kubernetes_writes_its_own() {
-        let json = r#"{"type":"Ready","status":"False","reason":"SecretMissing","message":"make it","lastTransitionTime":"2026-11-22T09:00:00Z","observedGeneration":3}"#;
+    fn a_condition_has_the_json_of_a_kubernetes_condition() {
+        let json = concat!(
+            r#"{"type":"Ready","status":"False","reason":"SecretMissing","message":"make it","#,
+            r#""lastTransitionTime":"2026-11-22T09:00:00Z","observedGeneration":3}"#
+        );
         let condition: Condition = serde_json::from_str(json).unwrap();
         assert_eq!(condition.type_, ConditionType::Ready);
         assert_eq!(condition.status, ConditionStatus::False);
@@ -158,8 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_version_wrote_can_be_read() {
-        let json = r#"{"type":"Paused","status":"True","reason":"OnFriday","message":"","lastTransitionTime":"2026-11-22T09:00:00Z"}"#;
+    fn unknown_types_and_reasons_of_a_newer_version_can_be_read() {
+        let json = concat!(
+            r#"{"type":"Paused","status":"True","reason":"OnFriday","message":"","#,
+            r#""lastTransitionTime":"2026-11-22T09:00:00Z"}"#
+        );
         let condition: Condition = serde_json::from_str(json).unwrap();
         assert_eq!((condition.type_, condition.reason), (ConditionType::Other, Reason::Other));
     }

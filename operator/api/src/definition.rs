@@ -5,38 +5,43 @@ use kube::CustomResourceExt;
 
 use crate::{Index, RagEngine};
 
-/// The CustomResourceDefinition of RAGEngine, as it is applied.
+/// The CustomResourceDefinition of RAGEngine, ready to apply.
 pub fn rag_engine_definition() -> CustomResourceDefinition {
-    with_known_formats(RagEngine::crd())
+    normalized(RagEngine::crd())
 }
 
-/// The CustomResourceDefinition of Index, as it is applied.
+/// The CustomResourceDefinition of Index, ready to apply.
 pub fn index_definition() -> CustomResourceDefinition {
-    with_known_formats(Index::crd())
+    normalized(Index::crd())
 }
 
-fn with_known_formats(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+fn normalized(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut definition.spec.versions {
         if let Some(schema) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) {
-            known_formats(schema);
+            normalize(schema);
         }
     }
     definition
 }
 
-/// Kubernetes knows no unsigned formats and warns about them whenever the definition is applied. The bounds say that there is
-/// nothing below zero.
-fn known_formats(schema: &mut JSONSchemaProps) {
+/// Adapts a schema to Kubernetes and to `kubectl explain`.
+///
+/// Kubernetes has no unsigned formats and warns about them each time the definition is applied; the minimum of the
+/// field excludes negative values. Doc comments are wrapped at the width of the source; descriptions are one line.
+fn normalize(schema: &mut JSONSchemaProps) {
+    if let Some(description) = &mut schema.description {
+        *description = description.replace('\n', " ");
+    }
     match schema.format.as_deref() {
         Some("uint32") => schema.format = Some("int32".to_owned()),
         Some("uint64") => schema.format = Some("int64".to_owned()),
         _ => {}
     }
-    schema.properties.iter_mut().flatten().for_each(|(_, property)| known_formats(property));
+    schema.properties.iter_mut().flatten().for_each(|(_, property)| normalize(property));
     if let Some(JSONSchemaPropsOrBool::Schema(values)) = &mut schema.additional_properties {
-        known_formats(values);
+        normalize(values);
     }
     if let Some(JSONSchemaPropsOrArray::Schema(items)) = &mut schema.items {
-        known_formats(items);
+        normalize(items);
     }
 }

@@ -1,7 +1,7 @@
-//! The custom resources that the operator reads: what their fields are called and mean, what they default to, and what is refused.
+//! The custom resources RAGEngine and Index: their fields, descriptions, defaults, bounds and rules.
 //!
-//! `crdgen` writes the CustomResourceDefinitions of `crds/` and their reference in `docs/` from these types. What the API server
-//! can check it checks, by bounds and by CEL rules; every rule has a message that says what to write instead.
+//! `crdgen` generates the CustomResourceDefinitions in `crds/` and their reference in `docs/` from these types. The API
+//! server validates objects by the bounds and CEL rules; the message of each rule says what to write instead.
 
 mod condition;
 mod definition;

@@ -1,9 +1,10 @@
 use kube::api::ObjectMeta;
 
-/// The annotation of a RAGEngine or an Index that is left as it is while the annotation is `true`: nothing of it is made, changed or deleted.
+/// Annotation that pauses a RAGEngine or an Index: while it is `true`, the operator creates, changes and deletes
+/// nothing.
 pub const PAUSED_ANNOTATION: &str = "ragengine.dev/paused";
 
-/// Whether a resource is to be left as it is.
+/// Whether [`PAUSED_ANNOTATION`] is `true`.
 pub fn is_paused(metadata: &ObjectMeta) -> bool {
     metadata
         .annotations

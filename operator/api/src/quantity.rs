@@ -5,12 +5,16 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Kubernetes' own syntax of a quantity.
-const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
+/// Syntax of a quantity, as Kubernetes validates it.
+const QUANTITY: &str = concat!(
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))",
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+);
 
-/// Amounts by the name of what they are of (`cpu`, `memory`), as in a container's `resources`.
+/// Quantities by resource name (`cpu`, `memory`), as in the `resources` of a container.
 ///
-/// A number and a text mean the same (`cpu: 1`, `cpu: "1"`). The API server keeps what was written, so both are read here.
+/// A quantity is a number or a string (`cpu: 1`, `cpu: "1"`). The API server stores the form that the user wrote, so
+/// both are accepted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ResourceList(pub BTreeMap<String, Quantity>);
 
@@ -65,7 +69,7 @@ mod tests {
     use super::ResourceList;
 
     #[test]
-    fn a_number_and_a_text_mean_the_same() {
+    fn numbers_and_strings_are_read_as_quantities() {
         let list: ResourceList = serde_json::from_str(r#"{"cpu": 2, "memory": "1Gi"}"#).unwrap();
         assert_eq!(list, ResourceList::from([("cpu", "2"), ("memory", "1Gi")]));
         assert_eq!(serde_json::to_string(&list).unwrap(), r#"{"cpu":"2","memory":"1Gi"}"#);

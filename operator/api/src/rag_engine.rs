@@ -29,7 +29,7 @@ pub use retrieval::Retrieval;
 pub use status::RagEngineStatus;
 pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
 
-/// What a RAGEngine is to be.
+/// Desired state of a RAGEngine.
 #[derive(CustomResource, KubeSchema, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "ragengine.dev",
@@ -42,7 +42,7 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
     namespaced,
     status = "RagEngineStatus",
     derive = "PartialEq",
-    doc = "A server that answers questions from documents over the OpenAI API, behind a Service of the same name.",
+    doc = "A server that answers questions from documents through the OpenAI API, behind a Service of the same name.",
     scale(
         spec_replicas_path = ".spec.replicas",
         status_replicas_path = ".status.replicas",
@@ -54,66 +54,89 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
     printcolumn(name = "Documents", type_ = "integer", json_path = ".status.documents"),
     printcolumn(name = "Endpoint", type_ = "string", json_path = ".status.endpoint", priority = 1),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-    // Not 63: pods and the claim are named after it, with something behind. A Service's name begins with a letter.
-    validation = Rule::new("self.metadata.name.size() <= 50 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')")
-        .message("metadata.name must be at most 50 characters, lower case letters, digits and '-', begin with a letter and end with a letter or digit, because the Service has the same name: for example docs")
+    // Shorter than the usual 63 characters because the names of pods and of the claim are this name plus a suffix. The
+    // name of a Service begins with a letter.
+    validation = Rule::new(
+        "self.metadata.name.size() <= 50 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')"
+    )
+    .message(
+        "metadata.name must be at most 50 characters, contain only lower case letters, digits and '-', begin with a \
+         letter and end with a letter or digit, because the Service has the same name: for example docs"
+    )
 )]
 #[serde(rename_all = "camelCase")]
-// At this level, because a rule below does not run when what it stands at is removed.
-#[x_kube(validation = Rule::new("!(has(oldSelf.storage) && has(oldSelf.storage.persistentVolume) && has(oldSelf.storage.persistentVolume.size)) || (has(self.storage) && has(self.storage.persistentVolume) && has(self.storage.persistentVolume.size))")
-    .message("storage.persistentVolume.size cannot be taken away, because the indexes are on that volume: keep it, or make another RAGEngine that names the claim in storage.persistentVolume.persistentVolumeClaim"))]
+// The rule is on the whole spec because a rule on `storage` does not run when `storage` is removed.
+#[x_kube(
+    validation = Rule::new(
+        "!(has(oldSelf.storage) && has(oldSelf.storage.persistentVolume) && \
+         has(oldSelf.storage.persistentVolume.size)) || \
+         (has(self.storage) && has(self.storage.persistentVolume) && has(self.storage.persistentVolume.size))"
+    )
+    .message(
+        "storage.persistentVolume.size cannot be removed, because the indexes are on that volume: keep it, or create \
+         another RAGEngine that names the claim in storage.persistentVolume.persistentVolumeClaim"
+    )
+)]
 pub struct RagEngineSpec {
-    /// How many pods serve: 1, or 0, which stops the engine and keeps its volume.
+    /// Number of pods: 1, or 0 to stop the engine and keep its volume. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1000))]
-    #[x_kube(validation = Rule::new("self <= 1").message("replicas must be 0 or 1, because the indexes are kept on the pod's own volume: make several RAGEngines to share the load"))]
+    #[x_kube(
+        validation = Rule::new("self <= 1").message(
+            "replicas must be 0 or 1, because the indexes are on a volume of one pod: create several RAGEngines to \
+             share the load"
+        )
+    )]
     pub replicas: u32,
-    /// Which model turns text into vectors: one that the engine runs itself, or a remote one. Not set: the one that is in the image.
-    // Without a default in the definition: one would be kept beside the `remote` that is applied later.
+    /// Embedding model that turns text into vectors: `local` runs in the engine, `remote` is an endpoint. Exactly one
+    /// of the two is required. Default: the local model in the image.
+    // The schema has no default: a defaulted `local` would remain when `remote` is applied later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Embedding>,
-    /// The language model that answers. Without its `url` the built-in model `extractive` does: it quotes the documents.
+    /// Language model that generates the answers. Default: the built-in model `extractive`, which quotes the documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_service: Option<InferenceService>,
-    /// What is looked for in answers. It is accepted, and nothing is done with it.
+    /// Filters for answers. Accepted for compatibility and ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guardrails: Option<Guardrails>,
-    /// Where the indexes are kept. Not set: on the node, until the pod is deleted.
+    /// Storage of the indexes. Default: ephemeral storage on the node, deleted with the pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Storage>,
-    /// What a chat takes from an index.
+    /// How a chat retrieves chunks from an index.
     #[serde(default)]
     pub retrieval: Retrieval,
-    /// Who may do what.
+    /// Access control.
     #[serde(default)]
     pub auth: Auth,
-    /// Which pages of other sites may use the server from a browser. Not set: none.
+    /// Web pages of other origins that may call the server from a browser (CORS). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cors: Option<Cors>,
-    /// The names that the server may be called by besides those of its Service, `localhost` and addresses, without ports. Empty: any.
+    /// Host names, without port, that requests may use in addition to the names of the Service, `localhost` and IP
+    /// addresses. Requests for other hosts are rejected. Default: any host is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 253), regex(pattern = r"^[A-Za-z0-9._-]+$")))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub allowed_hosts: Vec<String>,
-    /// Who may reach the server, and what it may reach. Not set: everybody in the cluster, and everything.
+    /// Restrictions on network traffic of the server and of the Jobs of its Indexes. Requires a network plugin that
+    /// enforces NetworkPolicies. Default: all traffic is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_policy: Option<NetworkPolicy>,
-    /// The server's image.
+    /// Container image of the server. Default: the image that the operator was installed with.
     #[serde(default)]
     pub image: Image,
-    /// What the server's container is given, and what it may use at most.
+    /// CPU and memory of the server's container.
     #[serde(default)]
     pub resources: Resources,
-    /// The nodes that the pod may run on.
+    /// Nodes that the pod may run on. Default: any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute: Option<Compute>,
-    /// What the pod has besides: it is merged over what the operator makes, as a strategic merge patch is.
+    /// Additions to the pod, applied as a strategic merge patch to the pod that the operator generates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_template: Option<PodTemplate>,
 }
 
 impl Default for RagEngineSpec {
-    /// What `spec: {}` means.
+    /// The value of `spec: {}`.
     fn default() -> Self {
         Self {
             replicas: one(),
@@ -135,7 +158,7 @@ impl Default for RagEngineSpec {
 }
 
 impl RagEngineSpec {
-    /// The embedding model that is meant: where none is named, the one that is in the image.
+    /// The embedding model: the configured one, otherwise the local model in the image.
     pub fn embedding(&self) -> Embedding {
         self.embedding.clone().unwrap_or_default()
     }

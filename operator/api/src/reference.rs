@@ -3,40 +3,50 @@ use serde_json::Value;
 
 use crate::{index_definition, rag_engine_definition};
 
-/// docs/ragengine-resource.md: every field with its type, default, bounds and meaning, and every rule, from the definition itself.
+/// Text of `docs/ragengine-resource.md`: each field with its type, default, bounds and meaning, and each CEL rule.
 pub fn rag_engine_reference() -> String {
-    let words = "`apiVersion: ragengine.dev/v1alpha1`, `kind: RAGEngine`, short name `rag`. {} `spec: {}` is enough: it serves with the model \
-         that is in the image, and answers with quotations.\n\n\
-         A Secret is named, never written: the field says the Secret's name in the same namespace, and which key it must have.";
-    reference("RAGEngine", words, rag_engine_definition())
+    let introduction = "`apiVersion: ragengine.dev/v1alpha1`, `kind: RAGEngine`, short name `rag`. {} `spec: {}` is \
+         enough: the engine uses the embedding model in the image and answers with quotations from the documents.\n\n\
+         Secrets are referred to by name, in the same namespace. The description of the field lists the keys that the \
+         Secret must have.";
+    reference("RAGEngine", introduction, rag_engine_definition())
 }
 
-/// docs/index-resource.md: the same of the Index.
+/// Text of `docs/index-resource.md`, like [`rag_engine_reference`] for the Index.
 pub fn index_reference() -> String {
-    let words = "`apiVersion: ragengine.dev/v1alpha1`, `kind: Index`, short name `idx`. {} A Job looks at the sources and sends what is \
-         new or changed to the engine; what has left a source is deleted from the index, what has not changed is not touched.\n\n\
-         It looks again when the specification, a ConfigMap or a Secret that it names changes, when `schedule` says so, and when the annotation \
-         `ragengine.dev/sync` gets another value:\n\n```sh\nkubectl annotate index handbook ragengine.dev/sync=\"$(date +%s)\" --overwrite\n```\n\n\
-         What may be broken is not gone. A source that is suddenly empty, or has lost more than half of its files, keeps its documents. So does a file \
-         that is suddenly empty, has lost more than half of its documents, or cannot be read in some place. A source that is removed from the \
-         specification, or renamed, goes when every other source was read without an error, unless more than half of all documents would go with it. \
-         What is held back is in the condition, which has the command that confirms the deletion: for these sources, as they are now.\n\n\
+    let introduction = "`apiVersion: ragengine.dev/v1alpha1`, `kind: Index`, short name `idx`. {} A Job reads the \
+         sources and sends new and changed documents to the engine. Documents that were removed from a source are \
+         deleted from the index. Unchanged documents are not sent again.\n\n\
+         A synchronisation starts when the specification, a ConfigMap or a Secret that it names changes, at the times \
+         of `schedule`, and when the annotation `ragengine.dev/sync` gets a new value:\n\n\
+         ```sh\nkubectl annotate index handbook ragengine.dev/sync=\"$(date +%s)\" --overwrite\n```\n\n\
+         A sudden loss may be an error, so the documents are kept until you confirm their deletion:\n\n\
+         - A source is suddenly empty or has lost more than half of its files.\n\
+         - A file is suddenly empty, has lost more than half of its documents, or is partly unreadable.\n\
+         - A source was removed from the specification or renamed, and more than half of all documents would be \
+         deleted with it.\n\n\
+         The documents of a removed or renamed source are deleted only after all other sources were read without \
+         errors.\n\n\
+         The condition lists the documents that are held back and the command that confirms their deletion. The \
+         confirmation is valid only for the current state of these sources:\n\n\
          ```sh\nkubectl annotate index handbook ragengine.dev/confirm-delete=site@0123456789ab --overwrite\n```\n\n\
-         A Secret is named, never written: the field says the Secret's name in the same namespace, and which keys it must have. It is mounted in the \
-         Job's pod only.";
-    reference("Index", words, index_definition())
+         Secrets are referred to by name, in the same namespace. The description of the field lists the keys that the \
+         Secret must have. Only the pod of the Job mounts it.";
+    reference("Index", introduction, index_definition())
 }
 
-/// `words` has the definition's own description where it says `{} `.
-fn reference(kind: &str, words: &str, definition: CustomResourceDefinition) -> String {
+/// The first `{}` of `introduction` is replaced by the description of the resource.
+fn reference(kind: &str, introduction: &str, definition: CustomResourceDefinition) -> String {
     let definition = serde_json::to_value(definition).unwrap_or_default();
     let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     let mut rules = Vec::new();
     collect_rules(schema, &mut rules);
     format!(
         "<!-- Generated by `make generate`. Do not edit. -->\n# The {kind} resource\n\n{}\n\n\
-         ## spec\n\n{}\n## What is refused\n\nBesides what is out of bounds, the API server refuses:\n\n{}\n## status\n\n{}",
-        words.replacen("{}", schema["description"].as_str().unwrap_or_default(), 1),
+         ## spec\n\n{}\n\
+         ## Validation rules\n\nThe API server rejects values outside the bounds, and enforces these rules:\n\n{}\n\
+         ## status\n\n{}",
+        introduction.replacen("{}", schema["description"].as_str().unwrap_or_default(), 1),
         table(schema, "spec"),
         rules.iter().map(|rule| format!("- {}.\n", rule.trim_end_matches('.'))).collect::<String>(),
         table(schema, "status"),
@@ -49,7 +59,7 @@ fn table(schema: &Value, part: &str) -> String {
     format!("| field | type | default | bounds | meaning |\n|---|---|---|---|---|\n{}", rows.concat())
 }
 
-/// One row for each field below `schema`, depth first. A field with fields of its own has a row where it has a meaning of its own.
+/// Adds one row for each field below `schema`, depth first.
 fn collect_fields(schema: &Value, prefix: &str, rows: &mut Vec<String>) {
     let required =
         |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|other| other == name));
@@ -90,7 +100,7 @@ fn default_of(field: &Value) -> String {
 }
 
 fn bounds_of(field: &Value) -> String {
-    // A definition's bounds are all floats: 1.0 reads as 1.
+    // All bounds in a definition are floats. `Display` prints 1.0 as 1.
     let range = match (field["minimum"].as_f64(), field["maximum"].as_f64()) {
         (None, None) => None,
         (Some(minimum), None) => Some(format!("at least {minimum}")),

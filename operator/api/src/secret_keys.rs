@@ -1,13 +1,13 @@
-//! The keys that the Secrets which a resource refers to must have.
+//! Keys of the Secrets that the resources refer to.
 
-/// In the Secret of `inferenceService.accessSecret`.
+/// API key of the language model, in the Secret of `inferenceService.accessSecret`.
 pub const LLM_ACCESS_SECRET: &str = "LLM_ACCESS_SECRET";
 
-/// In the Secret of `embedding.remote.accessSecret`.
+/// API key of the embedding endpoint, in the Secret of `embedding.remote.accessSecret`.
 pub const EMBEDDING_ACCESS_SECRET: &str = "EMBEDDING_ACCESS_SECRET";
 
-/// In the Secret of `embedding.local.modelAccessSecret`.
+/// Access token of the model hub, in the Secret of `embedding.local.modelAccessSecret`.
 pub const HF_TOKEN: &str = "HF_TOKEN";
 
-/// In the Secret `NAME-write`, which the operator makes.
+/// Write token, in the Secret `NAME-write`, which the operator creates.
 pub const WRITE_TOKEN: &str = "token";

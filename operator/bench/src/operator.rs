@@ -9,13 +9,13 @@ use tokio::process::{Child, Command};
 use crate::metrics::Metrics;
 use crate::{Arguments, number};
 
-/// The image's, which says how memory is allocated.
+/// Dockerfile of the operator. Its `ENV` lines configure the memory allocator.
 const DOCKERFILE: &str = include_str!("../../../images/ragengine-operator/Dockerfile");
 
-/// How long it may take to end.
-const STOP: Duration = Duration::from_secs(30);
+/// Maximum time until the operator exits after SIGTERM.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The operator, as a process of its own.
+/// A running operator, as a separate process.
 pub struct Operator {
     process: Child,
     address: SocketAddr,
@@ -23,21 +23,21 @@ pub struct Operator {
     http: reqwest::Client,
 }
 
-/// The variables that the image sets.
+/// Environment variables that the image sets.
 fn image_environment() -> impl Iterator<Item = (&'static str, &'static str)> {
     DOCKERFILE.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='))
 }
 
-/// What it has of the machine's memory.
+/// Memory of a process.
 pub struct Memory {
-    /// Now, in MiB.
+    /// Current resident memory, in MiB.
     pub resident_mib: f64,
-    /// At most so far, in MiB.
+    /// Peak resident memory, in MiB.
     pub peak_mib: f64,
 }
 
 impl Operator {
-    /// Starts it for one namespace, and waits until it answers.
+    /// Starts the operator for one namespace and waits until it responds.
     pub async fn start(arguments: &Arguments, namespace: &str) -> anyhow::Result<Self> {
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         let process = Command::new(&arguments.operator)
@@ -51,13 +51,13 @@ impl Operator {
         let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(Duration::from_secs(10)).build()?;
         let operator = Self { process, address, started: Instant::now(), http };
         while operator.get("/healthz").await.is_err() {
-            ensure!(operator.running_for() < 30.0, "the operator does not answer at {address}");
+            ensure!(operator.running_for() < 30.0, "the operator does not respond at {address}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(operator)
     }
 
-    /// Its metrics.
+    /// Scrapes the metrics.
     pub async fn metrics(&self) -> anyhow::Result<Metrics> {
         Ok(Metrics::new(self.get("/metrics").await?))
     }
@@ -67,48 +67,49 @@ impl Operator {
         Ok(reply.error_for_status()?.text().await?)
     }
 
-    /// Seconds since its start.
+    /// Seconds since the start of the operator.
     pub fn running_for(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Whether it has not ended.
+    /// Whether the process still runs.
     pub fn is_running(&self) -> bool {
         self.process.id().is_some_and(|pid| fs::metadata(format!("/proc/{pid}")).is_ok())
     }
 
-    /// What it has used of the processors, in seconds.
+    /// Processor time used so far, in seconds.
     pub fn cpu_seconds(&self) -> anyhow::Result<f64> {
         let stat = self.read("stat")?;
-        // The name in parentheses may have spaces.
+        // The name of the program, in parentheses, may contain spaces.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let [user, system] = [11, 12].map(|place| fields.get(place).copied().unwrap_or_default());
-        // Linux tells every program hundredths.
+        // Linux reports hundredths of a second to user space.
         Ok((number(user)? + number(system)?) / 100.0)
     }
 
-    /// What it has of the memory.
+    /// Memory of the process.
     pub fn memory(&self) -> anyhow::Result<Memory> {
         let status = self.read("status")?;
         let kib = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).context("no such line in /proc")?;
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let line = line.with_context(|| format!("/proc/PID/status has no line {name}"))?;
             number(line.trim_end_matches("kB"))
         };
         Ok(Memory { resident_mib: kib("VmRSS:")? / 1024.0, peak_mib: kib("VmHWM:")? / 1024.0 })
     }
 
     fn read(&self, file: &str) -> anyhow::Result<String> {
-        let pid = self.process.id().context("the operator has ended")?;
+        let pid = self.process.id().context("the operator has exited")?;
         Ok(fs::read_to_string(format!("/proc/{pid}/{file}"))?)
     }
 
-    /// Has it end in order.
+    /// Stops the operator with SIGTERM and checks its exit code.
     pub async fn stop(mut self) -> anyhow::Result<()> {
         let pid = self.process.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        kill_process(pid.context("the operator has ended")?, Signal::TERM)?;
-        match tokio::time::timeout(STOP, self.process.wait()).await {
-            Ok(status) => ensure!(status?.success(), "the operator did not end well"),
-            Err(_) => bail!("the operator does not end within {} s", STOP.as_secs()),
+        kill_process(pid.context("the operator has exited")?, Signal::TERM)?;
+        match tokio::time::timeout(STOP_TIMEOUT, self.process.wait()).await {
+            Ok(status) => ensure!(status?.success(), "the operator exited with an error"),
+            Err(_) => bail!("the operator did not exit within {} s", STOP_TIMEOUT.as_secs()),
         }
         Ok(())
     }

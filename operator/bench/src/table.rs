@@ -1,32 +1,32 @@
 use std::io::Write as _;
 
-/// One line of the table.
+/// One row of the table.
 pub struct Row {
-    what: String,
+    name: String,
     measured: f64,
-    at_most: Option<f64>,
+    limit: Option<f64>,
 }
 
 impl Row {
-    /// What was measured, and what it may be at most, where there is a limit.
-    pub fn new(what: impl Into<String>, measured: f64, at_most: Option<f64>) -> Self {
-        Self { what: what.into(), measured, at_most }
+    /// A measured value, with an upper limit if there is one.
+    pub fn new(name: impl Into<String>, measured: f64, limit: Option<f64>) -> Self {
+        Self { name: name.into(), measured, limit }
     }
 
-    /// Whether it is within its limit.
-    pub fn is_kept(&self) -> bool {
-        self.at_most.is_none_or(|at_most| self.measured <= at_most)
+    /// Whether the value does not exceed its limit.
+    pub fn is_within_limit(&self) -> bool {
+        self.limit.is_none_or(|limit| self.measured <= limit)
     }
 }
 
-/// Prints the table, in Markdown.
+/// Prints the table as Markdown.
 pub fn print(rows: &[Row]) -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
-    writeln!(output, "\n| the operator | measured | at most |\n|---|---|---|")?;
+    writeln!(output, "\n| operator | measured | at most |\n|---|---|---|")?;
     for row in rows {
-        let at_most = row.at_most.map(|at_most| at_most.to_string()).unwrap_or_default();
-        let missed = if row.is_kept() { "" } else { " (missed)" };
-        writeln!(output, "| {} | {:.1}{missed} | {at_most} |", row.what, row.measured)?;
+        let limit = row.limit.map(|limit| limit.to_string()).unwrap_or_default();
+        let missed = if row.is_within_limit() { "" } else { " (missed)" };
+        writeln!(output, "| {} | {:.1}{missed} | {limit} |", row.name, row.measured)?;
     }
     Ok(())
 }

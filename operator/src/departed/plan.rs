@@ -22,7 +22,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// An Index that is gone, and of which the server has something.
 #[derive(Debug, Clone)]
-pub(super) struct Gone {
+pub(super) struct DeletedIndex {
     pub owner: OwnedSources,
     /// How long its documents are left alone.
     pub wait: Duration,
@@ -47,7 +47,7 @@ pub(super) struct Plan {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Step {
     #[default]
-    Rest,
+    Wait,
     Start {
         owner: OwnedSources,
         job_name: String,
@@ -56,7 +56,7 @@ pub(super) enum Step {
 }
 
 /// The first deletion that is due begins, when none runs.
-pub(super) fn plan(gone: &[Gone], seen: &Seen<'_>) -> Plan {
+pub(super) fn plan(gone: &[DeletedIndex], seen: &Seen<'_>) -> Plan {
     let mut plan = Plan::default();
     if seen.jobs.iter().any(|job| job::stage(job) == Stage::Running) {
         return plan;
@@ -104,7 +104,7 @@ impl<'a> Attempts<'a> {
         Some(Finding::new(
             Reason::DeletionFailed,
             format!(
-                "the documents of Index {}, which is gone, could not be deleted from the index {}: {}. The log of Job {} says more; it is tried again",
+                "the documents of the deleted Index {} could not be removed from the index {}: {}. See the log of Job {}. The operator tries again",
                 owner.name,
                 owner.index,
                 shortened(why, MAX_WORDS),
@@ -130,10 +130,10 @@ mod tests {
         "2026-11-22T09:00:00Z".parse().unwrap()
     }
 
-    fn gone(name: &str, wait_s: u64) -> Gone {
+    fn gone(name: &str, wait_s: u64) -> DeletedIndex {
         let owner =
             OwnedSources { index: "i".into(), name: name.into(), uid: format!("uid-{name}"), scope: "v".into() };
-        Gone { owner, wait: Duration::from_secs(wait_s) }
+        DeletedIndex { owner, wait: Duration::from_secs(wait_s) }
     }
 
     fn job(name: &str, ended: Option<(&str, &str)>) -> Arc<Job> {
@@ -150,10 +150,10 @@ mod tests {
         Arc::new(serde_json::from_value(job).unwrap())
     }
 
-    fn planned(gone: &[Gone], jobs: &[Arc<Job>], written: &str) -> (Option<String>, Option<u64>, bool) {
+    fn planned(gone: &[DeletedIndex], jobs: &[Arc<Job>], written: &str) -> (Option<String>, Option<u64>, bool) {
         let plan = plan(gone, &Seen { jobs, is_written: &|index| index == written, now: now() });
         let started = match plan.step {
-            Step::Rest => None,
+            Step::Wait => None,
             Step::Start { owner, .. } => Some(owner.name),
         };
         (started, plan.look_again.map(|wait| wait.as_secs()), plan.failure.is_some())

@@ -16,13 +16,13 @@ use crate::warnings;
 /// What is not watched is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// When nothing is wrong: everything is watched but events and the time.
+/// When no problem is known: everything is watched but events and the time.
 ///
 /// # Errors
 ///
 /// What was refused. It is tried again, as whatever fails.
 pub fn next(observed: &Observed, applied: Applied, now: Timestamp) -> Result<Action, Error> {
-    let soon = (applied.made() == Made::IsThere).then_some(LOOK_AGAIN);
+    let soon = (applied.made() == Made::AlreadyExists).then_some(LOOK_AGAIN);
     let began = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
     let for_events = stuck(observed).map(|pod| warnings::next_look(began(pod), now));
     // The next second has begun for sure then.

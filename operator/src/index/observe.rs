@@ -108,7 +108,7 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     let jobs = caches.jobs_of(&identity);
     let mut observed = Observed {
         target: engine.as_ref().and_then(|engine| Target::of(&caches.pods_of(&Identity::of(engine)))),
-        server_is_ready: engine.as_deref().and_then(|engine| told(context, engine)).is_some_and(|told| told.ready),
+        server_is_ready: engine.as_deref().and_then(|engine| reachable_status(context, engine)).is_some_and(|status| status.ready),
         references: looked_up(context, index, engine.as_deref()),
         is_lagging: context.started.is_lagging(&identity.uid, &jobs),
         pods: caches.pods_of_jobs(&identity),
@@ -145,14 +145,14 @@ fn is_unbounded(caches: &Caches, engine: &RagEngine) -> bool {
 }
 
 /// What the engine's server said last, if it can be asked.
-fn told(context: &Context, engine: &RagEngine) -> Option<EngineStatus> {
+fn reachable_status(context: &Context, engine: &RagEngine) -> Option<EngineStatus> {
     let report = context.engines.report(engine.metadata.uid.as_deref()?)?;
     if report.is_unreachable() { None } else { report.answer }
 }
 
 /// What the engine said last of the next generation of this index.
 fn growing(context: &Context, engine: &RagEngine, index_name: &str) -> Option<GrowingGeneration> {
-    told(context, engine)?.generations.into_iter().find(|generation| generation.index == index_name)
+    reachable_status(context, engine)?.generations.into_iter().find(|generation| generation.index == index_name)
 }
 
 /// What the engine is asked: about the Job whose result is not known.
@@ -203,7 +203,7 @@ fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watc
         name: name.to_owned(),
         refusal: of_source.and_then(secret_use::refusal).or_else(|| {
             let is_token = kind == Referred::Secret && is_watched && is_write_token(context, namespace, name);
-            is_token.then_some("it has the write token of an engine")
+            is_token.then_some("it contains the write token of a RAGEngine")
         }),
         hosts: of_source.and_then(secret_use::hosts),
         is_watched,

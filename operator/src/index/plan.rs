@@ -10,7 +10,7 @@ use ragengine_operator_api::{
 use super::observe::Observed;
 use super::pod;
 use super::validate::Validated;
-use super::wish::{Wish, annotation, data_id, wish};
+use super::desired_revision::{DesiredRevision, annotation, data_id, desired_revision};
 use crate::finding::{Finding, Invalid};
 use crate::hash::hash;
 use crate::job::{self, Stage};
@@ -22,7 +22,7 @@ pub const LAG: SignedDuration = SignedDuration::from_secs(5);
 
 /// What is known before anything is done.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct PlanInput<'a> {
     /// The resource.
     pub index: &'a Index,
     /// Its specification, or why it cannot be acted on.
@@ -43,7 +43,7 @@ pub struct Plan {
     /// What the Index does.
     pub state: State,
     /// What is wanted, when that is known.
-    pub wish: Option<Wish>,
+    pub desired_revision: Option<DesiredRevision>,
     /// When it is to be looked at again though nothing has happened.
     pub look_again: Option<Timestamp>,
 }
@@ -52,7 +52,7 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Nothing.
-    Rest,
+    Wait,
     /// The finalizer that earlier versions have put on it is taken away.
     Release,
     /// A Job is made.
@@ -71,7 +71,7 @@ pub struct Start {
     /// The name of the last one whose result is known.
     pub after: Option<String>,
     /// What is wanted by it.
-    pub wish: Wish,
+    pub desired_revision: DesiredRevision,
     /// The value of the annotation that asks for it.
     pub sync: Option<String>,
     /// The value of the annotation that confirms deletions, where it was not acted on.
@@ -82,13 +82,13 @@ pub struct Start {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Nothing is to be done.
-    Rests,
+    Idle,
     /// A Job runs, or is about to.
-    Runs,
+    Running,
     /// A Job has ended, and the engine has not been asked yet what became of it.
-    Reads,
+    AwaitingResult,
     /// The last one failed: it is tried again then.
-    Waits(Timestamp),
+    RetryAt(Timestamp),
     /// A synchronisation would begin, and `suspend` says no.
     Suspended,
     /// Something would be done, and the annotation says no.
@@ -96,22 +96,22 @@ pub enum State {
     /// It cannot be begun.
     Blocked(Finding),
     /// It cannot be begun for now, and goes on by itself.
-    NotYet(Finding),
+    Waiting(Finding),
     /// A Job was made, and its pod cannot run.
     Stuck(Finding),
 }
 
 /// Plans what follows a settled status. A result that is new is written before anything follows from it.
-pub fn next(known: Known<'_>, new_result: Option<SyncResult>) -> Plan {
+pub fn next(known: PlanInput<'_>, new_result: Option<SyncResult>) -> Plan {
     let plan = plan(known);
     match new_result {
-        Some(_) => Plan { step: Step::Rest, ..plan },
+        Some(_) => Plan { step: Step::Wait, ..plan },
         None => plan,
     }
 }
 
 /// Plans the next step.
-pub fn plan(known: Known<'_>) -> Plan {
+pub fn plan(known: PlanInput<'_>) -> Plan {
     if known.index.metadata.deletion_timestamp.is_some() {
         return leaving(known);
     }
@@ -121,7 +121,7 @@ pub fn plan(known: Known<'_>) -> Plan {
     };
     match (is_held(known.index), &plan.step) {
         // Nothing is to wait for the operator, whatever else is left as it is.
-        (true, Step::Rest | Step::Start(_)) => Plan { step: Step::Release, ..plan },
+        (true, Step::Wait | Step::Start(_)) => Plan { step: Step::Release, ..plan },
         _ if is_paused(&known.index.metadata) => paused(plan),
         _ => plan,
     }
@@ -129,24 +129,24 @@ pub fn plan(known: Known<'_>) -> Plan {
 
 /// Nothing is done. What runs goes on to its end, which is noted, and what is in the way is told.
 fn paused(plan: Plan) -> Plan {
-    let would_go_on = matches!(plan.step, Step::Start(_)) || matches!(plan.state, State::Waits(_)) || is_crowded(&plan);
+    let would_go_on = matches!(plan.step, Step::Start(_)) || matches!(plan.state, State::RetryAt(_)) || is_crowded(&plan);
     let state = if would_go_on { State::Paused } else { plan.state };
-    Plan { step: Step::Rest, state, ..plan }
+    Plan { step: Step::Wait, state, ..plan }
 }
 
 fn is_crowded(plan: &Plan) -> bool {
-    matches!(&plan.state, State::NotYet(finding) if finding.reason == Reason::Syncing)
+    matches!(&plan.state, State::Waiting(finding) if finding.reason == Reason::Syncing)
 }
 
 /// Somebody else's finalizer keeps it: it is not filled any more. Its documents are deleted when it is gone.
-fn leaving(known: Known<'_>) -> Plan {
+fn leaving(known: PlanInput<'_>) -> Plan {
     let running = job::current(&known.observed.jobs, known.status).filter(|job| job::stage(job) == Stage::Running);
     let step = match (is_held(known.index), running) {
         (true, _) => Step::Release,
         (false, Some(job)) => Step::Stop(job.metadata.name.clone().unwrap_or_default()),
-        (false, None) => Step::Rest,
+        (false, None) => Step::Wait,
     };
-    Plan { step, state: State::Rests, wish: None, look_again: None }
+    Plan { step, state: State::Idle, desired_revision: None, look_again: None }
 }
 
 fn is_held(index: &Index) -> bool {
@@ -154,49 +154,50 @@ fn is_held(index: &Index) -> bool {
 }
 
 /// What is wanted, when all is there that it depends on.
-fn wished(known: Known<'_>) -> Option<Wish> {
+fn desired_revision_of(known: PlanInput<'_>) -> Option<DesiredRevision> {
     let data_id = data_id(known.observed.engine.as_deref()?)?;
-    Some(wish(known.index, known.validated.ok()?, &known.observed.references, data_id, known.now))
+    Some(desired_revision(known.index, known.validated.ok()?, &known.observed.references, data_id, known.now))
 }
 
 /// A Job that has not been dealt with yet.
-fn running(known: Known<'_>) -> Option<Plan> {
+fn running(known: PlanInput<'_>) -> Option<Plan> {
     let observed = known.observed;
-    let wish = wished(known);
-    let rest = |state| Plan { step: Step::Rest, state, wish: wish.clone(), look_again: None };
+    let desired_revision = desired_revision_of(known);
+    let rest = |state| Plan { step: Step::Wait, state, desired_revision: desired_revision.clone(), look_again: None };
     let Some(found) = job::current(&observed.jobs, known.status) else {
-        return observed.is_lagging.then(|| Plan { look_again: later(known.now, LAG), ..rest(State::Runs) });
+        return observed.is_lagging.then(|| Plan { look_again: later(known.now, LAG), ..rest(State::Running) });
     };
     if job::stage(found) != Stage::Running {
-        return Some(rest(State::Reads));
+        return Some(rest(State::AwaitingResult));
     }
     let obstacle = of_job(&observed.pods, found).and_then(|pod| pod::obstacle(pod, &observed.warnings));
-    let Some(obstacle) = obstacle else { return Some(rest(State::Runs)) };
+    let Some(obstacle) = obstacle else { return Some(rest(State::Running)) };
     // What was wanted meanwhile may be just what it lacks.
-    let is_outdated = wish.as_ref().is_some_and(|wish| wish.wanted != job::wanted(found));
+    let is_outdated = desired_revision.as_ref().is_some_and(|desired_revision| desired_revision.wanted != job::wanted(found));
     let step = match is_outdated {
         true => Step::Stop(found.metadata.name.clone().unwrap_or_default()),
-        false => Step::Rest,
+        false => Step::Wait,
     };
-    Some(Plan { step, look_again: later(known.now, LAG), ..rest(State::Stuck(obstacle)) })
+    // Its pod is watched, and its events are read ever more rarely.
+    Some(Plan { step, ..rest(State::Stuck(obstacle)) })
 }
 
 /// No Job runs: one is begun when there is something to do and nothing in the way.
-fn resting(known: Known<'_>) -> Plan {
-    let wish = wished(known);
+fn resting(known: PlanInput<'_>) -> Plan {
+    let desired_revision = desired_revision_of(known);
     let schedule = known.validated.ok().and_then(|validated| validated.schedule.as_ref());
     let next_turn = schedule.and_then(|schedule| schedule.next(known.now));
-    let rest = |state| Plan { step: Step::Rest, state, wish: wish.clone(), look_again: next_turn };
+    let rest = |state| Plan { step: Step::Wait, state, desired_revision: desired_revision.clone(), look_again: next_turn };
     if let Some(state) = obstacles::of(known) {
         let soon = later(known.now, LAG).filter(|_| known.observed.is_cleared || known.observed.is_unbounded);
         return Plan { look_again: soon.or(next_turn), ..rest(state) };
     }
-    let Some(wanted) = wish.as_ref() else {
-        return rest(State::NotYet(obstacles::not_ready(known.observed)));
+    let Some(wanted) = desired_revision.as_ref() else {
+        return rest(State::Waiting(obstacles::not_ready(known.observed)));
     };
     let last = known.status.last_sync.as_ref().filter(|last| last.wanted == wanted.wanted);
     if last.is_some_and(|last| last.result == SyncResult::Succeeded) {
-        return rest(State::Rests);
+        return rest(State::Idle);
     }
     if known.index.spec.suspend {
         return rest(State::Suspended);
@@ -204,32 +205,32 @@ fn resting(known: Known<'_>) -> Plan {
     match last.and_then(|last| retry_at(last.finished_at.0, known.status.attempts)) {
         Some(at) if at > known.now => {
             let look_again = next_turn.map_or(at, |turn| turn.min(at));
-            Plan { look_again: Some(look_again), ..rest(State::Waits(at)) }
+            Plan { look_again: Some(look_again), ..rest(State::RetryAt(at)) }
         }
-        _ if known.observed.is_crowded => Plan { look_again: later(known.now, LAG), ..rest(State::NotYet(crowded())) },
-        _ => Plan { step: Step::Start(start(known, wanted.clone())), ..rest(State::Runs) },
+        _ if known.observed.is_crowded => Plan { look_again: later(known.now, LAG), ..rest(State::Waiting(crowded())) },
+        _ => Plan { step: Step::Start(start(known, wanted.clone())), ..rest(State::Running) },
     }
 }
 
 fn crowded() -> Finding {
     Finding::new(
         Reason::Syncing,
-        "it waits for its turn: as many synchronisations run as the operator lets run at a time",
+        "waiting for a free slot: the operator runs no more synchronisations at a time (--max-jobs)",
     )
 }
 
 /// Named after what is wanted and what was done last, so that it cannot be made twice, and another attempt has another name.
-fn start(known: Known<'_>, wish: Wish) -> Start {
+fn start(known: PlanInput<'_>, desired_revision: DesiredRevision) -> Start {
     let name = known.index.metadata.name.as_deref().unwrap_or_default();
     let last = known.status.last_sync.as_ref().map(|last| (&last.id, &last.finished_at));
-    let sync_id = hash(&(&known.index.metadata.uid, &wish.wanted, last));
+    let sync_id = hash(&(&known.index.metadata.uid, &desired_revision.wanted, last));
     let handled = known.status.handled.as_ref().and_then(|handled| handled.confirm_delete.as_deref());
     let confirmed = annotation(known.index, CONFIRM_DELETE_ANNOTATION);
     Start {
         job_name: format!("{name}-sync-{}", &sync_id[..7]),
         sync_id,
         after: known.status.last_sync.as_ref().map(|last| last.id.clone()),
-        wish,
+        desired_revision,
         sync: annotation(known.index, ragengine_operator_api::SYNC_ANNOTATION),
         confirm_delete: confirmed.filter(|value| handled != Some(value)),
     }

@@ -13,7 +13,7 @@ pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
     let found = pod::obstacle(pod, warnings)?;
     Some(match found.reason {
         Reason::ImagePullFailed => {
-            Finding::new(found.reason, format!("the RAGEngine's own image is used: {}", found.message))
+            Finding::new(found.reason, format!("the Job uses the RAGEngine's image: {}", found.message))
         }
         _ => found,
     })
@@ -25,7 +25,7 @@ pub fn last_words(pod: &Pod) -> Option<String> {
     let ended = statuses.iter().find(|status| status.name == CONTAINER)?.state.as_ref()?.terminated.as_ref()?;
     if ended.reason.as_deref() == Some("OOMKilled") {
         return Some(
-            "it needed more memory than resources.limits.memory of the Index and was killed: raise it".to_owned(),
+            "the pod exceeded its memory limit and was killed: raise resources.limits.memory of the Index".to_owned(),
         );
     }
     ended.message.as_deref().map(pod::last_message)

@@ -3,7 +3,7 @@
 use kube::api::Preconditions;
 
 use super::build::{Synchronisation, synchronisation};
-use super::plan::{Known, Plan, Step};
+use super::plan::{PlanInput, Plan, Step};
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::sync_job::Desired;
@@ -39,10 +39,10 @@ impl Prepared {
 /// # Errors
 ///
 /// [`BuildError`] when a task cannot be written.
-pub fn prepare(known: Known<'_>, plan: Plan, defaults: &Defaults) -> Result<Prepared, BuildError> {
-    let Known { index, validated, observed, .. } = known;
+pub fn prepare(known: PlanInput<'_>, plan: Plan, defaults: &Defaults) -> Result<Prepared, BuildError> {
+    let PlanInput { index, validated, observed, .. } = known;
     let work = match (&plan.step, observed.engine.as_deref()) {
-        (Step::Rest, _) | (Step::Start(_), None) => Work::Leave,
+        (Step::Wait, _) | (Step::Start(_), None) => Work::Leave,
         (Step::Release, _) => Work::Release,
         (Step::Stop(name), _) => {
             let job = observed.jobs.iter().find(|job| job.metadata.name.as_ref() == Some(name));

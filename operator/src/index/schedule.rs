@@ -28,12 +28,12 @@ impl Schedule {
     pub fn parse(text: &str, whose: &str, now: Timestamp) -> Result<Self, String> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let refused =
-            |what: String| format!("schedule '{text}' {what}: write for example 0 * * * * for every full hour");
-        let cron = parser.parse(text).map_err(|error| refused(format!("cannot be read ({error})")))?;
+            |what: String| format!("schedule '{text}' {what}: write, for example, 0 * * * * (every full hour)");
+        let cron = parser.parse(text).map_err(|error| refused(format!("is invalid ({error})")))?;
         let exact = Self { cron, jitter: SignedDuration::ZERO };
         match exact.next(now) {
             Some(_) => Ok(Self { jitter: exact.jitter(whose, now), ..exact }),
-            None => Err(refused("names a time that never comes".to_owned())),
+            None => Err(refused("never occurs".to_owned())),
         }
     }
 

@@ -6,12 +6,13 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_client::wire::{FileError, SourceDescription, SourceSync, SyncPhase};
 use ragengine_operator_api::{
-    CONFIRM_DELETE_ANNOTATION, Index, IndexStatus, LastSync, SYNC_ANNOTATION, SourceError, SourceStatus, SyncResult,
+    CONFIRM_DELETE_ANNOTATION, HandledRequests, Index, IndexStatus, LastSync, SYNC_ANNOTATION, SourceError,
+    SourceStatus, SyncResult,
 };
 
 use super::observe::Observed;
 use super::pod;
-use super::wish::data_id;
+use super::desired_revision::{annotation, data_id};
 use crate::finding::shortened;
 use crate::hash::hash;
 use crate::job::{self, Stage};
@@ -26,6 +27,8 @@ const MAX_ERRORS: (usize, usize) = (64, 10);
 const MAX_BYTES: (usize, usize, usize) = (200, 200, 200);
 /// The longest word that confirms deletions, in bytes.
 const MAX_CONFIRMATION: usize = 2000;
+/// So much of the name of a synchronisation tells it from the others of its Index.
+const MAX_SYNC_ID: usize = 7;
 /// So much of a revision is enough to know it.
 const MAX_REVISION: usize = 12;
 
@@ -33,10 +36,20 @@ const MAX_REVISION: usize = 12;
 pub fn settle(index: &Index, observed: &Observed, previous: &IndexStatus, now: &Time) -> IndexStatus {
     let ended = job::current(&observed.jobs, previous).filter(|job| job::stage(job) != Stage::Running);
     let outcome = ended.and_then(|job| Some((job, outcome(index, observed, job)?)));
-    match outcome {
+    let mut status = match outcome {
         Some((job, outcome)) => settled(Ended { index, observed, job, outcome }, previous, now),
         None => previous.clone(),
+    };
+    if annotation(index, CONFIRM_DELETE_ANNOTATION).is_none() {
+        // What is not said any more can be said again.
+        status.handled = status.handled.and_then(|handled| said(HandledRequests { confirm_delete: None, ..handled }));
     }
+    status
+}
+
+/// The same, unless nothing was acted on.
+fn said(handled: HandledRequests) -> Option<HandledRequests> {
+    (handled.sync.is_some() || handled.confirm_delete.is_some()).then_some(handled)
 }
 
 /// The result that a settled status has and the one before it had not.
@@ -45,7 +58,7 @@ pub fn new_result(before: &IndexStatus, settled: &IndexStatus) -> Option<SyncRes
 }
 
 /// What became of one.
-struct Outcome {
+struct SyncOutcome {
     result: SyncResult,
     message: Option<String>,
     /// What confirms the deletions that were held back.
@@ -57,9 +70,9 @@ struct Outcome {
 }
 
 /// None: it is not known yet.
-fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<Outcome> {
+fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<SyncOutcome> {
     let has_failed = job::stage(job) == Stage::Failed;
-    let unread = |result, message| Outcome { result, message, confirmation: None, sources: None, is_through: false };
+    let unread = |result, message| SyncOutcome { result, message, confirmation: None, sources: None, is_through: false };
     let record = observed.record.as_ref();
     let record = record.filter(|record| record.about.sync_id == job::sync_id(job) && record.about.has_ended);
     let Some(sources) = record.and_then(|record| record.sources.clone()) else {
@@ -72,7 +85,7 @@ fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<Outcome> {
 }
 
 /// From what the engine has recorded.
-fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescription>) -> Outcome {
+fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescription>) -> SyncOutcome {
     let has_failed = job::stage(job) == Stage::Failed;
     let by_name: HashMap<&str, &SourceDescription> =
         sources.iter().map(|source| (source.name.as_str(), source)).collect();
@@ -93,11 +106,11 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         }
     }
     if is_cut_off {
-        let words = if has_failed { why(observed, job) } else { "a source was not looked at".to_owned() };
-        failed.push(format!("it ended before it was done ({words})"));
+        let words = if has_failed { why(observed, job) } else { "a source was not read".to_owned() };
+        failed.push(format!("the Job ended before all sources were synchronised ({words})"));
     }
     let held = Held::of(&syncs, &removed(index, &sources, is_ours));
-    let confirmation = held.confirmation();
+    let confirmation = held.confirmation(job::sync_id(job));
     let (result, message) = match (failed.is_empty(), held.words.is_empty(), has_failed) {
         (true, true, false) => (SyncResult::Succeeded, None),
         (_, false, _) => {
@@ -106,7 +119,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         (false, true, _) => (SyncResult::Failed, Some(failed.join("; "))),
         (true, true, true) => (SyncResult::Failed, Some(why(observed, job))),
     };
-    Outcome { result, message, confirmation, sources: Some(sources), is_through }
+    SyncOutcome { result, message, confirmation, sources: Some(sources), is_through }
 }
 
 /// Sources that the specification does not name any more, and that this synchronisation has kept.
@@ -143,11 +156,13 @@ impl Held {
         held
     }
 
-    /// What confirms all of it, or as much as fits: the rest is confirmed after that.
-    fn confirmation(&self) -> Option<String> {
+    /// What confirms all of it, or as much as fits: the rest is confirmed after that. The last word names the synchronisation and confirms nothing: the
+    /// same accident may happen once more, and its annotation is another one then.
+    fn confirmation(&self, sync_id: &str) -> Option<String> {
+        let last = format!(",{}", sync_id.chars().take(MAX_SYNC_ID).collect::<String>());
         let mut words = String::new();
         for word in &self.confirmations {
-            if words.len() + 1 + word.len() > MAX_CONFIRMATION {
+            if words.len() + 1 + word.len() + last.len() > MAX_CONFIRMATION {
                 break;
             }
             if !words.is_empty() {
@@ -155,7 +170,7 @@ impl Held {
             }
             words.push_str(word);
         }
-        (!words.is_empty()).then_some(words)
+        (!words.is_empty()).then(|| words + &last)
     }
 }
 
@@ -170,7 +185,7 @@ struct Ended<'a> {
     index: &'a Index,
     observed: &'a Observed,
     job: &'a Job,
-    outcome: Outcome,
+    outcome: SyncOutcome,
 }
 
 fn settled(ended: Ended<'_>, previous: &IndexStatus, now: &Time) -> IndexStatus {
@@ -200,9 +215,7 @@ fn settled(ended: Ended<'_>, previous: &IndexStatus, now: &Time) -> IndexStatus 
     if outcome.is_through {
         handled.confirm_delete = job::annotation(job, CONFIRM_DELETE_ANNOTATION).or(handled.confirm_delete.take());
     }
-    if handled.sync.is_none() && handled.confirm_delete.is_none() {
-        status.handled = None;
-    }
+    status.handled = status.handled.and_then(said);
     if let Some(sources) = outcome.sources {
         status.sources = self::sources(index, &sources, &previous.sources);
         status.documents = Some(status.sources.iter().map(|source| source.documents).sum());

@@ -9,7 +9,7 @@ use ragengine_operator_api::{
 
 use super::observe::Observed;
 use super::plan::{Plan, State};
-use super::wish::{Wish, data_id};
+use super::desired_revision::{DesiredRevision, data_id};
 use crate::apply::Refused;
 use crate::finding::{Conditions, Finding, shortened};
 use crate::job;
@@ -17,7 +17,7 @@ use crate::times::whole_seconds;
 
 /// What is known at the end of a reconcile.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct StatusInput<'a> {
     /// The resource.
     pub index: &'a Index,
     /// What there is.
@@ -31,8 +31,8 @@ pub struct Known<'a> {
 }
 
 /// The status.
-pub fn status(known: Known<'_>, now: &Time) -> IndexStatus {
-    let runs = matches!(known.plan.state, State::Runs | State::Reads | State::Stuck(_));
+pub fn status(known: StatusInput<'_>, now: &Time) -> IndexStatus {
+    let runs = matches!(known.plan.state, State::Running | State::AwaitingResult | State::Stuck(_));
     let (done, total) = match progress(known).filter(|_| runs) {
         Some((done, total)) => (Some(done), Some(total)),
         None => (None, None),
@@ -42,7 +42,7 @@ pub fn status(known: Known<'_>, now: &Time) -> IndexStatus {
 }
 
 /// A specification that was changed while the Index is paused is not acted on.
-fn observed_generation(known: Known<'_>) -> Option<i64> {
+fn observed_generation(known: StatusInput<'_>) -> Option<i64> {
     match is_paused(&known.index.metadata) {
         true => known.settled.observed_generation,
         false => known.index.metadata.generation,
@@ -50,7 +50,7 @@ fn observed_generation(known: Known<'_>) -> Option<i64> {
 }
 
 /// The files that are done and all that there are, as far as the engine has been told.
-fn progress(known: Known<'_>) -> Option<(u64, u64)> {
+fn progress(known: StatusInput<'_>) -> Option<(u64, u64)> {
     let sync_id = job::sync_id(job::current(&known.observed.jobs, known.settled)?);
     let record = known.observed.record.as_ref().filter(|record| record.about.sync_id == sync_id)?;
     let ours = |sync: &&SourceSync| sync.sync_id == sync_id;
@@ -59,7 +59,7 @@ fn progress(known: Known<'_>) -> Option<(u64, u64)> {
     (!syncs.is_empty()).then(|| (syncs.iter().map(|sync| sync.done).sum(), syncs.iter().map(|sync| sync.total).sum()))
 }
 
-fn conditions(known: Known<'_>, status: &IndexStatus, now: &Time) -> Vec<Condition> {
+fn conditions(known: StatusInput<'_>, status: &IndexStatus, now: &Time) -> Vec<Condition> {
     let previous = &known.settled.conditions;
     let common = Conditions { previous, observed_generation: observed_generation(known), now };
     vec![
@@ -70,7 +70,7 @@ fn conditions(known: Known<'_>, status: &IndexStatus, now: &Time) -> Vec<Conditi
 }
 
 /// What is in the way, and does not go away by waiting.
-fn problem(known: Known<'_>) -> Option<Finding> {
+fn problem(known: StatusInput<'_>) -> Option<Finding> {
     let refused = known.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
     refused.or_else(|| match &known.plan.state {
         State::Blocked(finding) | State::Stuck(finding) => Some(finding.clone()),
@@ -79,11 +79,11 @@ fn problem(known: Known<'_>) -> Option<Finding> {
 }
 
 /// What went wrong the last time with what is still wanted.
-fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
+fn failure(known: StatusInput<'_>, status: &IndexStatus) -> Option<Finding> {
     let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last))?;
     let why = last.message.as_deref().unwrap_or("no reason is given");
     let again = match &known.plan.state {
-        State::Waits(at) => format!(". It is tried again at {}", whole_seconds(*at)),
+        State::RetryAt(at) => format!(". The next attempt is at {}", whole_seconds(*at)),
         _ => String::new(),
     };
     match last.result {
@@ -94,7 +94,7 @@ fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
         SyncResult::HeldBack => Some(Finding::new(
             Reason::HeldBack,
             format!(
-                "{why}. Nothing of that was deleted: what has suddenly lost so much may be broken{}{again}",
+                "{why}. Nothing was deleted, because a source that loses so many documents at once may be broken{}{again}",
                 confirm(known, last)
             ),
         )),
@@ -102,21 +102,21 @@ fn failure(known: Known<'_>, status: &IndexStatus) -> Option<Finding> {
 }
 
 /// How it is confirmed, where it can be.
-fn confirm(known: Known<'_>, last: &LastSync) -> String {
+fn confirm(known: StatusInput<'_>, last: &LastSync) -> String {
     let Some(confirmation) = &last.confirmation else { return String::new() };
     let name = known.index.metadata.name.as_deref().unwrap_or_default();
-    format!(". If it is meant: kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite")
+    format!(". To delete them: kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite")
 }
 
 /// Whether it was for what is asked for now, whenever its turn was.
-fn is_of_this_specification(known: Known<'_>, last: &LastSync) -> bool {
-    let is_same = |wish: &Wish| {
-        [&wish.specification, &wish.specification_before].contains(&&last.specification) || wish.wanted == last.wanted
+fn is_of_this_specification(known: StatusInput<'_>, last: &LastSync) -> bool {
+    let is_same = |desired_revision: &DesiredRevision| {
+        [&desired_revision.specification, &desired_revision.legacy_specification].contains(&&last.specification) || desired_revision.wanted == last.wanted
     };
-    known.plan.wish.as_ref().is_some_and(is_same)
+    known.plan.desired_revision.as_ref().is_some_and(is_same)
 }
 
-fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+fn ready(known: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     let not = |finding| (ConditionStatus::False, finding);
     let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last));
     // A Job that only looks at the sources once more, and whose pod does not begin, takes nothing away from what the index holds: Degraded says so.
@@ -126,7 +126,7 @@ fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
         return not(finding);
     }
     let waits_for_turn = |finding: &Finding| finding.reason == Reason::Syncing && last.is_some();
-    if let State::NotYet(finding) = &known.plan.state
+    if let State::Waiting(finding) = &known.plan.state
         && !waits_for_turn(finding)
     {
         return not(finding.clone());
@@ -136,7 +136,7 @@ fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     }
     let engine = known.observed.engine.as_deref().and_then(data_id);
     if status.data_id.as_deref().zip(engine).is_some_and(|(filled, found)| filled != found) {
-        let words = "the engine's data directory is another one than the one that was filled: everything is sent again";
+        let words = "the engine's data directory was replaced: all documents are sent again";
         return not(Finding::new(Reason::Refilling, words));
     }
     not(match known.plan.state {
@@ -146,12 +146,12 @@ fn ready(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     })
 }
 
-fn synced(known: Known<'_>, status: &IndexStatus, last: &LastSync) -> String {
+fn synced(known: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> String {
     let sources = known.index.spec.sources.len();
     format!(
-        "the index {} holds what its {} at {}: {} documents",
+        "the index {} has the content of its {} at {}: {} documents",
         known.index.index_name(),
-        if sources == 1 { "source held".to_owned() } else { format!("{sources} sources held") },
+        if sources == 1 { "source".to_owned() } else { format!("{sources} sources") },
         last.started_at.0,
         status.documents.unwrap_or(0)
     )
@@ -159,52 +159,52 @@ fn synced(known: Known<'_>, status: &IndexStatus, last: &LastSync) -> String {
 
 fn paused() -> Finding {
     let words = format!(
-        "no synchronisation is begun while the annotation {PAUSED_ANNOTATION} is true: remove it, and what the specification asks for is done"
+        "the Index is paused: no synchronisation starts until the annotation {PAUSED_ANNOTATION} is removed"
     );
     Finding::new(Reason::Paused, words)
 }
 
 fn suspended() -> Finding {
-    Finding::new(Reason::Suspended, "suspend is true: write suspend: false to have its sources looked at")
+    Finding::new(Reason::Suspended, "the Index is suspended: set suspend: false to synchronise its sources")
 }
 
 fn running(status: &IndexStatus) -> Finding {
     let message = match (status.done, status.total) {
-        (Some(done), Some(total)) if total > 0 => format!("{done} of {total} files are done"),
-        _ => "its sources are being looked at".to_owned(),
+        (Some(done), Some(total)) if total > 0 => format!("{done} of {total} files are synchronised"),
+        _ => "the sources are being read".to_owned(),
     };
     Finding::new(Reason::Syncing, message)
 }
 
-fn progressing(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+fn progressing(known: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     match &known.plan.state {
-        State::Runs | State::Reads if known.refused.is_none() => (ConditionStatus::True, running(status)),
+        State::Running | State::AwaitingResult if known.refused.is_none() => (ConditionStatus::True, running(status)),
         _ if is_paused(&known.index.metadata) => (ConditionStatus::False, paused()),
-        State::NotYet(finding) => (ConditionStatus::True, finding.clone()),
+        State::Waiting(finding) => (ConditionStatus::True, finding.clone()),
         _ => match &known.observed.generation {
             Some(next) => (ConditionStatus::True, rebuilding(next)),
             _ if known.index.spec.suspend => (ConditionStatus::False, suspended()),
-            _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
+            _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "no change is in progress")),
         },
     }
 }
 
 /// The index serves as it was until then.
 fn rebuilding(next: &GrowingGeneration) -> Finding {
-    let waits = next.error.as_ref().map_or_else(String::new, |error| format!(". It waits: {}", shortened(error, 500)));
+    let waits = next.error.as_ref().map_or_else(String::new, |error| format!(". The rebuild is waiting: {}", shortened(error, 500)));
     let (documents, total) = (next.documents, next.total);
     Finding::new(
         Reason::Rebuilding,
         format!(
-            "the index is being built anew, because its settings or the engine's embedding model have changed: {documents} of {total} documents are done. Until then it answers as it was{waits}"
+            "the index is being rebuilt because its settings or the engine's embedding model changed: {documents} of {total} documents are done. Until then the previous version is served{waits}"
         ),
     )
 }
 
-fn degraded(known: Known<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+fn degraded(known: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     match problem(known).or_else(|| failure(known, status)).or_else(|| bad_files(status)) {
         Some(finding) => (ConditionStatus::True, finding),
-        None => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is wrong")),
+        None => (ConditionStatus::False, Finding::new(Reason::AsExpected, "no problem is known")),
     }
 }
 
@@ -218,5 +218,5 @@ fn bad_files(status: &IndexStatus) -> Option<Finding> {
     };
     let (files, such_as) = if count == 1 { ("1 file", ": ") } else { ("files", ", such as ") };
     let files = if count == 1 { files.to_owned() } else { format!("{count} {files}") };
-    Some(Finding::new(Reason::FilesFailed, shortened(&format!("{files} could not be taken{such_as}{first}"), 1000)))
+    Some(Finding::new(Reason::FilesFailed, shortened(&format!("{files} could not be indexed{such_as}{first}"), 1000)))
 }

@@ -55,7 +55,7 @@ pub fn validate(index: &Index, allowed: &[AddressRange], now: Timestamp) -> Resu
         .filter_map(|range| noted(range.map_err(|error| format!("allowedRanges: {error}")), &mut wrong))
         .collect();
     wrong.extend(allowed_ranges.iter().filter(|range| !allowed.iter().any(|allowed| allowed.covers(range))).map(|range| {
-        format!("allowedRanges: {range} is not among the addresses that this operator allows: remove it, or have the operator started with --allowed-ranges {range}")
+        format!("allowedRanges: this operator does not allow {range}: remove it, or start the operator with --allowed-ranges {range}")
     }));
     wrong.extend(spec.sources.iter().flat_map(wrong_with));
     wrong.extend(too_much(&spec.sources));
@@ -81,7 +81,7 @@ fn wrong_with(source: &IndexSource) -> Vec<String> {
     let mut wrong = Vec::new();
     if source.origin().is_none() {
         wrong.push(format!(
-            "sources {name}: it says no origin: write one of inline, configMap, persistentVolumeClaim, http, git and s3"
+            "sources {name}: no origin is set: set one of inline, configMap, persistentVolumeClaim, http, git and s3"
         ));
     }
     for (key, value) in &source.metadata {
@@ -89,14 +89,14 @@ fn wrong_with(source: &IndexSource) -> Vec<String> {
         let is_fine = is_plain(value) || value.as_array().is_some_and(|items| items.iter().all(is_plain));
         if !is_fine || value.to_string().len() > MAX_METADATA_BYTES {
             wrong.push(format!(
-                "sources {name}: metadata.{key} must be a text, a number, true, false, or a list of these, of at most {MAX_METADATA_BYTES} bytes"
+                "sources {name}: metadata.{key} must be a string, a number, true, false, or a list of these, of at most {MAX_METADATA_BYTES} bytes"
             ));
         }
     }
     if let Some(Origin::Inline(inline)) = source.origin() {
         let paths: BTreeSet<&str> = inline.documents.iter().map(|document| document.path.as_str()).collect();
         if paths.len() < inline.documents.len() {
-            wrong.push(format!("sources {name}: two documents have the same path: give each its own"));
+            wrong.push(format!("sources {name}: two documents have the same path: give each a different one"));
         }
     }
     wrong
@@ -107,7 +107,7 @@ fn too_much(sources: &[IndexSource]) -> Option<String> {
     let bytes: usize = inline.flat_map(|inline| &inline.documents).map(|file| file.path.len() + file.text.len()).sum();
     (bytes > MAX_INLINE_BYTES).then(|| {
         format!(
-            "the inline documents have {bytes} bytes and may have {MAX_INLINE_BYTES}: put them into ConfigMaps or a volume, and name these"
+            "the inline documents have {bytes} bytes, the limit is {MAX_INLINE_BYTES}: put them into ConfigMaps or a volume, and refer to these"
         )
     })
 }

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 /// A lease, and when it was first seen as it is.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct ObservedLease {
     pub(super) lease: Lease,
     since: Instant,
 }
@@ -21,7 +21,7 @@ pub(super) enum Decision {
     Wait { holder: String },
 }
 
-impl Seen {
+impl ObservedLease {
     /// A lease that was written just now.
     pub(super) fn now(lease: Lease) -> Self {
         Self { lease, since: Instant::now() }
@@ -36,7 +36,7 @@ impl Seen {
 }
 
 /// Whether the lease may be had. `duration` is for a lease that says none.
-pub(super) fn decide(seen: &Seen, identity: &str, duration: Duration) -> Decision {
+pub(super) fn decide(seen: &ObservedLease, identity: &str, duration: Duration) -> Decision {
     let spec = seen.lease.spec.as_ref();
     let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
     let seconds = spec.and_then(|spec| spec.lease_duration_seconds).and_then(|seconds| u64::try_from(seconds).ok());
@@ -65,8 +65,8 @@ mod tests {
         }
     }
 
-    fn seen(holder: &str, ago: Duration) -> Seen {
-        Seen { lease: lease(holder, "1"), since: Instant::now().checked_sub(ago).unwrap() }
+    fn seen(holder: &str, ago: Duration) -> ObservedLease {
+        ObservedLease { lease: lease(holder, "1"), since: Instant::now().checked_sub(ago).unwrap() }
     }
 
     #[test]
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn a_lease_that_is_renewed_is_not_over() {
         let old = seen("other", DURATION);
-        let same = Seen::next(Some(old.clone()), lease("other", "1"));
+        let same = ObservedLease::next(Some(old.clone()), lease("other", "1"));
         assert_eq!(decide(&same, "me", DURATION), Decision::Take);
-        let renewed = Seen::next(Some(old), lease("other", "2"));
+        let renewed = ObservedLease::next(Some(old), lease("other", "2"));
         assert_eq!(decide(&renewed, "me", DURATION), Decision::Wait { holder: "other".to_owned() });
     }
 }

@@ -12,11 +12,11 @@ use kube::api::{Api, Patch, PatchParams};
 use outcomes::Outcomes;
 use serde_json::json;
 
-use super::build::Desired;
+use super::build::{Desired, runs};
 use super::hold::Hold;
 use super::observe::Observed;
 use super::prepare::{Prepared, Work};
-use crate::apply::{ApplyError, Outcome, Refused, Writer, classify, described};
+use crate::apply::{ApplyError, ApplyOutcome, Refused, Writer, classify, described};
 use crate::context::Context;
 use crate::names::{FIELD_MANAGER, Identity};
 use crate::requests::within_limit;
@@ -126,10 +126,15 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
         deployment,
     } = desired;
     let mut all = Outcomes::default();
-    let config_map = all.take(writer.apply(config_map, observed.config_map).await);
     let service_account = all.take(writer.apply(service_account, observed.service_account).await);
     all.note(token::write_token(writer, write_token, observed.write_token.as_deref()).await);
     let network_policy = all.take(writer.apply_or_remove(network_policy, observed.network_policy).await);
+    // A pod that is not changed keeps its settings: it reads them when it starts again.
+    let is_changed = all.are_well() || !observed.deployment.as_deref().is_some_and(runs);
+    let config_map = match config_map.filter(|_| is_changed) {
+        Some(config_map) => all.take(writer.apply(config_map, observed.config_map).await),
+        None => observed.config_map,
+    };
     let may_run = all.are_well();
     let sync_network_policy = all.take(writer.apply_or_remove(sync_network_policy, observed.sync_network_policy).await);
     let claim = match claim {
@@ -137,8 +142,7 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
         None => observed.claim,
     };
     let service = all.take(writer.apply(service, observed.service).await);
-    let has_no_pod = |deployment: &Deployment| deployment.spec.as_ref().is_some_and(|spec| spec.replicas == Some(0));
-    let deployment = match deployment.filter(|deployment| may_run || has_no_pod(deployment)) {
+    let deployment = match deployment.filter(|deployment| may_run || !runs(deployment)) {
         Some(deployment) => all.take(writer.apply(deployment, observed.deployment).await),
         None => observed.deployment,
     };
@@ -160,19 +164,19 @@ async fn claim(
     writer: &Writer<'_>,
     desired: PersistentVolumeClaim,
     live: Option<Arc<PersistentVolumeClaim>>,
-) -> Outcome<PersistentVolumeClaim> {
+) -> ApplyOutcome<PersistentVolumeClaim> {
     let has = live.as_ref().and_then(|live| live.spec.as_ref()?.resources.clone());
     let grown = writer.apply(desired.clone(), live).await;
     let (Err(ApplyError::Refused(_)), Some(has)) = (&grown.result, has) else { return grown };
     let mut as_large_as_it_is = desired;
     as_large_as_it_is.spec.get_or_insert_default().resources = Some(has);
     let kept = writer.apply(as_large_as_it_is, grown.live).await;
-    Outcome { live: kept.live, result: kept.result.and(grown.result) }
+    ApplyOutcome { live: kept.live, result: kept.result.and(grown.result) }
 }
 
 /// Stops a server whose specification cannot be built: nothing else of it is changed.
 async fn stop(client: &Client, identity: &Identity, deployment: &Deployment) -> Result<(), ApplyError> {
-    if deployment.spec.as_ref().is_none_or(|spec| spec.replicas == Some(0)) || !identity.made(&deployment.metadata) {
+    if !runs(deployment) || !identity.made(&deployment.metadata) {
         return Ok(());
     }
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), &identity.namespace);

@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Serialize;
 pub use write_token::{WriteToken, secret};
 
+use super::monitoring::Monitoring;
 use super::observe::Observed;
 use super::validate::Validated;
 use crate::defaults::Defaults;
@@ -31,8 +32,8 @@ pub const REFERENCES_HASH: &str = "ragengine.dev/references-content-hash";
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Desired {
-    /// The settings file.
-    pub config_map: ConfigMap,
+    /// The settings file. None when a server runs that is left alone: it would read at its next start what its pod is not made for.
+    pub config_map: Option<ConfigMap>,
     /// Who the pod is to Kubernetes: nobody.
     pub service_account: ServiceAccount,
     /// Its address.
@@ -56,16 +57,25 @@ pub struct Desired {
 /// [`BuildError`] when the settings cannot be written, which no specification is known to cause.
 pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) -> Result<Desired, BuildError> {
     let config_map = config_map::config_map(validated)?;
+    let deployment = deployment::deployment(validated, observed, &config_map);
+    let kept = observed.deployment.as_deref().filter(|live| deployment.is_none() && runs(live));
+    // It is reached and asked where it listens, whatever the specification says by now.
+    let monitoring = kept.map_or(validated.monitoring, Monitoring::of_running);
     Ok(Desired {
+        config_map: (kept.is_none() || observed.config_map.is_none()).then_some(config_map),
         service_account: service::service_account(&validated.identity),
-        service: service::service(validated),
+        service: service::service(&validated.identity, monitoring),
         write_token: write_token::write_token(validated),
         claim: claim::claim(validated, observed.claim.as_deref()),
-        network_policy: network_policy::network_policy(validated, defaults),
+        network_policy: network_policy::network_policy(validated, monitoring, defaults),
         sync_network_policy: network_policy::of_synchronisations(validated),
-        deployment: deployment::deployment(validated, observed, &config_map),
-        config_map,
+        deployment,
     })
+}
+
+/// Whether a Deployment is to have a pod.
+pub(super) fn runs(deployment: &Deployment) -> bool {
+    deployment.spec.as_ref().is_some_and(|spec| spec.replicas != Some(0))
 }
 
 /// How its pods are selected.

@@ -41,12 +41,12 @@ impl Hold {
             Self::Paused => Finding::new(
                 Reason::Paused,
                 format!(
-                    "nothing is made, changed or deleted while the annotation {PAUSED_ANNOTATION} is true: remove it, and the engine becomes what its specification asks for"
+                    "the engine is paused: nothing is created, changed or deleted until the annotation {PAUSED_ANNOTATION} is removed"
                 ),
             ),
             Self::Queued { others } => Finding::new(
                 Reason::RollingOut,
-                format!("waits for {others} others to be rolled: the operator was upgraded, or is set otherwise"),
+                format!("waiting until {others} other engines have been rolled out: the operator was upgraded or its settings changed"),
             ),
         }
     }

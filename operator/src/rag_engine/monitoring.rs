@@ -1,7 +1,8 @@
 //! Where probes, monitors and the operator ask a server how it is.
 
-use k8s_openapi::api::core::v1::PodSpec;
-use ragengine_operator_api::Image;
+use k8s_openapi::api::apps::v1::Deployment;
+use ragengine_operator_api::RagEngineSpec;
+use serde_json::Value;
 
 use crate::defaults::Defaults;
 use crate::names::CONTAINER;
@@ -17,10 +18,21 @@ pub enum Monitoring {
 }
 
 impl Monitoring {
-    /// Whether the server is of the operator's own version, as far as an image says it.
-    pub fn of(image: &Image, users_pod: &PodSpec, defaults: &Defaults) -> Self {
-        let names_image = users_pod.containers.iter().any(|users| users.name == CONTAINER && users.image.is_some());
-        if defaults.server_image.is_of_engine(image) && !names_image { Self::OwnListener } else { Self::SameListener }
+    /// Whether the server is of the operator's own version, as far as an image says it. A template says it too, also one that is refused.
+    pub fn of(spec: &RagEngineSpec, defaults: &Defaults) -> Self {
+        let template = spec.pod_template.as_ref().map(|template| &template.spec);
+        let containers = template.and_then(|template| template.get("containers")).and_then(Value::as_array);
+        let names_image = |users: &Value| users["name"] == CONTAINER && users["image"].is_string();
+        let is_own = !containers.into_iter().flatten().any(names_image);
+        if defaults.server_image.is_of_engine(&spec.image) && is_own { Self::OwnListener } else { Self::SameListener }
+    }
+
+    /// That of the server that runs.
+    pub fn of_running(deployment: &Deployment) -> Self {
+        let pod = deployment.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
+        let has_label =
+            pod.and_then(|pod| pod.labels.as_ref()).is_some_and(|labels| labels.contains_key(ADMIN_PORT_LABEL));
+        if has_label { Self::OwnListener } else { Self::SameListener }
     }
 
     /// The name of the port in the pod that probes and monitors ask.

@@ -98,7 +98,7 @@ impl Observed {
     }
 
     /// What the server said of its indexes, once they are loaded.
-    pub fn told(&self) -> Option<&EngineStatus> {
+    pub fn loaded_status(&self) -> Option<&EngineStatus> {
         self.answer().filter(|answer| answer.data_id.is_some())
     }
 }
@@ -162,7 +162,9 @@ fn look_up(caches: &Caches, namespace: &str, reference: &Reference, sent: &[Sent
     let secret = caches.secrets.get(namespace, &reference.name).filter(|_| reference.kind == ReferenceKind::Secret);
     let is_sent = |sent: &&SentSecret| reference.kind == ReferenceKind::Secret && sent.name == reference.name;
     let refusal = secret.as_ref().and_then(|secret| {
-        sent.iter().filter(is_sent).find_map(|sent| secret_use::refused_at(&secret.metadata, sent.host.as_deref()))
+        let mut uses = sent.iter().filter(is_sent);
+        let in_pod = secret_use::refused_in_pod(&secret.metadata).map(str::to_owned);
+        in_pod.or_else(|| uses.find_map(|sent| secret_use::refused_at(&secret.metadata, sent.host.as_deref())))
     });
     let version = match reference.kind {
         ReferenceKind::Secret => secret.map(|found| version(&found.metadata)),

@@ -23,7 +23,7 @@ pub(super) fn refused(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Ve
         found.into_iter().filter(|(allowance, _, is_set)| *is_set && !defaults.pod_template.contains(allowance));
     let settings = found.map(|(allowance, what, _)| {
         format!(
-            "podTemplate.spec sets {what}, which this operator does not allow: remove it, or have the operator started with --pod-template {}",
+            "podTemplate.spec sets {what}, which this operator does not allow: remove it, or start the operator with --pod-template {}",
             allowance.name()
         )
     });
@@ -62,12 +62,12 @@ fn of_the_operator(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Vec<S
     let mut account = [&pod.service_account_name, &pod.service_account].into_iter().flatten();
     let account = account.find(|name| Some(*name) == defaults.account.as_ref()).map(|name| {
         format!(
-            "podTemplate.spec.serviceAccountName is {name}, the operator's own: name another ServiceAccount, or none"
+            "podTemplate.spec.serviceAccountName is {name}, the operator's own ServiceAccount: use another one or none"
         )
     });
-    let is_helms = |name: &str| name.starts_with(HELM_RELEASES);
-    let secret = of_pod(pod).into_iter().find(|found| found.kind == ReferenceKind::Secret && is_helms(&found.name));
-    let secret = secret.map(|found| format!("podTemplate.spec names {found}, which is the operator's: remove it"));
+    let is_its = |name: &String| name.starts_with(HELM_RELEASES) || defaults.pull_secrets.contains(name);
+    let secret = of_pod(pod).into_iter().find(|found| found.kind == ReferenceKind::Secret && is_its(&found.name));
+    let secret = secret.map(|found| format!("podTemplate.spec refers to {found}, which belongs to the operator: remove it"));
     account.into_iter().chain(secret).collect()
 }
 
@@ -78,7 +78,7 @@ mod tests {
     fn refusals(pod: &str, namespace: &str, allowed: &[Allowance]) -> Vec<String> {
         let defaults = Defaults {
             server_image: "ragengine:1".parse().unwrap(),
-            pull_secrets: Vec::new(),
+            pull_secrets: vec!["registry".into()],
             pod_user: crate::openshift::PodUser::OfImage,
             rollouts: crate::rollouts::Rollouts::new(1),
             operator_namespace: "system".into(),
@@ -113,10 +113,13 @@ mod tests {
             "{containers: [], serviceAccountName: ragengine-operator}",
             "{containers: [], volumes: [{name: a, secret: {secretName: sh.helm.release.v1.ragengine.v1}}]}",
             "{containers: [{name: a, envFrom: [{secretRef: {name: sh.helm.release.v1.ragengine.v1}}]}]}",
+            "{containers: [], volumes: [{name: a, projected: {sources: [{secret: {name: registry}}]}}]}",
         ] {
             assert_eq!(refusals(pod, "system", &[HostPath, Privileged, HostNamespaces]).len(), 1, "{pod}");
             assert!(refusals(pod, "team", &[]).is_empty(), "elsewhere that is somebody else's: {pod}");
         }
+        let pulled = "{containers: [], imagePullSecrets: [{name: registry}]}";
+        assert!(refusals(pulled, "system", &[]).is_empty(), "an image is pulled with it, and nobody reads it");
         let plain = "{containers: [{name: a, securityContext: {privileged: false, capabilities: {drop: [ALL]}}}], hostNetwork: false}";
         assert!(refusals(plain, "team", &[]).is_empty());
     }

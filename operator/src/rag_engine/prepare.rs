@@ -15,7 +15,7 @@ use crate::finding::Invalid;
 
 /// What is asked for, and what was said of it last.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct EngineInput<'a> {
     /// The resource.
     pub engine: &'a RagEngine,
     /// Its specification, or why it cannot be built.
@@ -55,7 +55,7 @@ impl Prepared {
 /// # Errors
 ///
 /// [`BuildError`] when the settings cannot be written.
-pub fn prepare(asked: Asked<'_>, observed: Observed, defaults: &Defaults) -> Result<Prepared, BuildError> {
+pub fn prepare(asked: EngineInput<'_>, observed: Observed, defaults: &Defaults) -> Result<Prepared, BuildError> {
     let work = match asked.validated {
         _ if is_paused(&asked.engine.metadata) => Work::Leave(Some(Hold::Paused)),
         Ok(validated) => {

@@ -34,7 +34,7 @@ const MODEL_IN_IMAGE: (&str, &str) =
 pub fn data_folder(spec: &RagEngineSpec) -> &str {
     match spec.storage.as_ref().map_or(Volume::Ephemeral, |storage| storage.volume()) {
         Volume::Ephemeral => EPHEMERAL_FOLDER,
-        Volume::Existing { mount_path, .. } | Volume::Made { mount_path, .. } => mount_path,
+        Volume::Existing { mount_path, .. } | Volume::Provisioned { mount_path, .. } => mount_path,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::names::Identity;
 
 /// What is known at the end of a reconcile.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct StatusInput<'a> {
     /// The resource.
     pub engine: &'a RagEngine,
     /// Why its specification cannot be built, if it cannot.
@@ -38,11 +38,11 @@ pub struct Known<'a> {
 }
 
 /// The status. `previous` is the one that was written last: a condition that did not flip keeps its time.
-pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults, now: &Time) -> RagEngineStatus {
+pub fn status(known: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Defaults, now: &Time) -> RagEngineStatus {
     let identity = Identity::of(known.engine);
     let observed = known.observed;
     let endpoint = format!("http://{}.{}.svc.{}/v1", identity.name, identity.namespace, defaults.cluster_domain);
-    let outcome = Outcome {
+    let findings = Findings {
         problem: problem(known),
         waiting: waiting(known),
         hint: server::unreachable(observed).or_else(|| known.remains.cloned()),
@@ -56,26 +56,26 @@ pub fn status(known: Known<'_>, previous: &RagEngineStatus, defaults: &Defaults,
         Some(Hold::Queued { .. }) | None => known.engine.metadata.generation,
     };
     let common = Conditions { previous: &previous.conditions, observed_generation: generation, now };
-    let told = observed.told();
+    let loaded = observed.loaded_status();
     RagEngineStatus {
-        conditions: conditions::conditions(&outcome, common),
+        conditions: conditions::conditions(&findings, common),
         observed_generation: generation,
         endpoint: observed.service.is_some().then_some(endpoint),
         replicas: deployment::replicas(observed.deployment.as_deref()),
         selector: Some(identity.selector_in_words()),
-        indexes: told.map(|told| told.indexes).or(previous.indexes),
-        documents: told.map(|told| told.documents).or(previous.documents),
-        data_id: told.and_then(|told| told.data_id.clone()).or_else(|| previous.data_id.clone()),
+        indexes: loaded.map(|loaded| loaded.indexes).or(previous.indexes),
+        documents: loaded.map(|loaded| loaded.documents).or(previous.documents),
+        data_id: loaded.and_then(|loaded| loaded.data_id.clone()).or_else(|| previous.data_id.clone()),
     }
 }
 
 /// Whether nothing is on its way, wrong or held.
-pub fn is_done(known: Known<'_>) -> bool {
+pub fn is_done(known: StatusInput<'_>) -> bool {
     known.hold.is_none() && problem(known).is_none() && waiting(known).is_none()
 }
 
 /// What the conditions are made of.
-struct Outcome {
+struct Findings {
     /// What is wrong, and does not go away by waiting.
     problem: Option<Finding>,
     /// What is not finished.
@@ -89,7 +89,7 @@ struct Outcome {
 }
 
 /// The first thing that is wrong, the causes before what follows from them.
-fn problem(known: Known<'_>) -> Option<Finding> {
+fn problem(known: StatusInput<'_>) -> Option<Finding> {
     let observed = known.observed;
     let of_the_specification = || {
         let invalid = known.invalid.map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
@@ -115,7 +115,7 @@ fn missing(observed: &Observed) -> Option<Finding> {
     let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
     let (is_missing, it) = if names.len() == 1 { ("does not exist", "it") } else { ("do not exist", "them") };
     let message = format!(
-        "{} {is_missing} in this namespace: make {it}, and the engine goes on by itself. Until then its pod is neither made nor changed",
+        "{} {is_missing} in this namespace: create {it}, and the engine continues. Until then its pod is not created or changed",
         names.join(" and ")
     );
     Some(Finding::new(reason, message))
@@ -124,21 +124,21 @@ fn missing(observed: &Observed) -> Option<Finding> {
 /// A Secret that is there and may not be used so.
 fn refused_secret(observed: &Observed) -> Option<Finding> {
     let (seen, why) = observed.references.iter().find_map(|seen| Some((seen, seen.refusal.as_ref()?)))?;
-    let words = format!("{} may not be used: {why}. Until then the pod is neither made nor changed", seen.reference);
+    let words = format!("{} must not be used: {why}. Until this is corrected, the pod is not created or changed", seen.reference);
     Some(Finding::new(Reason::SecretRefused, words))
 }
 
 /// What is on its way.
-fn waiting(known: Known<'_>) -> Option<Finding> {
+fn waiting(known: StatusInput<'_>) -> Option<Finding> {
     let observed = known.observed;
     if !known.is_current {
-        return Some(Finding::new(Reason::RollingOut, "objects were changed a moment ago"));
+        return Some(Finding::new(Reason::RollingOut, "objects were just changed: waiting until the operator's watches show them"));
     }
     deployment::waiting(known.engine.spec.replicas, observed)
 }
 
 /// What Ready says when all is well; and which fields are only accepted, so that nobody relies on them.
 fn serving(engine: &RagEngine, endpoint: &str) -> String {
-    let answered = format!("questions are answered at {endpoint}");
+    let answered = format!("requests are served at {endpoint}");
     [answered].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ")
 }

@@ -63,7 +63,7 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
         Ok(users_pod) => (users_pod, None),
         Err(wrong) => (PodSpec::default(), Some(Invalid(wrong))),
     };
-    let monitoring = Monitoring::of(&spec.image, &users_pod, defaults);
+    let monitoring = Monitoring::of(&spec, defaults);
     let settings = settings::settings(&spec, &identity, defaults, monitoring);
     let wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
     if !wrong.is_empty() {
@@ -95,7 +95,7 @@ fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
     let mut ignored = |path: serde_ignored::Path<'_>| {
         // A field that may be left out is a step of its own there.
         let path = path.to_string().replace("?.", "");
-        unknown.push(format!("podTemplate.spec has no field {path}: remove it, or see how it is spelled in a Pod"));
+        unknown.push(format!("podTemplate.spec.{path} is not a field of a Pod: remove it or correct its spelling"));
     };
     let spec = Value::Object(template.spec.clone());
     let read = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(spec, &mut ignored));
@@ -103,7 +103,7 @@ fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
     let containers = pod.containers.iter().chain(pod.init_containers.iter().flatten());
     unknown.extend(
         containers.filter(|container| container.name.is_empty()).map(|_| {
-            format!("podTemplate.spec.containers: a container has no name; that of the server is {CONTAINER}")
+            format!("podTemplate.spec.containers: a container has no name: set one (the server's container is {CONTAINER})")
         }),
     );
     if unknown.is_empty() { Ok(pod) } else { Err(unknown) }
@@ -118,7 +118,7 @@ fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
         Segment::Enum { variant } => format!(".{variant}"),
         Segment::Unknown => ".?".to_owned(),
     });
-    format!("podTemplate.spec{} cannot be read: {}", steps.collect::<String>(), error.inner())
+    format!("podTemplate.spec{} is invalid: {}", steps.collect::<String>(), error.inner())
 }
 
 /// As a strategic merge patch does: lists by their keys, values replaced. What the pod is found by stays.

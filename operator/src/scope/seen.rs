@@ -20,7 +20,7 @@ const PAGE: u32 = 100;
 
 /// What has happened to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum ObjectChange {
     /// It is there, new or changed.
     Seen,
     /// It is gone.
@@ -39,17 +39,17 @@ pub(super) struct Watched<K: Resource<DynamicType = ()> + Watchable> {
     pub wake: Wake,
 }
 
-type Seen<K> = std::pin::Pin<Box<dyn Stream<Item = Result<K, watcher::Error>> + Send>>;
+type ObjectStream<K> = std::pin::Pin<Box<dyn Stream<Item = Result<K, watcher::Error>> + Send>>;
 
 /// The RAGEngines. The Indexes that name one are woken when it changes.
-pub(super) fn engines(watched: Watched<RagEngine>) -> Seen<RagEngine> {
+pub(super) fn engines(watched: Watched<RagEngine>) -> ObjectStream<RagEngine> {
     let known = Arc::clone(&watched.context);
     seen(watched, move |engine: &RagEngine, change| {
         let identity = Identity::of(engine);
         match change {
-            Change::Seen => known.waiting.begins(identity.owner()),
-            Change::Gone => known.forget(&identity),
-            Change::Replaced => known.forget_uid(&identity.uid),
+            ObjectChange::Seen => known.waiting.begins(identity.owner()),
+            ObjectChange::Gone => known.forget(&identity),
+            ObjectChange::Replaced => known.forget_uid(&identity.uid),
         }
         known.referrers.of(Referred::Engine, &identity.namespace, &identity.name)
     })
@@ -57,14 +57,14 @@ pub(super) fn engines(watched: Watched<RagEngine>) -> Seen<RagEngine> {
 
 /// The Indexes. Those that fill the same index are woken when one changes what it asks for, or goes: it may have been in their way. When one
 /// goes its engine is woken: its documents may have to go, too.
-pub(super) fn indexes(watched: Watched<Index>) -> Seen<Index> {
+pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
     let known = Arc::clone(&watched.context);
     seen(watched, move |index: &Index, change| {
         let identity = IndexIdentity::of(index);
         match change {
-            Change::Seen => known.waiting.begins(identity.owner()),
-            Change::Gone => known.forget_index(&identity),
-            Change::Replaced => known.forget_index_uid(&identity.uid),
+            ObjectChange::Seen => known.waiting.begins(identity.owner()),
+            ObjectChange::Gone => known.forget_index(&identity, index.spec.deletion_policy),
+            ObjectChange::Replaced => known.forget_index_uid(&identity.uid, index.spec.deletion_policy),
         }
         let is_dealt_with =
             index.status.as_ref().is_some_and(|status| status.observed_generation == index.metadata.generation);
@@ -74,9 +74,9 @@ pub(super) fn indexes(watched: Watched<Index>) -> Seen<Index> {
             name: index.spec.engine_ref.name.clone(),
         };
         match change {
-            Change::Seen if is_dealt_with => Vec::new(),
-            Change::Seen => beside(index, &known.index_store),
-            Change::Gone | Change::Replaced => beside(index, &known.index_store).into_iter().chain([engine]).collect(),
+            ObjectChange::Seen if is_dealt_with => Vec::new(),
+            ObjectChange::Seen => beside(index, &known.index_store),
+            ObjectChange::Gone | ObjectChange::Replaced => beside(index, &known.index_store).into_iter().chain([engine]).collect(),
         }
     })
 }
@@ -90,7 +90,7 @@ fn beside(index: &Index, all: &Store<Index>) -> Vec<Owner> {
     others.filter(|other| place(other) == place(index)).map(|other| IndexIdentity::of(&other).owner()).collect()
 }
 
-fn seen<K>(watched: Watched<K>, mut follow: impl FnMut(&K, Change) -> Vec<Owner> + Send + 'static) -> Seen<K>
+fn seen<K>(watched: Watched<K>, mut follow: impl FnMut(&K, ObjectChange) -> Vec<Owner> + Send + 'static) -> ObjectStream<K>
 where
     K: Resource<DynamicType = ()> + Watchable,
 {
@@ -100,10 +100,10 @@ where
     let seen = reflector::reflector(writer, seen).filter_map(move |event| {
         let (changed, concerned) = match event {
             Ok(Event::Apply(object) | Event::InitApply(object)) => {
-                let concerned = follow(&object, Change::Seen);
+                let concerned = follow(&object, ObjectChange::Seen);
                 (Some(Ok(object)), concerned)
             }
-            Ok(Event::Delete(object)) => (None, follow(&object, Change::Gone)),
+            Ok(Event::Delete(object)) => (None, follow(&object, ObjectChange::Gone)),
             Ok(Event::Init) => {
                 before = store.state();
                 (None, Vec::new())
@@ -113,14 +113,14 @@ where
                 let before = std::mem::take(&mut before);
                 let mut concerned: Vec<Owner> = gone(&before, &store)
                     .flat_map(|object| match store.get(&ObjectRef::from_obj(&**object)) {
-                        None => follow(object, Change::Gone),
-                        Some(_) => follow(object, Change::Replaced),
+                        None => follow(object, ObjectChange::Gone),
+                        Some(_) => follow(object, ObjectChange::Replaced),
                     })
                     .collect();
                 // A long list is shown when it is whole: who was reconciled meanwhile was seen as it was before.
                 if std::mem::replace(&mut is_filled, true) {
                     for object in new_or_changed(&before, &store) {
-                        concerned.extend(follow(&object, Change::Seen));
+                        concerned.extend(follow(&object, ObjectChange::Seen));
                         concerned.push(owner(object.as_ref()));
                     }
                 }

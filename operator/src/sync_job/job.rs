@@ -49,10 +49,9 @@ pub struct Ingredients<'a> {
     pub api_server: &'a [IpAddr],
 }
 
-/// A Job: one pod, which is not started again. What fails is tried again by another Job. Its task is in the ConfigMap of its name.
-pub fn job(ingredients: Ingredients<'_>, defaults: &Defaults) -> Job {
-    let name = ingredients.metadata.name.clone().unwrap_or_default();
-    let mounts = mounts(&name, ingredients.engine, ingredients.sources);
+/// A Job: one pod, which is not started again. What fails is tried again by another Job. Its task is in the ConfigMap of this name.
+pub fn job(ingredients: Ingredients<'_>, task: &str, defaults: &Defaults) -> Job {
+    let mounts = mounts(task, ingredients.engine, ingredients.sources);
     let container = container(&ingredients, &mounts, defaults);
     let mut pod_labels = ingredients.pod_labels;
     pod_labels.insert(ENGINE.to_owned(), Identity::of(ingredients.engine).name);

@@ -11,6 +11,7 @@ use ragengine_settings::sync::{IndexOptions, SyncTask};
 
 use crate::defaults::Defaults;
 use crate::error::BuildError;
+use crate::hash::hash;
 use crate::names::Identity;
 
 /// Where the task is mounted.
@@ -24,14 +25,15 @@ pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
 /// Where the ConfigMap or volume of each source is mounted.
 pub const SOURCES_FOLDER: &str = "/etc/ragengine/sources";
 
-/// The task as a file. Another synchronisation has another, so this one never changes.
-pub fn config_map(metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap, BuildError> {
-    Ok(ConfigMap {
-        metadata,
-        data: Some(BTreeMap::from([(TASK_FILE.to_owned(), serde_saphyr::to_string(task)?)])),
-        immutable: Some(true),
-        ..ConfigMap::default()
-    })
+/// So much of the hash of a task is in the name of its ConfigMap.
+const MAX_HASH: usize = 7;
+
+/// The task as a file. Another task has another name, so that what was left of one that was never done is not taken for this one, and it never changes.
+pub fn config_map(mut metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap, BuildError> {
+    let data = BTreeMap::from([(TASK_FILE.to_owned(), serde_saphyr::to_string(task)?)]);
+    let name = metadata.name.unwrap_or_default();
+    metadata.name = Some(format!("{name}-{}", &hash(&data)[..MAX_HASH]));
+    Ok(ConfigMap { metadata, data: Some(data), immutable: Some(true), ..ConfigMap::default() })
 }
 
 /// An index has nothing of an owner any more: a task without sources.

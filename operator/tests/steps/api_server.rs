@@ -16,7 +16,7 @@ use http_body_util::BodyExt as _;
 use kube::Client;
 use parking_lot::Mutex;
 use ragengine_operator::permissions::{Permissions, permissions};
-use ragengine_operator::requests::Asked;
+use ragengine_operator::requests::ApiRequest;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -36,7 +36,7 @@ pub struct Held {
 
 /// A request, taken apart.
 struct Question {
-    asked: Asked,
+    asked: ApiRequest,
     place: Place,
     query: Vec<(String, String)>,
     body: Value,
@@ -97,7 +97,7 @@ impl ApiServer {
     }
 
     fn note(&self, question: &Question, status: Option<u16>) {
-        let Asked { verb, resource, .. } = &question.asked;
+        let ApiRequest { verb, resource, .. } = &question.asked;
         let name = question.place.name.clone();
         self.0.lock().calls.push(Call { verb, resource: resource.clone(), name, status });
     }
@@ -116,6 +116,12 @@ impl ApiServer {
     pub fn calls(&self) -> Vec<Call> {
         let calls = std::mem::take(&mut self.0.lock().calls);
         calls.into_iter().filter(|call| !["list", "watch"].contains(&call.verb)).collect()
+    }
+
+    /// How many lists of a kind were asked for since `calls` was asked last.
+    pub fn lists(&self, resource: &str) -> usize {
+        let state = self.0.lock();
+        state.calls.iter().filter(|call| call.verb == "list" && call.resource == resource).count()
     }
 
     /// How many watches of a kind there are now.
@@ -181,7 +187,7 @@ impl ApiServer {
 }
 
 /// Whether the roles of the chart, which are made of this, allow a request.
-fn is_permitted(asked: &Asked) -> bool {
+fn is_permitted(asked: &ApiRequest) -> bool {
     let Permissions { watched, own, api_server } = permissions();
     let has = |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|found| found == wanted);
     watched.iter().chain(&own).chain(&api_server).any(|rule| {
@@ -193,7 +199,7 @@ fn is_permitted(asked: &Asked) -> bool {
 
 async fn question(request: Request<kube::client::Body>) -> Question {
     let (head, body) = request.into_parts();
-    let asked = Asked::of(&head.method, &head.uri).unwrap();
+    let asked = ApiRequest::of(&head.method, &head.uri).unwrap();
     let parts: Vec<&str> = head.uri.path().trim_matches('/').split('/').collect();
     let plural = asked.resource.split('/').next().unwrap_or_default();
     let behind = |word: &str| {

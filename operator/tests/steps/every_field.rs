@@ -216,6 +216,29 @@ fn every_field_reaches_the_settings_that_it_should_and_no_other() {
     }
 }
 
+/// A server of another version may have another default: what a specification sets is written also where it is that of this version.
+#[test]
+fn what_is_set_to_its_default_is_written_for_a_server_of_another_version() {
+    let defaults = serde_json::to_string(&ragengine_settings::Settings::default()).unwrap();
+    let defaults: Value = serde_json::from_str(&defaults).unwrap();
+    let mut written = BTreeSet::new();
+    for change in changes() {
+        let [setting] = *change.settings else { continue };
+        let place = format!("/{}", setting.replace('.', "/"));
+        let said = |value: &Value| !value.is_null() && *value != json!([]);
+        let Some(default) = defaults.pointer(&place).filter(|value| said(value) && setting != "dataDir") else {
+            continue;
+        };
+        let mut pinned = Change { value: default.clone(), ..change }.after();
+        pinned.spec.image.tag = Some("0.0.9".to_owned());
+        let file = built(&pinned).config_map.unwrap().data.unwrap()["settings.yaml"].clone();
+        let settings: Value = serde_saphyr::from_str(&file).unwrap();
+        assert_eq!(settings.pointer(&place), Some(default), "{setting}: {file}");
+        written.insert(setting);
+    }
+    assert!(written.contains("inferenceService.maxWaitingRequests") && written.len() >= 7, "{written:?}");
+}
+
 #[test]
 fn the_kind_of_embedding_reaches_the_settings() {
     let embedding = |spec: &str| {

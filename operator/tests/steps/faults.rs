@@ -192,34 +192,6 @@ async fn a_specification_that_cannot_be_built_changes_nothing() {
     controller.stop().await;
 }
 
-/// What cannot be as it was asked to be keeps nothing else from being done.
-#[tokio::test(start_paused = true)]
-async fn a_bad_template_keeps_the_pod_and_nothing_else() {
-    let server = server_with(&engine("{storage: {persistentVolume: {size: 1Gi}}}"));
-    let controller = Controller::start(&server);
-    until("a Deployment", &server, || server.get("deployments", "docs").is_some()).await;
-    let pod = || server.get("deployments", "docs").unwrap()["spec"]["template"].clone();
-    let replicas = || server.get("deployments", "docs").unwrap()["spec"]["replicas"].clone();
-    let before = pod();
-    let set = |name: &str, value: serde_json::Value| {
-        server.edit("ragengines", "docs", |object| object["spec"][name] = value);
-    };
-    set("podTemplate", json!({"spec": {"hostNetwork": true}}));
-    set("retrieval", json!({"maxDistance": 0.5}));
-    until("the settings", &server, || {
-        server.get("configmaps", "docs-settings").unwrap()["data"].to_string().contains("0.5")
-    })
-    .await;
-    server.delete("services", "docs");
-    until("the Service", &server, || server.get("services", "docs").is_some()).await;
-    assert_eq!((pod(), replicas()), (before, json!(1)), "the pod is as it was");
-    let told = condition(&server, "docs", ConditionType::Degraded).unwrap();
-    assert!(told.reason == Reason::InvalidSpec && told.message.contains("hostNetwork"), "{told:?}");
-    set("replicas", json!(0));
-    until("it is stopped", &server, || replicas() == 0).await;
-    controller.stop().await;
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_specification_that_cannot_be_built_can_be_stopped() {
     let server = server_with(&engine("{}"));

@@ -11,6 +11,8 @@ mod rivals;
 mod running;
 mod schedule;
 mod status;
+mod stuck;
+mod tasks;
 mod wanted;
 
 pub use objects::pods_of_jobs;

@@ -5,6 +5,7 @@
 
 mod api_server;
 mod controller;
+mod drift;
 mod every_field;
 mod faults;
 mod fixture;
@@ -20,3 +21,4 @@ mod rollouts;
 mod settings_file;
 mod status;
 mod watched;
+mod withheld;

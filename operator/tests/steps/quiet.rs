@@ -130,7 +130,7 @@ async fn what_is_not_asked_for_any_more_is_removed() {
     pass(A_WHILE).await;
     assert_eq!(
         object_writes(&server),
-        ["patch configmaps docs-settings 200", "delete networkpolicies docs 200", "patch deployments docs 200",]
+        ["delete networkpolicies docs 200", "patch configmaps docs-settings 200", "patch deployments docs 200",]
     );
     let pod = server.get("deployments", "docs").unwrap()["spec"]["template"]["spec"].clone();
     assert!(pod["nodeSelector"].is_null());

@@ -7,7 +7,7 @@ use ragengine_operator::apply::Refused;
 use ragengine_operator::finding::{Finding, Invalid};
 use ragengine_operator::rag_engine::hold::Hold;
 use ragengine_operator::rag_engine::observe::Observed;
-use ragengine_operator::rag_engine::status::{Known, status};
+use ragengine_operator::rag_engine::status::{StatusInput, status};
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, RagEngine, RagEngineStatus, Reason};
 
 use crate::fixture::defaults;
@@ -26,7 +26,7 @@ struct Case {
 
 impl Case {
     fn status(&self, previous: &RagEngineStatus, at_second: i64) -> RagEngineStatus {
-        let known = Known {
+        let known = StatusInput {
             engine: &self.engine,
             invalid: self.invalid.as_ref(),
             refused: self.refused.as_ref(),

@@ -73,7 +73,7 @@ async fn a_cache_that_lags_is_waited_for() {
             });
             pass(Duration::from_secs(1)).await;
         }
-        let expected = ["patch configmaps docs-settings 200", "create secrets  201", "patch deployments docs 200"];
+        let expected = ["create secrets  201", "patch configmaps docs-settings 200", "patch deployments docs 200"];
         assert_eq!(object_writes(&server), expected, "{resource}");
         assert!(!is_stopped(&server), "{resource}: what was sent is not seen yet");
         server.release_watches(held);

@@ -1,91 +1,92 @@
-//! What the command line says, and the parts that have to be there.
+//! The command line, and the programs and files that the benchmark needs.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-/// Compares the running server with the floor of its parts, and prints one table of ratios.
+/// Compares the running server with the minimum cost of its parts (the floor) and prints a table of ratios.
 ///
-/// It takes some minutes and both of two processor cores; what else runs meanwhile disturbs it. The exit code is 1 when a limit is
-/// missed, and 2 when nothing could be measured.
+/// Takes some minutes and two processor cores; other programs that run at the same time distort the results. Exit code:
+/// 1 if a limit is missed, 2 if the measurement failed.
 #[derive(Debug, clap::Parser)]
 #[command(version)]
 pub struct Arguments {
-    /// Measure little of everything, in about a minute: to see that it works, not how fast.
+    /// Measure a small sample of everything, in about a minute. Checks that the benchmark works; the figures are not
+    /// reliable.
     #[arg(long)]
     pub quick: bool,
-    /// Measure only this.
+    /// Measure only this subject.
     #[arg(long, value_name = "SUBJECT")]
     pub only: Option<Subject>,
-    /// Chunks of the large index.
+    /// Number of chunks in the large index.
     #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
     pub chunks: usize,
-    /// Only fill the large index in this folder; the program starts itself so.
+    /// Only fill the large index in this folder. The program starts itself with this option.
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub fill: Option<PathBuf>,
     /// Print the table as Markdown.
     #[arg(long)]
     pub markdown: bool,
-    /// The folder that has the embedding model below `models`.
+    /// Folder with the embedding model in the subfolder `models`.
     #[arg(long, value_name = "FOLDER", env = "RAGENGINE_CACHE")]
     pub cache: PathBuf,
-    /// Debian's nginx, which the passing on of chats is compared with.
+    /// Path of Debian's nginx, the floor of chats that are passed through.
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/sbin/nginx")]
     nginx: PathBuf,
 }
 
-/// What can be measured alone.
+/// A subject that can be measured alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Subject {
-    /// Chats from an index.
+    /// Chats with retrieval from an index.
     Chat,
     /// Retrieval while documents are added.
     BesideIngest,
-    /// Copies of an index: persisted, loaded, backed up, restored.
+    /// Copies of an index: persist, load, backup, restore.
     Copies,
-    /// Documents that are difficult to cut.
+    /// Splitting of difficult documents into chunks.
     Cutting,
-    /// Many clients at once, more than are let in.
+    /// More concurrent clients than the server admits.
     Flood,
-    /// Chats without an index, against nginx.
+    /// Chats without an index, compared with nginx.
     PassThrough,
-    /// Whether the server says that it lives while every route gets its worst input.
+    /// Latency of the liveness probe while every route gets its most expensive input.
     Probes,
     /// Retrieval.
     Retrieve,
     /// Streamed chats.
     Streams,
-    /// Keeping an index in step with its sources.
+    /// Synchronisation of an index with its sources.
     Sync,
-    /// A large index of vectors that are made, not embedded.
+    /// A large index of generated vectors.
     Vectors,
 }
 
-/// The programs and files that are measured.
+/// Programs and files that the benchmark uses.
 #[derive(Debug)]
 pub struct Parts {
-    /// The server.
+    /// Executable of the server.
     pub server: PathBuf,
-    /// The reverse proxy.
+    /// Executable of nginx.
     pub nginx: PathBuf,
-    /// The folder of the embedding model.
+    /// Folder of the embedding model.
     pub model: PathBuf,
 }
 
 impl Parts {
-    /// Looks for all of them.
+    /// Finds all programs and files.
     ///
     /// # Errors
     ///
-    /// Says which is missing, and how to get it.
+    /// If one is missing; the message says how to get it.
     pub fn find(arguments: &Arguments) -> anyhow::Result<Self> {
-        let own = std::env::current_exe().context("this program's own place is not known")?;
+        let own = std::env::current_exe().context("the path of this program is unknown")?;
         let server = own.with_file_name("ragengine");
         require(&server, "build the workspace first: cargo build --workspace")?;
-        require(&arguments.nginx, "apt-get install nginx-light, or name another with --nginx")?;
+        require(&arguments.nginx, "install it with apt-get install nginx-light, or pass --nginx")?;
         let cache = std::path::absolute(&arguments.cache)?;
         let model = cache.join("models/sentence-transformers/all-MiniLM-L6-v2");
-        require(&model, "`make bench` fetches it; --cache or RAGENGINE_CACHE names another folder")?;
+        require(&model, "`make bench` downloads it; --cache or RAGENGINE_CACHE selects another folder")?;
         Ok(Self { server, nginx: arguments.nginx.clone(), model })
     }
 }

@@ -1,4 +1,4 @@
-//! A child process that ends when its owner does: after the last measurement, an error, Ctrl-C or a panic.
+//! A child process that is stopped when its owner is dropped: after the last measurement, an error, Ctrl-C or a panic.
 
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a process may take to end when it is asked to.
-const GRACE: Duration = Duration::from_secs(10);
+/// Maximum time until a process exits after SIGTERM. Then it is killed.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(20);
 
@@ -19,59 +19,60 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Starts a command without input and output; what it writes to standard error goes where the command says.
+    /// Starts a command with standard input and output closed. Standard error is configured by the command.
     ///
     /// # Errors
     ///
-    /// When there is no such program.
+    /// If the program cannot be started.
     pub fn start(name: &'static str, command: &mut Command) -> anyhow::Result<Self> {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        let child = child.with_context(|| format!("{} cannot be started", command.get_program().display()))?;
+        let child = child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
         Ok(Self { child, name })
     }
 
-    /// Its id.
+    /// Process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Fails when it has ended.
+    /// Checks that the process still runs.
     ///
     /// # Errors
     ///
-    /// With its exit code.
+    /// If the process has exited, with its exit status.
     pub fn require_running(&mut self) -> anyhow::Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
-            Some(status) => bail!("{} ended with {status}", self.name),
+            Some(status) => bail!("{} exited with {status}", self.name),
         }
     }
 
-    /// Whether it has ended without an error.
+    /// Whether the process has exited successfully. `false` while it runs.
     ///
     /// # Errors
     ///
-    /// With its exit code when that says that it failed.
+    /// If the process has failed, with its exit status.
     pub fn has_succeeded(&mut self) -> anyhow::Result<bool> {
         match self.child.try_wait()? {
             None => Ok(false),
             Some(status) if status.success() => Ok(true),
-            Some(status) => bail!("{} ended with {status}", self.name),
+            Some(status) => bail!("{} exited with {status}", self.name),
         }
     }
 
-    /// Asks it to end (nginx takes its workers along), insists after a while, and waits.
+    /// Sends SIGTERM, kills the process after a timeout, and waits for its exit. On SIGTERM, nginx also stops its
+    /// workers.
     pub fn stop(&mut self) {
         let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
         let is_running = matches!(self.child.try_wait(), Ok(None));
         if let Some(pid) = pid.filter(|_| is_running) {
-            let deadline = Instant::now() + GRACE;
-            let is_asked = kill_process(pid, Signal::TERM).is_ok();
-            while is_asked && Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            let deadline = Instant::now() + STOP_TIMEOUT;
+            let is_signalled = kill_process(pid, Signal::TERM).is_ok();
+            while is_signalled && Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
                 thread::sleep(POLL);
             }
         }
-        // Of one that has ended there is nothing left to do, and nobody to tell when the system refuses.
+        // Errors mean that the process has already exited.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_with_its_owner() {
+    fn dropping_the_owner_stops_the_process() {
         let mut child = ChildProcess::start("sleep", Command::new("sleep").arg("1000")).unwrap();
         let pid = child.id();
         child.require_running().unwrap();
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn its_success_is_waited_for() {
+    fn success_is_reported_after_the_exit() {
         for (program, expected) in [("true", Some(true)), ("false", None)] {
             let mut child = ChildProcess::start("it", &mut Command::new(program)).unwrap();
             drop(child.child.wait());
@@ -113,9 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn an_end_of_its_own_is_an_error() {
+    fn an_unexpected_exit_is_an_error() {
         let mut child = ChildProcess::start("false", &mut Command::new("false")).unwrap();
         drop(child.child.wait());
-        assert!(child.require_running().unwrap_err().to_string().starts_with("false ended with"));
+        assert!(child.require_running().unwrap_err().to_string().starts_with("false exited with"));
     }
 }

@@ -1,10 +1,10 @@
-//! A clock that all tasks of this program share.
+//! A monotonic clock for all tasks of this program.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds since some moment before the program's start. It never goes back.
+/// Nanoseconds since an arbitrary time before the start of the program. Never decreases.
 pub fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     let since = Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or_default());
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_on() {
+    fn the_clock_advances() {
         let before = monotonic_ns();
         let sum: u64 = (0..1000_u64).map(std::hint::black_box).sum();
         assert!(sum > 0 && monotonic_ns() > before);

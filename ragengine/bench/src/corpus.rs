@@ -1,47 +1,47 @@
-//! Documents and questions about them: made from templates and a fixed seed, so that every run measures the same.
+//! Documents and questions, generated from templates and a fixed seed, so that every run measures the same texts.
 
 mod random;
 mod sentences;
 mod vocabulary;
 
 pub use random::Random;
-use sentences::Story;
+use sentences::Topic;
 
-/// Characters that a document has at least; its last sentence goes a little beyond.
+/// Minimum length of a document, in characters. The last sentence exceeds it slightly.
 const MIN_CHARACTERS: usize = 840;
 
-/// Documents that are in no measured index: for warming up.
+/// Number of documents for warm-up, which are in no measured index.
 const SPARE: usize = 16;
 
-/// Texts to store and questions to ask.
+/// Documents to index and questions to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corpus {
     /// Texts of about 900 characters, all different.
     pub documents: Vec<String>,
     /// Questions of about ten words, each about one of the documents.
     pub questions: Vec<String>,
-    /// Further texts.
+    /// Further texts, for warm-up.
     pub spare: Vec<String>,
 }
 
 impl Corpus {
-    /// So many documents and questions. A smaller corpus has the first documents of a larger one.
+    /// A corpus of this size. A smaller corpus has the first documents of a larger one.
     pub fn new(documents: usize, questions: usize) -> Self {
-        let story = |number: usize| Story::new(&mut Random::new(number as u64));
+        let topic = |number: usize| Topic::new(&mut Random::new(number as u64));
         Self {
             documents: (0..documents).map(document).collect(),
-            questions: (0..questions).map(|number| story(number * documents / questions).question()).collect(),
-            // Far beyond any corpus.
+            questions: (0..questions).map(|number| topic(number * documents / questions).question()).collect(),
+            // Numbers beyond those of any corpus.
             spare: (1_000_000..1_000_000 + SPARE).map(document).collect(),
         }
     }
 }
 
-/// The text of this number.
+/// Text of the document with this number.
 pub fn document(number: usize) -> String {
     let mut random = Random::new(number as u64);
-    let story = Story::new(&mut random);
-    let mut text = story.opening(&mut random);
+    let topic = Topic::new(&mut random);
+    let mut text = topic.opening(&mut random);
     let mut templates: Vec<usize> = (0..sentences::TEMPLATES).collect();
     random.shuffle(&mut templates);
     for template in templates {
@@ -49,7 +49,7 @@ pub fn document(number: usize) -> String {
             break;
         }
         text.push(' ');
-        text.push_str(&story.sentence(template, &mut random));
+        text.push_str(&topic.sentence(template, &mut random));
     }
     text
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_same_every_time() {
+    fn the_corpus_is_deterministic() {
         let corpus = Corpus::new(50, 10);
         assert_eq!(corpus, Corpus::new(50, 10));
         assert_eq!(corpus.documents, Corpus::new(80, 5).documents[..50]);

@@ -1,4 +1,4 @@
-//! Processor time, as Linux counts it: see proc_pid_stat(5).
+//! Processor time from Linux: see proc_pid_stat(5).
 
 use std::fs;
 use std::time::Duration;
@@ -6,83 +6,83 @@ use std::time::Duration;
 use anyhow::Context as _;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Ticks in which /proc shows a process's time: USER_HZ, which is 100 on every architecture that the server runs on.
+/// Unit of times in /proc: USER_HZ, which is 100 on all architectures that the server supports.
 const TICKS_PER_SECOND: u32 = 100;
 
-/// What is needed of a line of `/proc/PID/stat`.
+/// The fields of `/proc/PID/stat` that are used here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
     parent: u32,
-    /// User and system time of all threads, those that have ended included.
+    /// User and system time of all threads, including ended ones.
     ticks: u32,
-    /// The same of child processes that have ended, and of theirs.
+    /// User and system time of ended child processes and their descendants.
     ticks_of_ended_children: u32,
 }
 
-/// Processor time of a process so far, to 10 ms.
+/// Processor time of a process so far. Resolution: 10 ms.
 ///
 /// # Errors
 ///
-/// When there is no such process.
+/// If the process does not exist.
 pub fn of_process(pid: u32) -> anyhow::Result<Duration> {
     Ok(seconds(stat(pid)?.ticks.into()))
 }
 
-/// Processor time of all of these processes so far, to 10 ms each.
+/// Sum of the processor times of processes so far. Resolution: 10 ms each.
 ///
 /// # Errors
 ///
-/// When there is no such process.
+/// If a process does not exist.
 pub fn of_processes(pids: &[u32]) -> anyhow::Result<Duration> {
     pids.iter().map(|&pid| of_process(pid)).sum()
 }
 
-/// Processor time of this process so far, with its child processes that have ended.
+/// Processor time of this process and its ended child processes so far.
 ///
 /// # Errors
 ///
-/// When /proc cannot be read.
+/// If /proc cannot be read.
 pub fn of_this_process_and_ended_children() -> anyhow::Result<Duration> {
     let stat = stat(std::process::id())?;
     Ok(seconds((stat.ticks + stat.ticks_of_ended_children).into()))
 }
 
-/// Processor time of the calling thread so far, to the nanosecond.
+/// Processor time of the calling thread so far. Resolution: 1 ns.
 pub fn of_this_thread() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// Processor time of child processes that have ended, and of theirs.
+/// Processor time of ended child processes and their descendants.
 ///
 /// # Errors
 ///
-/// When /proc cannot be read.
+/// If /proc cannot be read.
 pub fn of_ended_children() -> anyhow::Result<Duration> {
     Ok(seconds(stat(std::process::id())?.ticks_of_ended_children.into()))
 }
 
-/// Processor time that all processes of the machine have had so far, and that others than this machine took from it (steal).
+/// Processor time of all processes of the machine so far, plus the time used by other virtual machines (steal).
 ///
 /// # Errors
 ///
-/// When /proc cannot be read.
+/// If /proc cannot be read.
 pub fn of_machine() -> anyhow::Result<Duration> {
     let path = "/proc/stat";
     let text = fs::read_to_string(path).context(path)?;
-    let ticks = parse_machine(&text).with_context(|| format!("{path} is not understood"))?;
+    let ticks = parse_machine(&text).with_context(|| format!("cannot parse {path}"))?;
     Ok(seconds(ticks))
 }
 
-/// The processes that a process has started and that still run.
+/// Ids of the running child processes of a process.
 ///
 /// # Errors
 ///
-/// When /proc cannot be read.
+/// If /proc cannot be read.
 pub fn children(pid: u32) -> anyhow::Result<Vec<u32>> {
     let entries = fs::read_dir("/proc").context("/proc")?;
     let processes = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // One that has ended meanwhile is not one of them.
+    // Processes that have just ended have no stat file and are skipped.
     Ok(processes.filter(|&process| stat(process).is_ok_and(|stat| stat.parent == pid)).collect())
 }
 
@@ -93,19 +93,20 @@ fn seconds(ticks: u64) -> Duration {
 fn stat(pid: u32) -> anyhow::Result<Stat> {
     let path = format!("/proc/{pid}/stat");
     let text = fs::read_to_string(&path).with_context(|| path.clone())?;
-    parse(&text).with_context(|| format!("{path} is not understood: {text}"))
+    parse(&text).with_context(|| format!("cannot parse {path}: {text}"))
 }
 
-/// The command's name stands in parentheses, and may have spaces and parentheses itself: the last one ends it.
+/// The name of the command is in parentheses and may contain spaces and parentheses, so the last parenthesis ends it.
 fn parse(text: &str) -> Option<Stat> {
     let (_, fields) = text.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
-    // Numbered from 1 with the name as the second: 4 is the parent, 14 and 15 are user and system time, 16 and 17 the children's.
+    // Fields are numbered from 1, the name is number 2. 4: parent; 14, 15: user and system time; 16, 17: those of
+    // children.
     let field = |number: usize| fields.get(number - 3)?.parse::<u32>().ok();
     Some(Stat { parent: field(4)?, ticks: field(14)? + field(15)?, ticks_of_ended_children: field(16)? + field(17)? })
 }
 
-/// The line of all processors: user, nice, system, idle, waiting for disks, interrupts, soft interrupts, steal.
+/// Sums the line of all processors except idle and iowait: user, nice, system, idle, iowait, irq, softirq, steal.
 fn parse_machine(text: &str) -> Option<u64> {
     let fields = text.lines().find_map(|line| line.strip_prefix("cpu "))?.split_whitespace();
     let fields = fields.map(|field| field.parse().ok()).collect::<Option<Vec<u64>>>()?;
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_may_have_any_name() {
+    fn command_names_may_contain_any_characters() {
         let rest = "S 17 4242 4242 0 -1 4194304 1021 0 3 0 250 31 7 9 20 0 5 0 8914 1574952 55000";
         for name in ["nginx", "tokio worker", "a) R 1 (b", ") ( )", ""] {
             let line = format!("4242 ({name}) {rest}\n");
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_is_not_understood() {
+    fn incomplete_lines_are_rejected() {
         for line in ["", "4242 nginx S 17", "4242 (nginx) S 17 4242 4242", "4242 (nginx) S x 1 1 0 1 1 1 1 1 1 1 1 1"] {
             assert_eq!(parse(line), None, "{line}");
         }
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_computes_takes_time() {
+    fn computing_increases_the_time_of_the_thread() {
         let before = of_this_thread();
         let sum: u64 = (0..1000_u64).map(std::hint::black_box).sum();
         assert!(sum > 0 && of_this_thread() > before);

@@ -1,54 +1,41 @@
-//! How much is measured.
+//! Sizes and durations of the measurements.
 
 use std::time::Duration;
 
 use crate::args::Arguments;
 
-/// Sizes and times of all measurements.
+/// Sizes and durations of all measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// Documents in the index.
+    /// Number of documents in the index.
     pub documents: usize,
-    /// Chunks in the large index.
+    /// Number of chunks in the large index.
     pub chunks: usize,
-    /// Different questions.
+    /// Number of different questions.
     pub questions: usize,
-    /// Turns of everything that is measured in turns.
+    /// Number of turns of each comparison.
     pub rounds: usize,
-    /// How long a turn lasts where it is bounded by time.
+    /// Duration of turns that are limited by time.
     pub turn: Duration,
-    /// Requests before memory is looked at.
+    /// Number of requests before memory is measured.
     pub requests_before_memory: usize,
-    /// Tokens of a long stream.
+    /// Number of tokens in a long stream.
     pub streamed_tokens: usize,
-    /// Streams that are open at the same time.
+    /// Number of concurrent streams.
     pub streams_at_once: usize,
-    /// Clients that flood the server.
+    /// Number of concurrent clients in a flood.
     pub clients_of_a_flood: usize,
-    /// Chunks of the index that is copied.
+    /// Number of chunks in the index that is copied.
     pub copied_chunks: usize,
-    /// Bytes of each document that is difficult to cut.
+    /// Size of each document that is difficult to split, in bytes.
     pub cut_bytes: usize,
 }
 
 impl Effort {
-    /// The one that the command line asks for.
+    /// The sizes for the command line: `--quick` reduces them.
     pub fn of(arguments: &Arguments) -> Self {
-        match arguments.quick {
-            false => Self {
-                documents: 2000,
-                chunks: arguments.chunks,
-                questions: 200,
-                rounds: 10,
-                turn: Duration::from_millis(1500),
-                requests_before_memory: 500,
-                streamed_tokens: 2000,
-                streams_at_once: 500,
-                clients_of_a_flood: 500,
-                copied_chunks: 20_000,
-                cut_bytes: 1_000_000,
-            },
-            true => Self {
+        if arguments.quick {
+            Self {
                 documents: 300,
                 chunks: arguments.chunks.min(20_000),
                 questions: 30,
@@ -60,7 +47,21 @@ impl Effort {
                 clients_of_a_flood: 100,
                 copied_chunks: 2000,
                 cut_bytes: 100_000,
-            },
+            }
+        } else {
+            Self {
+                documents: 2000,
+                chunks: arguments.chunks,
+                questions: 200,
+                rounds: 10,
+                turn: Duration::from_millis(1500),
+                requests_before_memory: 500,
+                streamed_tokens: 2000,
+                streams_at_once: 500,
+                clients_of_a_flood: 500,
+                copied_chunks: 20_000,
+                cut_bytes: 1_000_000,
+            }
         }
     }
 }

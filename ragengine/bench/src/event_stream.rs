@@ -1,4 +1,4 @@
-//! The client's side of a streamed answer.
+//! Client for streamed answers.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::clock;
 use crate::upstream::{Departure, Streaming};
 
-/// How long the next piece may take.
+/// Maximum pause between two pieces.
 const PIECE_TIMEOUT: Duration = Duration::from_secs(60);
 
 const LAST_EVENT: &[u8] = b"data: [DONE]\n\n";
@@ -21,23 +21,23 @@ const LAST_EVENT: &[u8] = b"data: [DONE]\n\n";
 /// A stream that is being read.
 pub struct EventStream {
     body: Incoming,
-    /// Its last bytes, as many as the last event has.
+    /// Last bytes of the stream, at most the length of the last event.
     tail: Vec<u8>,
-    /// Line ends so far: each event is a line and an empty one.
+    /// Number of line ends so far. Each event has two.
     line_ends: usize,
 }
 
-/// When the first event came, and when it had left the upstream.
+/// Times of the first event of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct First {
-    /// What the upstream says.
+    /// Times reported by the upstream.
     pub departure: Departure,
-    /// When the client had it, as [`clock::monotonic_ns`].
+    /// When the client had received the event, from [`clock::monotonic_ns`].
     pub arrived_ns: u64,
 }
 
 impl EventStream {
-    /// Reads the body of a reply.
+    /// Wraps the body of a response.
     pub fn new(body: Incoming) -> Self {
         Self { body, tail: Vec::new(), line_ends: 0 }
     }
@@ -46,7 +46,7 @@ impl EventStream {
     ///
     /// # Errors
     ///
-    /// When the stream ends or breaks before, or pauses for too long; when the event is not one of the upstream's.
+    /// If the stream ends, breaks or times out before the event, or the event has no times of the upstream.
     pub async fn first(&mut self) -> anyhow::Result<First> {
         let mut text = Vec::new();
         while self.line_ends < 2 {
@@ -58,21 +58,21 @@ impl EventStream {
         Ok(First { departure, arrived_ns })
     }
 
-    /// Reads to the end, and returns the number of all events.
+    /// Reads to the end and returns the number of all events.
     ///
     /// # Errors
     ///
-    /// When the stream breaks, pauses for too long, or does not end as it should.
+    /// If the stream breaks, times out, or does not end with `[DONE]`.
     pub async fn events(mut self) -> anyhow::Result<usize> {
         while self.piece().await?.is_some() {}
         let end = String::from_utf8_lossy(&self.tail);
-        ensure!(self.tail == LAST_EVENT, "the stream does not end as it should: {end}");
+        ensure!(self.tail == LAST_EVENT, "the stream does not end with [DONE]: {end}");
         Ok(self.line_ends / 2)
     }
 
     async fn piece(&mut self) -> anyhow::Result<Option<Bytes>> {
-        let Some(frame) = timeout(PIECE_TIMEOUT, self.body.frame()).await.context("the stream pauses for too long")?
-        else {
+        let frame = timeout(PIECE_TIMEOUT, self.body.frame()).await;
+        let Some(frame) = frame.context("timeout while waiting for the next piece of the stream")? else {
             return Ok(None);
         };
         let Ok(piece) = frame?.into_data() else { bail!("the stream has trailers") };
@@ -83,10 +83,10 @@ impl EventStream {
     }
 }
 
-/// What the first event of these bytes says about itself.
+/// Reads the times in the first event of these bytes.
 fn departure(bytes: &[u8]) -> anyhow::Result<Departure> {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let data = line.strip_prefix(b"data: ").ok_or_else(|| anyhow!("it has no data"))?;
+    let data = line.strip_prefix(b"data: ").ok_or_else(|| anyhow!("the event has no data"))?;
     let chunk: Value = serde_json::from_slice(data)?;
-    Departure::deserialize(&chunk[Streaming::FIELD]).context("it does not tell when it left")
+    Departure::deserialize(&chunk[Streaming::FIELD]).context("the event has no times of the upstream")
 }

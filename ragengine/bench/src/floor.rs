@@ -1,4 +1,5 @@
-//! The floor: the embedding model and FAISS, called directly in this process, and the processor time of the threads that do it.
+//! The floor: the minimum cost of a request. Calls the embedding model and FAISS directly in this process and measures
+//! the processor time of the threads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,29 +16,30 @@ use ragengine_faiss::{Kind, SearchOptions, VectorIndex, use_one_thread_per_call}
 
 use crate::cpu;
 
-/// The server's bounds on a batch: texts, and texts × longest text in bytes.
+/// The server's limits of a batch: number of texts, and number of texts × bytes of the longest text.
 const BATCH_TEXTS: usize = 8;
 const BATCH_BYTES: usize = 4 << 10;
 
-/// A model and the index of what it has embedded.
+/// An embedding model and an index of vectors.
 pub struct Floor {
     model: Arc<Model>,
     index: Arc<VectorIndex>,
-    /// As many as the server has for passages: one for each processor.
+    /// One pool of one thread per processor, like the server's pools for passages.
     pools: Arc<[Arc<ThreadPool>]>,
 }
 
-/// When questions come.
+/// When questions are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// Each as soon as the one before it is answered.
+pub enum QuestionPace {
+    /// Each question immediately after the previous answer.
     BackToBack,
-    /// One in each such time, as a server's clients ask. What comes after a pause costs more: the caches are cold.
+    /// One question per interval, like the clients of a server. Questions after a pause cost more because caches are
+    /// cold.
     Every(Duration),
 }
 
-impl Pace {
-    /// Waits until the next question, when this one began at that time.
+impl QuestionPace {
+    /// Waits until the next question is due. `began` is the time of the current question.
     fn wait(self, began: Instant) {
         if let Self::Every(interval) = self {
             thread::sleep(interval.saturating_sub(began.elapsed()));
@@ -45,28 +47,28 @@ impl Pace {
     }
 }
 
-/// Embedded texts.
+/// Result of [`Floor::embed`].
 pub struct Embedded {
-    /// The vectors in the order of the texts.
+    /// Vectors in the order of the texts.
     pub vectors: Vec<Vector>,
     /// Processor time of all threads.
     pub cpu: Duration,
 }
 
-/// Answered questions.
+/// Result of [`Floor::answer`].
 pub struct Answered {
-    /// Positions of the nearest vectors for each question, nearest first.
+    /// For each question, the positions of the nearest vectors, nearest first.
     pub nearest: Vec<Vec<usize>>,
-    /// Processor time.
+    /// Processor time of the thread.
     pub cpu: Duration,
 }
 
 impl Floor {
-    /// Loads the model. The index is empty.
+    /// Loads the model, with an empty index.
     ///
     /// # Errors
     ///
-    /// When it cannot be loaded.
+    /// If the model cannot be loaded.
     pub async fn load(directory: &Path) -> anyhow::Result<Self> {
         let directory = directory.to_owned();
         tokio::task::spawn_blocking(move || {
@@ -82,32 +84,32 @@ impl Floor {
         .await?
     }
 
-    /// Tokens of a text alone.
+    /// Number of tokens of a text, without special tokens and prefixes.
     pub fn count_tokens(&self, text: &str) -> usize {
         self.model.count_tokens(text)
     }
 
-    /// The longest text that the model reads whole.
+    /// Maximum length of a passage that the model embeds without truncation, in tokens.
     pub fn max_passage_tokens(&self) -> usize {
         self.model.max_passage_tokens()
     }
 
-    /// Embeds the texts of one request of the server: in the same batches, and in as many threads, which get in each other's way as
-    /// the server's do.
+    /// Embeds texts as the server embeds those of one request: in the same batches and with the same number of threads,
+    /// which compete for caches like those of the server.
     ///
     /// # Errors
     ///
-    /// When the model fails.
+    /// If the model fails.
     pub async fn embed(&self, texts: Vec<String>) -> anyhow::Result<Embedded> {
         let (model, pools) = (Arc::clone(&self.model), Arc::clone(&self.pools));
         tokio::task::spawn_blocking(move || embed(&model, &pools, &texts)).await?
     }
 
-    /// Puts vectors into the index, exactly and without a graph.
+    /// Replaces the index with an exact one of these vectors, without a graph.
     ///
     /// # Errors
     ///
-    /// When FAISS refuses them.
+    /// If FAISS rejects the vectors.
     pub fn index(&mut self, vectors: &[Vector]) -> anyhow::Result<()> {
         let mut index = VectorIndex::new(Kind::Flat, self.model.dimensions())?;
         index.add(&vectors.concat())?;
@@ -115,12 +117,12 @@ impl Floor {
         Ok(())
     }
 
-    /// Embeds questions one by one, as they come, and searches for the `k` nearest vectors of each, in one thread.
+    /// Embeds questions one by one and searches for the `k` nearest vectors of each, in one thread.
     ///
     /// # Errors
     ///
-    /// When the model or FAISS fails.
-    pub async fn answer(&self, questions: Vec<String>, k: usize, pace: Pace) -> anyhow::Result<Answered> {
+    /// If the model or FAISS fails.
+    pub async fn answer(&self, questions: Vec<String>, k: usize, pace: QuestionPace) -> anyhow::Result<Answered> {
         let (model, index, pool) = (Arc::clone(&self.model), Arc::clone(&self.index), Arc::clone(&self.pools[0]));
         tokio::task::spawn_blocking(move || {
             let answered = measured(&pool, || {
@@ -147,7 +149,7 @@ fn answer(
     k: usize,
 ) -> anyhow::Result<Vec<usize>> {
     let vectors = model.embed(pool, Purpose::Query, &[question])?;
-    let vector = vectors.first().context("the model gave no vector")?;
+    let vector = vectors.first().context("the model returned no vector")?;
     let found = index.search(vector, k, None, SearchOptions::default())?;
     Ok(found.iter().map(|neighbor| neighbor.position).collect())
 }
@@ -170,7 +172,7 @@ fn embed(model: &Model, pools: &[Arc<ThreadPool>], texts: &[String]) -> anyhow::
     });
     let mut embedded = Embedded { vectors: vec![Vector::new(); texts.len()], cpu: Duration::ZERO };
     for thread in finished {
-        let (done, cpu) = thread.map_err(|_| anyhow::anyhow!("a thread that embeds panicked"))??;
+        let (done, cpu) = thread.map_err(|_| anyhow::anyhow!("an embedding thread panicked"))??;
         done.into_iter().for_each(|(position, vector)| embedded.vectors[position] = vector);
         embedded.cpu += cpu;
     }
@@ -178,7 +180,7 @@ fn embed(model: &Model, pools: &[Arc<ThreadPool>], texts: &[String]) -> anyhow::
     Ok(embedded)
 }
 
-/// Runs something in the one thread of a pool, and measures that thread meanwhile.
+/// Runs `work` in the only thread of a pool and measures the processor time of that thread.
 fn measured<T: Send>(
     pool: &ThreadPool,
     work: impl FnOnce() -> anyhow::Result<T> + Send,
@@ -190,7 +192,7 @@ fn measured<T: Send>(
     })
 }
 
-/// Positions of the texts, the longest first, cut as the server cuts them.
+/// Positions of the texts, longest first, in batches like those of the server.
 fn batches(texts: &[String]) -> Vec<Vec<usize>> {
     let mut positions: Vec<usize> = (0..texts.len()).collect();
     positions.sort_by_key(|&position| std::cmp::Reverse(texts[position].len()));
@@ -209,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_are_bounded_and_hold_every_text() {
+    fn batches_are_limited_and_contain_every_text() {
         let lengths = [900, 1000, 2100, 950, 40, 9000, 980, 990];
         let texts: Vec<String> = lengths.iter().map(|&length| "x".repeat(length)).collect();
         assert_eq!(batches(&texts), [vec![5], vec![2], vec![1, 7, 6, 3], vec![0, 4]]);

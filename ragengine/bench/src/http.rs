@@ -1,4 +1,5 @@
-//! One connection that is kept alive, and nothing else: what a client costs must not disturb what it measures.
+//! A minimal HTTP client with one keep-alive connection, so that the cost of the client does not distort the
+//! measurement.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -17,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// 64 documents on a busy machine take some seconds.
+/// Indexing 64 documents takes some seconds on a busy machine.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
 const MAX_REPLY_BYTES: usize = 64 << 20;
 
@@ -32,12 +33,12 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// When nothing listens there.
+    /// If the connection fails or times out.
     pub async fn open(address: SocketAddr) -> anyhow::Result<Self> {
         let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await?.context(address)?;
         stream.set_nodelay(true)?;
         let (requests, connection) = handshake(TokioIo::new(stream)).await?;
-        // It ends with the sender of requests; its errors come back with the request that meets them.
+        // The task ends when `requests` is dropped. Its errors are returned by the affected request.
         drop(tokio::spawn(connection));
         Ok(Self { requests, address })
     }
@@ -46,7 +47,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As [`Self::send`].
+    /// Like [`Self::send`].
     pub async fn get(&mut self, path: &str) -> anyhow::Result<Value> {
         Ok(serde_json::from_slice(&self.send(Method::GET, path, Bytes::new()).await?)?)
     }
@@ -55,7 +56,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As [`Self::send`].
+    /// Like [`Self::send`].
     pub async fn post(&mut self, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
         self.send(Method::POST, path, body).await
     }
@@ -64,7 +65,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// When the connection breaks, the reply takes too long, or its status is not 2xx: then with its words.
+    /// If the connection breaks, the reply times out, or its status is not 2xx; then the message has the reply.
     pub async fn send(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
         let name = format!("{method} http://{}{path}", self.address);
         let (status, body) = self.reply(method, path, body).await?;
@@ -72,24 +73,24 @@ impl Connection {
         Ok(body)
     }
 
-    /// Sends a request with a JSON body and waits for the whole reply, whatever its status.
+    /// Sends a request with a JSON body and waits for the whole reply with any status.
     ///
     /// # Errors
     ///
-    /// When the connection breaks, or the reply takes too long.
+    /// If the connection breaks or the reply times out.
     pub async fn reply(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<(StatusCode, Bytes)> {
         let name = format!("{method} http://{}{path}", self.address);
         let request = self.request(method, path, body)?;
         let exchange = async { whole(self.exchange(request).await?).await };
-        let reply = timeout(REPLY_TIMEOUT, exchange).await.context("no reply in time");
+        let reply = timeout(REPLY_TIMEOUT, exchange).await.context("timeout while waiting for the reply");
         reply.and_then(|reply| reply).with_context(|| name)
     }
 
-    /// Gets what may be large, and writes it as it comes.
+    /// Downloads a large body and writes it piece by piece.
     ///
     /// # Errors
     ///
-    /// As [`Self::send`], and when it cannot be written.
+    /// Like [`Self::send`], and if writing fails.
     pub async fn download(&mut self, path: &str, output: &mut impl Write) -> anyhow::Result<()> {
         let name = format!("GET http://{}{path}", self.address);
         let request = self.request(Method::GET, path, Bytes::new())?;
@@ -105,25 +106,25 @@ impl Connection {
             }
             Ok(())
         };
-        let reply = timeout(REPLY_TIMEOUT, exchange).await.context("no reply in time");
+        let reply = timeout(REPLY_TIMEOUT, exchange).await.context("timeout while waiting for the reply");
         reply.and_then(|reply| reply).with_context(|| name)
     }
 
-    /// Posts JSON and waits for the head of the reply, which is a stream of events.
+    /// Posts JSON and waits for the head of the reply, which must be an event stream.
     ///
     /// # Errors
     ///
-    /// As [`Self::send`], and when the reply is something else.
+    /// Like [`Self::send`], and if the reply is not an event stream.
     pub async fn open_stream(&mut self, path: &str, body: Bytes) -> anyhow::Result<Incoming> {
         let name = format!("POST http://{}{path}", self.address);
         let request = self.request(Method::POST, path, body)?;
-        let reply = timeout(REPLY_TIMEOUT, self.exchange(request)).await.context("no reply in time");
+        let reply = timeout(REPLY_TIMEOUT, self.exchange(request)).await.context("timeout while waiting for the reply");
         let reply = reply.and_then(|reply| reply).with_context(|| name.clone())?;
         let is_stream =
             reply.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if !(reply.status().is_success() && is_stream) {
             let (status, body) = whole(reply).await?;
-            bail!("{name}: {status}, and no stream: {}", String::from_utf8_lossy(&body));
+            bail!("{name}: expected an event stream, got {status}: {}", String::from_utf8_lossy(&body));
         }
         Ok(reply.into_body())
     }

@@ -1,4 +1,4 @@
-//! Closed loops of requests: every client has one connection, and sends its next request when it has the reply to the last.
+//! Closed-loop load: each client has one connection and sends its next request after the previous reply.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,47 +16,47 @@ use crate::statistics::percentile;
 /// When a load ends.
 #[derive(Debug, Clone, Copy)]
 pub enum Stop {
-    /// After so many requests of all clients together.
+    /// After this number of requests of all clients together.
     Requests(usize),
-    /// After this time; requests that run are finished.
+    /// After this time. Running requests are completed.
     After(Duration),
 }
 
 /// Requests to send.
 #[derive(Clone)]
 pub struct Load {
-    /// To whom.
+    /// Address of the server or proxy.
     pub address: SocketAddr,
-    /// To which path.
+    /// Path of all requests.
     pub path: &'static str,
-    /// The bodies, which are sent in turn, again and again.
+    /// Bodies, sent in turn and repeated.
     pub bodies: Arc<[Bytes]>,
-    /// How many clients.
+    /// Number of concurrent clients.
     pub clients: usize,
-    /// When it ends.
+    /// When the load ends.
     pub stop: Stop,
 }
 
-/// What became of a load.
+/// Result of a [`Load`].
 #[derive(Debug, Clone)]
-pub struct Outcome {
-    /// Seconds that each request took.
+pub struct LoadResult {
+    /// Duration of each request, in seconds.
     seconds: Vec<f64>,
-    /// Requests that were finished when it was over.
+    /// Number of requests that were completed before the load ended.
     in_time: usize,
-    /// How long it lasted.
+    /// Duration of the load.
     elapsed: Duration,
-    /// Processor time of the processes that were watched.
+    /// Processor time of the watched processes.
     cpu: Duration,
 }
 
-impl Outcome {
-    /// Requests a second.
+impl LoadResult {
+    /// Requests per second.
     pub fn rate(&self) -> f64 {
         self.in_time as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// Seconds that each request took.
+    /// Duration of each request, in seconds.
     pub fn seconds(&self) -> &[f64] {
         &self.seconds
     }
@@ -66,29 +66,29 @@ impl Outcome {
         self.cpu
     }
 
-    /// The time from one request to the next.
+    /// Average time between two requests.
     pub fn interval(&self) -> Duration {
         self.elapsed.div_f64(self.seconds.len() as f64)
     }
 
-    /// The same in milliseconds for each request.
+    /// Processor time of the watched processes per request, in milliseconds.
     pub fn cpu_ms(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e3 / self.seconds.len() as f64
     }
 
-    /// The time that a part (0 to 1) of the requests did not exceed, in milliseconds.
+    /// Percentile `fraction` (0 to 1) of the durations, in milliseconds.
     pub fn latency_ms(&self, fraction: f64) -> f64 {
         percentile(&self.seconds, fraction) * 1e3
     }
 }
 
 impl Load {
-    /// Sends the requests, and watches the processor time of some processes meanwhile.
+    /// Sends the requests and measures the processor time of the `watched` processes.
     ///
     /// # Errors
     ///
-    /// When a request fails; the others are given up then.
-    pub async fn run(&self, watched: &[u32]) -> anyhow::Result<Outcome> {
+    /// If a request fails. The other requests are cancelled.
+    pub async fn run(&self, watched: &[u32]) -> anyhow::Result<LoadResult> {
         let mut connections = Vec::with_capacity(self.clients);
         for _ in 0..self.clients {
             connections.push(Connection::open(self.address).await?);
@@ -104,7 +104,7 @@ impl Load {
         while let Some(client) = clients.join_next().await {
             requests.extend(client??);
         }
-        ensure!(!requests.is_empty(), "nothing was sent to {}", self.path);
+        ensure!(!requests.is_empty(), "no request was sent to {}", self.path);
         let elapsed = match self.stop {
             Stop::Requests(_) => started.elapsed(),
             Stop::After(time) => time,
@@ -112,7 +112,7 @@ impl Load {
         let cpu = cpu::of_processes(watched)?.saturating_sub(cpu_before);
         let in_time = requests.iter().filter(|request| request.finished <= elapsed).count();
         let seconds = requests.iter().map(|request| request.took.as_secs_f64()).collect();
-        Ok(Outcome { seconds, in_time, elapsed, cpu })
+        Ok(LoadResult { seconds, in_time, elapsed, cpu })
     }
 
     fn is_over(&self, number: usize, started: Instant) -> bool {
@@ -125,7 +125,7 @@ impl Load {
 
 struct Request {
     took: Duration,
-    /// Since the beginning of the load.
+    /// Time since the start of the load.
     finished: Duration,
 }
 
@@ -153,13 +153,13 @@ mod tests {
     use crate::upstream::Upstream;
 
     #[tokio::test]
-    async fn a_load_sends_what_it_was_told_to() {
+    async fn a_load_ends_after_its_requests_or_its_time() {
         let upstream = Upstream::start().await.unwrap();
         let bodies = Arc::from([Bytes::from_static(b"{}"), Bytes::from_static(b"[]")]);
         let load = Load { address: upstream.address(), path: "/", bodies, clients: 3, stop: Stop::Requests(50) };
-        let outcome = load.run(&[std::process::id()]).await.unwrap();
-        assert_eq!((outcome.seconds.len(), outcome.in_time), (50, 50));
-        assert!(outcome.rate() > 0.0 && outcome.latency_ms(0.5) <= outcome.latency_ms(1.0));
+        let result = load.run(&[std::process::id()]).await.unwrap();
+        assert_eq!((result.seconds.len(), result.in_time), (50, 50));
+        assert!(result.rate() > 0.0 && result.latency_ms(0.5) <= result.latency_ms(1.0));
         let timed = Load { stop: Stop::After(Duration::from_millis(50)), ..load };
         assert!(timed.run(&[]).await.unwrap().in_time > 0);
     }

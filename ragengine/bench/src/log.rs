@@ -1,4 +1,4 @@
-//! The server's log, as far as it says what a start takes.
+//! Durations of a start, read from the server's log.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use serde_json::Value;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a start took.
+/// Durations of the phases of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
     /// Loading the indexes.
     pub indexes: Duration,
-    /// From the embedding model being loaded to being ready.
+    /// From the loaded embedding model until ready.
     pub after_model: Duration,
     /// Loading the embedding model.
     pub model: Duration,
 }
 
-/// Reads a start out of a log, one JSON object a line. Of several starts the last counts.
+/// Reads the last start from a log with one JSON object per line.
 ///
 /// # Errors
 ///
-/// Names what the log does not have.
+/// If the log lacks an event or a field; the message names it.
 pub fn start(text: &str) -> anyhow::Result<Start> {
     let events: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let event = |message: &str| {
@@ -40,7 +40,7 @@ fn elapsed(event: &Value) -> anyhow::Result<Duration> {
     Ok(Duration::from_millis(milliseconds))
 }
 
-/// The time of a timestamp such as `2026-01-31T23:59:58.123456Z`, without the day.
+/// Time of day of a timestamp such as `2026-01-31T23:59:58.123456Z`.
 fn time_of_day(event: &Value) -> anyhow::Result<Duration> {
     let parse = || {
         let (_, time) = event["timestamp"].as_str()?.trim_end_matches('Z').split_once('T')?;
@@ -73,7 +73,7 @@ not JSON
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn errors_name_the_missing_event_or_field() {
         let error = start(&LOG.replace("embedding model loaded", "x")).unwrap_err().to_string();
         assert!(error.contains("'embedding model loaded'"), "{error}");
         assert!(start(&LOG.replace("elapsed_ms", "x")).unwrap_err().to_string().contains("elapsed_ms"));

@@ -1,22 +1,23 @@
-//! The program `ragengine-bench`: the running server against the floor of its parts, in one run on one machine.
+//! `ragengine-bench` compares the running server with the minimum cost of its parts (the floor), in one run on one
+//! machine.
 //!
 //! ```text
-//! args ── what the command line says      effort ── how much is measured
-//! corpus ── documents and questions, the same ones every time
-//! upstream ── a language model that has its answer ready
-//! server, nginx ── child processes        child ── their end, whatever happens
+//! args ── the command line                effort ── sizes and durations of the measurements
+//! corpus ── deterministic documents and questions
+//! upstream ── a fake language model that answers immediately
+//! server, nginx ── child processes        child ── stops them in all cases
 //! floor ── the embedding model and FAISS, called directly
-//! http, load ── connections, and loops of requests over them
-//! event_stream, stream_load ── the same for streamed answers
-//! cpu, memory, log ── what the system and the server say about a process
-//! clock, open_files ── what all tasks share
+//! http, load ── connections and closed-loop load
+//! event_stream, stream_load ── connections and load for streamed answers
+//! cpu, memory, log ── processor time, memory and start times of processes
+//! clock, open_files ── a monotonic clock, and the limit of open files
 //! vectors ── a large index, without a server
-//! rows ── the measurements                statistics, table ── what is made of them, and the verdicts
+//! rows ── the measurements                statistics, table ── medians, limits and output
 //! ```
 //!
-//! Processor time is compared, and only within a run: machines are shared, and what the same work costs changes
-//! from one second to the next, by a half and more. Whatever is compared is therefore measured in short turns, and the median of
-//! the turns' ratios counts.
+//! Only processor times within one run are compared: on shared machines, the cost of the same work varies by 50% and
+//! more from one second to the next. Both sides of a comparison therefore alternate in short turns, and the result is
+//! the median of the ratios of the turns.
 
 mod args;
 mod child;
@@ -55,13 +56,13 @@ use table::Table;
 use tokio::signal::unix::{SignalKind, signal};
 use upstream::Upstream;
 
-// The server's own, so that the floor's memory comes from the same allocator.
+// The allocator of the server, so that the floor uses the same one.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// A limit was missed.
+/// Exit code if a limit was missed.
 const MISSED: u8 = 1;
-/// Nothing could be measured.
+/// Exit code if the measurement failed.
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
@@ -90,7 +91,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Table> {
             () = stop => anyhow::bail!("stopped"),
         }
     });
-    // A floor that is being measured need not be waited for.
+    // Do not wait for a running measurement of the floor.
     runtime.shutdown_background();
     result
 }
@@ -110,11 +111,11 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<Table> {
 async fn measure_server(arguments: &Arguments, effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let parts = Parts::find(arguments)?;
     let corpus = Corpus::new(effort.documents, effort.questions);
-    // Two ends of each stream are in this program, and two in the server. A flood has no more clients.
+    // Each stream has two sockets in this program and two in the server. A flood does not need more.
     open_files::allow(4 * effort.streams_at_once as u64)?;
-    let folder = tempfile::tempdir().context("no temporary folder")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let upstream = Upstream::start().await?;
-    eprintln!("starting the server, and loading the floor's model");
+    eprintln!("starting the server and loading the model of the floor");
     let server = Server::start(&parts, folder.path(), upstream.address()).await?;
     let floor = Floor::load(&parts.model).await?;
     let mut bench = Bench { server, floor, upstream, parts, effort, corpus, folder };
@@ -127,7 +128,7 @@ fn print(table: &Table, arguments: &Arguments) -> anyhow::Result<()> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
-/// Done when the process gets SIGTERM or SIGINT.
+/// A future that completes on SIGTERM or SIGINT.
 fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

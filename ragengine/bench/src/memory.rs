@@ -1,65 +1,65 @@
-//! A process's memory.
+//! Memory of processes.
 
 use anyhow::Context as _;
 
 /// Memory of a process in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// What is resident now (VmRSS).
+    /// Current resident memory (VmRSS).
     pub resident: u64,
-    /// The most that ever was (VmHWM).
+    /// Peak resident memory (VmHWM).
     pub peak: u64,
 }
 
-/// Watches how much more memory a process takes than it had.
+/// Measures the peak memory of a process above its idle memory.
 #[derive(Debug, Clone, Copy)]
-pub struct Watch {
+pub struct MemoryWatch {
     pid: u32,
     idle: u64,
 }
 
-impl Watch {
-    /// Begins with what the process has now.
+impl MemoryWatch {
+    /// Takes the current resident memory as idle memory.
     ///
     /// # Errors
     ///
-    /// When there is no such process.
+    /// If the process does not exist.
     pub fn begin(pid: u32) -> anyhow::Result<Self> {
         Ok(Self { pid, idle: of_process(pid)?.resident })
     }
 
-    /// Forgets the most that there was.
+    /// Resets the peak to the current resident memory.
     ///
     /// # Errors
     ///
-    /// When the process is another user's, or is gone.
-    pub fn forget_peak(&self) -> anyhow::Result<()> {
+    /// If the process belongs to another user or does not exist.
+    pub fn reset_peak(&self) -> anyhow::Result<()> {
         let path = format!("/proc/{}/clear_refs", self.pid);
         std::fs::write(&path, RESET_PEAK).with_context(|| path.clone())
     }
 
-    /// The most bytes that it has had since then beyond those in the beginning.
+    /// Peak memory since [`Self::reset_peak`] above the idle memory, in bytes.
     ///
     /// # Errors
     ///
-    /// When the process is gone.
-    pub fn more_bytes_at_peak(&self) -> anyhow::Result<u64> {
+    /// If the process does not exist.
+    pub fn peak_above_idle(&self) -> anyhow::Result<u64> {
         Ok(of_process(self.pid)?.peak.saturating_sub(self.idle))
     }
 }
 
-/// What the kernel takes for it: proc(5).
+/// Value for `clear_refs` that resets the peak: see proc(5).
 const RESET_PEAK: &str = "5";
 
-/// The memory of a process.
+/// Memory of a process.
 ///
 /// # Errors
 ///
-/// When there is no such process.
+/// If the process does not exist.
 pub fn of_process(pid: u32) -> anyhow::Result<Memory> {
     let path = format!("/proc/{pid}/status");
     let text = std::fs::read_to_string(&path).with_context(|| path.clone())?;
-    parse(&text).with_context(|| format!("{path} does not tell the memory"))
+    parse(&text).with_context(|| format!("{path} lacks VmRSS or VmHWM"))
 }
 
 fn parse(status: &str) -> Option<Memory> {
@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_is_seen_and_forgotten() {
+    fn the_peak_is_measured_and_reset() {
         const BYTES: usize = 256 << 20;
-        let watch = Watch::begin(std::process::id()).unwrap();
-        watch.forget_peak().unwrap();
+        let watch = MemoryWatch::begin(std::process::id()).unwrap();
+        watch.reset_peak().unwrap();
         drop(std::hint::black_box(vec![7_u8; BYTES]));
-        assert!(watch.more_bytes_at_peak().unwrap() > BYTES as u64 / 2);
-        watch.forget_peak().unwrap();
-        assert!(watch.more_bytes_at_peak().unwrap() < BYTES as u64 / 2);
+        assert!(watch.peak_above_idle().unwrap() > BYTES as u64 / 2);
+        watch.reset_peak().unwrap();
+        assert!(watch.peak_above_idle().unwrap() < BYTES as u64 / 2);
     }
 }

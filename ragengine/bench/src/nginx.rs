@@ -1,4 +1,4 @@
-//! Debian's nginx as a reverse proxy: what passing a chat on costs at least, near enough.
+//! Debian's nginx as a reverse proxy: an estimate of the minimum cost of passing a chat through.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -16,12 +16,12 @@ use crate::server::free_address;
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 
-/// What it does with the upstream's answers.
+/// Whether nginx buffers the upstream's responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffering {
-    /// It collects them, as is its default.
+    /// Responses are buffered, the default of nginx.
     On,
-    /// It passes each piece on at once, as streams need it.
+    /// Each piece is passed on immediately, for streams.
     Off,
 }
 
@@ -41,11 +41,11 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts it in front of an upstream, with its files below `folder`, and waits until it answers.
+    /// Starts nginx in front of an upstream, with its files in `folder`, and waits until it accepts connections.
     ///
     /// # Errors
     ///
-    /// When it ends or does not answer in time, with its words.
+    /// If nginx exits, with its log, or does not listen in time.
     pub async fn start(
         program: &Path,
         folder: &Path,
@@ -57,31 +57,31 @@ impl Nginx {
         let address = free_address()?;
         let settings = folder.join("nginx.conf");
         fs::write(&settings, settings_text(&folder, address, upstream, buffering))?;
-        let words = folder.join("error.log");
+        let error_log = folder.join("error.log");
         let mut command = Command::new(program);
-        command.arg("-c").arg(&settings).arg("-e").arg(&words).stderr(File::create(folder.join("stderr"))?);
+        command.arg("-c").arg(&settings).arg("-e").arg(&error_log).stderr(File::create(folder.join("stderr"))?);
         let mut process = ChildProcess::start("nginx", &mut command)?;
         let deadline = Instant::now() + START_TIMEOUT;
         while Connection::open(address).await.is_err() {
-            process.require_running().with_context(|| fs::read_to_string(&words).unwrap_or_default())?;
+            process.require_running().with_context(|| fs::read_to_string(&error_log).unwrap_or_default())?;
             if Instant::now() > deadline {
-                bail!("nginx does not listen after {} s", START_TIMEOUT.as_secs());
+                bail!("nginx did not listen within {} s", START_TIMEOUT.as_secs());
             }
             tokio::time::sleep(POLL).await;
         }
         Ok(Self { process, address })
     }
 
-    /// Where it listens.
+    /// Address that nginx listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its processes: the first one and the workers, which do the work.
+    /// Ids of the master process and the workers.
     ///
     /// # Errors
     ///
-    /// When /proc cannot be read.
+    /// If /proc cannot be read.
     pub fn processes(&self) -> anyhow::Result<Vec<u32>> {
         let mut processes = cpu::children(self.process.id())?;
         processes.push(self.process.id());
@@ -89,8 +89,8 @@ impl Nginx {
     }
 }
 
-/// Debian's own settings where they matter (sendfile, tcp_nopush, an access log in a file), and connections that are kept on both
-/// sides, which is the best that nginx can do here.
+/// Debian's default settings where they matter (sendfile, tcp_nopush, an access log in a file), with keep-alive on both
+/// sides for the best performance.
 fn settings_text(folder: &Path, address: SocketAddr, upstream: SocketAddr, buffering: Buffering) -> String {
     let (folder, buffering) = (folder.display(), buffering.value());
     format!(

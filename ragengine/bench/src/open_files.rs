@@ -1,13 +1,13 @@
-//! The limit on open files: every connection is one, in this program and in the server.
+//! The limit of open files. Each connection counts as one, in this program and in the server.
 
 use anyhow::{Context as _, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Sees to it that this process, and those that it starts from now on, may have so many files open.
+/// Raises the limit of open files to at least `files`, for this process and for processes that it starts later.
 ///
 /// # Errors
 ///
-/// When the system allows fewer.
+/// If the hard limit is lower.
 pub fn allow(files: u64) -> anyhow::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= files) {
@@ -15,11 +15,11 @@ pub fn allow(files: u64) -> anyhow::Result<()> {
     }
     ensure!(
         limit.maximum.is_none_or(|maximum| maximum >= files),
-        "{files} files must be allowed to be open (`ulimit -Hn` says {}): raise the limit, or measure with --quick",
+        "the benchmark needs {files} open files, but the hard limit is {} (`ulimit -Hn`): raise it, or use --quick",
         limit.maximum.unwrap_or_default()
     );
     let raised = Rlimit { current: Some(files), ..limit };
-    setrlimit(Resource::Nofile, raised).context("the limit on open files cannot be raised")
+    setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
 
 #[cfg(test)]
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allowed_stays_allowed() {
+    fn the_limit_is_never_lowered() {
         let before = getrlimit(Resource::Nofile);
         allow(1).unwrap();
         assert_eq!(getrlimit(Resource::Nofile), before);

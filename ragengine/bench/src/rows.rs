@@ -27,31 +27,32 @@ use crate::args::{Parts, Subject};
 use crate::corpus::Corpus;
 use crate::cpu;
 use crate::effort::Effort;
-use crate::floor::{Floor, Pace};
-use crate::load::{Load, Outcome, Stop};
+use crate::floor::{Floor, QuestionPace};
+use crate::load::{Load, LoadResult, Stop};
 use crate::server::Server;
 use crate::statistics::median;
 use crate::table::{Comparison, Limit, Row, Table};
 use crate::upstream::Upstream;
 
-/// The index that is asked.
+/// Name of the measured index.
 const INDEX: &str = "bench";
 
-/// What all measurements share. The child processes come first, so that they end before their folder does.
+/// State shared by all measurements. The child processes are the first fields, so that they stop before the folder is
+/// removed.
 pub struct Bench {
-    /// The server.
+    /// The measured server.
     pub server: Server,
-    /// The model and FAISS, called directly.
+    /// The embedding model and FAISS, called directly.
     pub floor: Floor,
-    /// The language model.
+    /// The fake language model.
     pub upstream: Upstream,
-    /// Programs and files.
+    /// Programs and files that the benchmark uses.
     pub parts: Parts,
-    /// How much is measured.
+    /// Sizes and durations of the measurements.
     pub effort: Effort,
     /// Documents and questions.
     pub corpus: Corpus,
-    /// Where everything is written.
+    /// Temporary folder for all files.
     pub folder: TempDir,
 }
 
@@ -59,7 +60,7 @@ pub struct Bench {
 ///
 /// # Errors
 ///
-/// When something could not be measured, or was not what it should be.
+/// If a measurement fails or returns unexpected results.
 pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table) -> anyhow::Result<()> {
     let (others, started) = (cpu_of_others(bench)?, Instant::now());
     match only {
@@ -90,7 +91,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
     }
     let others = cpu_of_others(bench)? - others;
     let available = started.elapsed().as_secs_f64() * thread::available_parallelism()?.get() as f64;
-    table.push(Row::figure("taken meanwhile by others, % of the processors", others / available * 1e2));
+    table.push(Row::figure("used by other processes, % of the processors", others / available * 1e2));
     Ok(())
 }
 
@@ -110,15 +111,15 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     copies::copies(bench, table).await
 }
 
-/// Seconds of processor time that others than this program and its children have had of the machine, or have kept from it. Much of it
-/// means that the figures are not to be trusted.
+/// Processor time of the machine used by other processes and virtual machines so far, in seconds. A large share makes
+/// the results unreliable.
 fn cpu_of_others(bench: &Bench) -> anyhow::Result<f64> {
     let own = cpu::of_this_process_and_ended_children()? + cpu::of_process(bench.server.id())?;
     Ok(cpu::of_machine()?.as_secs_f64() - own.as_secs_f64())
 }
 
 impl Bench {
-    /// One request for each question.
+    /// One request body per question.
     fn bodies(&self, body: impl Fn(&str) -> Value) -> Arc<[Bytes]> {
         self.corpus.questions.iter().map(|question| Bytes::from(body(question).to_string())).collect()
     }
@@ -137,56 +138,56 @@ impl Bench {
         self.one_client(CHAT, self.bodies(chat_request))
     }
 
-    /// A load of one client that asks every question once.
+    /// A load with one client that sends each body once.
     fn one_client(&self, path: &'static str, bodies: Arc<[Bytes]>) -> Load {
         let stop = Stop::Requests(bodies.len());
         Load { address: self.server.address(), path, bodies, clients: 1, stop }
     }
 
-    /// Runs a load, watching the server.
-    async fn run(&self, load: &Load) -> anyhow::Result<Outcome> {
+    /// Runs a load and measures the processor time of the server.
+    async fn run(&self, load: &Load) -> anyhow::Result<LoadResult> {
         load.run(&[self.server.id()]).await
     }
 
-    /// Processor time of a load, which has one request for each question, against that of embedding the questions and searching.
-    /// All questions are a turn; within it the sides take turns, too. The floor's questions come one right after the other: what a pause costs is
-    /// the server's doing. What they cost when they come as the server's did is measured beside it.
-    async fn against_the_floor(&self, name: &str, load: &Load, k: usize) -> anyhow::Result<AgainstTheFloor> {
-        let mut compared = AgainstTheFloor::default();
+    /// Compares the processor time of a load, which has one request per question, with embedding the questions and
+    /// searching. A turn has all questions, and both sides alternate within it. The floor answers the questions without
+    /// pauses, so that the cost of pauses counts for the server. A second row has the floor at the pace of the server.
+    async fn compare_with_floor(&self, name: &str, load: &Load, k: usize) -> anyhow::Result<FloorComparison> {
+        let mut compared = FloorComparison::default();
         for round in 1..=self.effort.rounds {
             eprintln!("{name}: round {round} of {}", self.effort.rounds);
             let (mut measured, mut floor, mut back_to_back) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
             for (bodies, questions) in load.bodies.chunks(ALTERNATION).zip(self.corpus.questions.chunks(ALTERNATION)) {
                 let part = Load { bodies: bodies.into(), stop: Stop::Requests(bodies.len()), ..load.clone() };
-                let outcome = self.run(&part).await?;
-                let pace = Pace::Every(outcome.interval());
-                measured += outcome.cpu();
-                compared.outcomes.push(outcome);
-                // First the one that counts: like the server it finds the other's work in the caches, and not its own.
-                back_to_back += self.floor.answer(questions.to_vec(), k, Pace::BackToBack).await?.cpu;
+                let result = self.run(&part).await?;
+                let pace = QuestionPace::Every(result.interval());
+                measured += result.cpu();
+                compared.results.push(result);
+                // The floor with the limit runs first: like the server, it finds the caches filled by the other side.
+                back_to_back += self.floor.answer(questions.to_vec(), k, QuestionPace::BackToBack).await?.cpu;
                 floor += self.floor.answer(questions.to_vec(), k, pace).await?.cpu;
             }
             let milliseconds = |cpu: Duration| cpu.as_secs_f64() * 1e3 / load.bodies.len() as f64;
-            compared.at_the_same_pace.push(milliseconds(measured), milliseconds(floor));
+            compared.same_pace.push(milliseconds(measured), milliseconds(floor));
             compared.back_to_back.push(milliseconds(measured), milliseconds(back_to_back));
         }
         Ok(compared)
     }
 }
 
-/// The server against embedding and searching alone.
+/// The server compared with embedding and searching alone.
 #[derive(Default)]
-struct AgainstTheFloor {
+struct FloorComparison {
     back_to_back: Comparison,
-    at_the_same_pace: Comparison,
-    outcomes: Vec<Outcome>,
+    same_pace: Comparison,
+    results: Vec<LoadResult>,
 }
 
-impl AgainstTheFloor {
+impl FloorComparison {
     fn push_to(&self, table: &mut Table, name: &str) {
         let limit = Limit::AtMost(1.3);
         table.push(self.back_to_back.row(&format!("{name}, CPU ms a request")).with_limit(limit));
-        table.push(self.at_the_same_pace.row(&format!("{name}, the floor at the same pace, CPU ms a request")));
+        table.push(self.same_pace.row(&format!("{name}, floor at the same pace, CPU ms a request")));
     }
 }
 
@@ -202,23 +203,23 @@ fn index_chat_request(question: &str) -> Value {
     request
 }
 
-/// The median of the loads' rates.
-fn rate(outcomes: &[Outcome]) -> f64 {
-    median(&outcomes.iter().map(Outcome::rate).collect::<Vec<_>>())
+/// Median of the rates, in requests per second.
+fn rate(results: &[LoadResult]) -> f64 {
+    median(&results.iter().map(LoadResult::rate).collect::<Vec<_>>())
 }
 
-/// The median of the loads' latencies.
-fn latency(outcomes: &[Outcome], fraction: f64) -> f64 {
-    median(&outcomes.iter().map(|outcome| outcome.latency_ms(fraction)).collect::<Vec<_>>())
+/// Median of the percentile `fraction` (0 to 1) of each load, in milliseconds.
+fn latency(results: &[LoadResult], fraction: f64) -> f64 {
+    median(&results.iter().map(|result| result.latency_ms(fraction)).collect::<Vec<_>>())
 }
 
-/// Questions that one side answers before it is the other's turn.
+/// Number of questions per side before the sides alternate.
 const ALTERNATION: usize = 10;
 
 const CHAT: &str = "/v1/chat/completions";
 
-/// Chunks that a retrieval asks for.
+/// Number of chunks that a retrieval requests.
 const RETRIEVED: usize = 5;
 
-/// Clients at once where many are meant.
+/// Number of concurrent clients in measurements with many clients.
 const MANY_CLIENTS: usize = 32;

@@ -1,4 +1,4 @@
-//! The server that is measured: a child process with settings and data of its own.
+//! The measured server: a child process with separate settings and data.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -13,11 +13,11 @@ use crate::args::Parts;
 use crate::child::ChildProcess;
 use crate::http::Connection;
 
-/// How long it may take to be ready.
+/// Maximum time until the server is ready.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(50);
 
-/// Variables that would override the settings.
+/// Environment variables that would override the settings.
 const OVERRIDES: [&str; 8] =
     ["LISTEN", "ADMIN_LISTEN", "DATA_DIR", "LLM_URL", "LLM_API_KEY", "LLM_MODEL", "EMBEDDING_MODEL", "RUST_LOG"];
 
@@ -32,20 +32,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it on an empty data folder below `folder` and waits until it is ready.
+    /// Starts the server with an empty data folder below `folder` and waits until it is ready.
     ///
     /// # Errors
     ///
-    /// When it ends or is not ready in time, with the end of its log.
+    /// If the server exits or is not ready in time; the message has the last line of its log.
     pub async fn start(parts: &Parts, folder: &Path, upstream: SocketAddr) -> anyhow::Result<Self> {
         Self::start_limited(parts, folder, upstream, &json!({})).await
     }
 
-    /// The same with these `limits` of the settings.
+    /// Like [`Self::start`], with these `limits` in the settings.
     ///
     /// # Errors
     ///
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     pub async fn start_limited(
         parts: &Parts,
         folder: &Path,
@@ -63,77 +63,78 @@ impl Server {
         Ok(server)
     }
 
-    /// Stops it. [`Self::restart`] starts it again.
+    /// Stops the server. [`Self::restart`] starts it again.
     pub fn stop(&mut self) {
         self.process.stop();
     }
 
-    /// Stops it and starts it again on the same data.
+    /// Stops the server and starts it again with the same data.
     ///
     /// # Errors
     ///
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     pub async fn restart(&mut self) -> anyhow::Result<()> {
         self.process.stop();
         self.process = spawn(&self.program, &self.settings, &self.settings_file, &self.log)?;
         self.wait_until_ready().await
     }
 
-    /// The same with another `retrieval.maxDistance`.
+    /// Like [`Self::restart`], with a new `retrieval.maxDistance`.
     ///
     /// # Errors
     ///
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     pub async fn restart_with_max_distance(&mut self, max_distance: f64) -> anyhow::Result<()> {
         self.settings["retrieval"]["maxDistance"] = json!(max_distance);
         self.restart().await
     }
 
-    /// Where it listens.
+    /// Address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its process.
+    /// Process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Its log so far, of all its starts.
+    /// Log of all starts so far.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn log(&self) -> anyhow::Result<String> {
-        fs::read_to_string(&self.log).context("the server's log")
+        fs::read_to_string(&self.log).context("cannot read the server's log")
     }
 
     async fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + START_TIMEOUT;
         while !is_ready(self.address).await {
-            self.process.require_running().with_context(|| self.last_words())?;
+            self.process.require_running().with_context(|| self.last_log_line())?;
             if Instant::now() > deadline {
-                bail!("the server is not ready after {} s: {}", START_TIMEOUT.as_secs(), self.last_words());
+                let (seconds, line) = (START_TIMEOUT.as_secs(), self.last_log_line());
+                bail!("the server was not ready within {seconds} s; the last line of its log: {line}");
             }
             tokio::time::sleep(POLL).await;
         }
         Ok(())
     }
 
-    /// Whether it runs, and the end of its log: for whoever has to find out what went wrong.
+    /// Context for errors: whether the server runs, and the last line of its log.
     pub fn condition(&mut self) -> String {
         let state =
             self.process.require_running().err().map_or("the server runs".to_owned(), |error| error.to_string());
-        format!("{state}; the last line of its log: {}", self.last_words())
+        format!("{state}; the last line of its log: {}", self.last_log_line())
     }
 
-    fn last_words(&self) -> String {
+    fn last_log_line(&self) -> String {
         let log = self.log().unwrap_or_default();
-        log.lines().last().unwrap_or("its log is empty").to_owned()
+        log.lines().last().unwrap_or("(empty)").to_owned()
     }
 }
 
-/// JSON is YAML.
+/// Starts the process. The settings are written as JSON, which is valid YAML.
 fn spawn(program: &Path, settings: &Value, settings_file: &Path, log: &Path) -> anyhow::Result<ChildProcess> {
     fs::write(settings_file, settings.to_string())?;
     let mut command = Command::new(program);
@@ -145,13 +146,13 @@ fn spawn(program: &Path, settings: &Value, settings_file: &Path, log: &Path) -> 
     ChildProcess::start("the server", &mut command)
 }
 
-/// What is logged: the default.
+/// Log level: the default of the server.
 pub const LOG_LEVEL: &str = "info";
 
-/// How: as the default is where nobody looks at a terminal.
+/// Log format: the default of the server without a terminal.
 pub const LOG_FORMAT: &str = "json";
 
-/// What counts as relevant, and goes into the prompt: as `make run` has it.
+/// Maximum distance of relevant chunks, as in `make run`.
 pub const MAX_DISTANCE: f64 = 1.1;
 
 fn settings(parts: &Parts, folder: &Path, address: SocketAddr, upstream: SocketAddr) -> Value {
@@ -172,11 +173,11 @@ async fn is_ready(address: SocketAddr) -> bool {
     }
 }
 
-/// A port of the loopback interface that nothing listened on a moment ago.
+/// An address with a free port of the loopback interface.
 ///
 /// # Errors
 ///
-/// When there is none.
+/// If no port is free.
 pub fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

@@ -1,6 +1,6 @@
 //! Medians and percentiles.
 
-/// The smallest value that `fraction` (0 to 1) of all are not above (the nearest-rank method); 0 of none.
+/// The percentile `fraction` (0 to 1) by the nearest-rank method. 0 for an empty list.
 pub fn percentile(values: &[f64], fraction: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -8,7 +8,7 @@ pub fn percentile(values: &[f64], fraction: f64) -> f64 {
     sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
 }
 
-/// The middle value, or the mean of the two in the middle; 0 of none.
+/// The middle value, or the mean of the two middle values. 0 for an empty list.
 pub fn median(values: &[f64]) -> f64 {
     let upper = percentile(values, (values.len() / 2 + 1) as f64 / values.len().max(1) as f64);
     match values.len() % 2 {
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn the_median_is_the_middle_value_or_the_mean_of_two() {
         let cases: [(&[f64], f64); 5] =
             [(&[], 0.0), (&[4.0], 4.0), (&[9.0, 1.0], 5.0), (&[9.0, 1.0, 2.0], 2.0), (&[1.0, 9.0, 3.0, 2.0], 2.5)];
         for (values, expected) in cases {

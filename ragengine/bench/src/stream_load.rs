@@ -1,4 +1,4 @@
-//! Streamed answers, one after the other over each of some connections.
+//! A load of streamed answers, sequentially on each of several connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,78 +15,78 @@ use crate::statistics::percentile;
 use crate::upstream::Streaming;
 use crate::{clock, cpu};
 
-/// Streams to ask for.
+/// Streams to request.
 #[derive(Clone)]
 pub struct StreamLoad {
-    /// Of whom.
+    /// Address of the server or proxy.
     pub address: SocketAddr,
-    /// At which path.
+    /// Path of all requests.
     pub path: &'static str,
-    /// One request each.
+    /// One body per stream.
     pub bodies: Arc<[Bytes]>,
-    /// What all of them ask for.
+    /// Settings that all bodies request.
     pub streaming: Streaming,
-    /// How many clients take turns.
+    /// Number of clients, which share the streams.
     pub clients: usize,
 }
 
-/// What became of them.
+/// Result of a [`StreamLoad`].
 #[derive(Debug, Clone)]
-pub struct Streamed {
-    firsts: Vec<Timing>,
+pub struct StreamLoadResult {
+    first_events: Vec<Timing>,
     tokens: usize,
     cpu: Duration,
 }
 
-/// How long the first event of one stream took.
+/// Durations of the first event of a stream.
 #[derive(Debug, Clone, Copy)]
 struct Timing {
-    /// From leaving the upstream to the client.
-    on_its_way: Duration,
-    /// From the request's sending to the client, without what the upstream took for it.
-    in_all: Duration,
+    /// From the upstream to the client.
+    in_transit: Duration,
+    /// From the request to the first event, without the time spent in the upstream.
+    from_request: Duration,
 }
 
 impl Timing {
     fn new(asked_ns: u64, first: First) -> Self {
         let First { departure, arrived_ns } = first;
         let between = |from_ns: u64, to_ns: u64| Duration::from_nanos(to_ns.saturating_sub(from_ns));
-        let of_the_upstream = between(departure.asked_ns, departure.sent_ns);
+        let in_upstream = between(departure.asked_ns, departure.sent_ns);
         Self {
-            on_its_way: between(departure.sent_ns, arrived_ns),
-            in_all: between(asked_ns, arrived_ns).saturating_sub(of_the_upstream),
+            in_transit: between(departure.sent_ns, arrived_ns),
+            from_request: between(asked_ns, arrived_ns).saturating_sub(in_upstream),
         }
     }
 }
 
-impl Streamed {
-    /// The time that the first events took from leaving the upstream to the client, in milliseconds: the median.
-    pub fn on_its_way_ms(&self) -> f64 {
-        self.median_ms(|timing| timing.on_its_way)
+impl StreamLoadResult {
+    /// Median time of first events from the upstream to the client, in milliseconds.
+    pub fn in_transit_ms(&self) -> f64 {
+        self.median_ms(|timing| timing.in_transit)
     }
 
-    /// The time that the first events took from the request, without what the upstream took, in milliseconds: the median.
-    pub fn to_first_ms(&self) -> f64 {
-        self.median_ms(|timing| timing.in_all)
+    /// Median time from the request to the first event, without the time spent in the upstream, in milliseconds.
+    pub fn from_request_ms(&self) -> f64 {
+        self.median_ms(|timing| timing.from_request)
     }
 
-    /// Processor time of the watched processes for each token, in microseconds.
+    /// Processor time of the watched processes per token, in microseconds.
     pub fn cpu_us_a_token(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / self.tokens as f64
     }
 
     fn median_ms(&self, time: impl Fn(&Timing) -> Duration) -> f64 {
-        percentile(&self.firsts.iter().map(|timing| time(timing).as_secs_f64() * 1e3).collect::<Vec<_>>(), 0.5)
+        percentile(&self.first_events.iter().map(|timing| time(timing).as_secs_f64() * 1e3).collect::<Vec<_>>(), 0.5)
     }
 }
 
 impl StreamLoad {
-    /// Asks for all streams, and watches the processor time of some processes meanwhile.
+    /// Requests all streams and measures the processor time of the `watched` processes.
     ///
     /// # Errors
     ///
-    /// When a stream breaks, or does not have all of its events; the others are given up then.
-    pub async fn run(&self, watched: &[u32]) -> anyhow::Result<Streamed> {
+    /// If a stream breaks or lacks events. The other streams are cancelled.
+    pub async fn run(&self, watched: &[u32]) -> anyhow::Result<StreamLoadResult> {
         let next = Arc::new(AtomicUsize::new(0));
         let mut connections = Vec::new();
         for _ in 0..self.clients {
@@ -95,13 +95,13 @@ impl StreamLoad {
         let before = cpu::of_processes(watched)?;
         let mut clients: JoinSet<anyhow::Result<Vec<Timing>>> =
             connections.into_iter().map(|connection| client(connection, self.clone(), Arc::clone(&next))).collect();
-        let mut firsts = Vec::new();
+        let mut first_events = Vec::new();
         while let Some(client) = clients.join_next().await {
-            firsts.extend(client??);
+            first_events.extend(client??);
         }
         let cpu = cpu::of_processes(watched)?.saturating_sub(before);
-        ensure!(!firsts.is_empty(), "nothing was asked of {}", self.path);
-        Ok(Streamed { tokens: firsts.len() * self.streaming.tokens, firsts, cpu })
+        ensure!(!first_events.is_empty(), "no request was sent to {}", self.path);
+        Ok(StreamLoadResult { tokens: first_events.len() * self.streaming.tokens, first_events, cpu })
     }
 }
 
@@ -120,10 +120,10 @@ async fn client(mut connection: Connection, load: StreamLoad, next: Arc<AtomicUs
 ///
 /// # Errors
 ///
-/// When it breaks, or does not have all of its events.
+/// If the stream breaks or lacks events.
 pub async fn require_all(stream: EventStream, streaming: &Streaming) -> anyhow::Result<()> {
     let (events, sent) = (stream.events().await?, streaming.events());
-    ensure!(events == sent, "the upstream sent {sent} events, and {events} came");
+    ensure!(events == sent, "the upstream sent {sent} events, but {events} arrived");
     Ok(())
 }
 
@@ -132,27 +132,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::upstream::{Pace, Upstream};
+    use crate::upstream::{EventPace, Upstream};
 
     fn load(upstream: &Upstream, streaming: Streaming) -> StreamLoad {
-        let body = Bytes::from(streaming.asked_for_by(json!({})).to_string());
+        let body = Bytes::from(streaming.add_to(json!({})).to_string());
         StreamLoad { address: upstream.address(), path: "/", bodies: vec![body; 7].into(), streaming, clients: 3 }
     }
 
     #[tokio::test]
     async fn every_event_of_every_stream_is_read() {
         let upstream = Upstream::start().await.unwrap();
-        for pace in [Pace::AtOnce, Pace::EveryMs(1)] {
+        for pace in [EventPace::AtOnce, EventPace::EveryMs(1)] {
             let streamed = load(&upstream, Streaming { tokens: 20, pace }).run(&[std::process::id()]).await.unwrap();
-            assert_eq!((streamed.firsts.len(), streamed.tokens), (7, 140));
-            assert!(streamed.to_first_ms() > streamed.on_its_way_ms() && streamed.on_its_way_ms() > 0.0);
+            assert_eq!((streamed.first_events.len(), streamed.tokens), (7, 140));
+            assert!(streamed.from_request_ms() > streamed.in_transit_ms() && streamed.in_transit_ms() > 0.0);
         }
     }
 
     #[tokio::test]
-    async fn held_streams_end_when_they_are_released() {
+    async fn held_streams_continue_after_the_release() {
         let upstream = Upstream::start().await.unwrap();
-        let load = load(&upstream, Streaming { tokens: 20, pace: Pace::Held });
+        let load = load(&upstream, Streaming { tokens: 20, pace: EventPace::Held });
         let mut connection = Connection::open(load.address).await.unwrap();
         let mut stream = EventStream::new(connection.open_stream(load.path, load.bodies[0].clone()).await.unwrap());
         stream.first().await.unwrap();
@@ -161,10 +161,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_event_is_noticed() {
+    async fn a_missing_event_is_an_error() {
         let upstream = Upstream::start().await.unwrap();
-        let mut load = load(&upstream, Streaming { tokens: 20, pace: Pace::AtOnce });
+        let mut load = load(&upstream, Streaming { tokens: 20, pace: EventPace::AtOnce });
         load.streaming.tokens = 21;
-        assert!(load.run(&[]).await.unwrap_err().to_string().contains("22 came"));
+        assert!(load.run(&[]).await.unwrap_err().to_string().contains("22 arrived"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The table of results.
 
 use std::ops::RangeInclusive;
 
@@ -11,44 +11,44 @@ const HEAD: [&str; COLUMNS] = ["row", "measured", "floor", "ratio", "range", "li
 /// The columns with numbers.
 const NUMBERS: RangeInclusive<usize> = 1..=4;
 
-/// What a row must reach: its ratio, or what was measured when there is no floor.
+/// Limit of a row: of its ratio, or of the measured value if there is no floor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
-    /// This or less.
+    /// Upper limit, inclusive.
     AtMost(f64),
-    /// This or more.
+    /// Lower limit, inclusive.
     AtLeast(f64),
 }
 
-/// One line of the table.
+/// One row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What it is, with its unit.
+    /// What was measured, with the unit.
     pub name: String,
-    /// The server's figure.
+    /// Value of the server.
     pub measured: f64,
-    /// What it is compared with.
+    /// Value of the floor, if there is one.
     pub floor: Option<f64>,
-    /// The median of the turns' ratios.
+    /// Median of the ratios of all turns.
     pub ratio: Option<f64>,
-    /// The lowest and the highest of the turns' ratios.
+    /// Lowest and highest ratio of all turns.
     pub spread: Option<(f64, f64)>,
-    /// What it must reach. None: it informs only.
+    /// Limit to reach. `None`: for information only.
     pub limit: Option<Limit>,
 }
 
 impl Row {
-    /// A figure that nothing is compared with.
+    /// A measured value without floor and limit.
     pub fn figure(name: &str, measured: f64) -> Self {
         Self { name: name.to_owned(), measured, floor: None, ratio: None, spread: None, limit: None }
     }
 
-    /// The same with a limit.
+    /// Sets the limit.
     pub fn with_limit(self, limit: Limit) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
-    /// The same under another name.
+    /// Changes the name.
     pub fn renamed(self, rename: impl Fn(&str) -> String) -> Self {
         Self { name: rename(&self.name), ..self }
     }
@@ -79,7 +79,7 @@ impl Row {
     }
 }
 
-/// Something measured in turns with what it is compared with.
+/// Values of the server and of the floor, measured in turns.
 #[derive(Debug, Clone, Default)]
 pub struct Comparison {
     measured: Vec<f64>,
@@ -93,7 +93,7 @@ impl Comparison {
         self.floor.push(floor);
     }
 
-    /// Its line: the medians of all three.
+    /// The row with the medians of measured values, floor values and ratios.
     pub fn row(&self, name: &str) -> Row {
         let ratios: Vec<f64> =
             self.measured.iter().zip(&self.floor).map(|(measured, floor)| measured / floor).collect();
@@ -108,30 +108,30 @@ impl Comparison {
     }
 }
 
-/// The rows so far.
+/// All rows measured so far.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     rows: Vec<Row>,
 }
 
 impl Table {
-    /// Adds a row, and shows it, so that a long run can be followed.
+    /// Adds a row and prints it to standard error as progress.
     pub fn push(&mut self, row: Row) {
         eprintln!("  {}", row.cells().join("  "));
         self.rows.push(row);
     }
 
-    /// How many limits were missed.
+    /// Number of missed limits.
     pub fn misses(&self) -> usize {
         self.rows.iter().filter(|row| row.is_reached() == Some(false)).count()
     }
 
-    /// In columns.
+    /// The table as plain text in columns.
     pub fn plain(&self) -> String {
         self.lines().iter().fold(String::new(), |text, cells| text + cells.join("  ").trim_end() + "\n")
     }
 
-    /// As Markdown.
+    /// The table as Markdown.
     pub fn markdown(&self) -> String {
         let mut lines = self.lines();
         let dashes = |(column, cell): (usize, &String)| {
@@ -143,22 +143,22 @@ impl Table {
         lines.iter().fold(String::new(), |text, cells| text + "| " + &cells.join(" | ") + " |\n")
     }
 
-    /// Those with a limit first, every cell as wide as its column.
+    /// The padded cells of all rows, rows with a limit first.
     fn lines(&self) -> Vec<Vec<String>> {
         let (limited, informative): (Vec<&Row>, Vec<&Row>) = self.rows.iter().partition(|row| row.limit.is_some());
         let rows = limited.into_iter().chain(informative).map(Row::cells);
         let lines: Vec<[String; COLUMNS]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows).collect();
         let width = |column: usize| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or_default();
         let widths: [usize; COLUMNS] = std::array::from_fn(width);
-        let pad = |(column, cell): (usize, &String)| match NUMBERS.contains(&column) {
-            true => format!("{cell:>width$}", width = widths[column]),
-            false => format!("{cell:<width$}", width = widths[column]),
+        let pad = |(column, cell): (usize, &String)| {
+            let width = widths[column];
+            if NUMBERS.contains(&column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
         };
         lines.iter().map(|cells| cells.iter().enumerate().map(pad).collect()).collect()
     }
 }
 
-/// Three digits that count.
+/// Formats a number with three significant digits.
 fn number(value: f64) -> String {
     match value.abs() {
         100.0.. => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! A language model that has its answer ready.
+//! A fake language model that answers immediately.
 
 mod streaming;
 
@@ -15,7 +15,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
-pub use streaming::{Departure, Pace, Streaming};
+pub use streaming::{Departure, EventPace, Streaming};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -24,8 +24,8 @@ use crate::clock;
 
 type Answer = Either<Full<Bytes>, StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>>;
 
-/// An OpenAI-compatible endpoint in this process, which gives every request the same completion at once, or the stream that the request
-/// describes. It ends when it is dropped.
+/// An OpenAI-compatible endpoint in this process. It answers every request with the same completion, or with the stream
+/// that the request describes. Dropping it closes the endpoint.
 pub struct Upstream {
     address: SocketAddr,
     released: watch::Sender<bool>,
@@ -37,7 +37,7 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// When the system gives none.
+    /// If no port can be opened.
     pub async fn start() -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -45,17 +45,17 @@ impl Upstream {
         Ok(Self { address, released, listening: tokio::spawn(listen(listener, is_released)) })
     }
 
-    /// Where it listens.
+    /// Address of the endpoint.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Lets the held streams go on, and those that come.
+    /// Continues held streams and disables holding.
     pub fn release(&self) {
         self.released.send_replace(true);
     }
 
-    /// Holds streams again.
+    /// Holds new streams again.
     pub fn hold(&self) {
         self.released.send_replace(false);
     }
@@ -69,7 +69,7 @@ impl Drop for Upstream {
 
 async fn listen(listener: TcpListener, is_released: watch::Receiver<bool>) {
     let completion = completion();
-    // The clients on this machine are bounded in number, and so are connections.
+    // No limit on connections: the number of clients in this benchmark is limited.
     while let Ok((stream, _)) = listener.accept().await {
         drop(stream.set_nodelay(true));
         let (completion, is_released) = (completion.clone(), is_released.clone());
@@ -83,9 +83,10 @@ async fn answer(
     completion: Bytes,
     is_released: watch::Receiver<bool>,
 ) -> Result<Response<Answer>, Infallible> {
-    // Read to its end, so that the connection is kept; one that breaks off gets no reply anyway.
+    // The body is read to its end to keep the connection alive. A broken request gets no reply, so errors do not
+    // matter.
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let (content_type, answer) = match Streaming::of(&body) {
+    let (content_type, answer) = match Streaming::from_request(&body) {
         None => ("application/json", Either::Left(Full::new(completion))),
         Some(streaming) => {
             let frames = streaming.frames(clock::monotonic_ns(), is_released);

@@ -1,4 +1,4 @@
-//! The client itself: of which server it is, and how that is reached. What can be asked is in a module for each kind of thing.
+//! The HTTP client: its server's address, connection and token. Each kind of request has a separate module.
 
 mod documents;
 mod error;
@@ -17,7 +17,7 @@ use self::error::innermost;
 pub use error::ClientError;
 pub(crate) use error::refusal;
 
-/// Embedding a batch of documents on a busy machine takes its time.
+/// Long, because embedding a batch of documents on a busy machine is slow.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -26,12 +26,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Client {
     pub(crate) http: reqwest::Client,
     base: Url,
-    /// Marked as sensitive: it is not printed.
+    /// Marked as sensitive, so that `Debug` does not print it.
     authorization: Option<HeaderValue>,
     trust: Trust,
 }
 
-/// Whether a server may say as much as it likes.
+/// Whether the length of a server's replies is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     Full,
@@ -39,17 +39,17 @@ enum Trust {
 }
 
 impl Client {
-    /// A client of the server at `base`, for example `http://127.0.0.1:5000`, by way of the proxy that the environment names, when it names
-    /// one.
+    /// Creates a client of the server at `base`, for example `http://127.0.0.1:5000`. It uses the proxy that the
+    /// environment variables configure, if any.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Address`] when that is no HTTP address.
+    /// [`ClientError::Address`] when `base` is not an HTTP address.
     pub fn new(base: &str) -> Result<Self, ClientError> {
         Self::with_http(base, reqwest::Client::builder(), Trust::Full)
     }
 
-    /// The same without any proxy, whatever the environment says: inside a cluster.
+    /// Creates a client that ignores proxies in the environment, for use inside a cluster.
     ///
     /// # Errors
     ///
@@ -58,8 +58,8 @@ impl Client {
         Self::with_http(base, reqwest::Client::builder().no_proxy(), Trust::Full)
     }
 
-    /// The same for a server that anybody may have put there: no redirect is followed, of a reply at most 256 KiB are read, and at most 200 characters
-    /// of what it says are repeated.
+    /// Creates a client of an untrusted server. It uses no proxy, follows no redirects, reads at most 256 KiB of a
+    /// reply and repeats at most 200 characters of the server's messages.
     ///
     /// # Errors
     ///
@@ -69,11 +69,12 @@ impl Client {
         Self::with_http(base, builder, Trust::Guarded)
     }
 
-    /// A client of another server, without this one's token. Both share what connections are made with, which costs more than all else.
+    /// Creates a client of another server, without this client's token. Both share the connection pool, which is
+    /// expensive to create.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Address`] when that is no HTTP address.
+    /// [`ClientError::Address`] when `base` is not an HTTP address.
     pub fn at(&self, base: &str) -> Result<Self, ClientError> {
         Ok(Self { http: self.http.clone(), base: address(base)?, authorization: None, trust: self.trust })
     }
@@ -85,11 +86,11 @@ impl Client {
         Ok(Self { http, base, authorization: None, trust })
     }
 
-    /// The same client with a token, which servers may want for writes.
+    /// Adds a token, which servers may require for writes.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Token`] when no header can hold it.
+    /// [`ClientError::Token`] when the token has characters that are not allowed in a header.
     pub fn with_token(self, token: &str) -> Result<Self, ClientError> {
         let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| ClientError::Token)?;
         value.set_sensitive(true);

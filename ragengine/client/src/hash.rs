@@ -1,14 +1,14 @@
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// The id of a document that was given none: the hash of its text, so that the same text is the same document.
+/// The default id of a document: the SHA-256 of its text, so that equal texts are the same document.
 pub fn default_doc_id(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }
 
-/// A document's fingerprint: SHA-256 over its text and its metadata, whatever the order of the metadata's keys.
+/// The SHA-256 of a document's text and metadata. The order of the metadata's keys does not matter.
 ///
-/// Whoever sends documents can compare it with what the server lists, and send only what changed.
+/// Clients can compare it with the hashes that the server lists, and send only changed documents.
 pub fn content_hash(text: &str, metadata: &Map<String, Value>) -> String {
     let metadata = canonical(&Value::Object(metadata.clone())).to_string();
     let mut hasher = Sha256::new();
@@ -18,7 +18,7 @@ pub fn content_hash(text: &str, metadata: &Map<String, Value>) -> String {
     hex::encode(hasher.finalize())
 }
 
-/// The same value with the keys of every object in order.
+/// Sorts the keys of every object.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_sees_text_and_metadata_and_no_order() {
+    fn the_hash_depends_on_text_and_metadata_but_not_on_key_order() {
         let one = hash("t", json!({"a": 1, "b": {"c": 2, "d": 3}}));
         assert_eq!(one, hash("t", json!({"b": {"d": 3, "c": 2}, "a": 1})));
         assert_ne!(one, hash("t", json!({"a": 1, "b": {"c": 2, "d": 4}})));

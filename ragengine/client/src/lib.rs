@@ -1,17 +1,16 @@
 //! The server's HTTP API as types, and a client for it.
 //!
-//! One definition serves everybody: the server reads and writes these types, its OpenAPI document is generated from them,
-//! and the command line talks through `Client`.
+//! The server, its OpenAPI document and the command line share these types.
 
 #[cfg(feature = "http")]
-mod client;
+mod backup;
 #[cfg(feature = "http")]
-mod copies;
+mod client;
 mod hash;
 pub mod wire;
 
 #[cfg(feature = "http")]
-pub use client::{Client, ClientError};
+pub use backup::RestoreOptions;
 #[cfg(feature = "http")]
-pub use copies::Over;
+pub use client::{Client, ClientError};
 pub use hash::{content_hash, default_doc_id};

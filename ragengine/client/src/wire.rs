@@ -1,4 +1,4 @@
-//! The bodies of requests and replies. Those of `/v1` have more than is named here: what OpenAI has.
+//! The bodies of requests and replies. Those of `/v1` have additional fields, defined by OpenAI's API.
 
 mod chat;
 mod documents;
@@ -31,21 +31,22 @@ use ragengine_json::Bounds;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// What a user says about a document: any JSON object.
+/// The metadata of a document: any JSON object.
 pub type Metadata = Map<String, Value>;
 
-/// Bounds on the metadata of one document, and on a filter.
+/// Limits on the metadata of one document, and on a filter.
 pub const METADATA: Bounds = Bounds { max_values: 1_000, max_depth: 8 };
 
-/// Documents, or ids of documents, that are read of a request: no setting allows more.
+/// Maximum number of documents or document ids in one request. No setting can raise it.
 pub const MAX_ITEMS: usize = 100_000;
 
-/// Metadata within its bounds. Clients that write out every field send null for what they do not set.
+/// Deserializes metadata within [`METADATA`]. Null counts as empty, because some clients send null for every unset
+/// field.
 fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
     METADATA.object(deserializer)
 }
 
-/// The same where null says something else than nothing.
+/// Like [`metadata`], for fields where null and an empty object differ.
 fn optional_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Metadata>, D::Error> {
     #[derive(Deserialize)]
     struct Bounded(#[serde(deserialize_with = "metadata")] Metadata);

@@ -1,15 +1,15 @@
-//! Handing work to a thread that may block.
+//! Runs work on threads that may block.
 
 use tokio::task::JoinHandle;
 
 use crate::ShuttingDown;
 
-/// Runs such work. It is not begun when its caller has gone by then. A panic in it goes on in the caller, as if the caller had done
-/// the work itself.
+/// Runs work on a blocking thread. Dropping the future cancels work that has not started. A panic in the work is
+/// resumed in the caller, as if the caller had done the work itself.
 ///
 /// # Errors
 ///
-/// What the work says, or [`ShuttingDown`] when it was not begun.
+/// The error of the work, or [`ShuttingDown`] if it was not started.
 pub async fn run<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
 where
     T: Send + 'static,
@@ -25,7 +25,7 @@ where
     }
 }
 
-/// Work that somebody waits for. What has been begun is done all the same.
+/// Aborts the work when it is dropped. Work that has started runs to its end.
 struct Awaited<T>(JoinHandle<T>);
 
 impl<T> Drop for Awaited<T> {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_waits_for_any_more_is_not_begun() {
+    fn cancelled_work_is_not_started() {
         let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
         runtime.block_on(async {
             let (go_on, waits) = mpsc::channel::<()>();

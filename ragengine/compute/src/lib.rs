@@ -1,15 +1,15 @@
-//! Work that computes or waits for the disk, apart from the threads that serve requests: in turns, of which there are few, and not for
-//! somebody who has left.
+//! Runs work that computes or blocks on the disk outside the threads that serve requests. The number of concurrent
+//! tasks is limited. Work is cancelled when its caller no longer waits for it.
 
 pub mod blocking;
-mod turns;
+mod permits;
 mod waiter;
 
+pub use permits::{run, run_on_thread, run_write};
 use ragengine_errors::{Class, Fault, Logged};
-pub use turns::{elsewhere, for_writes, run};
 pub use waiter::{Presence, Waiter};
 
-/// The work was not begun, because the server stops.
+/// The work was not started because the server is shutting down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server is shutting down")]
 pub struct ShuttingDown;

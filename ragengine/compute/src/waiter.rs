@@ -1,23 +1,24 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whoever waits for what is computed, as the work sees it. It crosses threads; [`Presence`] is the other end.
+/// Tells running work whether its caller still waits for the result. It can be sent to other threads. [`Presence`] is
+/// the caller's end.
 #[derive(Debug, Clone, Default)]
 pub struct Waiter(Arc<AtomicBool>);
 
 impl Waiter {
-    /// Whether nobody waits any more.
+    /// Whether the caller no longer waits, for example because the client has disconnected.
     pub fn has_left(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// Held by whoever waits. When it is dropped, the waiter has left.
+/// Held by the caller. Dropping it tells the work that the caller no longer waits.
 #[derive(Debug, Default)]
 pub struct Presence(Waiter);
 
 impl Presence {
-    /// What the work looks at.
+    /// The work's end.
     pub fn waiter(&self) -> Waiter {
         self.0.clone()
     }

@@ -1,4 +1,4 @@
-//! What a model costs here: loading, memory, and processor time per text by length and batch size.
+//! Measures the cost of a model on this machine: loading, memory, and processor time per text by length and batch size.
 //!
 //! `cargo run --release -p ragengine-embedding --example embedding_cost -- DIRECTORY`
 
@@ -17,7 +17,7 @@ const ROUNDS: u32 = 5;
 const TEXTS: usize = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let directory = std::env::args().nth(1).ok_or("name the model's directory")?;
+    let directory = std::env::args().nth(1).ok_or("give the path of the model's directory as the first argument")?;
     let files = ModelFiles::at(&directory)?;
     let profile = Profile::resolve(&directory, &files.read_configs()?, &Overrides::default())?;
     let started = Instant::now();
@@ -39,10 +39,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The best of some rounds: the others were disturbed.
+/// The best of several rounds, which excludes disturbances by other processes.
 fn cost_per_text(model: &Model, pool: &Arc<ThreadPool>, text: &str, batch: usize) -> Result<Duration, String> {
     let texts = vec![text; batch];
-    // Inside the pool's thread, whose time is read.
+    // Runs in the pool's thread, whose processor time is read.
     pool.run(|| {
         let mut best = Duration::MAX;
         for _ in 0..ROUNDS {
@@ -56,7 +56,7 @@ fn cost_per_text(model: &Model, pool: &Arc<ThreadPool>, text: &str, batch: usize
     })
 }
 
-/// What this thread has had of a processor.
+/// The processor time of this thread.
 fn processor_time() -> Result<Duration, String> {
     let path = "/proc/thread-self/schedstat";
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;

@@ -1,20 +1,20 @@
-//! Where vectors come from: one of two.
+//! One type for both sources of embeddings.
 
 use crate::local::Service;
 use crate::remote::Endpoint;
 use crate::{Error, Purpose, Vector};
 
-/// A model in this process, or an endpoint.
-#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
+/// A local model or a remote endpoint.
+#[expect(clippy::large_enum_variant, reason = "a process has only one")]
 pub enum Embedder {
-    /// In this process.
+    /// A model in this process.
     Local(Service),
-    /// Over HTTP.
+    /// An endpoint over HTTP.
     Remote(Endpoint),
 }
 
 impl Embedder {
-    /// The vectors of the texts, in their order: finite, of length 1, all of one width.
+    /// Embeds texts. The vectors are in the order of the texts, finite, of length 1, and have equal dimensions.
     ///
     /// # Errors
     ///
@@ -26,7 +26,8 @@ impl Embedder {
         }
     }
 
-    /// Tokens of a text alone: exact for a local model, an estimate on the safe side for an endpoint.
+    /// Counts the tokens of a text, without prefix and special tokens: exact for a local model, an upper estimate for
+    /// an endpoint.
     pub fn count_tokens(&self, text: &str) -> usize {
         match self {
             Self::Local(service) => service.model().count_tokens(text),
@@ -34,7 +35,7 @@ impl Embedder {
         }
     }
 
-    /// Tokens that are put around every text.
+    /// Number of special tokens added to every text.
     pub fn special_tokens(&self) -> usize {
         match self {
             Self::Local(service) => service.model().special_tokens(),
@@ -42,7 +43,7 @@ impl Embedder {
         }
     }
 
-    /// Longest text in tokens, prefix and special tokens included.
+    /// Maximum text size in tokens, including prefix and special tokens.
     pub fn max_tokens(&self) -> usize {
         match self {
             Self::Local(service) => service.model().max_tokens(),
@@ -50,7 +51,7 @@ impl Embedder {
         }
     }
 
-    /// Longest passage as [`Self::count_tokens`] counts it: the limit less prefix and special tokens.
+    /// Maximum passage size without prefix and special tokens, as counted by [`Self::count_tokens`].
     pub fn max_passage_tokens(&self) -> usize {
         match self {
             Self::Local(service) => service.model().max_passage_tokens(),
@@ -58,8 +59,8 @@ impl Embedder {
         }
     }
 
-    /// Longest query as [`Self::count_tokens`] counts it: the limit less prefix and special tokens. A longer one is cut, and so is one of more
-    /// than [`crate::MAX_BYTES_PER_QUERY_TOKEN`] bytes for each of these tokens.
+    /// Maximum query size without prefix and special tokens, as counted by [`Self::count_tokens`]. A longer query is
+    /// truncated, and so is one with more than [`crate::MAX_BYTES_PER_QUERY_TOKEN`] bytes for each of these tokens.
     pub fn max_query_tokens(&self) -> usize {
         match self {
             Self::Local(service) => service.model().max_query_tokens(),
@@ -67,7 +68,7 @@ impl Embedder {
         }
     }
 
-    /// Width of the vectors; an endpoint's is unknown until it has answered once ([`Endpoint::probe`]).
+    /// Number of dimensions of the vectors. None for an endpoint that has not replied yet (see [`Endpoint::probe`]).
     pub fn dimensions(&self) -> Option<usize> {
         match self {
             Self::Local(service) => Some(service.model().dimensions()),
@@ -75,7 +76,7 @@ impl Embedder {
         }
     }
 
-    /// What must be equal for two vectors to be comparable.
+    /// Vectors are comparable only if their fingerprints are equal.
     pub fn fingerprint(&self) -> &str {
         match self {
             Self::Local(service) => service.model().fingerprint(),
@@ -83,7 +84,7 @@ impl Embedder {
         }
     }
 
-    /// The model's name.
+    /// The name of the model.
     pub fn model_id(&self) -> &str {
         match self {
             Self::Local(service) => service.model().model_id(),

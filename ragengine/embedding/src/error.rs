@@ -1,76 +1,77 @@
-//! What can go wrong with a text, a model or an endpoint.
+//! Errors of embedding.
 
 use std::time::Duration;
 
-/// Why texts were not embedded. (Where a model's files come from has its own [`crate::files::Error`].)
+/// Why texts were not embedded. Errors of locating a model's files are in [`crate::files::Error`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The options contradict each other or the model's own files.
+    /// The options contradict each other or the model's files.
     #[error("{0}")]
     Configuration(String),
-    /// The model's files are there but cannot be used.
+    /// The model's files are invalid.
     #[error("cannot load the embedding model from {path}: {message}")]
     Load {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
-    /// A passage has more tokens than the model can read. Nothing is cut silently.
+    /// A passage has more tokens than the model's limit. Passages are never truncated.
     #[error(
-        "text {position} has {tokens} tokens, and the embedding model reads at most {max_tokens}: split it into smaller chunks"
+        "text {position} has {tokens} tokens, and the embedding model reads at most {max_tokens}: \
+         split it into smaller chunks"
     )]
     TooLong {
-        /// The text's place in the request, from 0.
+        /// The position of the text in the request, from 0.
         position: usize,
-        /// Its tokens, with prefix and special tokens.
+        /// Number of tokens, including prefix and special tokens.
         tokens: usize,
         /// The model's limit.
         max_tokens: usize,
     },
-    /// The model ran and failed.
+    /// Running the model failed.
     #[error("the embedding model failed: {0}")]
     Inference(String),
-    /// Too many queries are waiting already; the caller may try again soon.
+    /// Too many queries are waiting. The caller may retry soon.
     #[error("{waiting} queries are waiting for the embedding model already: try again later")]
     Overloaded {
-        /// How many may wait.
+        /// Maximum number of waiting queries.
         waiting: usize,
     },
     /// The service is shutting down.
-    #[error("the embedding model is being shut down")]
+    #[error("the embedding model is shutting down")]
     Stopped,
-    /// The endpoint answered with an error.
+    /// The endpoint replied with an error.
     #[error("the embedding endpoint answered {status}: {message}")]
     Upstream {
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
-        /// The endpoint's own words, shortened, without the key.
+        /// The endpoint's message, shortened and without the API key.
         message: String,
     },
     /// The endpoint cannot be reached, or the connection broke.
     #[error("cannot reach the embedding endpoint {url}: {message}")]
     Unreachable {
-        /// The address, without query or credentials.
+        /// The address, without query and credentials.
         url: String,
-        /// What happened.
+        /// The error.
         message: String,
     },
-    /// The endpoint took too long.
+    /// The endpoint did not reply in time.
     #[error("the embedding endpoint {url} did not answer within {timeout:?}")]
     Timeout {
-        /// The address, without query or credentials.
+        /// The address, without query and credentials.
         url: String,
-        /// How long it was waited for.
+        /// The timeout.
         timeout: Duration,
     },
-    /// The endpoint's reply cannot be used.
-    #[error("the embedding endpoint's reply cannot be used: {0}")]
+    /// The endpoint's reply is invalid.
+    #[error("the embedding endpoint's reply is invalid: {0}")]
     BadReply(String),
 }
 
 impl Error {
-    /// A short name for a metric's label.
+    /// A short name for metric labels.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Configuration(_) => "configuration",
@@ -86,7 +87,7 @@ impl Error {
         }
     }
 
-    /// The same error, with the position of a text mapped from a batch to the request it was cut from.
+    /// Maps the position of a text in its batch to the position in the request.
     pub(crate) fn at_request_positions(self, positions: &[usize]) -> Self {
         match self {
             Self::TooLong { position, tokens, max_tokens } => {

@@ -27,10 +27,10 @@ impl Logged for Error {
     fn own_words(&self) -> Option<String> {
         match self {
             Self::Upstream { status, message } => {
-                Some(format!("the embedding endpoint answered {status}, in {}", texts::length(message)))
+                Some(format!("the embedding endpoint answered {status} with a message of {}", texts::length(message)))
             }
             Self::BadReply(reason) => {
-                Some(format!("the embedding endpoint's reply cannot be used, for {}", texts::length(reason)))
+                Some(format!("the embedding endpoint's reply is invalid, described in {}", texts::length(reason)))
             }
             error => Some(error.to_string()),
         }
@@ -42,8 +42,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_has_no_words_of_the_endpoint() {
-        let marker = || "somebody's words".to_owned();
+    fn the_log_does_not_quote_the_endpoint() {
+        let marker = || "text of endpoint".to_owned();
         for error in [Error::Upstream { status: 429, message: marker() }, Error::BadReply(marker())] {
             let words = error.for_log();
             assert!(words.contains("16 bytes") && !words.contains(&marker()), "{error:?}: {words}");

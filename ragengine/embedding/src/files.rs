@@ -1,7 +1,7 @@
-//! Where a model's files are: in a directory, or on a hub that has the layout of Hugging Face's.
+//! Locates a model's files: in a directory, or on a hub with the layout of Hugging Face's.
 
 mod fetch;
-mod kept;
+mod file_hashes;
 mod model_id;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::profile::ConfigFiles;
 
 pub use fetch::{Hub, Progress, locate_or_fetch};
 
-/// Where exporters put the weights.
+/// The places where exporters put the weights.
 const WEIGHTS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
@@ -21,33 +21,35 @@ const POOLING: &str = "1_Pooling/config.json";
 const MODULES: &str = "modules.json";
 const SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 
-/// What a model may do without.
+/// Optional files of a model.
 const OPTIONAL: [&str; 5] = [CONFIG, SENTENCE_BERT, POOLING, MODULES, SENTENCE_TRANSFORMERS];
 
-/// A configuration file is a few kilobytes; anything bigger is another file.
+/// A configuration file has a few kilobytes. A much larger file is a different one.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Why a model's files cannot be had.
+/// Why a model's files are not available.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The model's name is neither a directory nor `organisation/name`.
     #[error(
-        "the model id {model_id:?} is not usable ({reason}): write organisation/name, or a directory (absolute, or beginning with ./)"
+        "the model id {model_id:?} is invalid ({reason}): write organisation/name, or a directory \
+         (absolute, or beginning with ./)"
     )]
     ModelId {
-        /// What was given.
+        /// The given id.
         model_id: String,
-        /// What is wrong with it.
+        /// The error.
         reason: &'static str,
     },
     /// A required file is missing.
     #[error(
-        "{directory} has no {file}: put the model's ONNX file (onnx/model.onnx) and its tokenizer.json there, or set embedding.local.modelID to another directory"
+        "{directory} has no {file}: put the model's ONNX file (onnx/model.onnx) and its tokenizer.json there, \
+         or set embedding.local.modelID to another directory"
     )]
     Missing {
-        /// The directory that was looked in.
+        /// The directory.
         directory: String,
-        /// The file's name.
+        /// The name of the file.
         file: &'static str,
     },
     /// A file cannot be read, or written into the models directory.
@@ -55,51 +57,52 @@ pub enum Error {
     Io {
         /// The file or directory.
         path: String,
-        /// The system's error.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A configuration file is not what it should be.
-    #[error("{path} is not the configuration file it should be: {message}")]
+    /// A configuration file is invalid.
+    #[error("{path} is not a valid configuration file: {message}")]
     Config {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
-    /// A file is not what was fetched.
+    /// A downloaded file has changed.
     #[error(
-        "{path} {what}, other than when the model was fetched: put the file back, or remove {directory} so that the model is fetched again. \
-         If the change is meant, remove {kept}"
+        "{path} {what} since the model was downloaded: restore the file, or remove {directory} so that \
+         the model is downloaded again. If the change is intended, remove {kept}"
     )]
     Changed {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         what: &'static str,
         /// The model's directory.
         directory: String,
-        /// Where the hashes are kept.
+        /// The path of the file with the hashes.
         kept: String,
     },
     /// The hub's address or revision cannot be used.
     #[error("{0}")]
     Hub(String),
-    /// A file cannot be fetched.
+    /// A file cannot be downloaded.
     #[error(
-        "cannot fetch {url}: {message}; put the model's files into {directory}, or set embedding.local.modelID to a directory"
+        "cannot download {url}: {message}; put the model's files into {directory}, \
+         or set embedding.local.modelID to a directory"
     )]
     Fetch {
-        /// What was asked for.
+        /// The requested URL.
         url: String,
-        /// What happened.
+        /// The error.
         message: String,
-        /// Where the files would be found.
+        /// The model's directory.
         directory: String,
     },
 }
 
 impl Error {
-    /// A short name for a metric's label.
+    /// A short name for metric labels.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ModelId { .. } => "model_id",
@@ -118,10 +121,10 @@ impl Error {
     }
 }
 
-/// The files of one model: weights and tokenizer are there, the others may not be.
+/// The files of one model. Weights and tokenizer exist, the others are optional.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFiles {
-    /// The directory that holds them all.
+    /// The directory of all files.
     pub directory: PathBuf,
     /// The weights and graph, in ONNX.
     pub model: PathBuf,
@@ -130,11 +133,11 @@ pub struct ModelFiles {
 }
 
 impl ModelFiles {
-    /// The model's files in `directory`.
+    /// Locates the model's files in `directory`.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] names the required file that is not there.
+    /// [`Error::Missing`] names a missing required file.
     pub fn at(directory: impl Into<PathBuf>) -> Result<Self, Error> {
         let directory = directory.into();
         let missing = |file| Error::Missing { directory: directory.display().to_string(), file };
@@ -147,11 +150,11 @@ impl ModelFiles {
         Ok(Self { directory, model, tokenizer })
     }
 
-    /// Reads the configuration files that are there.
+    /// Reads the existing configuration files.
     ///
     /// # Errors
     ///
-    /// A file is there but unreadable, larger than 1 MiB, or not of its kind.
+    /// A file is unreadable, larger than 1 MiB or invalid.
     pub fn read_configs(&self) -> Result<ConfigFiles, Error> {
         Ok(ConfigFiles {
             transformer: read_json(&self.directory.join(CONFIG))?,

@@ -1,8 +1,8 @@
-//! What both HTTP clients need: errors in words, and bodies with a limit.
+//! Shared parts of both HTTP clients: error messages and bounded bodies.
 
 use std::error::Error as _;
 
-/// A transport error with its causes, without the address (which may carry credentials in its query).
+/// The message of a transport error with its causes, without the address, whose query may contain credentials.
 pub(crate) fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut words = error.to_string();
@@ -18,7 +18,7 @@ pub(crate) fn describe(error: reqwest::Error) -> String {
     words
 }
 
-/// An address as it may appear in a message: without query, fragment and credentials.
+/// Formats an address for a message: without query, fragment and credentials.
 pub(crate) fn printable(url: &reqwest::Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
@@ -29,15 +29,15 @@ pub(crate) fn printable(url: &reqwest::Url) -> String {
     url.to_string()
 }
 
-/// A body of at most `limit` bytes.
+/// A body of limited length.
 pub(crate) enum Body {
-    /// All of it.
+    /// The complete body.
     Whole(Vec<u8>),
-    /// The first `limit` bytes of a longer one.
+    /// The beginning of a body that is longer than the limit.
     Cut(Vec<u8>),
 }
 
-/// Reads a response's body up to `limit` bytes, whatever its declared length.
+/// Reads at most `limit` bytes of a response's body, regardless of its declared length.
 pub(crate) async fn read_body(response: &mut reqwest::Response, limit: usize) -> Result<Body, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await? {

@@ -1,18 +1,18 @@
-//! Text to vectors: by a sentence-transformer in this process, or by a remote OpenAI-compatible endpoint.
+//! Embeds texts with a sentence-transformer in this process, or with a remote OpenAI-compatible endpoint.
 //!
 //! ```text
-//! files ── where a model's files are, or fetching them from a hub
-//!   └─ profile ── what its configuration files say: pooling, length limit, prefixes
+//! files ── locating a model's files, or downloading them from a hub
+//!   └─ profile ── settings from its configuration files: pooling, length limit, prefixes
 //!        └─ local::Model ── tokenise, run, pool, normalise (synchronous)
 //!             └─ local::Service ── two queues and their threads (asynchronous)
 //! remote::Endpoint ── the same over `/v1/embeddings`
 //! Embedder ── one of the two
-//! Embedding ── the same, measured
+//! Embedding ── an Embedder with metrics
 //! ```
 //!
-//! Every vector is finite and has length 1: for such vectors squared L2 distance is `2 - 2 * cosine`.
+//! Every vector is finite and has length 1. For such vectors, the squared L2 distance is `2 - 2 * cosine`.
 //!
-//! Clients for HTTP use rustls without a built-in provider: the process installs one before it builds an
+//! HTTP clients use rustls without a built-in provider. The process must install one before it creates a
 //! [`remote::Endpoint`] or calls [`files::locate_or_fetch`].
 
 mod embedder;
@@ -36,11 +36,11 @@ pub use secret::Secret;
 pub use vector::Vector;
 pub use windows::Windows;
 
-/// What a text is embedded for: some models want another prefix for each.
+/// The purpose of embedding a text. Some models need a different prefix for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// The text is searched with. Latency matters; a text that is too long is cut.
+    /// The text is a query. Latency matters; a text that is too long is truncated.
     Query,
-    /// The text is searched for. Throughput matters; a text that is too long is an error.
+    /// The text is a passage to be found. Throughput matters; a text that is too long is an error.
     Passage,
 }

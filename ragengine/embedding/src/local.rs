@@ -1,4 +1,4 @@
-//! Embedding in this process, on its processors.
+//! Runs embedding models in this process, on the CPU.
 
 mod batching;
 mod fingerprint;

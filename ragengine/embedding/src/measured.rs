@@ -6,18 +6,18 @@ use ragengine_metrics::metrics;
 use crate::{Embedder, Error, Purpose};
 
 metrics! {
-    /// What Prometheus sees of embedding.
+    /// Metrics of embedding.
     pub struct EmbeddingMetrics: "embedding_" {
-        /// Time until the texts of one request have vectors, waiting included. `purpose` is `query` or `passage`.
+        /// Time to embed the texts of one request, including waiting. `purpose` is `query` or `passage`.
         duration_seconds: Durations["purpose"],
-        /// Texts that were given vectors.
+        /// Embedded texts.
         texts_total: Counters["purpose"],
-        /// Requests for vectors that failed.
+        /// Failed requests for embeddings.
         errors_total: Counters["kind"],
     }
 }
 
-/// The embedding model, with its measurements. Cheap to clone.
+/// The embedding model, with metrics. Cheap to clone.
 #[derive(Clone)]
 pub struct Embedding {
     embedder: Arc<Embedder>,
@@ -26,22 +26,22 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// Wraps a model whose width is known.
+    /// Wraps a model with a known number of dimensions.
     pub fn new(embedder: Embedder, dimensions: usize, metrics: EmbeddingMetrics) -> Self {
         Self { embedder: Arc::new(embedder), dimensions, metrics }
     }
 
-    /// The vector of a question.
+    /// Embeds a query.
     ///
     /// # Errors
     ///
-    /// When too many wait already, or the model or endpoint fails.
+    /// When too many queries wait, or the model or endpoint fails.
     pub async fn embed_query(&self, text: &str) -> Result<Vec<f32>, Error> {
         let mut vectors = self.embed(Purpose::Query, "query", vec![text.to_owned()]).await?;
         vectors.pop().ok_or_else(|| Error::BadReply("it has no vector".to_owned()))
     }
 
-    /// The vectors of texts that a request waits for, such as the sentences of an answer.
+    /// Embeds texts with low latency, such as the sentences of an answer.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Embedding {
         self.embed(Purpose::Query, "query", texts).await
     }
 
-    /// The vectors of chunks.
+    /// Embeds chunks.
     ///
     /// # Errors
     ///
@@ -74,32 +74,32 @@ impl Embedding {
         result
     }
 
-    /// Tokens of a text alone.
+    /// Counts the tokens of a text, without prefix and special tokens.
     pub fn count_tokens(&self, text: &str) -> usize {
         self.embedder.count_tokens(text)
     }
 
-    /// Longest passage as [`Self::count_tokens`] counts it.
+    /// Maximum passage size, as counted by [`Self::count_tokens`].
     pub fn max_passage_tokens(&self) -> usize {
         self.embedder.max_passage_tokens()
     }
 
-    /// Longest query as [`Self::count_tokens`] counts it: a longer one would be cut.
+    /// Maximum query size, as counted by [`Self::count_tokens`]. A longer query is truncated.
     pub fn max_query_tokens(&self) -> usize {
         self.embedder.max_query_tokens()
     }
 
-    /// Width of the vectors.
+    /// Number of dimensions of the vectors.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// What must be equal for two vectors to be comparable.
+    /// Vectors are comparable only if their fingerprints are equal.
     pub fn fingerprint(&self) -> &str {
         self.embedder.fingerprint()
     }
 
-    /// The model's name.
+    /// The name of the model.
     pub fn model_id(&self) -> &str {
         self.embedder.model_id()
     }

@@ -1,4 +1,4 @@
-//! How a model wants to be used, from the configuration files beside it: a pure function.
+//! Derives how to use a model from its configuration files, without I/O.
 //!
 //! The files are those of Sentence Transformers (<https://sbert.net>) and Transformers.
 
@@ -11,19 +11,20 @@ pub use config::{
     ConfigFiles, Module, PoolingConfig, SentenceBertConfig, SentenceTransformersConfig, TransformerConfig,
 };
 
-/// The limit when no file names one: what BERT was trained with.
+/// The limit if no file names one: that of BERT's training.
 const DEFAULT_MAX_TOKENS: usize = 512;
 
-/// How the vectors of a text's tokens become one vector.
+/// How the vectors of a text's tokens are combined into one vector.
 ///
-/// The square-root mean that some models name differs from the mean only in length: normalised they are the same.
+/// The square-root mean of some models differs from the mean only in length, so that both are equal after
+/// normalisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
-    /// The mean over all tokens, special ones included.
+    /// The mean of all tokens, including special tokens.
     Mean,
     /// The first token.
     Cls,
-    /// The largest value of each dimension.
+    /// The maximum of each dimension.
     Max,
     /// The last token that is not padding.
     LastToken,
@@ -40,53 +41,56 @@ impl fmt::Display for Pooling {
     }
 }
 
-/// Settings that win over the model's files.
+/// Settings that override the model's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Longest text in tokens, special tokens included; at most the model's number of positions.
+    /// Maximum text size in tokens, including special tokens. It must not exceed the model's number of positions.
     pub max_tokens: Option<usize>,
-    /// Put before a query; `Some("")` for none.
+    /// Text put before a query. `Some("")` removes the model's prefix.
     pub query_prefix: Option<String>,
-    /// Put before a passage; `Some("")` for none.
+    /// Text put before a passage. `Some("")` removes the model's prefix.
     pub passage_prefix: Option<String>,
-    /// How to pool.
+    /// The pooling method.
     pub pooling: Option<Pooling>,
 }
 
-/// How to use a model. Vectors are always normalised: the index compares directions only.
+/// How to use a model. Vectors are always normalised, because the index compares only directions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// How the tokens' vectors become one; not used when the model's graph does it itself.
+    /// The pooling method. Unused if the model's graph pools itself.
     pub pooling: Pooling,
-    /// Longest text in tokens, prefix and special tokens included.
+    /// Maximum text size in tokens, including prefix and special tokens.
     pub max_tokens: usize,
-    /// Put before a query.
+    /// Text put before a query.
     pub query_prefix: String,
-    /// Put before a passage.
+    /// Text put before a passage.
     pub passage_prefix: String,
 }
 
-/// Why a model cannot be used as its files describe it.
+/// Why a model cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The model pools in a way that is not implemented.
-    #[error("the model's pooling {0} is not supported: mean, cls, max and last token are")]
+    /// The model's pooling method is not implemented.
+    #[error("the model's pooling {0} is not supported: the supported ones are mean, cls, max and last token")]
     UnsupportedPooling(String),
-    /// The model has a part behind the pooling that its ONNX file does not hold.
-    #[error("the model has a module {0}, which is not supported: choose a model of Transformer, Pooling and Normalize")]
+    /// The model has a module after the pooling that its ONNX file does not contain.
+    #[error(
+        "the model has a module {0}, which is not supported: choose a model with only Transformer, Pooling and \
+         Normalize"
+    )]
     UnsupportedModule(String),
-    /// The override is beyond what the model has positions for.
-    #[error("max_tokens {max_tokens} is more than the {positions} tokens that the model has positions for")]
+    /// The override exceeds the model's number of positions.
+    #[error("max_tokens {max_tokens} exceeds the model's {positions} positions")]
     TooManyTokens {
-        /// What was asked for.
+        /// The requested limit.
         max_tokens: usize,
-        /// What the model has.
+        /// The model's number of positions.
         positions: usize,
     },
 }
 
 impl Error {
-    /// A short name for a metric's label.
+    /// A short name for metric labels.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnsupportedPooling(_) => "unsupported_pooling",
@@ -97,11 +101,12 @@ impl Error {
 }
 
 impl Profile {
-    /// The profile of the model `model_id` (an id of a hub or a directory; used only to recognise a family).
+    /// Derives the profile of the model `model_id`, which is an id of a hub or a directory and is only used to
+    /// recognise the model's family.
     ///
     /// # Errors
     ///
-    /// The files ask for something that is not supported, or an override contradicts them.
+    /// The files require an unsupported feature, or an override contradicts them.
     pub fn resolve(model_id: &str, files: &ConfigFiles, overrides: &Overrides) -> Result<Self, Error> {
         check_modules(&files.modules)?;
         let (query_prefix, passage_prefix) = prefixes(model_id, files, overrides);
@@ -116,7 +121,7 @@ impl Profile {
 
 fn check_modules(modules: &[Module]) -> Result<(), Error> {
     const SUPPORTED: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
-    // Named by Python path: `sentence_transformers.models.Pooling`.
+    // Modules are named by Python path: `sentence_transformers.models.Pooling`.
     let unsupported = modules.iter().find(|module| !SUPPORTED.iter().any(|name| module.class_name() == *name));
     match unsupported {
         Some(module) => Err(Error::UnsupportedModule(module.kind.clone())),
@@ -147,7 +152,7 @@ fn max_tokens(files: &ConfigFiles, chosen: Option<usize>) -> Result<usize, Error
 fn prefixes(model_id: &str, files: &ConfigFiles, overrides: &Overrides) -> (String, String) {
     let family = families::prefixes(model_id);
     let prompts = files.sentence_transformers.as_ref().map(|config| &config.prompts);
-    // Newer versions of Sentence Transformers write empty prompts when a model has none: those say nothing.
+    // Newer versions of Sentence Transformers write empty prompts if a model has none, so that empty ones are ignored.
     let prompt = |names: &[&str]| {
         names.iter().filter_map(|name| prompts?.get(*name).cloned().flatten()).find(|prompt| !prompt.is_empty())
     };

@@ -1,4 +1,4 @@
-//! Embedding by an endpoint that speaks OpenAI's `POST /v1/embeddings`.
+//! Embeds texts with an endpoint that implements OpenAI's `POST /v1/embeddings`.
 //!
 //! <https://platform.openai.com/docs/api-reference/embeddings/create>
 
@@ -20,14 +20,14 @@ use self::retry::Policy;
 use crate::http::{Body, describe, printable, read_body};
 use crate::{Error, Purpose, Secret, Vector};
 
-/// The part of an error's body that is read, and the part of it that is kept.
+/// Maximum length of an error's body that is read, in bytes, and of the message that is kept, in characters.
 const MAX_ERROR_BYTES: usize = 16 << 10;
 const MAX_ERROR_CHARS: usize = 500;
 
-/// A token is at least this long in nearly all text and tokenizers: counting by it errs on the safe side.
+/// Assumed length of a token in bytes. Nearly all tokenizers have longer tokens, so that counts are upper estimates.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// An endpoint and what is known of it.
+/// A client of an embedding endpoint.
 #[derive(Debug)]
 pub struct Endpoint {
     options: EndpointOptions,
@@ -35,29 +35,29 @@ pub struct Endpoint {
     client: Client,
     width: OnceLock<usize>,
     fingerprint: String,
-    /// Queries that run or wait.
+    /// Limits the number of running and waiting queries.
     admitted_queries: Semaphore,
     running_queries: Semaphore,
     running_passages: Semaphore,
 }
 
 impl Endpoint {
-    /// Prepares the client; nothing is sent yet.
+    /// Creates the client without sending a request.
     ///
     /// # Errors
     ///
-    /// [`Error::Configuration`]: the address, the key or a limit cannot be used.
+    /// [`Error::Configuration`]: the address, the key or a limit is invalid.
     ///
     /// # Panics
     ///
-    /// When the process has installed no rustls provider.
+    /// When the process has not installed a rustls provider.
     pub fn new(options: EndpointOptions) -> Result<Self, Error> {
         options.check()?;
         let url = address::embeddings(&options.url)?;
         let client = Client::builder()
             .connect_timeout(options.connect_timeout)
             .timeout(options.timeout)
-            // A redirect would turn the POST into a GET, or carry the texts elsewhere.
+            // A redirect would turn the POST into a GET, or send the texts to another server.
             .redirect(reqwest::redirect::Policy::none())
             .default_headers(headers(options.api_key.as_ref())?)
             .build()
@@ -76,7 +76,7 @@ impl Endpoint {
         })
     }
 
-    /// Embeds one word, to learn the width and see that the endpoint answers.
+    /// Embeds one word to check the endpoint and to learn the number of dimensions, which is returned.
     ///
     /// # Errors
     ///
@@ -86,25 +86,26 @@ impl Endpoint {
         Ok(vectors.first().map_or(0, Vec::len))
     }
 
-    /// The vectors of the texts, in their order.
+    /// Embeds texts. The vectors are in the order of the texts.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] for a passage whose estimated tokens are over the limit (a query is cut there),
-    /// [`Error::Overloaded`] for a query when too many wait, [`Error::Upstream`], [`Error::Unreachable`],
-    /// [`Error::Timeout`], and [`Error::BadReply`] when number, order, width or values of the reply are not right.
+    /// [`Error::TooLong`] for a passage whose estimated tokens exceed the limit (a query is truncated),
+    /// [`Error::Overloaded`] for a query if too many wait, [`Error::Upstream`], [`Error::Unreachable`],
+    /// [`Error::Timeout`], and [`Error::BadReply`] if the number, order, dimensions or values of the vectors are wrong.
     pub async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
         let _admission = self.admit(purpose)?;
         self.check_lengths(purpose, &texts)?;
         let mut texts = texts.into_iter();
-        // A batch is made when its turn comes: of a long list no more is copied than what is under way.
+        // Batches are built lazily, so that only the texts of running requests are copied.
         let batches = std::iter::from_fn(move || {
             let batch = texts.by_ref().take(self.options.max_batch);
             let batch: Vec<String> = batch.map(|text| self.input(purpose, text)).collect();
             (!batch.is_empty()).then_some(batch)
         });
         let replies: Vec<Vec<Vector>> = stream::iter(batches)
-            // The batch is owned: a closure over a borrowed one makes this future fail the check for Send in its callers.
+            // The batch is owned, because a closure over a borrowed one makes this future fail the check for `Send` in
+            // its callers.
             .map(|batch| async move { self.embed_batch(purpose, &batch).await })
             .buffered(self.options.max_in_flight)
             .try_collect()
@@ -123,7 +124,7 @@ impl Endpoint {
         }
     }
 
-    /// Refuses a passage that is too long, before anything is sent.
+    /// Refuses a passage that is too long before a request is sent.
     fn check_lengths(&self, purpose: Purpose, texts: &[String]) -> Result<(), Error> {
         if purpose == Purpose::Query {
             return Ok(());
@@ -136,7 +137,7 @@ impl Endpoint {
         }
     }
 
-    /// A text as it is sent: behind its prefix, and a query cut at the limit.
+    /// Adds the prefix to a text, and truncates a query at the limit.
     fn input(&self, purpose: Purpose, text: String) -> String {
         let prefix = match purpose {
             Purpose::Query => &self.options.query_prefix,
@@ -157,24 +158,26 @@ impl Endpoint {
         let _turn = running.acquire().await.map_err(|_| Error::Stopped)?;
         let body = self.send(inputs).await?;
         let (expected, width) = (inputs.len(), self.options.dimensions);
-        // Numbers by the thousand, which are not read on the threads that serve.
+        // Parsing thousands of numbers would block the threads that serve requests.
         let read = tokio::task::spawn_blocking(move || wire::vectors(&body, expected, width));
         let vectors = read.await.map_err(|_| Error::Stopped)?.map_err(Error::BadReply)?;
         self.check_width(&vectors)?;
         Ok(vectors)
     }
 
-    /// The first reply decides the width for as long as the process lives.
+    /// Checks that the number of dimensions is that of the first reply of this process.
     fn check_width(&self, vectors: &[Vector]) -> Result<(), Error> {
         let Some(width) = vectors.first().map(Vec::len) else { return Ok(()) };
         let known = *self.width.get_or_init(|| width);
         if width == known {
             return Ok(());
         }
-        Err(Error::BadReply(format!("its vectors are {width} wide, and the ones before were {known}: another model?")))
+        Err(Error::BadReply(format!(
+            "its vectors are {width} wide, but earlier ones were {known}: has the model changed?"
+        )))
     }
 
-    /// Sends one request, again when that may help; gives the reply's body.
+    /// Sends one request, with retries, and returns the reply's body.
     async fn send(&self, inputs: &[String]) -> Result<Vec<u8>, Error> {
         let request = wire::Request::new(&self.options.model, inputs, self.options.dimensions);
         let policy = Policy { max_retries: self.options.max_retries, max_wait: self.options.max_retry_wait };
@@ -185,7 +188,11 @@ impl Endpoint {
                 Err(failure) => failure,
             };
             let Some(wait) = policy.wait(attempt, &failure, retry::jitter()) else { return Err(failure.error) };
-            tracing::debug!(kind = failure.error.kind(), ?wait, "the embedding endpoint failed and is asked again");
+            tracing::debug!(
+                kind = failure.error.kind(),
+                ?wait,
+                "the embedding endpoint failed; the request is retried"
+            );
             tokio::time::sleep(wait).await;
             attempt += 1;
         }
@@ -200,7 +207,7 @@ impl Endpoint {
             Body::Whole(body) => Ok(body),
             Body::Cut(_) => {
                 let limit = self.options.max_reply_bytes;
-                Err(retry::Failure::last(Error::BadReply(format!("it is longer than {limit} bytes"))))
+                Err(retry::Failure::permanent(Error::BadReply(format!("it is longer than {limit} bytes"))))
             }
         }
     }
@@ -208,9 +215,9 @@ impl Endpoint {
     fn broken(&self, error: reqwest::Error) -> retry::Failure {
         let url = printable(&self.url);
         if error.is_timeout() {
-            return retry::Failure::last(Error::Timeout { url, timeout: self.options.timeout });
+            return retry::Failure::permanent(Error::Timeout { url, timeout: self.options.timeout });
         }
-        retry::Failure::passing(Error::Unreachable { url, message: describe(error) }, None)
+        retry::Failure::temporary(Error::Unreachable { url, message: describe(error) }, None)
     }
 
     async fn refusal(&self, mut response: Response) -> retry::Failure {
@@ -226,43 +233,43 @@ impl Endpoint {
         let message = message.chars().take(MAX_ERROR_CHARS).collect();
         let error = Error::Upstream { status: status.as_u16(), message };
         if status.as_u16() == 429 || status.is_server_error() {
-            return retry::Failure::passing(error, retry_after.map(Duration::from_secs));
+            return retry::Failure::temporary(error, retry_after.map(Duration::from_secs));
         }
-        retry::Failure::last(error)
+        retry::Failure::permanent(error)
     }
 
-    /// The model's name.
+    /// The name of the model.
     pub fn model_id(&self) -> &str {
         &self.options.model
     }
 
-    /// An estimate on the safe side: 3 bytes a token.
+    /// Estimates the number of tokens of a text: three bytes per token.
     pub fn count_tokens(&self, text: &str) -> usize {
         text.len().div_ceil(BYTES_PER_TOKEN)
     }
 
-    /// Longest text in tokens, prefix included.
+    /// Maximum text size in tokens, including the prefix.
     pub fn max_tokens(&self) -> usize {
         self.options.max_tokens
     }
 
-    /// Longest passage as [`Self::count_tokens`] counts it: the limit less the prefix.
+    /// Maximum passage size without the prefix, as counted by [`Self::count_tokens`].
     pub fn max_passage_tokens(&self) -> usize {
         self.options.max_tokens - self.count_tokens(&self.options.passage_prefix)
     }
 
-    /// Longest query as [`Self::count_tokens`] counts it: the limit less the prefix.
+    /// Maximum query size without the prefix, as counted by [`Self::count_tokens`].
     pub fn max_query_tokens(&self) -> usize {
         self.options.max_tokens - self.count_tokens(&self.options.query_prefix)
     }
 
-    /// Width of the vectors: the one that is asked for, else unknown until the first reply.
+    /// Number of dimensions: the configured one, or that of the first reply. None before the first reply.
     pub fn dimensions(&self) -> Option<usize> {
         self.options.dimensions.or_else(|| self.width.get().copied())
     }
 
-    /// What must be equal for two vectors to be comparable: the model's name, the width that is asked for, prefixes.
-    /// The address is no part of it: the same model may move.
+    /// Vectors are comparable only if their fingerprints are equal: the model's name, the requested number of
+    /// dimensions and the prefixes. The address is not included, because a model may move to another server.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -272,7 +279,9 @@ fn headers(api_key: Option<&Secret>) -> Result<HeaderMap, Error> {
     let mut headers = HeaderMap::new();
     if let Some(key) = api_key {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| {
-            Error::Configuration("the embedding endpoint's key has characters that no header may have".to_owned())
+            Error::Configuration(
+                "the embedding endpoint's key has characters that are not allowed in a header".to_owned(),
+            )
         })?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);

@@ -1,4 +1,4 @@
-//! A value that must not be printed.
+//! A secret value that is never printed.
 
 use std::fmt;
 
@@ -12,12 +12,13 @@ impl Secret {
         Self(value.as_ref().trim().to_owned())
     }
 
-    /// The value itself, for the one place that sends it.
+    /// The value, for sending it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// `text` with every occurrence of the value replaced by `***`: an upstream may repeat a key in its error.
+    /// Replaces every occurrence of the value in `text` with `***`, because an upstream server may repeat the key in an
+    /// error.
     pub(crate) fn redact(&self, text: &str) -> String {
         if self.0.is_empty() {
             return text.to_owned();

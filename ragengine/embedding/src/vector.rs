@@ -1,6 +1,6 @@
 //! Vectors and their normalisation.
 
-/// An embedding: finite, of length 1, as wide as the model's output.
+/// An embedding: finite values, length 1, as many dimensions as the model's output.
 pub type Vector = Vec<f32>;
 
 /// Why a vector cannot be normalised.
@@ -14,7 +14,7 @@ pub(crate) enum Unusable {
 
 /// Scales `values` to length 1 (L2).
 ///
-/// The sum is taken in 64 bits: squares of large finite values overflow 32.
+/// The sum is computed in f64, because squares of large f32 values overflow.
 pub(crate) fn normalise(values: &mut [f32]) -> Result<(), Unusable> {
     let norm = values.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
     if !norm.is_finite() {
@@ -35,7 +35,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_has_no_direction_is_refused() {
+    fn a_vector_without_direction_is_refused() {
         let cases = [
             (vec![0.0, 0.0], Unusable::Zero),
             (vec![], Unusable::Zero),

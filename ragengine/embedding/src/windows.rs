@@ -1,6 +1,6 @@
-//! A question as vectors: one, or of a long question one for each window of it.
+//! The vectors of a question: one, or for a long question one for each window.
 
-/// The vectors of a question, all of one width and of length 1.
+/// The vectors of a question, of equal dimensions and length 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Windows {
     first: Vec<f32>,
@@ -14,7 +14,7 @@ impl From<Vec<f32>> for Windows {
 }
 
 impl Windows {
-    /// The vectors of the windows, in their order. None: there are none, or they are not of one width.
+    /// Creates the windows in order. None if `vectors` is empty or their dimensions differ.
     pub fn new(vectors: Vec<Vec<f32>>) -> Option<Self> {
         let mut vectors = vectors.into_iter();
         let first = vectors.next()?;
@@ -23,27 +23,28 @@ impl Windows {
         is_alike.then_some(Self { first, others })
     }
 
-    /// That of the first window, or of the whole question.
+    /// The vector of the first window, or of the whole question.
     pub fn first(&self) -> &[f32] {
         &self.first
     }
 
-    /// Those of the other windows.
+    /// The vectors of the other windows.
     pub fn others(&self) -> &[Vec<f32>] {
         &self.others
     }
 
-    /// All of them.
+    /// All vectors, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[f32]> {
         [&self.first].into_iter().chain(&self.others).map(Vec::as_slice)
     }
 
-    /// How many there are.
+    /// Number of windows, at least 1.
     pub fn count(&self) -> usize {
         1 + self.others.len()
     }
 
-    /// One vector for all of it, where there must be one: the mean, of length 1. Windows that cancel each other out leave the first.
+    /// The mean of all vectors, normalised, for uses that need a single vector. If the vectors cancel each other out,
+    /// it is the first.
     pub fn mean(&self) -> Vec<f32> {
         let mut mean = self.first.clone();
         for other in &self.others {
@@ -58,15 +59,15 @@ impl Windows {
         mean
     }
 
-    /// The cosine similarity of the window that is nearest to a vector of length 1. None: the vector is of another width, so that the two are
-    /// not of one model.
+    /// The cosine similarity of the nearest window to a vector of length 1. None if the dimensions differ, because the
+    /// vector is then from another model.
     pub fn similarity(&self, vector: &[f32]) -> Option<f32> {
         let cosine = |window: &[f32]| -> f32 { window.iter().zip(vector).map(|(left, right)| left * right).sum() };
         let is_alike = self.iter().all(|window| window.len() == vector.len());
         is_alike.then(|| self.iter().map(cosine).fold(f32::NEG_INFINITY, f32::max))
     }
 
-    /// The squared L2 distance of the window that is nearest to a vector of length 1, and None as [`Self::similarity`].
+    /// The squared L2 distance of the nearest window to a vector of length 1. None as for [`Self::similarity`].
     pub fn squared_distance(&self, vector: &[f32]) -> Option<f32> {
         let distance =
             |window: &[f32]| -> f32 { window.iter().zip(vector).map(|(left, right)| (left - right).powi(2)).sum() };
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_window_counts_and_widths_never_mix() {
+    fn the_nearest_window_counts_and_other_dimensions_are_refused() {
         let windows = Windows::new(vec![vec![1.0, 0.0], vec![0.0, 1.0]]).unwrap();
         assert_eq!((windows.count(), windows.similarity(&[0.6, 0.8])), (2, Some(0.8)));
         let distance = windows.squared_distance(&[0.6, 0.8]).unwrap();

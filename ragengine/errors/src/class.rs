@@ -1,36 +1,36 @@
-/// What kind of trouble an error is, for whoever sent the request.
+/// The class of an error. Each protocol maps it to a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// The request cannot be served as it is.
+    /// The request is invalid.
     Invalid,
-    /// It needs a right that it does not show.
+    /// The request lacks valid credentials.
     Unauthorized,
-    /// Whoever asks may not.
+    /// The client may not do this.
     Forbidden,
-    /// It was sent to a server that does not answer for the name that was asked.
+    /// The request's host name is not one of this server's names.
     Misdirected,
-    /// What was sent is of a kind that is not taken.
+    /// The media type of the body is not supported.
     MediaType,
-    /// What it names is not there.
+    /// The requested object does not exist.
     NotFound,
-    /// It contradicts what is there.
+    /// The request conflicts with the current state.
     Conflict,
-    /// What was sent did not arrive, or not in time.
+    /// The body of the request broke off or timed out.
     Lost,
-    /// What was sent is larger than it may be.
+    /// The body of the request is too large.
     TooLarge,
-    /// The server, or what it asks, is busy.
+    /// The server or an upstream server is overloaded.
     Busy,
-    /// It was begun, and not done in time.
+    /// The request was begun but timed out.
     Late,
-    /// It cannot be served now, and can later.
+    /// The server is temporarily unavailable.
     Unavailable,
     /// The disk is full.
     Full,
-    /// Another server that it takes gave no answer that can be used.
+    /// An upstream server did not give a usable reply.
     Upstream,
-    /// Another server refused it, with this HTTP status.
+    /// An upstream server refused the request with this HTTP status.
     RefusedUpstream(u16),
-    /// The server's own fault.
+    /// An internal error of this server.
     Internal,
 }

@@ -7,31 +7,31 @@ use crate::{Class, Logged};
 /// When a request may be sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RetryAfter {
-    /// After so many seconds.
+    /// After this number of seconds.
     Seconds(u32),
-    /// As another server said.
-    AsSaid(String),
+    /// The value of an upstream server's `Retry-After` header.
+    Header(String),
 }
 
-/// Why a request was not served, as the module says it where that happened.
+/// An error of a module that made a request fail.
 pub trait Fault: Error + Logged + Send + Sync + 'static {
-    /// Of which class it is.
+    /// The class of the error.
     fn class(&self) -> Class;
 
     /// A short name for labels.
     fn kind(&self) -> &'static str;
 
-    /// When the request may be sent again, where trying again helps.
+    /// When the request may be sent again. None if a retry does not help.
     fn retry_after(&self) -> Option<RetryAfter> {
         None
     }
 
-    /// The field of the request that is at fault, where it is one.
+    /// The invalid field of the request, if one is.
     fn field(&self) -> Option<&str> {
         None
     }
 
-    /// Another server's error in OpenAI's shape, which is passed on as it is.
+    /// An upstream server's error in OpenAI's format, which is forwarded unchanged.
     fn openai_body(&self) -> Option<&Value> {
         None
     }

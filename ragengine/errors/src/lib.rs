@@ -1,5 +1,5 @@
-//! What every error of the server says of itself: of which class it is, its name in labels, when to try again, and which of its words may be in
-//! the log. HTTP and every other protocol map classes; none knows the errors of the modules.
+//! Common properties of the server's errors: the class, the name in labels, the time to retry, and the message for the
+//! log. Protocols such as HTTP map classes to statuses, so that they need not know the errors of each module.
 
 mod class;
 mod fault;

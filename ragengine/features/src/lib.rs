@@ -1,1 +1,1 @@
-//! Nothing but its list of dependencies: Cargo.toml says what it is for.
+//! Empty. The crate exists for its dependencies: see its Cargo.toml.

@@ -1,5 +1,5 @@
-//! Any bytes as the body of a request about documents, searches, indexes or sources: it is refused or taken, and one that is taken means the same
-//! when it is written down and read again; a document passes the filter that says what its metadata is.
+//! Fuzzes the bodies of requests about documents, searches, indexes and sources. A body is refused or accepted; an
+//! accepted one survives being written and read again, and a document matches a filter made of its own metadata.
 #![no_main]
 
 #[path = "../../index/src/filter.rs"]
@@ -19,41 +19,41 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 fuzz_target!(|body: &[u8]| {
-    if let Some(request) = is_read_again::<AddDocuments>(body) {
+    if let Some(request) = check_round_trip::<AddDocuments>(body) {
         for document in &request.documents {
             assert_eq!(default_doc_id(&document.text), default_doc_id(&document.text.clone()));
             assert_eq!(content_hash(&document.text, &document.metadata).len(), 64);
         }
     }
-    is_read_again::<UpdateDocuments>(body);
-    is_read_again::<DeleteDocuments>(body);
-    if let Some(Some(filter)) = is_read_again::<Retrieve>(body).map(|request| request.metadata_filter) {
-        is_found_by_itself(&filter);
+    check_round_trip::<UpdateDocuments>(body);
+    check_round_trip::<DeleteDocuments>(body);
+    if let Some(Some(filter)) = check_round_trip::<Retrieve>(body).map(|request| request.metadata_filter) {
+        check_matches_own_metadata(&filter);
     }
     if let Ok(metadata) = serde_json::from_slice::<Metadata>(body) {
-        is_found_by_itself(&metadata);
+        check_matches_own_metadata(&metadata);
     }
-    let settings = is_read_again::<IndexSettings>(body);
+    let settings = check_round_trip::<IndexSettings>(body);
     if let Some(Ok(kind)) =
         settings.and_then(|settings| settings.vector_index).map(|kind| kind.parse::<VectorIndexKind>())
     {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
-    if let Some(sync) = is_read_again::<PutSourceSync>(body) {
+    if let Some(sync) = check_round_trip::<PutSourceSync>(body) {
         let refused = source_check::check_sync(&sync.sync_id, &sync);
         assert!(refused.is_ok() || !refused.unwrap_err().to_string().is_empty());
     }
 });
 
-fn is_read_again<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debug>(body: &[u8]) -> Option<T> {
+fn check_round_trip<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debug>(body: &[u8]) -> Option<T> {
     let value: T = serde_json::from_slice(body).ok()?;
-    let written = serde_json::to_vec(&value).expect("it was JSON");
-    assert_eq!(serde_json::from_slice::<T>(&written).expect("it was written here"), value);
+    let written = serde_json::to_vec(&value).expect("a value read from JSON can be written");
+    assert_eq!(serde_json::from_slice::<T>(&written).expect("written JSON can be read"), value);
     Some(value)
 }
 
-/// A list stands for any of its values, and an empty one for none.
-fn is_found_by_itself(metadata: &Metadata) {
+/// A list in a filter matches any of its values, and an empty list matches nothing.
+fn check_matches_own_metadata(metadata: &Metadata) {
     let Ok(filter) = Filter::new(metadata) else { return };
     let mut index = MetadataIndex::default();
     index.insert(1, metadata);

@@ -1,7 +1,8 @@
-//! Any bytes as an archive of indexes: it is refused, or whole; its rows come after the header of their index, and no name in it is a path.
+//! Fuzzes the reader of archives. An archive is refused or complete; the rows of an index follow its header, and no
+//! name in it is a path.
 #![no_main]
 
-/// The server's own files: the fuzzer need not compile the server.
+/// Includes files of the server, so that the fuzzer need not compile all of it.
 #[expect(dead_code, unused_imports, reason = "the server uses the rest")]
 #[path = "../../index/src"]
 mod index {
@@ -12,7 +13,7 @@ mod index {
 
 use index::archive::{ArchiveError, Piece, Row, read};
 use index::name::check_name;
-// The files name each other by their crate.
+// These files refer to each other by crate paths.
 use index::{name, record};
 use libfuzzer_sys::fuzz_target;
 
@@ -31,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             Piece::Rows(more) => {
                 assert!(!begun.is_empty());
-                // Of synchronisations the header says nothing.
+                // The header does not count synchronisations.
                 rows += more.iter().filter(|row| !matches!(row, Row::Sync { .. })).count() as u64;
             }
         }

@@ -1,4 +1,5 @@
-//! Any bytes as the body of a chat request: it is refused or taken, and one that is taken can be planned, passed on and answered.
+//! Fuzzes the bodies of chat requests. A body is refused or accepted; an accepted one can be planned, forwarded and
+//! answered.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,35 +11,37 @@ use ragengine_pipeline::prompt;
 use ragengine_pipeline::request::Request;
 use serde_json::{Map, Value};
 
-/// Fields that are for this server alone.
+/// Fields that are not forwarded to the language model.
 const OWN_FIELDS: [&str; 3] = ["index_name", "context_token_ratio", "explain"];
 
 const MODEL: &str = "default-model";
 
 const CONTEXT: &str = "CONTEXT";
 
-/// Far below what anybody asks for.
+/// Less than any real request asks for.
 const MAX_TOKENS: u64 = 7;
 
 fuzz_target!(|body: &[u8]| {
     if let Ok(request) = openai::read(body.to_vec().into()) {
-        is_passed_on_whole(&request);
-        is_lowered(&request);
+        check_forwarded_fields(&request);
+        check_lowered_limit(&request);
         if let (Ok(Plan::Retrieve(turn)), Ok(sent)) = (plan(&request), request.conversation.values()) {
-            is_split_in_two(&request, &sent, &turn);
+            check_plan(&request, &sent, &turn);
         }
     }
 });
 
-/// A body as it is forwarded.
+/// Returns the forwarded body.
 fn forwarded(request: &Request, default_model: Option<&str>, max_tokens: Option<u64>) -> Map<String, Value> {
+    let default_model = default_model.map(str::to_owned);
     let body = request.body.forwardable(&Changes { default_model, max_tokens, messages: None });
     serde_json::from_slice(&body).unwrap_or_default()
 }
 
-/// None of our fields is there, and every other one is what it was, in the same order; a model is added where none was named.
-fn is_passed_on_whole(request: &Request) {
-    // What is nested too deep for a value is forwarded all the same, and cannot be compared here.
+/// Checks that our fields are removed, that all other fields are unchanged and in the same order, and that a model is
+/// added if the request names none.
+fn check_forwarded_fields(request: &Request) {
+    // A body that is nested too deeply for a `Value` is forwarded but cannot be compared here.
     let Ok(sent) = serde_json::from_slice::<Map<String, Value>>(request.body.bytes()) else { return };
     let expected = |body: &Map<String, Value>| -> Vec<(String, Value)> {
         let fields = body.iter().filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
@@ -57,10 +60,10 @@ fn is_passed_on_whole(request: &Request) {
     assert!(is_as_sent || !request.body.is_forwardable_as_sent());
 }
 
-/// The answer's bound is lowered where there is one, and is not made up.
-fn is_lowered(request: &Request) {
+/// Checks that an existing limit of the answer is lowered, and that none is added.
+fn check_lowered_limit(request: &Request) {
     let body = request.body.forwardable(&Changes { max_tokens: Some(MAX_TOKENS), ..Changes::default() });
-    let lowered = openai::read(body.into()).expect("it was taken before");
+    let lowered = openai::read(body.into()).expect("the original was accepted");
     assert_eq!(lowered.max_tokens, request.max_tokens.map(|sent| sent.min(MAX_TOKENS)));
     let texts = |request: &Request| {
         (0..request.conversation.messages.len()).map(|at| request.conversation.said(at)).collect::<Vec<_>>()
@@ -68,8 +71,9 @@ fn is_lowered(request: &Request) {
     assert_eq!(texts(&lowered), texts(request));
 }
 
-/// Every message is in the question or in the history, and the finished conversation has one system message, the first.
-fn is_split_in_two(request: &Request, sent: &[Value], turn: &Turn) {
+/// Checks that every message is in the question or in the history, and that the finished conversation has one system
+/// message, which comes first.
+fn check_plan(request: &Request, sent: &[Value], turn: &Turn) {
     let mut positions = [turn.history.as_slice(), turn.prompt_messages.as_slice()].concat();
     positions.sort_unstable();
     assert_eq!(positions, (0..request.conversation.messages.len()).collect::<Vec<_>>());

@@ -1,8 +1,9 @@
-//! Any bytes as a language model's stream, cut anywhere, through what the server passes answers on with: the client gets the same bytes however the
-//! stream is cut, every one that came and none that did not but for our field, which is there once and in the right place; of a stream
-//! that breaks it gets the events that had ended, and an error that it can read.
+//! Fuzzes the relaying of a language model's stream, split at any positions. The client must get the same bytes for
+//! every split. These are all bytes of the stream, plus our field, once and in the right event. If the stream breaks,
+//! the client gets the completed events, followed by an error event.
 //!
-//! The first byte of the input says how many of the next bytes are the sizes of the pieces, which repeat; the rest is the stream.
+//! The first byte of the input determines how many of the next bytes are sizes of pieces, which repeat. The rest is the
+//! stream.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,18 +14,18 @@ use serde_json::{Map, Value, json};
 
 const FIELD: &str = "source_nodes";
 
-/// No input of the fuzzer's holds it: what is ours is told by it.
+/// The value of our field. Inputs that contain it are skipped.
 const OURS: &str = r#"[{"doc_id":"8c1f2a6e-5b9d-4c37-9a40-2f0d7f6f3b11"}]"#;
 
-/// What the server says of a stream that broke.
+/// The server's error for a broken stream.
 const ERROR: &str = r#"{"error":{"message":"its stream broke"}}"#;
 
-/// The input's ways of cutting: at most so many sizes, each of at most so many bytes.
+/// Maximum number of sizes of pieces, and maximum size of a piece in bytes.
 const MAX_SIZES: usize = 7;
 const MAX_SIZE: usize = 32;
 
 fuzz_target!(|input: &[u8]| {
-    // No event can be too long, however long the inputs are allowed to be.
+    // Ensures that no event is too long.
     if input.len() > MAX_EVENT_BYTES {
         return;
     }
@@ -35,29 +36,29 @@ fuzz_target!(|input: &[u8]| {
     }
     let relayed = relay(&[stream]);
     assert_eq!(relay(&pieces(stream, sizes)), relayed);
-    is_what_came(stream, &relayed);
-    // What looks like data is not always in a whole event.
+    check_relayed(stream, &relayed);
+    // Also tests the functions for data on arbitrary text.
     if let Ok(text) = std::str::from_utf8(stream) {
-        keeps_what_it_marks(text);
+        check_added_field(text);
         assert_eq!(Whole::read(text).is_some(), serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
     }
 });
 
-/// What a client got, and what became of the answer: nothing when its stream broke.
+/// The bytes that a client got, and the verdict on the answer: none if the stream broke.
 #[derive(Debug, PartialEq)]
 struct Relayed {
     sent: Vec<u8>,
     verdict: Option<Verdict>,
 }
 
-/// As the server does it, piece by piece.
+/// Relays the stream piece by piece, in both ways of the server.
 fn relay(pieces: &[&[u8]]) -> Relayed {
     let relayed = relay_untouched(pieces);
     assert_eq!(relay_deltas(pieces), relayed);
     relayed
 }
 
-/// As an answer from an index goes on: read as deltas and written as deltas.
+/// Relays as for an answer from an index: read and written as deltas.
 fn relay_deltas(pieces: &[&[u8]]) -> Relayed {
     let mut answering = Answering::new(vec![(FIELD, OURS.to_owned())]);
     let mut sent = Vec::new();
@@ -74,7 +75,7 @@ fn relay_deltas(pieces: &[&[u8]]) -> Relayed {
     Relayed { sent, verdict: answering.verdict() }
 }
 
-/// As one that nobody looks into goes on.
+/// Relays as for an answer that is not inspected.
 fn relay_untouched(pieces: &[&[u8]]) -> Relayed {
     let mut relaying = Relaying::new(vec![(FIELD, OURS.to_owned())]);
     let mut sent = Vec::new();
@@ -91,8 +92,8 @@ fn relay_untouched(pieces: &[&[u8]]) -> Relayed {
     Relayed { sent, verdict: relaying.verdict() }
 }
 
-/// Finds out in another way, from the whole stream at once, what a client must have got.
-fn is_what_came(stream: &[u8], relayed: &Relayed) {
+/// Computes the expected bytes in a different way, from the whole stream at once, and compares.
+fn check_relayed(stream: &[u8], relayed: &Relayed) {
     let (mut whole, mut events) = (Vec::new(), Events::default());
     events.push(stream, |event| whole.push(event.to_vec())).expect("the input is no longer than an event may be");
     let rest = events.rest();
@@ -105,7 +106,7 @@ fn is_what_came(stream: &[u8], relayed: &Relayed) {
     let text = String::from_utf8_lossy(&relayed.sent);
     let ours = text.matches(OURS).count();
     let Some(verdict) = relayed.verdict else {
-        // It broke: what had ended came, and then an error that can be read.
+        // The stream broke: the client gets the completed events and an error event.
         assert!(finish.is_none() && !is_done && ours == 0);
         let expected = [whole.concat(), event(ERROR).into_bytes()].concat();
         assert_eq!(relayed.sent, expected);
@@ -113,10 +114,10 @@ fn is_what_came(stream: &[u8], relayed: &Relayed) {
     };
     assert!(finish.is_some() || is_done || verdict.has_error);
     match finish {
-        // On the first event that says why the answer ended, and nowhere else.
+        // Our field is on the first event with a finish reason, and nowhere else.
         Some(position) => {
             let chunk = data(all[position]).expect("it has data");
-            let marked = with_fields(chunk, &[(FIELD, OURS.to_owned())]).expect("what finishes an answer is an object");
+            let marked = with_fields(chunk, &[(FIELD, OURS.to_owned())]).expect("a finishing chunk is an object");
             assert!(is_finish(&marked));
             assert_eq!(data(event(&marked).as_bytes()), Some(marked.as_str()));
             let (before, after) = (all[..position].concat(), all[position + 1..].concat());
@@ -124,17 +125,20 @@ fn is_what_came(stream: &[u8], relayed: &Relayed) {
             assert_eq!(relayed.sent, [before, event.into_bytes(), after].concat());
             assert_eq!(ours, 1);
         }
-        // In an event of its own at most.
-        None => assert_eq!(without_the_event_of(OURS, &relayed.sent), stream),
+        // Our field is in a separate event, if anywhere.
+        None => assert_eq!(without_event_with(OURS, &relayed.sent), stream),
     }
 }
 
-/// A stream without the one event that holds this.
-fn without_the_event_of(held: &str, stream: &[u8]) -> Vec<u8> {
+/// Removes the single event that contains `held`.
+fn without_event_with(held: &str, stream: &[u8]) -> Vec<u8> {
     let (mut kept, mut taken, mut events) = (Vec::new(), 0, Events::default());
-    let pushed = events.push(stream, |event| match holds(event, held) {
-        true => taken += 1,
-        false => kept.extend_from_slice(event),
+    let pushed = events.push(stream, |event| {
+        if holds(event, held) {
+            taken += 1;
+        } else {
+            kept.extend_from_slice(event);
+        }
     });
     pushed.expect("the input is no longer than an event may be");
     assert!(taken <= 1);
@@ -145,7 +149,7 @@ fn holds(bytes: &[u8], held: &str) -> bool {
     bytes.windows(held.len()).any(|window| window == held.as_bytes())
 }
 
-/// The stream in pieces of these sizes, again and again.
+/// Splits the stream into pieces of these sizes, repeated.
 fn pieces<'a>(mut stream: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     for size in sizes.iter().cycle().map(|&size| usize::from(size) % MAX_SIZE + 1) {
@@ -160,8 +164,8 @@ fn pieces<'a>(mut stream: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// A field more at the end of an object, and nothing else changed. What is valid JSON and no object is left alone.
-fn keeps_what_it_marks(text: &str) {
+/// Checks that adding a field changes nothing else in an object, and leaves other JSON values unchanged.
+fn check_added_field(text: &str) {
     let sources = json!([{"doc_id": "a \"b\""}]);
     let marked = with_fields(text, &[(FIELD, sources.to_string())]);
     match (serde_json::from_str::<Value>(text), &marked) {
@@ -170,8 +174,8 @@ fn keeps_what_it_marks(text: &str) {
             fields.insert(FIELD.to_owned(), sources);
             assert_eq!(after, fields);
         }
-        (Ok(Value::Object(_)), None) => panic!("an object was not marked: {text}"),
-        (Ok(_), Some(marked)) => panic!("no object, and marked: {marked}"),
+        (Ok(Value::Object(_)), None) => panic!("the field was not added to an object: {text}"),
+        (Ok(_), Some(marked)) => panic!("the field was added to a value that is not an object: {marked}"),
         (Ok(_), None) | (Err(_), _) => {}
     }
 }

@@ -1,4 +1,5 @@
-//! Any text as the settings file or as the task of a synchronisation: it is refused in words or taken, and what was taken is good.
+//! Fuzzes the settings file. A text is refused with a message or accepted; accepted settings are valid and survive
+//! being written and read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,8 +1,8 @@
-//! Any bytes as the manifest of a snapshot: it is refused, or what was written. The fields are tried without the checksum, too, which few
-//! inputs would pass.
+//! Fuzzes the manifest of a snapshot. It is refused, or survives being written and read. The fields are also tested
+//! without the checksum, which few inputs would pass.
 #![no_main]
 
-/// The server's own file: the fuzzer need not compile the server.
+/// Includes a file of the server, so that the fuzzer need not compile all of it.
 #[path = "../../index/src/snapshot/manifest.rs"]
 mod manifest;
 

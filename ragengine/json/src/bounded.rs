@@ -3,38 +3,38 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// An object takes as much memory as so many numbers.
+/// An object counts as this many values, because it takes as much memory as this many numbers.
 pub const OBJECT_WEIGHT: usize = 8;
 
-/// Bounds on JSON of any shape.
+/// Limits on a JSON value of any shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Values in all, an object counting as [`OBJECT_WEIGHT`] of them.
+    /// Maximum number of values. An object counts as [`OBJECT_WEIGHT`] values.
     pub max_values: usize,
-    /// Lists and objects within each other.
+    /// Maximum nesting depth of lists and objects.
     pub max_depth: usize,
 }
 
 impl Bounds {
-    /// What may be read within these bounds.
+    /// Creates a budget, which several values can share.
     pub fn budget(self) -> Budget {
         Budget { bounds: self, left: self.max_values }
     }
 
-    /// Reads a value.
+    /// Deserializes a value.
     ///
     /// # Errors
     ///
-    /// The deserializer's, or one that says which bound it is over.
+    /// The deserializer's error, or an error that names the exceeded limit.
     pub fn value<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         self.budget().deserialize(deserializer)
     }
 
-    /// Reads an object, or null as an empty one.
+    /// Deserializes an object. Null gives an empty object.
     ///
     /// # Errors
     ///
-    /// As [`Self::value`], and one when it is something else.
+    /// Those of [`Self::value`], and an error if the value is neither an object nor null.
     pub fn object<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<Map<String, Value>, D::Error> {
         match self.value(deserializer)? {
             Value::Object(object) => Ok(object),
@@ -44,7 +44,7 @@ impl Bounds {
     }
 }
 
-/// What may still be read. It reads one value, or several one after the other.
+/// The number of values that may still be read. It is a seed for one value, or for several in turn.
 #[derive(Debug)]
 pub struct Budget {
     bounds: Bounds,
@@ -68,18 +68,19 @@ impl<'de> DeserializeSeed<'de> for &mut Budget {
     }
 }
 
-/// A value within others.
+/// A visitor for a value at a nesting depth.
 struct Nested<'a> {
     budget: &'a mut Budget,
     depth: usize,
 }
 
 impl Nested<'_> {
-    /// What is inside.
+    /// The visitor for the elements of this list or object.
     fn inside<E: Error>(&mut self) -> Result<Nested<'_>, E> {
-        match self.depth < self.budget.bounds.max_depth {
-            true => Ok(Nested { budget: &mut *self.budget, depth: self.depth + 1 }),
-            false => Err(E::custom(format_args!("is nested more than {} deep", self.budget.bounds.max_depth))),
+        if self.depth < self.budget.bounds.max_depth {
+            Ok(Nested { budget: &mut *self.budget, depth: self.depth + 1 })
+        } else {
+            Err(E::custom(format_args!("is nested more than {} deep", self.budget.bounds.max_depth)))
         }
     }
 
@@ -146,7 +147,7 @@ impl<'de> Visitor<'de> for Nested<'_> {
         while let Some(item) = items.next_element_seed(self.inside()?)? {
             list.push(item);
         }
-        // The first item makes room for four, which lists of one within each other would add up.
+        // A `Vec` allocates room for four items at the first one, which adds up for nested lists with one item.
         list.shrink_to_fit();
         Ok(Value::Array(list))
     }
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_the_bounds_is_read_and_the_rest_is_refused_in_words() {
+    fn a_value_over_a_limit_is_refused_with_a_message() {
         for (text, wrong) in [
             (r#"{"a": [1, -2, 2.5, "x", null, true]}"#.to_owned(), None),
             (format!("[{}]", ["0"; 19].join(",")), None),
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_room_for_its_items_alone() {
+    fn a_list_has_no_spare_capacity() {
         let Value::Array(outer) = read("[[0],1]").unwrap() else { unreachable!() };
         let Value::Array(inner) = &outer[0] else { unreachable!() };
         assert_eq!((outer.capacity(), inner.capacity()), (2, 1));

@@ -4,30 +4,30 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What becomes of a field.
+/// A change to a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// It stays as it was sent.
+    /// Keep the field unchanged.
     Keep,
-    /// It goes.
+    /// Remove the field.
     Drop,
-    /// It gets this value, which is JSON.
+    /// Replace the value with this JSON text.
     Replace(String),
 }
 
-/// Shows every field of an object with the text of its value, in the order in which they stand. Nothing of it is kept.
+/// Calls `take` with the name and the raw value of every field of a JSON object, in order, without storing them.
 ///
 /// # Errors
 ///
-/// When the text is not JSON, or not an object.
+/// The text is not JSON, or not an object.
 pub fn each_field<'a>(object: &'a str, take: impl FnMut(Cow<'a, str>, &'a RawValue)) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(object);
     deserializer.deserialize_map(Fields(take))?;
     deserializer.end()
 }
 
-/// Writes an object again, with what `edit` says of each of its fields, and `added` behind them: names and values in JSON. Values that stay
-/// are the bytes that were sent.
+/// Rewrites a JSON object: applies `edit` to each field and appends the fields of `added`, whose values are JSON. Kept
+/// values keep their bytes.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ impl<'a, F: FnMut(Cow<'a, str>, &'a RawValue)> Visitor<'a> for Fields<F> {
     }
 }
 
-/// A name, borrowed where it has no escapes.
+/// A field's name, borrowed if it has no escapes.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'a> Deserialize<'a> for Name<'a> {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_is_what_was_sent() {
+    fn kept_values_keep_their_bytes() {
         let sent = r#"{ "b" : 1.50, "a":[ {"x":1e400} ],"own":true, "\u0061\n": 123456789012345678901234567890 }"#;
         let edit = |name: &str, _: &RawValue| match name {
             "own" => Edit::Drop,
@@ -139,18 +139,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn a_text_that_is_not_an_object_is_refused() {
         for text in ["", "[]", "1", "{", r#"{"a"}"#, r#"{"a":1}x"#, r#"{"a":[}"#] {
             assert!(each_field(text, |_, _| {}).is_err(), "{text}");
         }
-        // However deep it is nested: nothing of it is built.
+        // Depth is not limited because nothing is built.
         let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
         assert!(each_field(&deep, |_, _| {}).is_ok());
     }
 
     proptest! {
         #[test]
-        fn an_object_that_nothing_is_changed_in_means_the_same(names in prop::collection::vec(".{0,6}", 0..8)) {
+        fn rewriting_without_changes_keeps_the_meaning(names in prop::collection::vec(".{0,6}", 0..8)) {
             let object: Map<String, Value> =
                 names.into_iter().map(|name| (name.clone(), Value::from(vec![name]))).collect();
             let written = rewrite(&Value::from(object.clone()).to_string(), |_, _| Edit::Keep, &[]).unwrap();

@@ -1,9 +1,10 @@
-//! Reading JSON that strangers send: what is built in memory is bounded while it is read, and what is only forwarded stays the bytes
-//! that came.
+//! Reads JSON from untrusted clients. Values that are built in memory are bounded while they are read, and forwarded
+//! values keep their original bytes.
 //!
-//! A `serde_json::Value` takes 72 bytes and an object several hundred, where the text has two or seven: a body of a few megabytes
-//! becomes gigabytes. So a value of any shape is read within [`Bounds`], a list by [`bounded_list`], and an object that is passed on is
-//! never built: [`each_field`] and [`rewrite`] go over its text. [`memory_bytes`] says what many objects take together.
+//! A `serde_json::Value` takes 72 bytes and an object several hundred, while their text has as few as two bytes: a body
+//! of a few megabytes can become gigabytes. So values of any shape are read with [`Bounds`] and lists with
+//! [`bounded_list`]. Objects to forward are not built: [`each_field`] and [`rewrite`] work on their text.
+//! [`memory_bytes`] computes the memory of an object.
 
 mod bounded;
 mod fields;

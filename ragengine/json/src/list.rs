@@ -3,11 +3,11 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-/// Reads a list of at most so many items. Use it in a function for `deserialize_with`.
+/// Deserializes a list of at most `max_items` items. Call it in a function for `deserialize_with`.
 ///
 /// # Errors
 ///
-/// The deserializer's, or one that says how many items there may be.
+/// The deserializer's error, or an error that names the maximum number of items.
 pub fn bounded_list<'de, D, T>(deserializer: D, max_items: usize) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -15,27 +15,27 @@ where
 {
     let mut list = Vec::new();
     let too_long = || D::Error::custom(format_args!("has more than {max_items} items: send them in parts"));
-    each_item(deserializer, |item| match list.len() < max_items {
-        true => {
-            list.push(item);
-            Ok(())
+    each_item(deserializer, |item| {
+        if list.len() >= max_items {
+            return Err(too_long());
         }
-        false => Err(too_long()),
+        list.push(item);
+        Ok(())
     })?;
     Ok(list)
 }
 
-/// Reads a list and keeps none of it: `take` gets one item after the other.
+/// Deserializes a list without storing it: `take` is called with each item.
 ///
 /// # Errors
 ///
-/// The deserializer's, or what `take` says.
+/// The error of the deserializer or of `take`.
 pub fn each_item<'de, D, T>(deserializer: D, take: impl FnMut(T) -> Result<(), D::Error>) -> Result<(), D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    // The error of a sequence is the deserializer's own, which the types cannot say here: it goes around.
+    // The visitor cannot return the deserializer's error type, so that `take`'s error is stored here.
     let mut take = take;
     let mut refused = None;
     let visited = deserializer
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_has_at_most_so_many_items() {
+    fn a_list_over_the_limit_is_refused() {
         let read = |text: &str| bounded_list::<_, u8>(&mut serde_json::Deserializer::from_str(text), 2);
         assert_eq!(read("[]").unwrap(), Vec::<u8>::new());
         assert_eq!(read("[1, 2]").unwrap(), vec![1_u8, 2]);

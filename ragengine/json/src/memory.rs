@@ -1,19 +1,20 @@
 use serde_json::{Map, Value};
 
-/// What an allocation takes beyond what it is for: it is rounded up.
+/// Overhead of an allocation, which is rounded up.
 const ALLOCATION_BYTES: usize = 16;
 
-/// What an allocation of so many bytes takes.
+/// The memory of an allocation of `bytes` bytes, including its overhead.
 pub fn allocated_bytes(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { bytes + ALLOCATION_BYTES }
 }
 
-/// What an object takes in memory beyond its own place, and rather more than less.
+/// The heap memory of an object in bytes, rounded up.
 pub fn memory_bytes(object: &Map<String, Value>) -> usize {
     if object.is_empty() {
         return 0;
     }
-    // A hash table has a power of two of places, of which an eighth stays free, and there is room for as many fields: four for a single one.
+    // A hash table has a power of two of slots, of which an eighth stays free, and at least four. The vector of fields
+    // has the same capacity.
     let places = (object.len() * 8).div_ceil(7).next_power_of_two().max(4);
     let place = size_of::<(usize, String, Value)>() + size_of::<usize>() + size_of::<u8>();
     let inside = object.iter().map(|(name, value)| allocated_bytes(name.capacity()) + value_memory(value));
@@ -31,7 +32,7 @@ fn value_memory(value: &Value) -> usize {
     }
 }
 
-/// How many bytes an object has as JSON, at least: written without escapes and spaces.
+/// The minimum length of an object as JSON in bytes: without escapes and spaces.
 pub fn json_bytes(object: &Map<String, Value>) -> usize {
     let field = |(name, value): (&String, &Value)| r#""":"#.len() + name.len() + value_json(value);
     list_json(object.len(), object.iter().map(field).sum())
@@ -47,7 +48,7 @@ fn value_json(value: &Value) -> usize {
     }
 }
 
-/// Brackets, and commas between the items.
+/// The length of brackets, items and the commas between them.
 fn list_json(items: usize, bytes: usize) -> usize {
     "[]".len() + items.saturating_sub(1) + bytes
 }
@@ -65,9 +66,9 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_that_of_what_is_allocated() {
+    fn memory_is_the_sum_of_the_allocations() {
         let place = size_of::<(usize, String, Value)>() + 9;
-        // An object, its places, the bytes of other allocations, and how many of these there are.
+        // An object, its slots, the bytes of other allocations, and the number of these.
         for (value, places, others, allocations) in [
             (json!({"": 0}), 4, 0, 0),
             (json!({"": [0, null]}), 4, 2 * size_of::<Value>(), 1),

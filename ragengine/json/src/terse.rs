@@ -1,18 +1,18 @@
-//! A deserializer whose errors do not quote strings, and are not longer than what they are about.
+//! A deserializer whose errors do not quote strings, so that they are short.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// A longer name of a field is refused.
+/// Maximum length of a field's name.
 const MAX_NAME_BYTES: usize = 1024;
 
-/// Reads what the deserializer inside reads. A string where another type belongs is an error that says so and no more: serde's own would
-/// quote all of it, with escapes up to six times as long. A name of over 1,024 bytes is an error as well.
+/// Wraps a deserializer. If a string has the wrong type, the error does not quote it; serde's own error would quote all
+/// of it, with escapes that can make it six times as long. A name longer than 1,024 bytes is an error.
 pub struct Terse<D>(pub D);
 
-/// What a string is, where one is read.
+/// The role of a string that is read.
 #[derive(Clone, Copy, PartialEq)]
 enum Text {
     Value,
@@ -26,7 +26,7 @@ impl<'de, D: Deserializer<'de>> Terse<D> {
     }
 }
 
-/// Types that no string is.
+/// Implements methods for types that are not strings.
 macro_rules! not_text {
     ($($name:ident)*) => {
         $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -51,8 +51,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Terse<D> {
     }
 
     not_text! {
-        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
-        deserialize_u64 deserialize_f32 deserialize_f64 deserialize_unit deserialize_seq deserialize_map
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64 deserialize_unit deserialize_seq deserialize_map
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -72,7 +72,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Terse<D> {
         self.0.deserialize_option(Visited { visitor, text: Text::Value })
     }
 
-    /// Raw values are such: they are read as they stand.
+    /// `RawValue` is a newtype struct, and is read without changes.
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
         self.0.deserialize_newtype_struct(name, visitor)
     }
@@ -176,7 +176,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Visited<V> {
     }
 }
 
-/// What is inside a list, an object or a variant.
+/// Wraps the access to the elements of a list, an object or a variant.
 struct Inside<A>(A);
 
 impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Inside<A> {
@@ -232,7 +232,7 @@ impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<T> {
     }
 }
 
-/// A field's name, whatever type is asked for.
+/// Deserializes a field's name.
 struct TerseName<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for TerseName<D> {
@@ -243,8 +243,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for TerseName<D> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq tuple
-        tuple_struct map struct enum identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 

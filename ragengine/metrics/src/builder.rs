@@ -7,34 +7,34 @@ use prometheus::{Error, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, In
 
 use crate::labels::IndexLabels;
 
-/// From a millisecond to the longest default timeout, and past it.
+/// Bucket bounds in seconds, from a millisecond to more than the longest default timeout.
 const SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
 
-/// What a metric is, for the documentation.
+/// The definition of a metric, for the documentation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its name without the prefix.
+    /// The name, without the prefix `ragengine_`.
     pub name: &'static str,
     /// `counter`, `gauge` or `histogram`.
     pub kind: &'static str,
-    /// What it says.
+    /// The help text.
     pub help: &'static str,
-    /// Its labels.
+    /// The names of the labels.
     pub labels: &'static [&'static str],
-    /// The upper bounds of a histogram's buckets.
+    /// The upper bounds of a histogram's buckets. Empty for other kinds.
     pub buckets: Vec<f64>,
 }
 
-/// What was made: the registry, and what is in it.
+/// The registry and the definitions of its metrics.
 pub struct Built {
-    /// What Prometheus reads.
+    /// The registry that Prometheus scrapes.
     pub registry: Registry,
-    /// Each metric in it.
+    /// The definition of each metric in the registry.
     pub entries: Vec<Entry>,
 }
 
-/// Makes metrics, registers them and remembers what each is.
+/// Creates and registers metrics, and collects their definitions.
 pub struct Builder {
     built: Built,
     seconds: Vec<f64>,
@@ -42,11 +42,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty registry whose metrics begin with `ragengine_`. Durations have buckets up to the longest timeout.
+    /// Creates an empty registry with the prefix `ragengine_`. Histograms of durations have buckets up to
+    /// `longest_timeout`.
     ///
     /// # Errors
     ///
-    /// Never: the prefix is a good one.
+    /// Never, because the prefix is valid.
     pub fn new(longest_timeout: Duration) -> Result<Self, Error> {
         let registry = Registry::new_custom(Some("ragengine".to_owned()), None)?;
         Ok(Self {
@@ -56,21 +57,21 @@ impl Builder {
         })
     }
 
-    /// What was made.
+    /// Returns the registry and the definitions.
     pub fn finish(self) -> Built {
         self.built
     }
 
-    /// The labels of indexes, which all metrics share.
+    /// The `index` labels, which all metrics share.
     pub fn index_labels(&self) -> Arc<IndexLabels> {
         Arc::clone(&self.labels)
     }
 
-    /// Numbers that only grow.
+    /// Registers a counter with labels.
     ///
     /// # Errors
     ///
-    /// When there is a metric of this name already.
+    /// When a metric with this name exists.
     pub fn counters(
         &mut self,
         name: &'static str,
@@ -78,11 +79,11 @@ impl Builder {
         labels: &'static [&'static str],
     ) -> Result<IntCounterVec, Error> {
         let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
-        self.note_series_of_indexes(&metric, labels);
+        self.register_index_series(&metric, labels);
         self.add(metric, Entry { name, kind: "counter", help, labels, buckets: Vec::new() })
     }
 
-    /// Numbers that go up and down.
+    /// Registers a gauge with labels.
     ///
     /// # Errors
     ///
@@ -94,11 +95,11 @@ impl Builder {
         labels: &'static [&'static str],
     ) -> Result<IntGaugeVec, Error> {
         let metric = IntGaugeVec::new(Opts::new(name, help), labels)?;
-        self.note_series_of_indexes(&metric, labels);
+        self.register_index_series(&metric, labels);
         self.add(metric, Entry { name, kind: "gauge", help, labels, buckets: Vec::new() })
     }
 
-    /// One number that goes up and down.
+    /// Registers a gauge without labels.
     ///
     /// # Errors
     ///
@@ -108,7 +109,7 @@ impl Builder {
         self.add(metric, Entry { name, kind: "gauge", help, labels: &[], buckets: Vec::new() })
     }
 
-    /// Counts of durations, by their length.
+    /// Registers a histogram of durations in seconds.
     ///
     /// # Errors
     ///
@@ -123,7 +124,7 @@ impl Builder {
         self.histograms(name, help, labels, &seconds)
     }
 
-    /// Counts of measurements, by their size.
+    /// Registers a histogram with these bucket bounds.
     ///
     /// # Errors
     ///
@@ -136,7 +137,7 @@ impl Builder {
         buckets: &[f64],
     ) -> Result<HistogramVec, Error> {
         let metric = HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.to_vec()), labels)?;
-        self.note_series_of_indexes(&metric, labels);
+        self.register_index_series(&metric, labels);
         self.add(metric, Entry { name, kind: "histogram", help, labels, buckets: buckets.to_vec() })
     }
 
@@ -146,11 +147,11 @@ impl Builder {
         Ok(metric)
     }
 
-    /// A metric that has series for each index loses those of one that is deleted.
-    fn note_series_of_indexes<T: MetricVecBuilder + 'static>(&mut self, metric: &MetricVec<T>, labels: &[&str]) {
+    /// Registers the metric for removal of its series when their index is deleted.
+    fn register_index_series<T: MetricVecBuilder + 'static>(&mut self, metric: &MetricVec<T>, labels: &[&str]) {
         if labels.contains(&"index") {
             let metric = metric.clone();
-            self.labels.note_series(Box::new(move |index| drop_series(&metric, index)));
+            self.labels.register_series(Box::new(move |index| drop_series(&metric, index)));
         }
     }
 }
@@ -162,14 +163,14 @@ fn drop_series<T: MetricVecBuilder>(metric: &MetricVec<T>, index: &str) {
             let labels: HashMap<&str, &str> =
                 series.get_label().iter().map(|label| (label.name(), label.value())).collect();
             if labels.get("index") == Some(&index) {
-                // Gone already is as good.
+                // A missing series needs no removal.
                 drop(metric.remove(&labels));
             }
         }
     }
 }
 
-/// The buckets of durations, with one more when a timeout is longer than all of them.
+/// The buckets of durations, with one more if `longest` exceeds all of them.
 fn up_to(longest: Duration) -> Vec<f64> {
     let longest = longest.as_secs_f64();
     let last = SECONDS.last().copied().filter(|last| *last < longest).map(|_| longest);

@@ -1,18 +1,18 @@
-/// Defines metrics: a struct with one field for each, and its `new`, which makes them. The documentation of a field is the help of its metric,
-/// and its name is the metric's name behind the prefix. Each has a kind and its labels:
+/// Defines a struct of metrics, with one field for each metric and a function `new` that registers them. The name of a
+/// metric is the prefix followed by the field's name. Its help text is the field's doc comment. The kinds are:
 ///
-/// - `Counters`: numbers that only grow;
-/// - `Gauges`: numbers that go up and down; `Gauge` is one without labels;
-/// - `Durations`: seconds, in buckets up to the longest timeout;
-/// - `Histograms … in BUCKETS`: other sizes.
+/// - `Counters`: numbers that only increase;
+/// - `Gauges`: numbers that increase and decrease; `Gauge` is one without labels;
+/// - `Durations`: histograms of seconds, with buckets up to the longest timeout;
+/// - `Histograms … in BUCKETS`: histograms of other units.
 ///
 /// ```
 /// ragengine_metrics::metrics! {
-///     /// What is known of a kitchen.
+///     /// Metrics of a kitchen.
 ///     pub struct Kitchen: "kitchen_" {
-///         /// Meals, by who ate them.
+///         /// Meals served.
 ///         meals_total: Counters["guest"],
-///         /// How long they took.
+///         /// Preparation time of a meal.
 ///         meal_duration_seconds: Durations[],
 ///     }
 /// }
@@ -21,7 +21,7 @@
 /// let kitchen = Kitchen::new(&mut builder)?;
 /// kitchen.meals_total.with_label_values(&["ann"]).inc();
 /// let entries = builder.finish().entries;
-/// assert_eq!((entries[0].name, entries[0].help), ("kitchen_meals_total", "Meals, by who ate them."));
+/// assert_eq!((entries[0].name, entries[0].help), ("kitchen_meals_total", "Meals served."));
 /// # Ok(())
 /// # }
 /// ```
@@ -46,11 +46,11 @@ macro_rules! metrics {
         }
 
         impl $Metrics {
-            /// All of them, at zero.
+            /// Creates and registers the metrics, with all values 0.
             ///
             /// # Errors
             ///
-            /// When two metrics have one name, which a test rules out.
+            /// When two metrics have the same name. A test rules that out.
             pub fn new(
                 builder: &mut $crate::Builder,
             ) -> ::std::result::Result<Self, $crate::prometheus::Error> {
@@ -74,10 +74,18 @@ macro_rules! metrics {
     (@type Gauge) => { $crate::prometheus::IntGauge };
     (@type Durations) => { $crate::prometheus::HistogramVec };
     (@type Histograms) => { $crate::prometheus::HistogramVec };
-    (@make $builder:ident, Counters, $name:expr, $help:expr, $labels:expr,) => { $builder.counters($name, $help, $labels) };
-    (@make $builder:ident, Gauges, $name:expr, $help:expr, $labels:expr,) => { $builder.gauges($name, $help, $labels) };
-    (@make $builder:ident, Gauge, $name:expr, $help:expr, $labels:expr,) => { $builder.gauge($name, $help) };
-    (@make $builder:ident, Durations, $name:expr, $help:expr, $labels:expr,) => { $builder.durations($name, $help, $labels) };
+    (@make $builder:ident, Counters, $name:expr, $help:expr, $labels:expr,) => {
+        $builder.counters($name, $help, $labels)
+    };
+    (@make $builder:ident, Gauges, $name:expr, $help:expr, $labels:expr,) => {
+        $builder.gauges($name, $help, $labels)
+    };
+    (@make $builder:ident, Gauge, $name:expr, $help:expr, $labels:expr,) => {
+        $builder.gauge($name, $help)
+    };
+    (@make $builder:ident, Durations, $name:expr, $help:expr, $labels:expr,) => {
+        $builder.durations($name, $help, $labels)
+    };
     (@make $builder:ident, Histograms, $name:expr, $help:expr, $labels:expr, $buckets:ident) => {
         $builder.histograms($name, $help, $labels, $buckets)
     };

@@ -1,45 +1,46 @@
-//! Which indexes have a label of their own. An index has it as long as it is there, so that those that come and go do not use them up.
+//! Limits the number of `index` label values. An index keeps its label until it is deleted, so that deleted indexes do
+//! not use up labels.
 
 use std::collections::BTreeSet;
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
-/// Indexes that have labels of their own. The rest are summed under [`OTHER`].
+/// Maximum number of indexes with separate labels. The others are summed under [`OTHER`].
 const MAX_LABELLED: usize = 100;
 
-/// The label of all other indexes.
+/// The label of all indexes without a separate label.
 const OTHER: &str = "other";
 
 /// Drops the series of one index from one metric.
 pub(crate) type DropSeries = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The indexes that have a label of their own, and the metrics that have series for them.
+/// The indexes with separate labels, and the metrics that have series for them.
 #[derive(Default)]
 pub struct IndexLabels {
     labelled: RwLock<BTreeSet<String>>,
     metrics: RwLock<Vec<DropSeries>>,
 }
 
-/// A label that nobody frees while this is held.
+/// A label that is not freed while this value exists.
 pub struct IndexLabel<'a> {
     label: &'a str,
     _held: RwLockReadGuard<'a, BTreeSet<String>>,
 }
 
 impl IndexLabel<'_> {
-    /// The label.
+    /// The label's value.
     pub fn as_str(&self) -> &str {
         self.label
     }
 }
 
 impl IndexLabels {
-    /// A metric has series for each index.
-    pub(crate) fn note_series(&self, drop_series: DropSeries) {
+    /// Registers a metric that has series for each index.
+    pub(crate) fn register_series(&self, drop_series: DropSeries) {
         self.metrics.write().push(drop_series);
     }
 
-    /// Gives an index that is there a label of its own, while there are any.
+    /// Gives an existing index a separate label, if fewer than [`MAX_LABELLED`] are in use.
     pub fn claim(&self, name: &str) {
         if !self.labelled.read().contains(name) {
             let mut labelled = self.labelled.write();
@@ -49,25 +50,26 @@ impl IndexLabels {
         }
     }
 
-    /// The label of an index: its name, or `other` when it has none of its own, or is gone by now. Hold one at a time, and briefly.
+    /// The label of an index: its name, or `other` if it has no separate label or is deleted. Holds a read lock: hold
+    /// one label at a time, and briefly.
     pub fn of<'a>(&'a self, name: &'a str) -> IndexLabel<'a> {
         let held = self.labelled.read();
         let label = if held.contains(name) { name } else { OTHER };
         IndexLabel { label, _held: held }
     }
 
-    /// The label of an index that is there, which claims one.
-    pub fn of_one_there(&self, name: &str) -> String {
+    /// Claims a label for an existing index and returns it.
+    pub fn claimed(&self, name: &str) -> String {
         self.claim(name);
         self.of(name).as_str().to_owned()
     }
 
-    /// Frees the labels of the indexes that are not there, and drops their series. Nobody writes to them meanwhile.
+    /// Frees the labels of deleted indexes and removes their series. The lock excludes writers to these series.
     pub fn keep(&self, is_there: impl Fn(&str) -> bool) {
         let metrics = self.metrics.read();
         self.labelled.write().retain(|name| {
             let is_there = is_there(name);
-            // Those of all others stay, even if one index has their name.
+            // The series `other` stay, even if an index has that name.
             if !is_there && name != OTHER {
                 metrics.iter().for_each(|drop_series| drop_series(name));
             }
@@ -85,27 +87,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_freed_label_goes_to_the_next_index() {
+    fn a_freed_label_is_given_to_the_next_index() {
         let labels = IndexLabels::default();
         let names: Vec<String> = (0..=MAX_LABELLED).map(|number| format!("i{number}")).collect();
         names.iter().for_each(|name| labels.claim(name));
         assert_eq!((labels.of("i0").as_str(), labels.of("i100").as_str()), ("i0", OTHER));
         let dropped = Arc::<Mutex<Vec<String>>>::default();
         let drops = Arc::clone(&dropped);
-        labels.note_series(Box::new(move |name| drops.lock().push(name.to_owned())));
+        labels.register_series(Box::new(move |name| drops.lock().push(name.to_owned())));
         labels.keep(|name| name != "i0");
         assert_eq!(*dropped.lock(), ["i0"]);
-        // Who still has to do with one that is gone does not bring it back.
+        // Using a deleted index does not claim its label again.
         assert_eq!(labels.of("i0").as_str(), OTHER);
         labels.claim("i100");
         assert_eq!(labels.of("i100").as_str(), "i100");
     }
 
     #[test]
-    fn an_index_called_other_does_not_take_the_sum_with_it() {
+    fn deleting_an_index_named_other_keeps_the_sum() {
         let labels = IndexLabels::default();
         labels.claim(OTHER);
-        labels.note_series(Box::new(|name| panic!("{name} is the sum of many")));
+        labels.register_series(Box::new(|name| panic!("{name} is the sum of many")));
         labels.keep(|_| false);
     }
 }

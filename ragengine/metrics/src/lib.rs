@@ -1,4 +1,4 @@
-//! Metrics for Prometheus. Each is defined once, by [`metrics!`]: its name, its labels, its help and its documentation come from there.
+//! Metrics for Prometheus. [`metrics!`] defines the name, labels, help text and documentation of each in one place.
 
 mod builder;
 mod definition;

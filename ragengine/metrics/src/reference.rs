@@ -1,12 +1,13 @@
 use crate::Entry;
 
-/// The metrics as a page of documentation.
+/// Renders docs/metrics.md: every metric with its kind, help, labels and buckets.
 pub fn markdown(entries: &[Entry]) -> String {
     let mut page = String::from(
-        "<!-- Written by `make generate` from the code. -->\n\n# Metrics\n\nWhat `GET /metrics` shows, for Prometheus. \
-         Labels `index` have the first 100 indexes by name; the rest are summed under `other`. The series of an index that is deleted are gone, \
-         and its label goes to the next one. The buckets of durations below are those \
-         of the default `inferenceService.timeoutSeconds`; a longer one adds a bucket.\n",
+        "<!-- Written by `make generate` from the code. -->\n\n# Metrics\n\n\
+         The metrics of `GET /metrics`, for Prometheus. The label `index` has the names of up to 100 indexes; \
+         the others are summed under `other`. Deleting an index removes its series, and another index can get its label. \
+         The buckets of durations below are those for the default `inferenceService.timeoutSeconds`; \
+         a longer timeout adds a bucket.\n",
     );
     for Entry { name, kind, help, labels, buckets } in entries {
         let labels = match labels {

@@ -1,11 +1,11 @@
 use jiff::civil::Date;
 use jiff::fmt::rfc2822;
 
-/// No date is written longer, in bytes.
+/// Maximum length of a date in bytes.
 const MAX_BYTES: usize = 64;
 const FORMATS: [&str; 6] = ["%Y/%m/%d", "%Y%m%d", "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y"];
 
-/// A date as RFC 3339 writes it, `2026-05-01`, from the ways in which people and programs write one. The time of the day is left out.
+/// Converts a date in a common format to RFC 3339, `2026-05-01`. The time of day is dropped.
 pub(crate) fn parse(text: &str) -> Option<String> {
     let text = text.trim();
     if text.len() > MAX_BYTES {

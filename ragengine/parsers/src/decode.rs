@@ -2,14 +2,14 @@ use encoding_rs::{Encoding, UTF_8};
 
 use crate::ParseError;
 
-/// How far into a web page its own word on its encoding is looked for, as browsers do.
+/// Number of bytes of a web page that are searched for its declared encoding, as in browsers.
 const MAX_DECLARATION_BYTES: usize = 1024;
 
-/// The text of bytes: by their byte order mark, else by the encoding that somebody names, else UTF-8.
+/// Decodes bytes to text, by their byte order mark, otherwise by `charset`, otherwise as UTF-8.
 ///
 /// # Errors
 ///
-/// When they are not of that encoding, or are no text at all.
+/// The bytes are invalid in that encoding, or are not text.
 pub(crate) fn decode(bytes: Vec<u8>, charset: Option<&str>) -> Result<String, ParseError> {
     let encoding = match Encoding::for_bom(&bytes) {
         Some((encoding, _)) => encoding,
@@ -26,12 +26,12 @@ pub(crate) fn decode(bytes: Vec<u8>, charset: Option<&str>) -> Result<String, Pa
         text.into_owned()
     };
     if text.contains('\0') {
-        return Err(ParseError::NotText("it holds zero bytes".to_owned()));
+        return Err(ParseError::NotText("it contains zero bytes".to_owned()));
     }
     Ok(text)
 }
 
-/// The encoding that a web page names for itself, in `<meta charset>` or `<meta http-equiv>`.
+/// Finds the encoding that a web page declares in `<meta charset>` or `<meta http-equiv>`.
 pub(crate) fn declared_in_html(bytes: &[u8]) -> Option<String> {
     let start = &bytes[..bytes.len().min(MAX_DECLARATION_BYTES)];
     let start = String::from_utf8_lossy(start).to_ascii_lowercase();

@@ -2,14 +2,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Stopped;
 
-/// Why a file gives no documents, or no more of them. It can be sent from a worker to its parent.
+/// Why parsing a file failed or stopped. It can be sent from a worker to its parent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ParseError {
-    /// Neither its ending nor its content type says what it is.
+    /// Neither the extension nor the content type is known.
     #[error("its format is not known")]
     UnknownFormat,
-    /// It could not be opened or read.
+    /// The file cannot be opened or read.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
     /// The file is larger than allowed.
@@ -24,28 +24,28 @@ pub enum ParseError {
         /// The limit.
         max_bytes: usize,
     },
-    /// It makes more documents than allowed.
-    #[error("it holds more than {max_documents} documents")]
+    /// The file has more documents than allowed.
+    #[error("it contains more than {max_documents} documents")]
     TooManyDocuments {
         /// The limit.
         max_documents: usize,
     },
-    /// Its bytes are no text.
+    /// The file is not text.
     #[error("it is not text: {0}")]
     NotText(String),
-    /// There is nothing to find in it.
-    #[error("it holds no text")]
+    /// The file has no text.
+    #[error("it contains no text")]
     Empty,
-    /// Pages, but no characters on them.
-    #[error("its pages hold no text: they may be scans, or their fonts do not say which characters they show")]
+    /// The file has pages, but no text on them.
+    #[error("its pages contain no text: they may be scans, or their fonts may not map glyphs to characters")]
     NoTextOnPages,
-    /// It can be opened with a password only.
-    #[error("it is encrypted, and opens with a password only")]
+    /// The file needs a password.
+    #[error("it is encrypted and needs a password")]
     Encrypted,
-    /// It is not what its format says.
+    /// The file is invalid in its format.
     #[error("{0}")]
     Malformed(String),
-    /// None of its rows can be read. Holds what is wrong with the first.
+    /// No row is valid. Contains the problem of the first row.
     #[error("none of its rows can be read; {place}: {message}", place = .0.place, message = .0.message)]
     NoRow(crate::Problem),
     /// The worker took too long.
@@ -54,25 +54,25 @@ pub enum ParseError {
         /// The limit.
         max_seconds: u32,
     },
-    /// The worker wanted more memory than allowed.
+    /// The worker needed more memory than allowed.
     #[error("it needs more than {} MiB of memory", max_bytes >> 20)]
     OutOfMemory {
         /// The limit.
         max_bytes: u64,
     },
-    /// The parser has a fault.
+    /// The parser failed unexpectedly.
     #[error("its parser failed: {0}")]
     Failed(String),
-    /// No worker can be started: an error of this machine, not of the file.
+    /// No worker can be started. This is an error of the machine, not of the file.
     #[error("no parser can be started: {0}")]
     NoWorker(String),
-    /// Whoever takes the documents wants no more.
+    /// The consumer of the documents has stopped.
     #[error("it was stopped")]
     Stopped,
 }
 
 impl ParseError {
-    /// A short name of what went wrong, for labels.
+    /// A short name for metric labels.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnknownFormat => "unknown_format",

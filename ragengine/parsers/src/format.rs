@@ -2,29 +2,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::ParseError;
 
-/// How a file is read.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// Plain text, and source code whose syntax the server does not know.
+    /// Plain text, and source code in other languages than [`CodeLanguage`].
     Text,
     /// Markdown.
     Markdown,
     /// A web page.
     Html,
-    /// Pages.
+    /// A PDF file.
     Pdf,
-    /// A JSON object a line.
+    /// JSON Lines: one JSON object per line.
     JsonLines,
-    /// A table with a row of names, its columns separated by a comma or a semicolon.
+    /// A table with a header row and columns separated by commas or semicolons.
     Csv,
-    /// A table with a row of names, its columns separated by a tab.
+    /// A table with a header row and columns separated by tabs.
     Tsv,
-    /// Source code whose syntax the server knows.
+    /// Source code in a language that the server can split.
     Code(CodeLanguage),
 }
 
-/// A language that the server cuts at functions, blocks and statements.
+/// A language that the server splits at functions, blocks and statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeLanguage {
@@ -51,7 +51,7 @@ impl CodeLanguage {
     pub const ALL: [Self; 8] =
         [Self::C, Self::Cpp, Self::Go, Self::Java, Self::JavaScript, Self::Python, Self::Rust, Self::TypeScript];
 
-    /// Its name in the metadata `language`.
+    /// The name of the language in the metadata field `language`.
     pub fn name(self) -> &'static str {
         match self {
             Self::C => "c",
@@ -65,9 +65,9 @@ impl CodeLanguage {
         }
     }
 
-    /// The language of a file with this ending.
-    pub fn of_ending(ending: &str) -> Option<Self> {
-        Some(match ending {
+    /// The language of a file with this extension.
+    pub fn of_extension(extension: &str) -> Option<Self> {
+        Some(match extension {
             "c" | "h" => Self::C,
             "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" => Self::Cpp,
             "go" => Self::Go,
@@ -82,12 +82,12 @@ impl CodeLanguage {
 }
 
 impl Format {
-    /// The format of a file, from what a server says it is and from its path's ending. `text/plain` and `application/octet-stream` say little: the
-    /// ending comes first then.
+    /// Determines the format of a file from its content type and the extension of its path. `text/plain` and
+    /// `application/octet-stream` are unspecific, so that the extension takes precedence over them.
     ///
     /// # Errors
     ///
-    /// When neither is known.
+    /// Neither is known.
     pub fn of(path: &str, content_type: Option<&str>) -> Result<Self, ParseError> {
         let media_type = content_type.map(media_type_of);
         media_type
@@ -98,7 +98,7 @@ impl Format {
             .ok_or(ParseError::UnknownFormat)
     }
 
-    /// Whether reading it takes the whole file into memory as a tree, so that it is done in a worker.
+    /// Whether parsing builds a tree of the whole file in memory, so that it must run in a worker.
     pub(crate) fn needs_worker(self) -> bool {
         matches!(self, Self::Html | Self::Pdf)
     }
@@ -133,12 +133,12 @@ fn of_media_type(media_type: &str) -> Option<Format> {
 fn of_path(path: &str) -> Option<Format> {
     let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     match name.rsplit_once('.') {
-        Some((_, ending)) => of_ending(ending),
+        Some((_, extension)) => of_extension(extension),
         None => of_name(&name),
     }
 }
 
-/// Files that have no ending by custom.
+/// Files that usually have no extension.
 fn of_name(name: &str) -> Option<Format> {
     let is_text = matches!(
         name,
@@ -155,8 +155,8 @@ fn of_name(name: &str) -> Option<Format> {
     is_text.then_some(Format::Text)
 }
 
-fn of_ending(ending: &str) -> Option<Format> {
-    Some(match ending {
+fn of_extension(extension: &str) -> Option<Format> {
+    Some(match extension {
         "txt" | "text" | "rst" | "adoc" | "asciidoc" | "org" | "tex" => Format::Text,
         "md" | "markdown" | "mdx" => Format::Markdown,
         "html" | "htm" | "xhtml" => Format::Html,
@@ -169,7 +169,7 @@ fn of_ending(ending: &str) -> Option<Format> {
         | "ml" | "nix" | "php" | "pl" | "pm" | "properties" | "proto" | "ps1" | "r" | "rb" | "rego" | "scala"
         | "scss" | "sh" | "sql" | "svelte" | "swift" | "tf" | "tfvars" | "toml" | "tsx" | "vue" | "yaml" | "yml"
         | "zig" | "zsh" => Format::Text,
-        _ => return CodeLanguage::of_ending(ending).map(Format::Code),
+        _ => return CodeLanguage::of_extension(extension).map(Format::Code),
     })
 }
 

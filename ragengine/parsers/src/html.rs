@@ -1,5 +1,5 @@
-//! Web pages, as Markdown. With htmd: of the converters that keep headings it is the one whose tree can be looked at before it is written, whose
-//! licence is permissive, and that only needs a browser's own parser, html5ever.
+//! Converts web pages to Markdown with htmd. Among converters that keep headings, it exposes the tree before
+//! conversion, has a permissive licence, and needs only the browser-grade parser html5ever.
 
 mod page;
 
@@ -11,23 +11,23 @@ use page::Page;
 use crate::metadata::{Metadata, put_date, put_split_type, put_title, put_url};
 use crate::{ParseError, ParsedDocument};
 
-/// What is no text of the page.
+/// Elements without text of the page.
 const SKIPPED: [&str; 17] = [
     "audio", "button", "canvas", "dialog", "footer", "form", "head", "iframe", "nav", "noscript", "object", "script",
     "select", "style", "svg", "template", "video",
 ];
 
-/// A page as a document: its main part, in Markdown.
+/// Converts a page to a document with its main part, in Markdown.
 ///
 /// # Errors
 ///
-/// It is nested too deeply.
+/// The page is nested too deeply.
 pub(crate) fn parse(text: &str) -> Result<ParsedDocument, ParseError> {
     let converter = converter();
     let tree = converter.html_to_tree(text)?;
     let page = Page::of(&tree)?;
     let main = page.main.as_ref().map(|main| converter.tree_to_markdown(main));
-    // The main part of some pages is filled by a script.
+    // On some pages the main part is empty and filled by a script.
     let text = match main {
         Some(main) if !main.trim().is_empty() => main,
         _ => converter.tree_to_markdown(&tree),
@@ -64,21 +64,23 @@ fn converter() -> HtmlToMarkdown {
         .build()
 }
 
-/// A link is its text: addresses say nothing about what the text means. The signs beside headings that link to themselves are left out.
+/// Writes only the text of a link, because addresses add no meaning. Symbols beside headings that link to themselves
+/// are dropped.
 fn link(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let text = handlers.walk_children(element.node);
     let is_sign = matches!(text.content.trim(), "#" | "\\#" | "¶" | "§" | "🔗");
     (!is_sign).then_some(text)
 }
 
-/// A picture is what is said of it.
+/// Writes the alternative text of an image.
 fn image(_: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let alternative = element.attrs.iter().find(|attribute| &*attribute.name.local == "alt")?;
     let words: Vec<&str> = alternative.value.split_whitespace().collect();
     Some(words.join(" ").into())
 }
 
-/// Preformatted text is code: a line in it that begins with `#` is no heading. What is marked as code in it comes with its fence.
+/// Writes preformatted text as fenced code, so that a line beginning with `#` is not a heading. Elements marked as code
+/// already have a fence.
 fn preformatted(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let content = handlers.walk_children(element.node).content;
     let content = content.trim_matches('\n');

@@ -4,32 +4,32 @@ use std::path::{Path, PathBuf};
 
 use crate::{Format, Limits, ParseError};
 
-/// One file.
+/// A file to parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// How it is read.
+    /// The format of the file.
     pub format: Format,
-    /// What encoding its text has, where somebody says so ([`charset_of`](crate::charset_of) a content type).
+    /// The encoding of its text, if known, for example from the content type (see [`charset_of`](crate::charset_of)).
     pub charset: Option<String>,
-    /// Its bytes, or where they are.
+    /// The bytes of the file, or its path.
     pub content: Content,
 }
 
-/// The bytes of a file.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Here.
+    /// Bytes in memory.
     Bytes(Vec<u8>),
-    /// In a file of this machine. A symbolic link is followed: whoever lists files decides about those.
+    /// The path of a local file. Symbolic links are followed: callers that list files must filter them.
     File(PathBuf),
 }
 
 impl Content {
-    /// Opens it for reading from front to end.
+    /// Opens the content for sequential reading.
     ///
     /// # Errors
     ///
-    /// It is no file, cannot be opened or is larger than allowed.
+    /// It is not a regular file, cannot be opened, or is larger than allowed.
     pub(crate) fn open(&self, limits: &Limits) -> Result<Box<dyn Read + '_>, ParseError> {
         match self {
             Self::Bytes(bytes) => {
@@ -44,7 +44,7 @@ impl Content {
         }
     }
 
-    /// All of it. What is here already is not copied.
+    /// Reads the whole content. Bytes in memory are not copied.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Content {
             }
             Self::File(path) => {
                 let (file, size) = open_file(&path, limits)?;
-                // With its size from the start: a buffer that grows needs three times as much.
+                // Allocated at once, because a growing buffer needs three times the memory.
                 let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
                 file.take(limits.max_file_bytes).read_to_end(&mut bytes)?;
                 Ok(bytes)
@@ -66,29 +66,29 @@ impl Content {
     }
 }
 
-/// Opens a file, and says how many bytes it has now.
+/// Opens a file and returns its current size in bytes.
 ///
 /// # Errors
 ///
 /// As [`Content::open`].
 pub(crate) fn open_file(path: &Path, limits: &Limits) -> Result<(File, u64), ParseError> {
-    // Before it is opened: opening a pipe waits for a writer.
+    // Checked before the file is opened, because opening a pipe waits for a writer.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        return Err(ParseError::Unreadable("it is no file".to_owned()));
+        return Err(ParseError::Unreadable("it is not a regular file".to_owned()));
     }
     check_size(metadata.len(), limits)?;
     Ok((File::open(path)?, metadata.len()))
 }
 
-/// Whether a file of so many bytes may be read.
+/// Checks the size of a file.
 ///
 /// # Errors
 ///
-/// It is larger than allowed.
+/// The file is larger than allowed.
 pub(crate) fn check_size(bytes: u64, limits: &Limits) -> Result<(), ParseError> {
-    match bytes > limits.max_file_bytes {
-        true => Err(ParseError::FileTooLarge { max_bytes: limits.max_file_bytes }),
-        false => Ok(()),
+    if bytes > limits.max_file_bytes {
+        return Err(ParseError::FileTooLarge { max_bytes: limits.max_file_bytes });
     }
+    Ok(())
 }

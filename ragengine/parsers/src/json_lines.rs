@@ -8,10 +8,10 @@ use crate::metadata::{Metadata, bounded, put_date, put_title, put_url};
 use crate::rows::Rows;
 use crate::{Limits, ParseError, Parsed, ParsedDocument, Stopped};
 
-/// A row's `metadata` is no longer, in bytes of JSON.
+/// Maximum length of a row's `metadata`, in bytes of JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;
 
-/// What is taken of a row, as it stands there. Whatever else is in it is read over.
+/// The used fields of a row, as raw JSON. Other fields are ignored.
 #[derive(Debug, Deserialize)]
 struct Row<'a> {
     #[serde(borrow)]
@@ -34,13 +34,13 @@ struct Row<'a> {
     metadata: Option<&'a RawValue>,
 }
 
-/// A document for each line.
+/// Parses JSON Lines: each line is a document.
 pub(crate) fn parse(
     mut reader: impl BufRead,
     limits: &Limits,
     emit: &mut dyn FnMut(Parsed) -> Result<(), Stopped>,
 ) -> Result<(), ParseError> {
-    // Twice: for what a row holds beside its text, and for its escapes.
+    // Twice the document's limit, for other fields and escapes.
     let max_line_bytes = limits.max_document_bytes.saturating_mul(2);
     let mut rows = Rows::new("line", limits, emit);
     let mut line = Vec::new();
@@ -66,7 +66,7 @@ enum Line {
     End,
 }
 
-/// Reads a line into the buffer. One that is too long is read over, without keeping it.
+/// Reads a line into the buffer. A line that is too long is skipped without storing it.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, max_bytes: usize) -> Result<Line, ParseError> {
     line.clear();
     let mut is_too_long = false;
@@ -95,7 +95,7 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, max_bytes: usize) ->
 
 fn document(line: &[u8]) -> Result<ParsedDocument, String> {
     if !line.trim_ascii_start().starts_with(b"{") {
-        return Err("it is no JSON object".to_owned());
+        return Err("it is not a JSON object".to_owned());
     }
     let row: Row<'_> = serde_json::from_slice(line).map_err(|error| message(&error))?;
     let text = row.text.or(row.content).or(row.body).ok_or("it has no text, content or body")?;
@@ -131,7 +131,7 @@ fn object(raw: &RawValue) -> Result<Metadata, String> {
     Ok(members.into_iter().filter_map(|(name, value)| Some((name, bounded(value)?))).collect())
 }
 
-/// The parser counts lines from the beginning of what it is given: a line of the file is always its first.
+/// Removes the line number from an error, which is always 1 because each line is parsed separately.
 fn message(error: &serde_json::Error) -> String {
     let words = error.to_string();
     let (words, _) = words.rsplit_once(" at line ").unwrap_or((&words, ""));

@@ -1,14 +1,15 @@
-//! Files in, documents out.
+//! Parses files to documents.
 //!
 //! ```text
-//! Parser ── one file after another; documents go into a channel
-//!   ├─ parse ── in this process: what is read once, from front to end, a row at a time where there are rows
+//! Parser ── parses files in turn; documents go into a channel
+//!   ├─ parse ── in this process: formats that are read sequentially, row by row if they have rows
 //!   │    └─ decode, markdown, json_lines, table ── the formats
-//!   └─ worker ── in a child process with a bound on its memory and its time, without files and network: what builds a tree of the whole file
+//!   └─ worker ── in a confined child process with limits: formats that need a tree of the whole file
 //!        └─ html, pdf ── the formats
 //! ```
 //!
-//! A file that hangs, explodes or ends its parser is an error of that file. Nothing is fetched, and no link is followed.
+//! A file that hangs its parser, exhausts its memory or crashes it only fails itself. Nothing is downloaded, and no
+//! link is followed.
 
 mod date;
 mod decode;

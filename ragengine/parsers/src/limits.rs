@@ -1,18 +1,18 @@
 use serde::{Deserialize, Serialize};
 
-/// What one file may cost.
+/// Limits for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Limits {
-    /// The largest file, in bytes.
+    /// Maximum size of a file in bytes.
     pub max_file_bytes: u64,
-    /// The longest text of one document, in bytes of UTF-8. The server takes 2 MiB.
+    /// Maximum length of the text of one document in bytes of UTF-8. The server accepts 2 MiB.
     pub max_document_bytes: usize,
-    /// The most documents that one file may make.
+    /// Maximum number of documents in one file.
     pub max_documents: usize,
-    /// How long a worker may take for one file, in seconds.
+    /// Timeout of a worker for one file, in seconds.
     pub max_seconds: u32,
-    /// How much memory a worker may take for one file, in bytes, beside what it has when it begins.
+    /// Maximum memory of a worker for one file in bytes, in addition to its initial memory.
     pub max_memory_bytes: u64,
 }
 

@@ -5,12 +5,12 @@ use serde_json::Value;
 use crate::ParsedDocument;
 use crate::metadata::{Metadata, cut, put_date, put_split_type, put_title, put_url};
 
-/// No front matter is longer, in bytes. What is longer is text.
+/// Maximum length of a front matter in bytes. A longer one is treated as text.
 const MAX_FRONT_MATTER_BYTES: usize = 16 << 10;
-/// The first heading is looked for in so many bytes.
+/// Number of bytes that are searched for the first heading.
 const MAX_TITLE_SEARCH_BYTES: usize = 64 << 10;
 
-/// What is taken from a front matter.
+/// The used fields of a front matter.
 #[derive(Debug, Default, Deserialize)]
 struct FrontMatter {
     title: Option<Value>,
@@ -18,7 +18,7 @@ struct FrontMatter {
     url: Option<Value>,
 }
 
-/// A Markdown file as a document: without its front matter, whose title, date and url it has.
+/// Parses a Markdown file. Title, date and url are taken from its front matter, which is removed from the text.
 pub(crate) fn parse(text: &str) -> ParsedDocument {
     let (front_matter, body) = split_front_matter(text);
     let mut metadata = Metadata::new();
@@ -50,7 +50,8 @@ fn first_heading(text: &str) -> Option<String> {
     (!title.trim().is_empty()).then(|| title.trim().to_owned())
 }
 
-/// A front matter stands between two lines of `---` at the very beginning, and is a YAML mapping. Anything else there is text.
+/// Splits a front matter from the text: a YAML mapping between two lines of `---` at the very beginning. Anything else
+/// is text.
 fn split_front_matter(text: &str) -> (FrontMatter, &str) {
     let nothing = (FrontMatter::default(), text);
     let Some(rest) = text.strip_prefix("---").map(|rest| rest.trim_start_matches([' ', '\t', '\r'])) else {

@@ -6,14 +6,15 @@ use crate::{
     markdown, pdf, table,
 };
 
-/// Reads one file and hands out what it holds, one document after another, in this process. Only what has rows may hold several documents, and
-/// those are handed out while it is read.
+/// Parses one file in this process and passes its items to `emit`. Only formats with rows can have several documents,
+/// which are passed on while the file is read.
 ///
-/// Web pages and PDF files can take any time and memory here, or end the process: [`Parser`](crate::Parser) reads those in a process of their own.
+/// Web pages and PDF files can take unlimited time and memory here, or crash the process: [`Parser`](crate::Parser)
+/// parses them in a separate process.
 ///
 /// # Errors
 ///
-/// Why there are no documents, or no more of them.
+/// Why parsing failed or stopped.
 pub fn parse(
     input: &Input,
     limits: &Limits,
@@ -27,7 +28,7 @@ pub fn parse(
     }
 }
 
-/// Reads a file that is one document. One of rows is a text like any other here.
+/// Parses a file as one document. Formats with rows are treated as plain text.
 pub(crate) fn parse_whole(input: Input, limits: &Limits) -> Result<ParsedDocument, ParseError> {
     let document = match input.format {
         Format::Text | Format::JsonLines | Format::Csv | Format::Tsv => plain(read_text(input, limits)?),
@@ -60,9 +61,9 @@ fn code(text: String, language: CodeLanguage) -> ParsedDocument {
     ParsedDocument { key: None, text, metadata }
 }
 
-/// A file that is one text. One that is longer than a document may be is not read to its end.
+/// Reads a text file. One that is too long for a document is not read completely.
 fn read_text(input: Input, limits: &Limits) -> Result<String, ParseError> {
-    // A character of UTF-8 is at least half as long as in any other encoding.
+    // In any other encoding, a character is at most twice as long as in UTF-8.
     let max_bytes = limits.max_document_bytes.saturating_mul(2) as u64;
     let text_limits = Limits { max_file_bytes: limits.max_file_bytes.min(max_bytes), ..*limits };
     let bytes = input.content.read(&text_limits).map_err(|error| match error {

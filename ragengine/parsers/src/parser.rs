@@ -4,8 +4,8 @@ use tokio::task::spawn_blocking;
 use crate::worker::{Confinement, Exchange, Worker, WorkerCommand, warn_once};
 use crate::{Input, Limits, ParseError, Parsed, ParsedDocument, Stopped, parse};
 
-/// Reads files one after another. Those that can take any time and memory are read in a worker, which is kept for the next one and is replaced when it
-/// has been lost.
+/// Parses files in turn. Formats that can take unlimited time and memory are parsed in a worker, which is reused for
+/// later files and replaced if it is lost.
 pub struct Parser {
     command: WorkerCommand,
     limits: Limits,
@@ -14,22 +14,23 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser whose worker is started with the first file that needs one.
+    /// Creates a parser. Its worker starts with the first file that needs one.
     pub fn new(command: WorkerCommand, limits: Limits) -> Self {
         Self { command, limits, worker: None, confinement: None }
     }
 
-    /// What the kernel keeps the worker from that was started last. None before there was one. What is missing is also said in the log, once for all
-    /// parsers of this process.
+    /// The kernel restrictions of the latest worker. None if there was none yet. Missing restrictions are also logged,
+    /// once for all parsers of this process.
     pub fn confinement(&self) -> Option<Confinement> {
         self.confinement
     }
 
-    /// Reads a file and sends what it holds, while it is read. It waits while the channel is full; when that is closed, it stops.
+    /// Parses a file and sends its items while it is read. Waits while the channel is full, and stops when it is
+    /// closed.
     ///
     /// # Errors
     ///
-    /// Why there are no documents, or no more of them: some may have been sent.
+    /// Why parsing failed or stopped. Some documents may have been sent.
     pub async fn parse(&mut self, input: Input, documents: &mpsc::Sender<Parsed>) -> Result<(), ParseError> {
         if !input.format.needs_worker() {
             return parse_here(input, self.limits, documents.clone()).await;
@@ -41,7 +42,7 @@ impl Parser {
     async fn parse_in_worker(&mut self, input: &Input) -> Result<ParsedDocument, ParseError> {
         if let Some(worker) = self.worker.take() {
             match self.read_with(worker, input).await {
-                // What earlier files left behind may have been in the way.
+                // Memory of earlier files may have been the cause, so that a new worker is tried.
                 Err(ParseError::OutOfMemory { .. }) => {}
                 result => return result,
             }
@@ -52,7 +53,8 @@ impl Parser {
         self.read_with(worker, input).await
     }
 
-    /// The worker is kept when it can go on. If nobody waits for the end any more, it goes too.
+    /// Parses a file with this worker, and keeps the worker if it can continue. If this future is dropped, the worker
+    /// is killed.
     async fn read_with(&mut self, mut worker: Worker, input: &Input) -> Result<ParsedDocument, ParseError> {
         match worker.read(input, &self.limits).await {
             Exchange::Answered(result) => {

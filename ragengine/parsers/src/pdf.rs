@@ -1,6 +1,6 @@
-//! PDF files, page by page. With hayro-interpret: it forbids unsafe code, reads lazily (a file of pictures costs no more memory than its bytes), and
-//! follows a page as a renderer does, so that fonts, encodings and forms are those of the reader's eyes. It gives glyphs and where they are; words,
-//! lines and paragraphs are made of them here.
+//! Parses PDF files page by page with hayro-interpret. It forbids unsafe code, reads lazily (a file of images takes no
+//! more memory than its bytes), and interprets pages as a renderer does, so that fonts, encodings and forms are handled
+//! as displayed. It yields glyphs with positions; this module combines them to words, lines and paragraphs.
 
 mod glyphs;
 mod line;
@@ -16,19 +16,19 @@ use hayro_interpret::{Context, InterpreterCache, InterpreterSettings, RenderCont
 use crate::metadata::{Metadata, put_date, put_split_type, put_title};
 use crate::{Limits, ParseError, ParsedDocument};
 
-/// What programs call a document that nobody named.
+/// Titles that programs write for untitled documents.
 const NO_TITLES: [&str; 4] = ["untitled", "(anonymous)", "anonymous", "(unspecified)"];
 
-/// A PDF file as a document: its pages, separated by form feeds.
+/// Parses a PDF file. Its pages are separated by form feeds.
 ///
 /// # Errors
 ///
-/// It is none, is encrypted, holds no text, or too much of it.
+/// The file is invalid, is encrypted, or has no text or too much text.
 pub(crate) fn parse(bytes: Vec<u8>, limits: &Limits) -> Result<ParsedDocument, ParseError> {
     let pdf = Pdf::new(bytes).map_err(refused)?;
     let mut pages = Vec::new();
     let mut total_bytes = 0;
-    // What the pages share, such as fonts, is read once.
+    // Shared objects of the pages, such as fonts, are read once.
     let cache = InterpreterCache::new();
     for page in pdf.pages().iter() {
         let text = page_text(&pdf, page, &cache);
@@ -46,7 +46,7 @@ pub(crate) fn parse(bytes: Vec<u8>, limits: &Limits) -> Result<ParsedDocument, P
 
 fn page_text<'a>(pdf: &'a Pdf, page: &Page<'a>, cache: &InterpreterCache<'a>) -> String {
     let settings = InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
-    // Only how glyphs are to each other matters, not where they are on a sheet.
+    // Only relative positions of glyphs matter, so that no page transform is needed.
     let mut context = Context::new(Affine::IDENTITY, Rect::new(0.0, 0.0, 1.0, 1.0), cache, pdf.xref(), settings);
     let mut glyphs = Glyphs::default();
     interpret_page(page, &mut context, &mut glyphs);
@@ -56,8 +56,8 @@ fn page_text<'a>(pdf: &'a Pdf, page: &Page<'a>, cache: &InterpreterCache<'a>) ->
 fn refused(error: LoadPdfError) -> ParseError {
     match error {
         LoadPdfError::Decryption(DecryptionError::PasswordProtected) => ParseError::Encrypted,
-        LoadPdfError::Decryption(_) => ParseError::Malformed("it is encrypted in a way that is not known".to_owned()),
-        LoadPdfError::Invalid => ParseError::Malformed("it is no PDF file that can be read".to_owned()),
+        LoadPdfError::Decryption(_) => ParseError::Malformed("it is encrypted with an unsupported method".to_owned()),
+        LoadPdfError::Invalid => ParseError::Malformed("it is not a valid PDF file".to_owned()),
     }
 }
 
@@ -78,7 +78,8 @@ fn metadata(pdf: &Pdf) -> Metadata {
     metadata
 }
 
-/// A text string of PDF: UTF-16 or UTF-8 with a mark, else one byte a character. In those, PDF's own encoding agrees with Latin-1 but for a few signs.
+/// Decodes a PDF text string: UTF-16 or UTF-8 with a byte order mark, otherwise one byte per character. PDF's encoding
+/// for the latter is Latin-1 except for a few symbols.
 fn text_string(bytes: &[u8]) -> String {
     let encoding = encoding_rs::Encoding::for_bom(bytes).map_or(encoding_rs::WINDOWS_1252, |(encoding, _)| encoding);
     let (text, _, _) = encoding.decode(bytes);

@@ -2,21 +2,22 @@ use std::collections::HashMap;
 
 use crate::{Limits, ParseError, Parsed, ParsedDocument, Problem, Stopped};
 
-/// The longest key of a row, in bytes.
+/// Maximum length of a row's key in bytes.
 const MAX_KEY_BYTES: usize = 200;
-/// So many problems of one file are told one by one; the rest is counted.
+/// Maximum number of problems of one file that are reported. The others are only counted.
 const MAX_PROBLEMS: usize = 100;
 
-/// Hands out the rows of a file: their keys differ, there are not too many of them, and what is wrong with some does not stop the others.
+/// Passes on the rows of a file. Checks that keys are unique and limits the number of rows. Invalid rows do not stop
+/// the others.
 pub(crate) struct Rows<'a> {
     limits: &'a Limits,
     emit: &'a mut dyn FnMut(Parsed) -> Result<(), Stopped>,
-    /// Where each key was first seen.
+    /// The number of the first row with each key.
     keys: HashMap<String, u64>,
-    /// Those of before the first good row: if none comes, they are one error.
+    /// The problems before the first valid row. If there is no valid row, the first one becomes the error of the file.
     waiting: Vec<Problem>,
     problems: usize,
-    /// What a row is called: `line` or `row`.
+    /// The name of a row in messages: `line` or `row`.
     unit: &'static str,
 }
 
@@ -29,7 +30,7 @@ impl<'a> Rows<'a> {
         Self { limits, emit, keys: HashMap::new(), waiting: Vec::new(), problems: 0, unit }
     }
 
-    /// Takes what became of a row. A row without a key has its number as one.
+    /// Checks and passes on a row, or the error of an invalid row. The default key is the row's number.
     pub(crate) fn take(&mut self, number: u64, row: Result<ParsedDocument, String>) -> Result<(), ParseError> {
         match row.and_then(|document| self.check(number, document)) {
             Ok((key, document)) => self.emit_document(number, key, document),
@@ -37,7 +38,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Says that there are no more rows.
+    /// Ends the file.
     pub(crate) fn finish(self) -> Result<(), ParseError> {
         if self.keys.is_empty() {
             return Err(match self.waiting.into_iter().next() {
@@ -45,10 +46,10 @@ impl<'a> Rows<'a> {
                 None => ParseError::Empty,
             });
         }
-        let untold = self.problems.saturating_sub(MAX_PROBLEMS);
-        if untold > 0 {
-            let message = format!("{untold} more {}s cannot be read", self.unit);
-            (self.emit)(Parsed::Problem(Problem { place: "further on".to_owned(), message }))?;
+        let unreported = self.problems.saturating_sub(MAX_PROBLEMS);
+        if unreported > 0 {
+            let message = format!("{unreported} more {}s cannot be read", self.unit);
+            (self.emit)(Parsed::Problem(Problem { place: "later rows".to_owned(), message }))?;
         }
         Ok(())
     }
@@ -56,10 +57,10 @@ impl<'a> Rows<'a> {
     fn check(&self, number: u64, document: ParsedDocument) -> Result<(String, ParsedDocument), String> {
         let Self { limits, unit, .. } = self;
         if document.text.trim().is_empty() {
-            return Err("it holds no text".to_owned());
+            return Err("it contains no text".to_owned());
         }
         if document.text.contains('\0') {
-            return Err("it holds zero bytes".to_owned());
+            return Err("it contains zero bytes".to_owned());
         }
         if document.text.len() > limits.max_document_bytes {
             return Err(format!("its text is longer than {} bytes", limits.max_document_bytes));

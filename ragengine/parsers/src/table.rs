@@ -10,22 +10,22 @@ use crate::metadata::{Metadata, bounded, put_date, put_title, put_url};
 use crate::rows::Rows;
 use crate::{Limits, ParseError, Parsed, ParsedDocument, Stopped};
 
-/// A table has no more columns.
+/// Maximum number of columns of a table.
 const MAX_COLUMNS: usize = 1_000;
-/// No more columns go into a document's metadata.
+/// Maximum number of columns that are stored in a document's metadata.
 const MAX_METADATA_COLUMNS: usize = 32;
-/// So much of the file is read at once, in bytes.
+/// Size of the read buffer in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What stands between two columns.
+/// The separator between columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Separator {
-    /// A semicolon where the row of names has one and no comma, as spreadsheets write it in many countries.
+    /// A semicolon if the header row has one and no comma, as in spreadsheets of many countries, otherwise a comma.
     CommaOrSemicolon,
     Tab,
 }
 
-/// What the columns of a table are, by the names in its first row.
+/// The columns of a table, by the names in its header row.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Columns {
     names: Vec<String>,
@@ -36,7 +36,7 @@ struct Columns {
     date: Option<usize>,
 }
 
-/// A document for each row after the row of names.
+/// Parses a table: each row after the header row is a document.
 pub(crate) fn parse(
     reader: impl Read,
     separator: Separator,
@@ -48,7 +48,7 @@ pub(crate) fn parse(
     let (reader, allowance) = Allowance::new(reader);
     let mut reader =
         ReaderBuilder::new().delimiter(delimiter).has_headers(false).buffer_capacity(BUFFER_BYTES).from_reader(reader);
-    // A row whose quotation mark is never closed goes on to the end of the file.
+    // Without the allowance, a row with an unclosed quotation mark would extend to the end of the file.
     let renew = || allowance.renew(limits.max_document_bytes + 2 * BUFFER_BYTES);
 
     let mut record = StringRecord::new();
@@ -122,7 +122,7 @@ impl Columns {
         ParsedDocument { key: field(self.id).map(str::to_owned), text, metadata }
     }
 
-    /// `name: value` for every column that has one.
+    /// Formats every column that has a value as `name: value`.
     fn lines(&self, record: &StringRecord) -> String {
         let lines: Vec<String> = self
             .values(record)
@@ -132,7 +132,7 @@ impl Columns {
         lines.join("\n")
     }
 
-    /// What stands beside the text.
+    /// The metadata from the other columns.
     fn others(&self, record: &StringRecord) -> Metadata {
         let own = [self.text, self.id, self.title, self.url, self.date];
         self.values(record)
@@ -149,7 +149,7 @@ impl Columns {
     }
 }
 
-/// Whether the rows after it can still be read.
+/// Whether the error affects only one row, so that later rows can be read.
 fn is_of_one_row(error: &csv::Error) -> bool {
     matches!(error.kind(), csv::ErrorKind::UnequalLengths { .. } | csv::ErrorKind::Utf8 { .. })
 }
@@ -157,7 +157,7 @@ fn is_of_one_row(error: &csv::Error) -> bool {
 fn message(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("it has {len} columns, and the row of names has {expected_len}")
+            format!("it has {len} columns, but the header row has {expected_len}")
         }
         csv::ErrorKind::Utf8 { .. } => "it is not text in UTF-8".to_owned(),
         csv::ErrorKind::Io(error) => error.to_string(),
@@ -167,7 +167,7 @@ fn message(error: &csv::Error) -> String {
 
 fn malformed(error: &csv::Error) -> ParseError {
     match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => ParseError::NotText("its row of names is not UTF-8".to_owned()),
+        csv::ErrorKind::Utf8 { .. } => ParseError::NotText("its header row is not UTF-8".to_owned()),
         _ => ParseError::Malformed(message(error)),
     }
 }

@@ -1,7 +1,8 @@
-//! A child process that reads one file after another, with a bound on its memory and its time. It ends when its parent does.
+//! A child process that parses files in turn, with limited memory and time. It ends when its parent ends.
 //!
-//! The worker says that it is ready, and what it cannot do any more. The parent writes a request and the bytes of the file; the worker answers with
-//! one line: the document, or why there is none. Files with rows, which make several, need no worker.
+//! At start the worker reports that it is ready, and its restrictions. For each file the parent sends a request and the
+//! bytes, and the worker replies with one line: the document or an error. Files with rows, which have several
+//! documents, need no worker.
 
 mod child;
 mod confinement;

@@ -1,4 +1,4 @@
-//! Whatever the bytes of a file are, it becomes documents within bounds or an error, and does not end the parser.
+//! Property tests: any bytes give documents within the limits or an error, and do not crash the parser.
 
 #[path = "any_bytes/strategies.rs"]
 mod strategies;

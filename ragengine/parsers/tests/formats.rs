@@ -1,4 +1,4 @@
-//! What is taken from a file of each format: the files in `fixtures`, and what becomes of them.
+//! Snapshot tests: the documents of the files in `fixtures`.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -8,13 +8,13 @@ use ragengine_parsers::{Content, Format, Input, Limits, ParseError, Parsed, pars
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
-struct Outcome {
+struct ParseOutcome {
     parsed: Vec<Parsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-fn outcome(name: &str) -> Outcome {
+fn outcome(name: &str) -> ParseOutcome {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     let input = Input { format: Format::of(name, None).unwrap(), charset: None, content: Content::File(path) };
     let mut parsed = Vec::new();
@@ -22,11 +22,11 @@ fn outcome(name: &str) -> Outcome {
         parsed.push(next);
         Ok(())
     });
-    Outcome { parsed, error: result.err().map(|error: ParseError| error.to_string()) }
+    ParseOutcome { parsed, error: result.err().map(|error: ParseError| error.to_string()) }
 }
 
 #[test]
-fn what_is_taken_from_each_fixture() {
+fn each_fixture_is_parsed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut names: Vec<String> =
         folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

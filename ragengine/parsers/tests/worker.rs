@@ -1,6 +1,7 @@
-//! Files in a worker: one that is well, those that hang, explode or end it, and one that is well again; and what the worker can do besides.
+//! Tests of workers: with valid files, with files that hang, exhaust the memory or crash the worker, and of the
+//! worker's confinement.
 //!
-//! The worker is this program, started again: so the tests are run by a harness that leaves its output alone.
+//! The worker is this program, started again. The tests therefore use a harness that leaves standard output alone.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -26,7 +27,7 @@ use libtest_mimic::Arguments;
 
 /// The argument that makes this program a worker.
 const WORKER: &str = "--serve-as-worker";
-/// The argument, before a folder, that makes this program a parent whose worker hangs.
+/// The argument, followed by a folder, that makes this program a parent whose worker hangs.
 const HANG: &str = "--hang";
 
 fn main() -> ExitCode {
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What this program is when a test has started it, and how that ended.
+/// Runs the role that a test has given this program. None if the tests were started.
 fn role() -> Option<io::Result<()>> {
     let arguments: Vec<String> = std::env::args().collect();
     if let Err(error) = kernel::Missing::of_arguments(&arguments).forget() {

@@ -12,14 +12,14 @@ pub struct EnvironmentOverride {
     apply: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// Every variable that is read, in the order in which they apply.
+/// Every environment variable that overrides a setting, in the order in which they apply.
 pub const ENVIRONMENT: &[EnvironmentOverride] = &[
     EnvironmentOverride { name: "LISTEN", setting: "listen", apply: listen },
     EnvironmentOverride { name: "ADMIN_LISTEN", setting: "adminListen", apply: admin_listen },
     EnvironmentOverride { name: "DATA_DIR", setting: "dataDir", apply: data_dir },
     EnvironmentOverride {
         name: "EMBEDDING_MODEL",
-        setting: "embedding.local.modelID, or embedding.remote.model where that is used",
+        setting: "embedding.local.modelID, or embedding.remote.model if embedding.remote is set",
         apply: embedding_model,
     },
     EnvironmentOverride { name: "LLM_URL", setting: "inferenceService.url", apply: llm_url },
@@ -37,11 +37,11 @@ pub const ENVIRONMENT: &[EnvironmentOverride] = &[
 ];
 
 impl Settings {
-    /// Applies the variables of [`ENVIRONMENT`] that `lookup` finds. An empty one counts as not set.
+    /// Applies the variables of [`ENVIRONMENT`] that `lookup` finds. An empty value counts as not set.
     ///
     /// # Errors
     ///
-    /// The first variable whose value cannot be what its setting is.
+    /// The first variable whose value is invalid for its setting.
     pub fn override_from(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), Invalid> {
         for variable in ENVIRONMENT {
             let Some(value) = lookup(variable.name).filter(|value| !value.is_empty()) else { continue };
@@ -84,7 +84,7 @@ fn llm_url(settings: &mut Settings, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Only the reference is kept: the value is read where it is used.
+/// Stores a reference instead of the key, so that the settings never hold a secret.
 fn llm_api_key(settings: &mut Settings, _value: &str) -> Result<(), String> {
     settings.inference_service.api_key = Some(SecretReference::Env("LLM_API_KEY".to_owned()));
     Ok(())
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_stays_where_it_is() {
+    fn an_api_key_is_not_copied_into_the_settings() {
         let settings = overridden("LLM_API_KEY", "sk-secret").unwrap();
         assert!(!format!("{settings:?}").contains("sk-secret"));
     }

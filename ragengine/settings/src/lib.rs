@@ -1,7 +1,7 @@
 //! The server's settings: one typed tree, read from one YAML file.
 //!
-//! This crate is the contract between whoever writes the file (a person, or the operator, which renders it into a
-//! ConfigMap) and the server that reads it. It knows nothing of either, so that both can depend on it.
+//! The file is written by a person, or rendered into a ConfigMap by the operator, and read by the server. This crate
+//! depends on neither program, so that both can depend on it.
 
 mod environment;
 mod load;

@@ -1,40 +1,41 @@
 use crate::{Invalid, Settings, validate};
 
-/// Why settings cannot be used.
+/// An error in the settings file.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// Not YAML, an unknown field, or a value of the wrong type. The text has the line and column.
+    /// The file is not YAML, has an unknown field, or has a value of the wrong type. The text has the line and column.
     #[error("{0}")]
     Syntax(String),
-    /// Well-formed, but out of bounds or contradictory.
+    /// The file is well-formed, but values are out of bounds or contradict each other.
     #[error("{}", list(.0))]
-    Meaning(Vec<Invalid>),
+    Invalid(Vec<Invalid>),
 }
 
 fn list(invalid: &[Invalid]) -> String {
     invalid.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Reads settings from YAML. An empty text is the defaults.
+/// Parses settings from YAML. An empty text gives the defaults.
 ///
 /// # Errors
 ///
-/// [`SettingsError::Syntax`] with the place, or [`SettingsError::Meaning`] with everything that is wrong.
+/// [`SettingsError::Syntax`] with the position, or [`SettingsError::Invalid`] with every invalid setting.
 pub fn from_yaml(yaml: &str) -> Result<Settings, SettingsError> {
-    let settings = match is_blank(yaml) {
-        true => Settings::default(),
-        false => serde_saphyr::from_str(yaml).map_err(|error| {
-            // Without the lines around the place: a secret may have been written there by mistake.
+    let settings = if is_blank(yaml) {
+        Settings::default()
+    } else {
+        serde_saphyr::from_str(yaml).map_err(|error| {
+            // The snippet is removed because it may quote a secret that was written there by mistake.
             SettingsError::Syntax(error.without_snippet().to_string())
-        })?,
+        })?
     };
     match validate(&settings) {
         invalid if invalid.is_empty() => Ok(settings),
-        invalid => Err(SettingsError::Meaning(invalid)),
+        invalid => Err(SettingsError::Invalid(invalid)),
     }
 }
 
-/// Whether there is nothing but comments, which YAML reads as null and not as an empty mapping.
+/// Whether the text has only comments, which YAML reads as null and not as an empty mapping.
 fn is_blank(yaml: &str) -> bool {
     yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }
@@ -45,14 +46,14 @@ mod tests {
     use crate::{EmbeddingSource, SecretReference, VectorIndexKind};
 
     #[test]
-    fn nothing_is_the_defaults() {
+    fn an_empty_file_gives_the_defaults() {
         for yaml in ["", "\n", "# only a comment\n", "---\n"] {
             assert_eq!(from_yaml(yaml).unwrap(), Settings::default());
         }
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn settings_are_read_from_yaml() {
         let settings = from_yaml(
             "listen: 0.0.0.0:5000\ndataDir: /mnt/data\nvectorIndex: HNSW16_SQ8\nchunking: {maxTokens: 200}\n\
              embedding: {remote: {url: 'https://e/v1', model: m, dimensions: 3072, apiKey: {file: /run/key}}}\n\
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_was_written_where_its_place_belongs_is_not_told() {
+    fn a_secret_written_instead_of_its_location_is_not_quoted() {
         for yaml in [
             "auth:\n  writeToken: hunter2\n",
             "auth: {writeToken: [hunter2]}\n",
@@ -91,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_field_is_named_with_its_place() {
+    fn an_unknown_field_is_reported_with_its_position() {
         let message = from_yaml("listen: 127.0.0.1:1\nretrieval:\n  maxDistanse: 1.0\n").unwrap_err().to_string();
         assert!(message.contains("maxDistanse") && message.contains('3'), "{message}");
     }
 
     #[test]
-    fn a_wrong_type_is_named_with_its_place() {
+    fn a_wrong_type_is_reported_with_its_position() {
         let message = from_yaml("retrieval:\n  minTopK: lots\n").unwrap_err().to_string();
         assert!(message.contains('2'), "{message}");
     }

@@ -5,17 +5,19 @@ use schemars::JsonSchema;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Where a secret is. The settings never hold a secret itself.
+/// The location of a secret. The settings never contain a secret itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SecretReference {
-    /// A file whose content is the secret; white space at its end is cut. It is read at start, and the write token's while the server runs, too.
+    /// The path of a file that contains the secret. White space at its end is removed. It is read at start. The file of
+    /// the write token is also read while the server runs.
     File(PathBuf),
     /// The name of an environment variable that holds the secret.
     Env(String),
 }
 
-/// By hand: what is derived puts into its error what it has found, which is the secret itself where somebody took this for its place.
+/// Implemented by hand because the errors of a derived implementation quote the value, which may be a secret that was
+/// written here by mistake.
 impl<'de> Deserialize<'de> for SecretReference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Place)
@@ -26,7 +28,7 @@ struct Place;
 
 impl Place {
     fn refuse<E: Error>(&self) -> E {
-        E::custom("a secret is not written here: say where it is, {file: PATH} or {env: NAME}")
+        E::custom("a secret must not be written here: give its location, {file: PATH} or {env: NAME}")
     }
 }
 
@@ -34,7 +36,7 @@ impl<'de> Visitor<'de> for Place {
     type Value = SecretReference;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("where a secret is: {file: PATH} or {env: NAME}")
+        formatter.write_str("the location of a secret: {file: PATH} or {env: NAME}")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -45,7 +47,7 @@ impl<'de> Visitor<'de> for Place {
         };
         match map.next_key::<IgnoredAny>()? {
             None => Ok(place),
-            Some(_) => Err(A::Error::custom("a secret has one place: {file: PATH} or {env: NAME}")),
+            Some(_) => Err(A::Error::custom("a secret has exactly one location: {file: PATH} or {env: NAME}")),
         }
     }
 

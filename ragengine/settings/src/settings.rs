@@ -28,40 +28,48 @@ pub use log::{Log, LogFormat};
 pub use retrieval::Retrieval;
 pub use search::Search;
 
-/// Everything that can be set. With no file at all the defaults serve.
+/// All settings. Every field has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// The address and port that the server listens on.
     pub listen: SocketAddr,
-    /// The address and port of a listener of its own for `/livez`, `/readyz`, `/health`, `/status` and `/metrics`: probes and monitors get in there whatever happens at `listen`, which has the same routes. Not set: there is none.
+    /// The address and port of a separate listener for `/livez`, `/readyz`, `/health`, `/status` and `/metrics`. Probes
+    /// and monitors can connect to it even when `listen`, which has the same routes, is overloaded. Not set: no
+    /// separate listener.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_listen: Option<SocketAddr>,
-    /// Names that the server may be called by, without ports. Where `listen` is a loopback address, a request whose `Host` is another name is a 421, so that no web page reaches the server under a name of its own (DNS rebinding); `localhost`, names below it and loopback addresses always pass. Elsewhere any name passes as long as this is empty, and then these and addresses do. The same goes for `adminListen`.
+    /// Host names that clients may use, without ports. If `listen` is a loopback address, a request whose `Host` is
+    /// another name gets a 421, which protects against DNS rebinding; `localhost`, its subdomains and loopback
+    /// addresses are always allowed. If `listen` is another address, an empty list allows every name; otherwise only
+    /// these names and IP addresses are allowed. The same applies to `adminListen`.
     pub allowed_hosts: Vec<String>,
-    /// Which pages of other sites may use the server from a browser.
+    /// Access from browsers to pages of other sites (CORS).
     pub cors: Cors,
-    /// The folder that holds the indexes and, below `models`, embedding models. It is made when it is missing. One server uses it at a time.
+    /// The folder that holds the indexes and, below `models`, embedding models. The server creates it if it is missing.
+    /// Only one server may use it at a time.
     pub data_dir: PathBuf,
-    /// Which model turns text into vectors.
+    /// The embedding model.
     pub embedding: Embedding,
-    /// The language model that answers. Without a `url` the built-in model `extractive` does.
+    /// The language model. Without a `url`, the built-in model `extractive` answers.
     pub inference_service: InferenceService,
-    /// Whether the built-in model `extractive` (it quotes the nearest sentences of the documents) answers when `inferenceService.url` is not set. When it does not, chat is a 503.
+    /// Whether the built-in model `extractive`, which quotes the nearest sentences of the documents, answers if
+    /// `inferenceService.url` is not set. If `false`, chat requests get a 503.
     pub extractive: bool,
     /// How chats are answered.
     pub chat: Chat,
-    /// What a chat takes from an index.
+    /// How a chat retrieves chunks from an index.
     pub retrieval: Retrieval,
-    /// How documents are cut in new indexes.
+    /// How new indexes split documents into chunks.
     pub chunking: Chunking,
-    /// How new indexes keep their vectors: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384.
+    /// The type of the vector index of new indexes: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8` with M from 4 to
+    /// 64, or `IVF<N>,Flat` with N from 4 to 16384.
     pub vector_index: VectorIndexKind,
     /// How indexes are searched.
     pub search: Search,
-    /// Who may write.
+    /// Authorization of writes.
     pub auth: Auth,
-    /// Bounds on what a request may ask for.
+    /// Limits on requests.
     pub limits: Limits,
     /// The server's log, on standard error.
     pub log: Log,

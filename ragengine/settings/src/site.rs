@@ -1,18 +1,18 @@
-//! Names of servers and of the pages that use them, as HTTP writes them.
+//! Hosts and origins as written in the HTTP headers `Host` and `Origin`.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// A host and, where it is said, a port: what a `Host` header has.
+/// A host with an optional port, as in a `Host` header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authority {
-    /// A name in lower case, or an address; one of IPv6 is in brackets.
+    /// A name in lower case, or an IP address. An IPv6 address is in brackets.
     pub host: String,
-    /// The port. None: the scheme's own.
+    /// The port. None: the default port of the scheme.
     pub port: Option<u16>,
 }
 
 impl Authority {
-    /// Reads `HOST` or `HOST:PORT`. None when it is something else.
+    /// Parses `HOST` or `HOST:PORT`. None if the text is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = match text.rfind(':').filter(|colon| !text[*colon..].contains(']')) {
             Some(colon) => (&text[..colon], &text[colon + 1..]),
@@ -26,13 +26,13 @@ impl Authority {
         is_host(host).then(|| Self { host: host.to_ascii_lowercase(), port })
     }
 
-    /// The address that stands for the name, if one does.
+    /// The IP address, if the host is one and not a name.
     pub fn address(&self) -> Option<IpAddr> {
         let bare = self.host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&self.host);
         bare.parse().ok().map(|address: IpAddr| address.to_canonical())
     }
 
-    /// Whether it can only mean this machine: `localhost`, a name below it, or a loopback address.
+    /// Whether the host is this machine: `localhost`, a subdomain of it, or a loopback address.
     pub fn is_loopback(&self) -> bool {
         let name = self.host.strip_suffix('.').unwrap_or(&self.host);
         let is_name = name == "localhost" || name.ends_with(".localhost");
@@ -48,17 +48,17 @@ fn is_host(host: &str) -> bool {
     !host.is_empty() && host.bytes().all(is_of_name)
 }
 
-/// Where a page is from: what an `Origin` header has.
+/// The origin of a page, as in an `Origin` header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The scheme in lower case.
     pub scheme: String,
-    /// The host, and the port where it is not the scheme's own.
+    /// The host, and the port unless it is the scheme's default.
     pub authority: Authority,
 }
 
 impl Origin {
-    /// Reads `SCHEME://HOST` or `SCHEME://HOST:PORT`. None when it is something else, such as `null`.
+    /// Parses `SCHEME://HOST` or `SCHEME://HOST:PORT`. None if the text is something else, such as `null`.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
@@ -69,7 +69,8 @@ impl Origin {
         is_scheme.then_some(Self { scheme, authority })
     }
 
-    /// Whether a server of this name has the same host and port. Behind a proxy with TLS it does not know the scheme.
+    /// Whether the origin has the same host and port as `server`. The scheme is ignored because a server behind a TLS
+    /// proxy does not know it.
     pub fn is_of(&self, server: &Authority) -> bool {
         let own = scheme_port(&self.scheme);
         self.authority.host == server.host && self.authority.port.or(own) == server.port.or(own)
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_of_the_server_with_its_host_and_port() {
+    fn an_origin_belongs_to_the_server_with_its_host_and_port() {
         for (origin, server, expected) in [
             ("http://localhost:5000", "localhost:5000", true),
             ("http://LOCALHOST:5000", "localhost:5000", true),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_the_same_with_the_port_of_its_scheme() {
+    fn the_default_port_of_a_scheme_may_be_omitted() {
         assert_eq!(Origin::parse("https://a:443"), Origin::parse("HTTPS://A"));
         assert_ne!(Origin::parse("https://a"), Origin::parse("http://a"));
         assert_ne!(Origin::parse("https://a:444"), Origin::parse("https://a"));

@@ -1,5 +1,5 @@
-//! What one synchronisation is to do: the contract between whoever asks for it (a person, or the operator, which renders it into the Job of an
-//! Index) and `ragengine sync`, which does it.
+//! The task of one synchronisation, read by `ragengine sync`. A person writes it, or the operator renders it into the
+//! Job of an Index.
 
 mod source;
 
@@ -10,45 +10,47 @@ pub use source::{Folder, Git, Http, Inline, InlineDocument, Origin, S3, Source};
 
 use crate::{SecretReference, VectorIndexKind};
 
-/// One synchronisation: makes an index hold exactly what its sources hold.
+/// One synchronisation. Afterwards the index holds exactly the documents of its sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SyncTask {
     /// The server's address, for example `http://docs.default.svc`.
     pub server: String,
-    /// Its write token, where it wants one.
+    /// The server's write token, if it requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_token: Option<SecretReference>,
-    /// The index that is filled.
+    /// The index to fill.
     pub index: String,
-    /// Whose sources these are: the server knows each as `{owner}.{name}`. Sources of this owner that are not named any more are deleted, when all others were read without an error.
+    /// The owner of the sources. The server stores each source as `{owner}.{name}`. Sources of this owner that are
+    /// missing from `sources` are deleted once all others were read without an error.
     pub owner: String,
-    /// The name of this synchronisation, which the server's record of each source carries.
+    /// The id of this synchronisation, stored in the server's record of each source.
     pub sync_id: String,
-    /// How the index is made.
+    /// Settings of the index.
     #[serde(default, skip_serializing_if = "IndexOptions::is_default")]
     pub settings: IndexOptions,
-    /// The deletions that were held back and are meant, as the record of each source says: each is for one source in one revision.
+    /// Confirmations of deletions that were held back, copied from the record of each source. Each is valid for one
+    /// source in one revision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<String>,
-    /// Addresses that sources may use although they are link-local, loopback or the API server's.
+    /// Addresses that sources may use although they are link-local, loopback or the Kubernetes API server's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_ranges: Vec<AddressRange>,
-    /// Where the documents come from. None at all: everything of this owner is deleted.
+    /// The sources of the documents. An empty list deletes everything of this owner.
     pub sources: Vec<Source>,
 }
 
-/// How an index is made. What is not said is the server's default.
+/// Settings of an index. A field that is not set uses the server's default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IndexOptions {
-    /// The longest chunk in tokens.
+    /// Maximum chunk size in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// How many tokens of a chunk are repeated in the next.
+    /// Overlap between consecutive chunks, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap_tokens: Option<u32>,
-    /// How vectors are kept.
+    /// The type of the vector index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_index: Option<VectorIndexKind>,
 }
@@ -59,7 +61,7 @@ impl IndexOptions {
     }
 }
 
-/// Addresses that share a prefix, written as `10.0.0.0/8`. An address alone is a range of one.
+/// A CIDR range such as `10.0.0.0/8`. An address without a prefix length is a range of one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AddressRange {
@@ -67,13 +69,13 @@ pub struct AddressRange {
     prefix: u8,
 }
 
-/// A range that is none.
+/// The text is not an address or a CIDR range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no range of addresses: it must look like 10.0.0.0/8 or fd00::/8")]
+#[error("'{0}' is not a range of addresses: it must look like 10.0.0.0/8 or fd00::/8")]
 pub struct ParseAddressRangeError(String);
 
 impl AddressRange {
-    /// Whether an address is of it.
+    /// Whether the range includes `address`. An IPv4 range includes no IPv6 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(range), IpAddr::V4(address)) => {
@@ -90,7 +92,7 @@ impl AddressRange {
 }
 
 impl AddressRange {
-    /// Whether every address of another range is of this one.
+    /// Whether this range includes every address of `other`.
     pub fn covers(&self, other: &Self) -> bool {
         self.prefix <= other.prefix && self.contains(other.address)
     }

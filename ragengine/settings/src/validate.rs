@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 
 use crate::{Authority, Origin, Settings};
 
-/// One thing that is wrong with the settings.
+/// A setting that is out of bounds or contradicts another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Invalid {
     /// The setting's path in the file.
@@ -18,23 +18,23 @@ impl fmt::Display for Invalid {
     }
 }
 
-/// More threads than this are a mistake, not a machine.
+/// More threads than any machine has cores.
 const MAX_THREADS: u32 = 1024;
 
-/// A day.
+/// One day.
 const MAX_SECONDS: u64 = 86_400;
 
-/// More than any machine has.
+/// More memory than any machine has.
 const MAX_BODIES_BYTES: u64 = 1 << 40;
 
-/// More requests than this are a mistake.
+/// More concurrent requests than the server can hold.
 const MAX_ADMITTED: u32 = 1_000_000;
 
 const CAN_RUN: &str = "must be between 1 and 1000000";
 const CAN_WAIT: &str = "must be at most 1000000";
 const IS_TIMEOUT: &str = "must be between 1 and 86400 (a day)";
 
-/// Everything that is out of bounds or contradictory, in the order of the file.
+/// Returns every setting that is out of bounds or contradicts another, in the order of the file.
 pub fn validate(settings: &Settings) -> Vec<Invalid> {
     let retrieval = &settings.retrieval;
     let chunking = &settings.chunking;
@@ -46,18 +46,18 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         (
             settings.admin_listen.is_none_or(|admin| !is_same_port(settings.listen, admin)),
             "adminListen",
-            "must be another port than that of listen",
+            "must have a different port from listen",
         ),
         (
             settings.allowed_hosts.iter().all(|host| is_host(host)),
             "allowedHosts",
-            "must have names or addresses without scheme and port, such as docs.example or [fd00::1]",
+            "must list names or addresses without scheme and port, such as docs.example or [fd00::1]",
         ),
         (
             settings.cors.allowed_origins.iter().all(|origin| Origin::parse(origin).is_some()),
             "cors.allowedOrigins",
-            "must have origins such as https://chat.example or http://localhost:3000: a scheme, a host and perhaps a port, without a path; \
-             one for all ('*') and null are not taken",
+            "must list origins such as https://chat.example or http://localhost:3000: a scheme, a host and optionally \
+             a port, without a path; '*' and null are not allowed",
         ),
         (
             settings.embedding.local.is_none() || settings.embedding.remote.is_none(),
@@ -87,7 +87,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
                     && local.max_tokens != Some(0)
             }),
             "embedding.local",
-            "modelID must not be empty, queue and maxTokens at least 1, and threads at most 1024",
+            "modelID must not be empty, queue and maxTokens must be at least 1, and threads at most 1024",
         ),
         (
             settings.inference_service.url.as_deref().is_none_or(is_http),
@@ -102,7 +102,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         (
             settings.inference_service.models.iter().all(|model| !model.is_empty()),
             "inferenceService.models",
-            "has an empty name: remove it, or leave the list empty to allow every model",
+            "contains an empty name: remove it, or leave the list empty to allow every model",
         ),
         (
             settings.inference_service.max_waiting_requests <= MAX_ADMITTED,
@@ -199,7 +199,7 @@ fn is_timeout(seconds: u64) -> bool {
     (1..=MAX_SECONDS).contains(&seconds)
 }
 
-/// Whether both cannot be listened on.
+/// Whether listening on both addresses would fail.
 fn is_same_port(one: SocketAddr, other: SocketAddr) -> bool {
     let is_same_address = one.ip() == other.ip() || one.ip().is_unspecified() || other.ip().is_unspecified();
     one.port() != 0 && one.port() == other.port() && is_same_address

@@ -5,32 +5,33 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// How an index keeps its vectors for search. Written as in FAISS's factory: `Flat`, `SQ8`, `HNSW32`, `HNSW32_SQ8`, `IVF1024,Flat`;
-/// or `auto`.
+/// The type of a vector index, written as in FAISS's index factory: `Flat`, `SQ8`, `HNSW32`, `HNSW32_SQ8`,
+/// `IVF1024,Flat`, or `auto`.
 ///
-/// The distance is always squared L2 on normalised vectors, whatever the kind.
+/// The distance is squared L2 on normalised vectors for every type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum VectorIndexKind {
-    /// Every vector whole, exact search.
+    /// Uncompressed vectors, exact search.
     Flat,
-    /// Every vector in one byte per dimension, exhaustive search.
+    /// Vectors compressed to one byte per dimension, exhaustive search.
     Sq8,
-    /// A graph over whole vectors.
+    /// An HNSW graph over uncompressed vectors.
     Hnsw {
         /// Neighbours of a node, 4 to 64.
         m: u16,
     },
-    /// A graph over vectors of one byte per dimension.
+    /// An HNSW graph over vectors compressed to one byte per dimension.
     HnswSq8 {
         /// Neighbours of a node, 4 to 64.
         m: u16,
     },
-    /// Whole vectors in lists, of which a search compares those that are nearest. Built quickly.
+    /// An inverted file (IVF) of uncompressed vectors: a search compares only the nearest lists. It is built faster
+    /// than a graph.
     Ivf {
-        /// How many lists, 4 to 16,384.
+        /// Number of lists, 4 to 16,384.
         lists: u32,
     },
-    /// What suits the number of chunks, chosen anew whenever the index is rebuilt because it has grown.
+    /// Chosen by the number of chunks, and chosen again when the index is rebuilt because it has grown.
     #[default]
     Auto,
 }
@@ -48,7 +49,7 @@ impl fmt::Display for VectorIndexKind {
     }
 }
 
-/// A text that names no kind of vector index.
+/// The text does not name a type of vector index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a vector index: use auto, Flat, SQ8, HNSW<M> or HNSW<M>_SQ8 with M from 4 to 64, for example HNSW32, \
@@ -66,7 +67,7 @@ impl FromStr for VectorIndexKind {
             "auto" => Some(Self::Auto),
             _ => parse_graph(text).or_else(|| parse_lists(text)),
         };
-        // One spelling each: `HNSW032` would otherwise be another name of HNSW32.
+        // Each type has one spelling: `HNSW032` is refused.
         kind.filter(|kind| kind.to_string() == text).ok_or_else(|| ParseVectorIndexError(text.to_owned()))
     }
 }
@@ -112,7 +113,7 @@ mod tests {
     use super::VectorIndexKind::{self, *};
 
     #[test]
-    fn names_and_kinds_are_the_same_thing() {
+    fn every_kind_is_parsed_from_the_name_it_is_written_as() {
         for (name, kind) in [
             ("Flat", Flat),
             ("SQ8", Sq8),

@@ -222,15 +222,6 @@ pub fn find_source<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> 
     None
 }
 
-/// A file, or a folder of files, that could not be listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileError {
-    /// Its path, as an item's. Of a folder that cannot be read, with a slash at its end: what is known below it says nothing about what is there.
-    pub path: String,
-    /// What is wrong with it.
-    pub message: String,
-}
-
 /// An error of the work folder.
 pub fn work_folder(error: &std::io::Error, folder: &std::path::Path) -> SourceError {
     SourceError::Internal(format!("the work folder {} cannot be used: {error}", PathBuf::from(folder).display()))

@@ -1,10 +1,13 @@
 use sha2::{Digest, Sha256};
 
 use crate::filter::Filter;
-use crate::{FileError, Item, SourceError, path};
+use crate::{Extent, FileError, Item, SourceError, path};
 
 /// How many files may be looked at for each that may be taken.
 const SEEN_PER_TAKEN: usize = 20;
+
+/// The path of an error about the whole source.
+const ROOT: &str = "/";
 
 /// The files of a source.
 #[derive(Debug, Default)]
@@ -16,15 +19,20 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// A revision of all of it, when the listing has one of each.
+    /// A revision of all of it, when the listing has one of each. Entries that can never be read are a part of it.
     pub fn revision(&self) -> Option<String> {
         let mut hasher = Sha256::new();
-        for item in &self.items {
-            let revision = item.revision.as_ref()?;
-            for part in [&item.path, revision] {
+        let mut add = |parts: [&str; 2]| {
+            for part in parts {
                 hasher.update((part.len() as u64).to_be_bytes());
                 hasher.update(part);
             }
+        };
+        for item in &self.items {
+            add([&item.path, item.revision.as_ref()?]);
+        }
+        for error in self.errors.iter().filter(|error| error.extent == Extent::Itself) {
+            add([&error.path, &error.message]);
         }
         Some(format!("sha256:{}", hex::encode(hasher.finalize())))
     }
@@ -61,7 +69,12 @@ impl ListingBuilder {
         if self.filter.leaves_out_all_below(folder) {
             return Ok(());
         }
-        self.add_error(format!("{folder}/"), message)
+        self.add_failed(FileError { path: format!("{folder}/"), message: message.into(), extent: Extent::Below })
+    }
+
+    /// Notes that the listing may be incomplete, and that the missing files are not known.
+    pub fn add_incomplete(&mut self, message: impl Into<String>) -> Result<(), SourceError> {
+        self.add_failed(FileError { path: ROOT.to_owned(), message: message.into(), extent: Extent::Everything })
     }
 
     /// Adds a file, if it is taken and its path lies below the root of the source.
@@ -88,9 +101,13 @@ impl ListingBuilder {
         }
     }
 
-    /// Adds something that could not be listed.
+    /// Adds an entry that can never be read under its name.
     pub fn add_error(&mut self, path: impl Into<String>, message: impl Into<String>) -> Result<(), SourceError> {
-        self.listing.errors.push(FileError { path: path.into(), message: message.into() });
+        self.add_failed(FileError { path: path.into(), message: message.into(), extent: Extent::Itself })
+    }
+
+    fn add_failed(&mut self, error: FileError) -> Result<(), SourceError> {
+        self.listing.errors.push(error);
         if self.listing.errors.len() > self.max_files { Err(self.too_many()) } else { Ok(()) }
     }
 
@@ -144,7 +161,10 @@ mod tests {
         let mut builder = ListingBuilder::new(filter, 10);
         builder.add_unreadable("private", "not allowed").unwrap();
         builder.add_unreadable("public", "not allowed").unwrap();
-        assert_eq!(builder.finish().errors, [FileError { path: "public/".into(), message: "not allowed".into() }]);
+        builder.add_incomplete("cut off").unwrap();
+        let errors = builder.finish().errors;
+        let found: Vec<_> = errors.iter().map(|error| (error.path.as_str(), error.extent)).collect();
+        assert_eq!(found, [("/", Extent::Everything), ("public/", Extent::Below)]);
     }
 
     #[test]
@@ -182,5 +202,18 @@ mod tests {
             assert_ne!(base, revision(other));
         }
         assert_eq!(revision(&[("a", Some("1")), ("b", None)]), None);
+    }
+
+    #[test]
+    fn an_entry_that_can_never_be_read_is_a_part_of_the_revision() {
+        let revision = |odd: &[&str]| {
+            let mut builder = builder(10);
+            builder.add(item("a", Some("1"))).unwrap();
+            odd.iter().for_each(|path| builder.add_error(*path, "it is no path").unwrap());
+            builder.finish().revision().unwrap()
+        };
+        assert_eq!(revision(&["b//c"]), revision(&["b//c"]));
+        assert_ne!(revision(&["b//c"]), revision(&[]));
+        assert_ne!(revision(&["b//c"]), revision(&["b//d"]));
     }
 }

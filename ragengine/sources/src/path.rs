@@ -31,9 +31,15 @@ pub fn check_name(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// What of a path that cannot be used may be shown: its beginning, in one line.
+/// What of a path that cannot be used may be shown: its beginning, in one line. A shortened path ends with
+/// `…`, so it is not the path of another file.
 pub fn shown(path: &str) -> String {
-    path.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(100).collect()
+    let mut letters = path.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter });
+    let mut shown: String = letters.by_ref().take(Item::MAX_PATH_BYTES).collect();
+    if letters.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -79,9 +85,10 @@ mod tests {
         }
 
         #[test]
-        fn what_is_shown_is_one_short_line(path in "\\PC{0,200}|[\u{0}-\u{1f}]{0,200}") {
+        fn what_is_shown_is_one_short_line(path in "\\PC{0,600}|[\u{0}-\u{1f}]{0,600}") {
             let shown = shown(&path);
-            prop_assert!(shown.chars().count() <= 100 && !shown.chars().any(char::is_control));
+            prop_assert!(shown.chars().count() <= 401 && !shown.chars().any(char::is_control));
+            prop_assert_eq!(shown.chars().count() > 400, path.chars().count() > 400);
         }
     }
 }

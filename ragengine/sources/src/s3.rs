@@ -11,6 +11,7 @@ use std::time::Duration;
 use connector::Connector;
 use endpoint::{DEFAULT_REGION, endpoint_of};
 use futures_util::StreamExt;
+use listed::{LeftOut, PageError};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
@@ -36,6 +37,9 @@ const MAX_TAG_BYTES: usize = 200;
 /// How much of what a server says about an error is shown, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
+/// The error of an object whose key is not a path.
+const ODD_KEY: &str = "the key is not a path: a part of it is empty, is '.' or '..', or has a control character";
+
 /// A bucket that was listed.
 #[derive(Debug)]
 pub struct Bucket {
@@ -46,8 +50,8 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Lists the objects of a bucket whose keys begin as the task says. Empty ones, which stand for folders, are left out. Servers that list no
-    /// ETags are asked for each object, under the condition that it has another.
+    /// Lists the objects of a bucket whose keys begin as the task says. What stands for a folder is left out. Servers that list no ETags are
+    /// asked for each object, under the condition that it has another.
     pub async fn open(source: &sync::S3, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let timeout = access.limits.request_timeout;
         let failed = |source_error| SourceError::Bucket { bucket: source.bucket.clone(), source: source_error };
@@ -58,22 +62,17 @@ impl Bucket {
             let page = store.list_paginated(source.prefix.as_deref(), options).await;
             let page = page.map_err(|error| failed(explain(&error, timeout)))?;
             for object in &page.result.objects {
-                listing.see()?;
-                if object.size > 0 {
-                    listing.add(Item {
-                        path: object.location.to_string(),
-                        revision: object.e_tag.is_some().then(|| revision_of(object)),
-                        size_bytes: Some(object.size),
-                    })?;
-                }
+                listing.add(Item {
+                    path: object.location.to_string(),
+                    revision: object.e_tag.is_some().then(|| revision_of(object)),
+                    size_bytes: Some(object.size),
+                })?;
             }
-            for key in connector.odd_keys() {
+            for left_out in connector.left_out() {
                 listing.see()?;
-                if listing.takes(&key) {
-                    listing.add_error(
-                        path::shown(&key),
-                        "its key is no path: it has a part that is empty or leads elsewhere",
-                    )?;
+                match left_out {
+                    LeftOut::Odd(key) if listing.takes(&key) => listing.add_error(path::shown(&key), ODD_KEY)?,
+                    LeftOut::Odd(_) | LeftOut::Folder => {}
                 }
             }
             page_token = page.page_token;
@@ -181,6 +180,9 @@ fn explain(error: &object_store::Error, timeout: Duration) -> FetchError {
     use object_store::Error;
     if let Some(client) = find_source::<reqwest::Error>(error) {
         return FetchError::from_client(client, timeout);
+    }
+    if let Some(page) = find_source::<PageError>(error) {
+        return FetchError::Answer(page.to_string());
     }
     let words = error.to_string();
     let status = match error {

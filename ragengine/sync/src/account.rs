@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 
 use ragengine_client::wire::sources::MAX_ERRORS;
-use ragengine_client::wire::{FileError, PutSourceSync, SyncPhase};
+use ragengine_client::wire::{self, PutSourceSync, SyncPhase};
+use ragengine_sources::{Extent, FileError};
 
 /// Counts the files of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
     total: u64,
     done: u64,
-    errors: Vec<FileError>,
-    /// The paths of all files with errors.
+    errors: Vec<wire::FileError>,
+    /// The paths of all files with errors. An error of the whole source is stored by its message, because there may be several.
     failed: HashSet<String>,
     is_complete: bool,
 }
@@ -27,10 +28,27 @@ impl Account {
         self.done += 1;
     }
 
+    /// An error of the listing. An entry that can never be read is a part of the revision, like a file that cannot be read. Everything else is
+    /// missing: the next synchronisation may find it.
+    pub fn not_listed(&mut self, error: &FileError) {
+        match error.extent {
+            Extent::Itself => self.unreadable(&error.path, &error.message),
+            Extent::Below => self.missed(&error.path, &error.message),
+            Extent::Everything => {
+                self.add(&error.message, &error.path, &error.message);
+                self.is_complete = false;
+            }
+        }
+    }
+
     /// A file arrived and cannot be read: it is as much a part of the revision as the others. A file has one error, whatever is wrong with it.
     pub fn unreadable(&mut self, path: &str, message: &str) {
-        if self.failed.insert(path.to_owned()) && self.errors.len() < MAX_ERRORS {
-            self.errors.push(FileError::shortened(path, message));
+        self.add(path, path, message);
+    }
+
+    fn add(&mut self, what: &str, path: &str, message: &str) {
+        if self.failed.insert(what.to_owned()) && self.errors.len() < MAX_ERRORS {
+            self.errors.push(wire::FileError::shortened(path, message));
         }
     }
 
@@ -78,5 +96,20 @@ mod tests {
         assert_eq!(account.error_count(), 150);
         account.missed("x", "no connection");
         assert!(!account.is_complete());
+    }
+
+    #[test]
+    fn only_an_entry_that_can_never_be_read_lets_the_revision_move() {
+        let error = |extent, message: &str| FileError { path: "/".into(), message: message.into(), extent };
+        for (extent, is_complete) in [(Extent::Itself, true), (Extent::Below, false), (Extent::Everything, false)] {
+            let mut account = Account::of(1);
+            account.not_listed(&error(extent, "no"));
+            assert_eq!((account.is_complete(), account.error_count()), (is_complete, 1), "{extent:?}");
+        }
+        let mut account = Account::of(1);
+        for message in ["one sitemap", "another", "one sitemap"] {
+            account.not_listed(&error(Extent::Everything, message));
+        }
+        assert_eq!(account.error_count(), 2, "each sitemap is named");
     }
 }

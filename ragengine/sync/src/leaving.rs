@@ -2,15 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ragengine_sources::{Extent, FileError, identifies_content};
+
+use crate::identity::escaped;
 use crate::known::Known;
 use crate::revision::Reading;
+
+/// The path of the folder that contains the whole source.
+const WHOLE_SOURCE: &str = "";
 
 /// What of a source is still there.
 #[derive(Debug, Default)]
 pub struct Staying {
     /// Escaped paths of all files that are there, whether they could be read or not.
     files: HashSet<String>,
-    /// Escaped paths of files that were not read, or not wholly: all of their documents stay.
+    /// Escaped paths of files that were not listed or read, or not wholly: all of their documents stay.
     untouched: HashSet<String>,
     /// Escaped paths of folders (or files) that could not be listed: whatever was below them stays.
     unlisted: HashSet<String>,
@@ -18,8 +24,8 @@ pub struct Staying {
     documents: HashSet<String>,
     /// Files that were read, by their escaped paths.
     read: HashMap<String, FileRead>,
-    /// The revisions of files that were sent.
-    sent: HashSet<String>,
+    /// The revisions that identify the contents of files that were read. A file that had one of them before was moved.
+    contents: HashSet<String>,
 }
 
 /// What came out of a file that was read to its end.
@@ -40,9 +46,14 @@ impl Staying {
         self.files.insert(escaped_path);
     }
 
-    /// A folder or a file could not be listed. The empty path is the whole source.
-    pub fn below(&mut self, escaped_path: String) {
-        self.unlisted.insert(escaped_path);
+    /// An error of the listing. The documents of the part that it is about stay. It does not count as a file that is there: a source without files
+    /// is suspicious.
+    pub fn not_listed(&mut self, error: &FileError) {
+        match error.extent {
+            Extent::Itself => self.untouched.insert(escaped(&error.path)),
+            Extent::Below => self.unlisted.insert(escaped(error.path.strip_suffix('/').unwrap_or(&error.path))),
+            Extent::Everything => self.unlisted.insert(WHOLE_SOURCE.to_owned()),
+        };
     }
 
     /// A document was read of a file. False when another file has made it already.
@@ -53,7 +64,9 @@ impl Staying {
     /// A file was read to its end.
     pub fn read(&mut self, escaped_path: String, read: FileRead) {
         self.files.insert(escaped_path.clone());
-        self.sent.insert(read.revision.clone());
+        if read.documents > 0 && identifies_content(&read.revision) {
+            self.contents.insert(read.revision.clone());
+        }
         self.read.insert(escaped_path, read);
     }
 
@@ -62,7 +75,7 @@ impl Staying {
     }
 
     fn has(&self, escaped_path: &str) -> bool {
-        self.files.contains(escaped_path) || self.is_unlisted(escaped_path)
+        self.files.contains(escaped_path) || self.untouched.contains(escaped_path) || self.is_unlisted(escaped_path)
     }
 
     /// Whether a file is there that has nothing in it.
@@ -78,7 +91,7 @@ impl Staying {
     /// Looks for each folder that the path is in, however many could not be listed.
     fn is_unlisted(&self, escaped_path: &str) -> bool {
         let mut folders =
-            escaped_path.match_indices('/').map(|(end, _)| &escaped_path[..end]).chain(["", escaped_path]);
+            escaped_path.match_indices('/').map(|(end, _)| &escaped_path[..end]).chain([WHOLE_SOURCE, escaped_path]);
         !self.unlisted.is_empty() && folders.any(|folder| self.unlisted.contains(folder))
     }
 }
@@ -167,7 +180,7 @@ impl<'a> Losses<'a> {
 
     /// Whether what a file was is there under another path.
     fn is_moved(&self, path: &str, staying: &Staying) -> bool {
-        self.revisions.get(path).is_some_and(|revision| staying.sent.contains(*revision))
+        self.revisions.get(path).is_some_and(|revision| staying.contents.contains(*revision))
     }
 
     fn look_like_an_accident(&self, staying: &Staying) -> bool {

@@ -67,14 +67,14 @@ impl Outbox {
         }
         match server.add(&documents).await {
             Ok(()) => return Ok(Vec::new()),
-            Err(error) if !error.is_of_the_document() => return Err(error),
+            Err(error) if !error.is_document_error() => return Err(error),
             Err(_) => {}
         }
         let mut refused = Vec::new();
         for (path, document) in paths.into_iter().zip(documents) {
             match server.add(&[document]).await {
                 Ok(()) => {}
-                Err(reason) if reason.is_of_the_document() => refused.push(Refused { path, reason }),
+                Err(reason) if reason.is_document_error() => refused.push(Refused { path, reason }),
                 Err(error) => return Err(error),
             }
         }

@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 use ragengine_client::ClientError;
 use ragengine_parsers::{Format, Parser};
 use ragengine_settings::sync::{Origin, Source};
-use ragengine_sources::{Access, Item, Opened};
+use ragengine_sources::{Access, Extent, Item, Opened};
 use sha2::{Digest, Sha256};
 
 use crate::account::Account;
 use crate::confirmation::confirmation;
 use crate::error::SyncError;
-use crate::identity::{SourceName, escaped, unescaped};
+use crate::identity::{SourceName, unescaped};
 use crate::known::Known;
 use crate::leaving::{CutOff, Deletions, Staying, leaving};
 use crate::outbox::{Outbox, Refused};
@@ -49,7 +49,7 @@ pub struct Mirror<'a> {
     known: Known,
     staying: Staying,
     outbox: Outbox,
-    /// The revision of each file that is there, for that of the whole.
+    /// The revision of each file, and the error of each entry that can never be read. They make the revision of the source.
     revisions: BTreeMap<String, String>,
     sent: usize,
 }
@@ -110,9 +110,11 @@ impl<'a> Mirror<'a> {
     fn begin(&mut self, files: &[&Item], opened: &Opened) {
         let mut account = Account::of(files.len());
         for error in opened.errors() {
-            account.missed(&error.path, &error.message);
-            // A folder's path ends with a slash.
-            self.staying.below(escaped(error.path.trim_end_matches('/')));
+            account.not_listed(error);
+            self.staying.not_listed(error);
+            if error.extent == Extent::Itself {
+                self.revisions.insert(error.path.clone(), error.message.clone());
+            }
         }
         *self.account.lock() = account;
     }

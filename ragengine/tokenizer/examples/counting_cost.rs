@@ -1,7 +1,8 @@
-//! What counting costs here: loading, and processor time for a text and for a conversation that holds it.
+//! Measures the cost of counting on this machine: loading, and processor time for a text and for a conversation with
+//! it.
 //!
-//! `cargo run --release -p ragengine-tokenizer --example counting_cost -- TEXT_FILE [DIRECTORY…]`: the first 6,000 bytes
-//! of the file with each kind of tokenizer, and with the models in the directories.
+//! `cargo run --release -p ragengine-tokenizer --example counting_cost -- TEXT_FILE [DIRECTORY…]` counts the first
+//! 6,000 bytes of the file with each kind of tokenizer, and with the models in the directories.
 
 #![expect(clippy::print_stdout, reason = "a measurement's result")]
 
@@ -18,7 +19,7 @@ const ROUNDS: u32 = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let text = std::fs::read_to_string(arguments.next().ok_or("name a text file")?)?;
+    let text = std::fs::read_to_string(arguments.next().ok_or("give the path of a text file as the first argument")?)?;
     let text = &text[..text.floor_char_boundary(BYTES)];
     println!("{} bytes", text.len());
     cost("estimate", Tokenizer::estimate(), text);
@@ -45,7 +46,7 @@ fn cost(name: &str, tokenizer: Tokenizer, text: &str) {
     println!("{name}: {tokens} tokens in {of_text:.1?}, with its template {with_template} in {of_conversation:.1?}");
 }
 
-/// The count, and the shortest time of all rounds: what others do on the machine is not in it.
+/// The count, and the shortest time of all rounds, which excludes disturbances by other processes.
 fn fastest(count: impl Fn() -> u64) -> (u64, Duration) {
     let round = |_| {
         let started = Instant::now();

@@ -1,4 +1,4 @@
-//! What can be wrong with a model's files.
+//! Errors in a model's files.
 
 use std::path::Path;
 
@@ -7,10 +7,11 @@ use std::path::Path;
 pub enum Error {
     /// The folder has no tokenizer.
     #[error(
-        "{directory} has no tokenizer.json: give the folder of the served model's files, or the path of its tokenizer.json"
+        "{directory} has no tokenizer.json: give the folder with the served model's files, \
+         or the path of its tokenizer.json"
     )]
     Missing {
-        /// The folder that was looked in.
+        /// The folder.
         directory: String,
     },
     /// A file cannot be read.
@@ -18,41 +19,42 @@ pub enum Error {
     Io {
         /// The file.
         path: String,
-        /// The system's error.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file is far bigger than any of its kind.
-    #[error("{path} has {bytes} bytes, more than any tokenizer.json: give the path of the model's own")]
+    /// A file is much larger than any real tokenizer file.
+    #[error("{path} has {bytes} bytes, more than any tokenizer.json: give the path of the model's tokenizer.json")]
     TooBig {
         /// The file.
         path: String,
-        /// Its size.
+        /// Its size in bytes.
         bytes: u64,
     },
     /// The tokenizer is not in the format of the `tokenizers` library.
-    #[error("{path} is not a tokenizer.json that can be read: {message}")]
+    #[error("{path} is not a valid tokenizer.json: {message}")]
     Tokenizer {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
-    /// A configuration file beside the tokenizer is not what it should be.
-    #[error("{path} is not the configuration file it should be: {message}")]
+    /// A configuration file beside the tokenizer is invalid.
+    #[error("{path} is not a valid configuration file: {message}")]
     Config {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
-    /// The chat template is not one that can be read.
+    /// The chat template is invalid.
     #[error(
-        "the chat template in {path} cannot be read: {message}; without it (a folder with tokenizer.json alone), conversations are counted by their texts"
+        "the chat template in {path} is invalid: {message}; \
+         without a template (a folder with tokenizer.json alone), conversations are counted by their texts"
     )]
     Template {
-        /// The file that holds it.
+        /// The file that contains it.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
 }

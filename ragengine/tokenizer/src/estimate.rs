@@ -1,29 +1,30 @@
-//! Token counts where the served model's tokenizer is not known.
+//! Estimates token counts if the served model's tokenizer is not known.
 
 use serde_json::Value;
 
-/// Bytes that a token is taken to have. Few tokenizers do worse than this on prose or code; being wrong on this side
-/// costs some context, on the other side the whole answer.
+/// Assumed length of a token in bytes. Few tokenizers have shorter tokens in prose or code. An estimate that is too
+/// high costs some context; one that is too low can make the whole request fail.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// Tokens that a chat template is taken to put around a message.
+/// Assumed number of tokens that a chat template adds to each message.
 const TOKENS_PER_MESSAGE: u64 = 4;
 
-/// Tokens that a chat template is taken to put before the answer.
+/// Assumed number of tokens that a chat template adds before the answer.
 const TOKENS_BEFORE_ANSWER: u64 = 3;
 
-/// An estimate on the safe side: three bytes a token, rounded up.
+/// Estimates the number of tokens of a text: three bytes per token, rounded up.
 pub fn estimate(text: &str) -> u64 {
     text.len().div_ceil(BYTES_PER_TOKEN) as u64
 }
 
-/// The tokens of a whole conversation: `count` on everything that a message holds, and what a template puts around it.
+/// The number of tokens of a conversation: the sum of `count` for all contents, and the assumed additions of a chat
+/// template.
 pub fn conversation(messages: &[Value], count: impl Fn(&str) -> u64) -> u64 {
     messages.iter().map(|message| message_tokens(message, &count) + TOKENS_PER_MESSAGE).sum::<u64>()
         + TOKENS_BEFORE_ANSWER
 }
 
-/// Text content is counted as it is; what else a message holds (names, tool calls) as its JSON.
+/// Counts text content as text, and other fields (names, tool calls) as JSON.
 fn message_tokens(message: &Value, count: &impl Fn(&str) -> u64) -> u64 {
     let Some(fields) = message.as_object() else { return count(&message.to_string()) };
     fields

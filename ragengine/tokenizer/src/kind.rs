@@ -1,4 +1,4 @@
-//! The ways to count, and how two that count alike are known.
+//! The counting methods and their ids.
 
 use sha2::{Digest, Sha256};
 
@@ -9,12 +9,12 @@ pub enum Kind {
     Served,
     /// With the encoding that OpenAI uses for the model.
     Tiktoken,
-    /// Three bytes a token.
+    /// With an estimate of three bytes per token.
     Estimate,
 }
 
 impl Kind {
-    /// A short name for a log line or a metric's label.
+    /// A short name for logs and metric labels.
     pub fn label(self) -> &'static str {
         match self {
             Self::Served => "served",
@@ -24,7 +24,7 @@ impl Kind {
     }
 }
 
-/// The first eight bytes of a SHA-256 over the kind and what decides how it counts.
+/// The first eight bytes of a SHA-256 of the method and the data that determines its counts.
 pub(crate) fn id_of(kind: Kind, content: &[u8]) -> u64 {
     let digest = Sha256::new().chain_update(kind.label()).chain_update([0]).chain_update(content).finalize();
     digest.iter().take(8).fold(0, |id, byte| (id << 8) | u64::from(*byte))

@@ -1,14 +1,14 @@
-//! Counting tokens as the served language model does.
+//! Counts tokens as the served language model does.
 //!
 //! ```text
 //! Tokenizer ── one of three
 //!   ├─ served ── the model's own tokenizer.json, and its chat template
-//!   │    └─ template ── Jinja, with what transformers adds to it
+//!   │    └─ template ── Jinja, with the extensions of transformers
 //!   ├─ openai ── the encodings of OpenAI's models, by the model's name
-//!   └─ estimate ── three bytes a token, which is on the safe side
+//!   └─ estimate ── three bytes per token, an upper estimate
 //! ```
 //!
-//! Everything is synchronous, and nothing is fetched.
+//! All functions are synchronous, and nothing is downloaded.
 
 mod error;
 mod estimate;

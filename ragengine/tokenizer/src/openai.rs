@@ -1,7 +1,7 @@
 //! The encodings of OpenAI's models.
 //!
-//! Which model has which: tiktoken's `model.py`. The tables and the pre-tokenisation are the crate `bpe-openai`'s, whose
-//! counts are tiktoken's.
+//! The mapping from models to encodings is that of tiktoken's `model.py`. The crate `bpe-openai` provides the tables
+//! and the pre-tokenisation, and counts as tiktoken does.
 
 pub mod window;
 
@@ -10,16 +10,16 @@ pub mod window;
 pub(crate) enum Encoding {
     /// `cl100k_base`: GPT-3.5 and GPT-4.
     Cl100k,
-    /// `o200k_base`: GPT-4o and all that came after it.
+    /// `o200k_base`: GPT-4o and later models.
     O200k,
-    /// `o200k_harmony`: the open-weight gpt-oss. For a text it is `o200k_base`.
+    /// `o200k_harmony`: the open-weight gpt-oss. Plain text is encoded as with `o200k_base`.
     O200kHarmony,
 }
 
-/// Families of models and their encodings.
+/// Model families and their encodings.
 const FAMILIES: [(&str, Encoding); 13] = [
     ("gpt-3.5", Encoding::Cl100k),
-    // As Azure writes it.
+    // Azure's spelling.
     ("gpt-35", Encoding::Cl100k),
     ("gpt-4", Encoding::Cl100k),
     ("gpt-4o", Encoding::O200k),
@@ -34,8 +34,8 @@ const FAMILIES: [(&str, Encoding); 13] = [
     ("gpt-oss", Encoding::O200kHarmony),
 ];
 
-/// What the servers of gpt-oss put before the conversation (OpenAI's harmony format, as the model's chat template
-/// writes it), and what it writes before the caller's instructions.
+/// The text that servers of gpt-oss put before the conversation and before the caller's instructions (OpenAI's harmony
+/// format, as written by the model's chat template).
 const HARMONY_SYSTEM: &str = "<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n\
      Knowledge cutoff: 2024-06\nCurrent date: 2025-06-28\n\nReasoning: medium\n\n\
      # Valid channels: analysis, commentary, final. Channel must be included for every message.<|end|>\
@@ -48,7 +48,7 @@ impl Encoding {
         FAMILIES.iter().find(|(family, _)| is_of_family(&name, family)).map(|(_, encoding)| *encoding)
     }
 
-    /// tiktoken's name of what decides the count of a text.
+    /// tiktoken's name of the encoding that determines the count of a text.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cl100k => "cl100k_base",
@@ -56,7 +56,8 @@ impl Encoding {
         }
     }
 
-    /// The tokens of a text, in which nothing is special: so OpenAI's servers read what a caller writes.
+    /// The number of tokens of a text. Special tokens in it count as plain text, as OpenAI's servers treat a caller's
+    /// text.
     pub fn count(self, text: &str) -> u64 {
         let tokens = match self {
             Self::Cl100k => bpe_openai::cl100k_base().count(text),
@@ -65,7 +66,7 @@ impl Encoding {
         tokens as u64
     }
 
-    /// Tokens that the server adds to every conversation, beside those around each message.
+    /// The number of tokens that the server adds to every conversation, in addition to those around each message.
     pub fn tokens_before_messages(self) -> u64 {
         match self {
             Self::Cl100k | Self::O200k => 0,
@@ -74,14 +75,14 @@ impl Encoding {
     }
 }
 
-/// The name without a provider before it (`openai/`, `openrouter/openai/`) and the mark of a fine-tune (`ft:`).
+/// The name without the prefix of a provider (`openai/`, `openrouter/openai/`) or of a fine-tuned model (`ft:`).
 fn bare_name(model: &str) -> String {
     let name = model.rsplit('/').next().unwrap_or(model).trim().to_ascii_lowercase();
     name.strip_prefix("ft:").map(str::to_owned).unwrap_or(name)
 }
 
-/// Whether `name` is the family's, or goes on with a size, a date or the like. `gpt-4all` is not of `gpt-4`; a minor
-/// version is of its family (`gpt-5.1`) where all of them are alike.
+/// Whether `name` is the family's name, possibly with a suffix such as a size or a date. `gpt-4all` is not of the
+/// family `gpt-4`. A minor version is of its family only for `gpt-5`, whose minor versions are all alike.
 fn is_of_family(name: &str, family: &str) -> bool {
     let minor_versions_too = family == "gpt-5";
     name.strip_prefix(family).is_some_and(|rest| {

@@ -1,4 +1,4 @@
-//! The served model's own tokenizer, and its chat template.
+//! The tokenizer and the chat template of the served model, from its files.
 
 mod files;
 
@@ -11,7 +11,7 @@ use crate::kind::{Kind, id_of};
 use crate::template::ChatTemplate;
 use files::ModelFiles;
 
-/// A tokenizer without limits of its own.
+/// A tokenizer without truncation and padding, and the model's chat template.
 pub(crate) struct Served {
     tokenizer: tokenizers::Tokenizer,
     template: Option<ChatTemplate>,
@@ -19,11 +19,11 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Reads a model's folder, or a tokenizer.json and what is beside it.
+    /// Reads a model's folder, or a tokenizer.json and the files beside it.
     ///
     /// # Errors
     ///
-    /// [`Error`]: there is no tokenizer.json, or one of the files cannot be used.
+    /// [`Error`]: tokenizer.json is missing, or a file is invalid.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let files = ModelFiles::at(path)?;
         let bytes = files::read(&files.tokenizer)?;
@@ -43,14 +43,14 @@ impl Served {
         self.id
     }
 
-    /// The tokens of a text as it is.
+    /// The number of tokens of a text, without special tokens around it.
     pub fn count(&self, text: &str) -> u64 {
-        // A text that cannot be tokenised has at most one token per byte.
+        // If tokenising fails, the length in bytes is an upper bound.
         self.tokenizer.encode_fast(text, false).map_or(text.len(), |encoding| encoding.len()) as u64
     }
 
-    /// The tokens of what the chat template makes of a conversation. The template writes the special tokens itself. None
-    /// without a template, or when it refuses these messages.
+    /// The number of tokens of a conversation rendered with the chat template, which writes the special tokens. None if
+    /// there is no template, or if it refuses these messages.
     pub fn count_templated(&self, messages: &[Value]) -> Option<u64> {
         let prompt = self.template.as_ref()?.render(messages).ok()?;
         Some(self.count(&prompt))
@@ -60,7 +60,7 @@ impl Served {
 fn parse(path: &Path, bytes: &[u8]) -> Result<tokenizers::Tokenizer, Error> {
     let unusable = |error: tokenizers::Error| Error::tokenizer(path, error);
     let mut tokenizer = tokenizers::Tokenizer::from_bytes(bytes).map_err(unusable)?;
-    // Some files fix both; what is counted here must be whole.
+    // Truncation and padding would falsify the counts.
     tokenizer.with_truncation(None).map_err(unusable)?;
     tokenizer.with_padding(None);
     Ok(tokenizer)

@@ -15,10 +15,10 @@ use output::BoundedOutput;
 
 const NAME: &str = "chat template";
 
-/// Instructions of one rendering. A template takes some hundred for a message.
+/// Maximum number of instructions of one rendering. A template needs a few hundred for each message.
 const MAX_INSTRUCTIONS: u64 = 1_000_000;
 
-/// How deep blocks and macros may be inside of one another. The stack of a thread has room for more than this.
+/// Maximum nesting depth of blocks and macros. The stack of a thread has room for more.
 const MAX_DEPTH: usize = 200;
 
 /// A compiled chat template.
@@ -27,11 +27,11 @@ pub(crate) struct ChatTemplate {
 }
 
 impl ChatTemplate {
-    /// Compiles a template that may use the special tokens by their names.
+    /// Compiles a template, which may use the special tokens by name.
     ///
     /// # Errors
     ///
-    /// It is not Jinja.
+    /// The source is not valid Jinja.
     pub fn compile(source: &str, special_tokens: &BTreeMap<String, String>) -> Result<Self, Error> {
         let mut environment = Environment::new();
         environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
@@ -50,11 +50,11 @@ impl ChatTemplate {
         Ok(Self { environment })
     }
 
-    /// The prompt of a conversation, up to where the answer begins.
+    /// Renders the prompt of a conversation, up to the beginning of the answer.
     ///
     /// # Errors
     ///
-    /// The template refuses the messages, or fails on them, or a limit was reached.
+    /// The template refuses the messages or fails, or a limit is exceeded.
     pub fn render(&self, messages: &[serde_json::Value]) -> Result<String, Error> {
         let messages = messages::as_served(messages);
         let mut output = BoundedOutput::for_messages(&messages);
@@ -69,8 +69,7 @@ impl ChatTemplate {
     }
 }
 
-/// The source with transformers' own tag `generation` made a block that is always printed. It marks what training
-/// learns from, and does nothing else.
+/// Replaces transformers' tag `generation`, which only marks text for training, with a block that is always printed.
 fn without_generation_tags(source: &str) -> String {
     let mut plain = String::with_capacity(source.len());
     let mut rest = source;
@@ -87,7 +86,7 @@ fn without_generation_tags(source: &str) -> String {
     plain
 }
 
-/// What is before the next tag, the tag without its end, and what follows.
+/// Splits the source into the text before the next tag, the tag without its end, and the rest.
 fn next_tag(source: &str) -> Option<(&str, &str, &str)> {
     let (before, from_tag) = source.split_at(source.find("{%")?);
     let (tag, after) = from_tag.split_at(from_tag.find("%}")?);

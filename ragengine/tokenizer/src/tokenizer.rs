@@ -1,4 +1,4 @@
-//! The three ways to count, behind one type.
+//! One type for the three counting methods.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::openai::Encoding;
 use crate::served::Served;
 use crate::{Error, conversation, estimate};
 
-/// Counts tokens as a language model does. Cheap to clone, shared by threads.
+/// Counts tokens as a language model does. Cheap to clone, and shareable between threads.
 #[derive(Clone)]
 pub struct Tokenizer(Arc<Counter>);
 
@@ -22,30 +22,30 @@ enum Counter {
 }
 
 impl Tokenizer {
-    /// The tokenizer in a model's folder, or in the file `path`; of the folder, `chat_template.jinja`,
-    /// `tokenizer_config.json` and `special_tokens_map.json` count too, if they are there.
+    /// Loads the tokenizer from a model's folder or from the file `path`. It also reads `chat_template.jinja`,
+    /// `tokenizer_config.json` and `special_tokens_map.json` from the folder, if they exist.
     ///
     /// # Errors
     ///
-    /// [`Error`]: there is no tokenizer.json, or one of the files cannot be used.
+    /// [`Error`]: tokenizer.json is missing, or a file is invalid.
     pub fn from_path(path: &Path) -> Result<Self, Error> {
         Ok(Self(Arc::new(Counter::Served(Box::new(Served::load(path)?)))))
     }
 
-    /// The tokenizer of one of OpenAI's models by its name, also with a provider before it (`openai/gpt-4o`), as a
-    /// fine-tune (`ft:gpt-4o-mini:…`) or with a date behind it. None for any other name.
+    /// The tokenizer of an OpenAI model by its name, which may have a provider prefix (`openai/gpt-4o`), a fine-tuning
+    /// prefix (`ft:gpt-4o-mini:…`) or a date suffix. None for any other name.
     ///
-    /// The tables of an encoding are loaded when it first counts, in less than 0.1 s, and kept.
+    /// The tables of an encoding are loaded at the first count, in less than 0.1 s, and kept in memory.
     pub fn openai(model: &str) -> Option<Self> {
         Some(Self(Arc::new(Counter::Tiktoken(Encoding::of(model)?))))
     }
 
-    /// Three bytes a token.
+    /// An estimate of three bytes per token.
     pub fn estimate() -> Self {
         Self(Arc::new(Counter::Estimate))
     }
 
-    /// How this one counts.
+    /// The counting method.
     pub fn kind(&self) -> Kind {
         match &*self.0 {
             Counter::Served(_) => Kind::Served,
@@ -54,8 +54,8 @@ impl Tokenizer {
         }
     }
 
-    /// The same for the same tokenizer in every process, and another one for any that counts a text differently: what
-    /// was counted can be stored under it.
+    /// Identifies the tokenizer in stored counts. It is the same in every process, and differs for any tokenizer that
+    /// counts a text differently.
     pub fn id(&self) -> u64 {
         match &*self.0 {
             Counter::Served(served) => served.id(),
@@ -64,8 +64,8 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens of a text alone, without special tokens around it. Where the text spells a special token, it counts
-    /// as what the server makes of it: one token with a served model's tokenizer, and its letters with OpenAI's.
+    /// The number of tokens of a text, without special tokens around it. A special token spelled in the text counts as
+    /// the server reads it: as one token with a served model's tokenizer, and as plain text with OpenAI's.
     pub fn count(&self, text: &str) -> u64 {
         match &*self.0 {
             Counter::Served(served) => served.count(text),
@@ -74,15 +74,15 @@ impl Tokenizer {
         }
     }
 
-    /// Whether a text costs exactly what its parts cost when it is cut behind a line break and before `[` or `-`, and whether each
-    /// number of up to three digits costs one token. True of OpenAI's encodings: their patterns end a piece there whatever stands
-    /// around it, and join nothing over the ends of pieces. Nothing is known of a served model's.
+    /// Whether token counts are additive: a text split after a line break and before `[` or `-` has as many tokens as
+    /// its parts together, and each number of up to three digits is one token. This holds for OpenAI's encodings, whose
+    /// patterns always end a piece there. It is unknown for a served model's tokenizer.
     pub fn adds_up(&self) -> bool {
         matches!(*self.0, Counter::Tiktoken(_))
     }
 
-    /// The tokens of a whole conversation up to where the answer begins: through the model's chat template if it has
-    /// one that takes these messages, or else with [`conversation`], which is on the safe side.
+    /// The number of tokens of a conversation up to the beginning of the answer. Uses the model's chat template if it
+    /// accepts these messages, otherwise [`conversation`], which is an upper estimate.
     pub fn count_conversation(&self, messages: &[Value]) -> u64 {
         match &*self.0 {
             Counter::Served(served) => {

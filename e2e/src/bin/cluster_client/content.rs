@@ -7,32 +7,32 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ragengine_e2e::changes::Content;
 
-/// How many bytes are written at a time.
+/// The size of one write, in bytes.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// How long it is, and the bytes that it is written from, over and over.
+/// The content of a file: a pattern that is repeated up to a length.
 pub struct Bytes {
     source: Vec<u8>,
-    /// How many bytes it has.
+    /// The length in bytes.
     pub length: usize,
 }
 
-/// The bytes of what is a file.
+/// Returns the bytes of a regular file. Fails for links and submodules.
 pub fn bytes(content: &Content) -> anyhow::Result<Bytes> {
     let whole = |source: Vec<u8>| Bytes { length: source.len(), source };
     Ok(match content {
         Content::Text(text) => whole(text.clone().into_bytes()),
-        Content::Base64(text) => whole(BASE64_STANDARD.decode(text).context("this is no Base64")?),
+        Content::Base64(text) => whole(BASE64_STANDARD.decode(text).context("the content is not Base64")?),
         Content::Repeated { line, bytes } => {
             let times = BLOCK_BYTES.div_ceil(line.len().max(1));
             Bytes { source: line.repeat(times).into_bytes(), length: *bytes }
         }
-        Content::Link(_) | Content::Submodule(_) => bail!("this is no file"),
+        Content::Link(_) | Content::Submodule(_) => bail!("a link or a submodule is not a file"),
     })
 }
 
 impl Bytes {
-    /// Writes all of them.
+    /// Writes all bytes.
     pub fn write_to(&self, to: &mut impl Write) -> std::io::Result<()> {
         let mut left = self.length;
         while left > 0 {

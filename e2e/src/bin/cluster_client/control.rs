@@ -1,4 +1,4 @@
-//! The second port of a source, by which a test changes what is in it.
+//! The control port of a source. A test uses it to change the content of the source.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// More than any test sends.
+/// The maximum size of a request, in bytes. No test sends more.
 const MAX_BODY: usize = 16 << 20;
 
-/// `POST /changes`: what `apply` gives, as JSON, or why it could not be done.
+/// `POST /changes`: calls `apply` and returns its result as JSON, or its error.
 pub fn changes<A>(apply: A) -> Router
 where
     A: Fn(&Changes) -> anyhow::Result<Value> + Send + Sync + 'static,
 {
     let apply = Arc::new(apply);
     let handler = async move |Json(changes): Json<Changes>| -> Response {
-        // On a thread of its own: a large file takes a while.
+        // A large file takes a while, so this runs on a blocking thread.
         let applied = tokio::task::spawn_blocking(move || apply(&changes)).await;
         match applied.map_err(anyhow::Error::from).and_then(|applied| applied) {
             Ok(done) => Json(done).into_response(),
@@ -34,12 +34,12 @@ where
     Router::new().route("/changes", post(handler)).layer(DefaultBodyLimit::max(MAX_BODY))
 }
 
-/// Where the source itself listens.
+/// Binds the port of the source itself.
 pub async fn listen() -> std::io::Result<TcpListener> {
     bind(PORT).await
 }
 
-/// Answers on both ports until SIGTERM.
+/// Serves both ports until SIGTERM.
 pub async fn until_sigterm(source: impl Future<Output = std::io::Result<()>>, control: Router) -> anyhow::Result<()> {
     let listener = bind(CONTROL_PORT).await?;
     let mut terminate = signal(SignalKind::terminate())?;

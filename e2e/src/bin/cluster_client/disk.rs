@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-/// No test gives a file system this much room: this one is not meant.
+/// A larger file system is a mistake in the test.
 const MAX_BYTES: usize = 1 << 30;
 
-/// Writes to a file until nothing more fits: whole blocks first, then single bytes.
+/// Writes to a file until the file system is full: first whole blocks, then single bytes.
 pub fn fill(file: &Path) -> anyhow::Result<Value> {
     let mut open = File::create(file).with_context(|| file.display().to_string())?;
     let mut bytes = 0;
@@ -21,11 +21,11 @@ pub fn fill(file: &Path) -> anyhow::Result<Value> {
             }
         }
     }
-    ensure!(bytes > 0, "{} was full before", file.display());
+    ensure!(bytes > 0, "the file system of {} was full already", file.display());
     Ok(json!({"bytes": bytes}))
 }
 
-/// Whether it fitted.
+/// Returns whether the bytes fitted.
 fn write(file: &mut File, block: &[u8]) -> std::io::Result<bool> {
     match file.write_all(block) {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! A web server for the files of a folder, which remembers what it was asked and does what a test tells it.
+//! A web server for the files of a folder. It records requests, and a test can script its replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,23 +11,23 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router};
-use ragengine_e2e::source::Asked;
+use ragengine_e2e::source::RecordedRequest;
 use serde_json::json;
 use tokio::sync::watch;
 use tower_http::services::ServeDir;
 
 use crate::{control, folder};
 
-/// What it was told, and what it was asked.
+/// The script of a test, and the recorded requests.
 #[derive(Default)]
 struct Script {
-    /// The only bearer token that it takes; none: it takes all.
+    /// The bearer token that requests must have. Without one, all requests are accepted.
     token: Option<String>,
-    /// Where paths lead to instead of a file.
+    /// Redirects: the target of each path.
     redirects: BTreeMap<String, String>,
-    /// Paths whose replies do not come while they are in here.
+    /// Paths whose replies are delayed while they are listed here.
     held: BTreeSet<String>,
-    asked: Vec<Asked>,
+    asked: Vec<RecordedRequest>,
 }
 
 type Shared = Arc<watch::Sender<Script>>;
@@ -49,10 +49,10 @@ pub async fn serve(folder: PathBuf, token: Option<String>) -> anyhow::Result<()>
     control::until_sigterm(async { axum::serve(listener, files).await }, control).await
 }
 
-/// Answers as the script says, else with the file; and writes down what was asked and answered.
+/// Answers from the script or from the file, and records the request with the status of the reply.
 async fn play(State(script): State<Shared>, request: Request, next: Next) -> Response {
     let mut asked = describe(&request);
-    // The sender is never dropped before the receiver.
+    // The sender outlives the receiver, so the wait cannot fail.
     drop(script.subscribe().wait_for(|script| !script.held.contains(&asked.path)).await);
     let scripted = scripted(&script.borrow(), &asked);
     let response = match scripted {
@@ -64,7 +64,7 @@ async fn play(State(script): State<Shared>, request: Request, next: Next) -> Res
     response
 }
 
-fn scripted(script: &Script, asked: &Asked) -> Option<Response> {
+fn scripted(script: &Script, asked: &RecordedRequest) -> Option<Response> {
     let wanted = script.token.as_ref().map(|token| format!("Bearer {token}"));
     if wanted.is_some() && wanted != asked.authorization {
         return Some(StatusCode::UNAUTHORIZED.into_response());
@@ -73,9 +73,9 @@ fn scripted(script: &Script, asked: &Asked) -> Option<Response> {
     Some((StatusCode::FOUND, [(LOCATION, target.clone())]).into_response())
 }
 
-fn describe(request: &Request) -> Asked {
+fn describe(request: &Request) -> RecordedRequest {
     let text = |name: HeaderName| header(request.headers(), name);
-    Asked {
+    RecordedRequest {
         path: request.uri().path().to_owned(),
         authorization: text(AUTHORIZATION),
         if_none_match: text(IF_NONE_MATCH),
@@ -88,7 +88,7 @@ fn header(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     Some(String::from_utf8_lossy(headers.get(name)?.as_bytes()).into_owned())
 }
 
-async fn asked(State(script): State<Shared>) -> Json<Vec<Asked>> {
+async fn asked(State(script): State<Shared>) -> Json<Vec<RecordedRequest>> {
     Json(script.borrow().asked.clone())
 }
 

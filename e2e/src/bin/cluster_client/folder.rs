@@ -9,7 +9,7 @@ use ragengine_e2e::changes::{Changes, Content};
 
 use crate::content::bytes;
 
-/// Makes the changes. A file is replaced as a whole: who reads it meanwhile has the one of before or the new one.
+/// Makes the changes. Files are replaced atomically, so that a reader sees either the old or the new content.
 pub fn apply(folder: &Path, changes: &Changes) -> anyhow::Result<()> {
     for (path, content) in &changes.put {
         put(&below(folder, path)?, content).with_context(|| path.clone())?;
@@ -24,7 +24,7 @@ pub fn apply(folder: &Path, changes: &Changes) -> anyhow::Result<()> {
 }
 
 fn put(place: &Path, content: &Content) -> anyhow::Result<()> {
-    fs::create_dir_all(place.parent().context("a file is in a folder")?)?;
+    fs::create_dir_all(place.parent().context("the path has no parent folder")?)?;
     let mut new = place.as_os_str().to_owned();
     new.push(".new");
     match content {

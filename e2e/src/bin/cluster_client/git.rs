@@ -1,5 +1,5 @@
-//! A git server over https, for one repository and one user: git's own program for that, behind a server that has the certificate and asks for
-//! the password.
+//! A git server over https, for one repository and one user. It runs git's own program behind a server with the
+//! certificate and the password.
 
 mod backend;
 mod repository;
@@ -20,14 +20,14 @@ use serde_json::json;
 
 use crate::{control, tls};
 
-/// What the server knows.
+/// The state of the server.
 struct Server {
     work: PathBuf,
-    /// The header of whoever may read.
+    /// The `Authorization` header that requests must have.
     authorization: String,
 }
 
-/// Serves a repository until SIGTERM. `host` is the name that the certificate is for.
+/// Serves a repository until SIGTERM. The certificate is issued for `host`.
 pub async fn serve(work: PathBuf, host: &str, username: &str, password: &str) -> anyhow::Result<()> {
     let repository = Repository::make(&work)?;
     let credentials = BASE64_STANDARD.encode(format!("{username}:{password}"));
@@ -45,7 +45,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request) -> Response
     let sent = request.headers().get(AUTHORIZATION).map(|header| header.as_bytes());
     if sent != Some(server.authorization.as_bytes()) {
         let challenge = [(WWW_AUTHENTICATE, "Basic realm=\"git\"")];
-        return (StatusCode::UNAUTHORIZED, challenge, "who are you?").into_response();
+        return (StatusCode::UNAUTHORIZED, challenge, "username and password are required").into_response();
     }
     match backend::run(&server.work, request).await {
         Ok(response) => response,

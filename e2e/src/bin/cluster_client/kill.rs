@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// Kills the only process of this pod that has this program.
+/// Kills the process of this program in a pod. Fails unless there is exactly one.
 pub fn kill(pod_uid: &str, program: &str) -> anyhow::Result<Value> {
     let processes = processes().context("reading /proc")?;
     let found: Vec<Pid> = processes.into_iter().filter(|pid| is_program_of(*pid, pod_uid, program)).collect();
@@ -22,14 +22,14 @@ fn processes() -> std::io::Result<Vec<Pid>> {
     Ok(numbers.filter_map(Pid::from_raw).collect())
 }
 
-/// A process that ends meanwhile is none.
+/// A process that ends during the check does not match.
 fn is_program_of(pid: Pid, pod_uid: &str, program: &str) -> bool {
     let folder = Path::new("/proc").join(pid.as_raw_nonzero().to_string());
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
     read("comm").trim_end() == program && is_of_pod(&read("cgroup"), pod_uid)
 }
 
-/// The control group of a pod's process has the pod's uid in its name; that of systemd writes `_` for `-`.
+/// The name of a pod's control group contains the pod's uid. systemd writes `_` instead of `-`.
 fn is_of_pod(cgroup: &str, pod_uid: &str) -> bool {
     cgroup.contains(pod_uid) || cgroup.contains(&pod_uid.replace('-', "_"))
 }

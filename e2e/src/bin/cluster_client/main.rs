@@ -1,4 +1,5 @@
-//! What the tests have done from within the cluster, where there is no shell. Each command prints one line of JSON, or ends with an error.
+//! Helper program of the tests. It runs in the cluster, in an image without a shell. Each command prints one line of
+//! JSON, or ends with an error.
 
 mod content;
 mod control;
@@ -30,88 +31,88 @@ struct Arguments {
 enum Command {
     /// Sends a request and prints the reply.
     Request {
-        /// Its method.
+        /// The HTTP method.
         method: reqwest::Method,
-        /// Where it goes.
+        /// The URL.
         url: reqwest::Url,
-        /// Its body, which is JSON.
+        /// The body, as JSON.
         #[arg(long)]
         body: Option<String>,
-        /// The status that the reply must have.
+        /// The expected status. Another status is an error.
         #[arg(long)]
         expect: Option<u16>,
-        /// How long a connection is tried, and then how long the reply may take.
+        /// The time limit in seconds for connecting, and the time limit for the reply.
         #[arg(long, default_value_t = 120)]
         timeout_seconds: u64,
         /// A bearer token to send.
         #[arg(env = "BEARER_TOKEN", long, hide_env_values = true)]
         token: Option<String>,
     },
-    /// Kills the only process of a pod that has this program, with SIGKILL. It has to see the node's processes.
+    /// Kills the only process of a program in a pod with SIGKILL. Needs access to the node's processes.
     Kill {
         /// The pod's uid.
         #[arg(long)]
         pod_uid: String,
-        /// The program's name, up to 15 bytes, as `ps` shows it.
+        /// The program's name as `ps` shows it, up to 15 bytes.
         #[arg(long)]
         program: String,
     },
     /// Writes to a file until the file system is full.
     Fill {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
     },
     /// Removes a file.
     Remove {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
     },
-    /// Answers as a language model and as an embedding model would, until SIGTERM.
+    /// Serves a scripted language model and embedding model, until SIGTERM.
     Upstream {
-        /// Where it listens.
+        /// The port to listen on.
         #[arg(long, default_value_t = 8000)]
         port: u16,
-        /// The only key that it takes. Not set: it takes all, and none.
+        /// The only API key that is accepted. Default: every request is accepted.
         #[arg(long)]
         key: Option<String>,
-        /// What it answers to every question.
-        #[arg(long, default_value = "I was told to say this.")]
+        /// The answer to every question.
+        #[arg(long, default_value = "This is a scripted answer.")]
         answer: String,
     },
     /// Serves the files of a folder over http, until SIGTERM.
     Files {
-        /// The folder.
+        /// The path of the folder.
         folder: PathBuf,
-        /// The only bearer token that it takes. Not set: it takes all, and none.
+        /// The only bearer token that is accepted. Default: every request is accepted.
         #[arg(long)]
         token: Option<String>,
     },
     /// Serves a repository over https, until SIGTERM.
     Git {
-        /// Where the repository is made.
+        /// The folder for the repository.
         work: PathBuf,
-        /// The name that the certificate is for.
+        /// The host name in the certificate.
         #[arg(long)]
         host: String,
-        /// Who may read it.
+        /// The user who may read the repository.
         #[arg(long)]
         username: String,
-        /// With which password.
+        /// The user's password.
         #[arg(long)]
         password: String,
     },
-    /// Serves a bucket as S3 does, until SIGTERM.
+    /// Serves a bucket over the S3 protocol, until SIGTERM.
     S3 {
-        /// Where the bucket is made.
+        /// The folder for the bucket.
         work: PathBuf,
-        /// The access key of who may read it.
+        /// The access key of the user who may read the bucket.
         #[arg(long)]
         access_key: String,
-        /// The secret key that belongs to it.
+        /// The secret key of that user.
         #[arg(long)]
         secret_key: String,
     },
-    /// Waits for SIGTERM, so that other commands can be run beside it.
+    /// Waits for SIGTERM, so that a test can run other commands in the container.
     Wait,
 }
 

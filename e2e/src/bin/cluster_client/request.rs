@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use reqwest::{Client, Method, Response, Url};
 use serde_json::{Value, json};
 
-/// The time from one attempt to connect to the next.
+/// The delay between attempts to connect.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 pub struct Request {
@@ -16,11 +16,11 @@ pub struct Request {
     pub token: Option<String>,
 }
 
-/// Sends a request; its reply as JSON: `status`, `headers` and `body`. While nobody takes the connection it is tried again: the cluster takes a
-/// moment to lead a Service's name to a pod that has just become ready.
+/// Sends a request, and returns `status`, `headers` and `body` of the reply as JSON. Retries until it can connect,
+/// because a Service takes a moment to forward to a pod that has just become ready.
 pub async fn send(request: Request) -> anyhow::Result<Value> {
     drop(rustls::crypto::ring::default_provider().install_default());
-    // Within a cluster there is no proxy, and no TLS: the image has no root certificates.
+    // No proxy and no TLS are needed within the cluster. The image has no root certificates.
     let client = Client::builder().no_proxy().tls_certs_only([]).timeout(request.timeout).build()?;
     let response = connect(&client, &request).await.with_context(|| format!("{} {}", request.method, request.url))?;
     let status = response.status().as_u16();

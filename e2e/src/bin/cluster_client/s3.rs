@@ -1,4 +1,4 @@
-//! An object store for one bucket.
+//! An S3 server with one bucket.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::{control, folder};
 
-/// Serves a bucket until SIGTERM, to whom signs with these keys.
+/// Serves a bucket until SIGTERM. Requests must be signed with these keys.
 pub async fn serve(work: PathBuf, access_key: String, secret_key: String) -> anyhow::Result<()> {
     let bucket = work.join(BUCKET);
     std::fs::create_dir_all(&bucket)?;
@@ -29,7 +29,7 @@ async fn accept(listener: TcpListener, service: S3Service) -> std::io::Result<()
         let (connection, _) = listener.accept().await?;
         let serving =
             hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(connection), service.clone());
-        // A connection that breaks is its client's business.
+        // A broken connection does not affect other clients.
         tokio::spawn(serving);
     }
 }

@@ -1,4 +1,4 @@
-//! TLS with an authority that nobody knows but the test.
+//! TLS with a certificate authority that only the test trusts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A certificate for a host, and who says that it is good.
+/// A host's certificate, and the certificate of its authority.
 pub struct Identity {
     /// The authority's certificate as PEM.
     pub authority: String,
-    /// What shows the host's certificate.
+    /// Accepts connections with the host's certificate.
     pub acceptor: TlsAcceptor,
 }
 
 impl Identity {
-    /// Makes both, with new keys.
+    /// Creates an authority and a host certificate, with new keys.
     pub fn make(host: &str) -> anyhow::Result<Self> {
         drop(rustls::crypto::ring::default_provider().install_default());
         let mut authority = CertificateParams::new(Vec::new())?;
@@ -35,14 +35,14 @@ impl Identity {
     }
 }
 
-/// Gives connections after the handshake.
+/// Accepts connections and completes their TLS handshake.
 pub struct Listener {
     listener: TcpListener,
     acceptor: TlsAcceptor,
 }
 
 impl Listener {
-    /// On this one.
+    /// Wraps a TCP listener.
     pub fn new(listener: TcpListener, acceptor: TlsAcceptor) -> Self {
         Self { listener, acceptor }
     }
@@ -52,7 +52,7 @@ impl axum::serve::Listener for Listener {
     type Io = TlsStream<TcpStream>;
     type Addr = SocketAddr;
 
-    /// Who does not know the authority goes again; the next one comes.
+    /// A client that does not trust the authority fails the handshake. The listener then accepts the next connection.
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
             let (connection, address) = axum::serve::Listener::accept(&mut self.listener).await;

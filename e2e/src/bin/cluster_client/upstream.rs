@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// More than any test sends.
+/// The maximum size of a request, in bytes. No test sends more.
 const MAX_BODY: usize = 1 << 20;
 
-/// The width of its vectors when none is asked for.
+/// The default number of dimensions of a vector.
 const WIDTH: usize = 64;
 
-/// The only model that it has.
+/// The name of the only model.
 const MODEL: &str = "scripted";
 
-/// What it was told to do, and what it was asked.
+/// The script of a test, and the recorded requests.
 struct Upstream {
     key: Option<String>,
     answer: String,
     requests: Mutex<Vec<Value>>,
 }
 
-/// Answers as a language model and as an embedding model would, by a script, until SIGTERM. `GET /requests` gives what it was asked.
+/// Serves a scripted language model and embedding model until SIGTERM. `GET /requests` returns the recorded requests.
 pub async fn serve(port: u16, key: Option<String>, answer: String) -> anyhow::Result<()> {
     let upstream = Arc::new(Upstream { key, answer, requests: Mutex::default() });
     let router = Router::new().route("/requests", get(requests)).fallback(model).with_state(upstream);
@@ -55,7 +55,7 @@ async fn model(State(upstream): State<Arc<Upstream>>, request: Request) -> Respo
     upstream.requests.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
     let wanted = upstream.key.as_ref().map(|key| format!("Bearer {key}"));
     if wanted.is_some() && wanted.as_deref() != header {
-        let error = json!({"error": {"message": "this key is not known here", "type": "invalid_request_error"}});
+        let error = json!({"error": {"message": "invalid API key", "type": "invalid_request_error"}});
         return (StatusCode::UNAUTHORIZED, Json(error)).into_response();
     }
     match path.as_str() {
@@ -85,7 +85,7 @@ fn embeddings(body: &Value) -> Value {
     json!({"object": "list", "model": MODEL, "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}})
 }
 
-/// Texts that have words in common are near to each other: each word is one direction.
+/// Each word sets one direction of the vector, so that texts with common words are near to each other.
 fn vector(text: &str, width: usize) -> Vec<f32> {
     let mut vector = vec![0.0_f32; width];
     for word in text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {

@@ -1,4 +1,4 @@
-//! Wrong credentials, then right ones; and addresses that no source may use.
+//! Credentials of sources, and addresses that sources must not use.
 
 use ragengine_e2e::Error;
 use ragengine_e2e::changes::Changes;
@@ -17,7 +17,7 @@ const PASSWORD: &str = "the-password-that-is-right";
 const WRONG: &str = "a-password-that-is-wrong";
 
 #[tokio::test]
-async fn wrong_credentials_are_told_and_right_ones_are_noticed() {
+async fn wrong_credentials_are_reported_and_right_ones_are_noticed() {
     in_namespace("index-credentials", async |namespace| {
         let operator = Operator::install(namespace).await?;
         let (git, bucket, files) = tokio::try_join!(
@@ -42,14 +42,14 @@ async fn wrong_credentials_are_told_and_right_ones_are_noticed() {
 
         give(namespace, &git, WRONG).await?;
         index.until_not_ready(Reason::SyncFailed).await?;
-        let told = index.object().await?;
+        let observed = index.object().await?;
         for (name, words) in [("git", "username and password"), ("s3", "AWS_SECRET_ACCESS_KEY")] {
-            let said = source(&told, name).unwrap();
-            assert!(said.message.as_deref().unwrap().contains(words), "{said:?}");
+            let status = source(&observed, name).unwrap();
+            assert!(status.message.as_deref().unwrap().contains(words), "{status:?}");
         }
-        // A page that refuses is that page's error.
-        let said = source(&told, "http").unwrap();
-        assert!(said.errors[0].path.ends_with("/a.md") && said.errors[0].message.contains("401"), "{said:?}");
+        // For a web page, the error is reported on the page.
+        let status = source(&observed, "http").unwrap();
+        assert!(status.errors[0].path.ends_with("/a.md") && status.errors[0].message.contains("401"), "{status:?}");
         assert_no_log_has_it(namespace, &operator, &index).await?;
 
         give(namespace, &git, PASSWORD).await?;
@@ -62,7 +62,7 @@ async fn wrong_credentials_are_told_and_right_ones_are_noticed() {
     .await;
 }
 
-/// All Secrets, with this password.
+/// Creates or changes all Secrets, with this password.
 async fn give(namespace: &Namespace, git: &Git, password: &str) -> Result<(), Error> {
     secret(namespace, "git", &git.credentials(password).await?).await?;
     secret(namespace, "s3", &Bucket::credentials(password)).await?;
@@ -93,7 +93,7 @@ async fn logs_of_jobs(namespace: &Namespace) -> Result<String, Error> {
 }
 
 #[tokio::test]
-async fn no_page_leads_to_where_nobody_may_look() {
+async fn no_page_redirects_to_a_forbidden_address() {
     in_namespace("index-addresses", async |namespace| {
         let tenants = json!({"allowedRanges": ["127.0.0.0/8", "::1"], "requireSecretHosts": false, "podTemplate": []});
         let _operator = Operator::install_with(namespace, &json!({"tenants": tenants})).await?;
@@ -110,24 +110,24 @@ async fn no_page_leads_to_where_nobody_may_look() {
         let mut urls = vec![files.url("good.md"), files.url("moved.md"), "http://localhost:8080/direct.md".to_owned()];
         urls.extend(forbidden.iter().map(|(path, _)| files.url(path.trim_start_matches('/'))));
         let index = Index::apply(namespace, "pages", &of_pages(&urls, &[])).await?;
-        let told = index.until(ConditionType::Degraded, ConditionStatus::True, Reason::FilesFailed).await?;
+        let observed = index.until(ConditionType::Degraded, ConditionStatus::True, Reason::FilesFailed).await?;
         let held = set([files.document("good.md"), files.document("moved.md")]);
         assert_eq!(paths(&engine, "pages", "pages.pages").await?, held);
-        let said = source(&told, "pages").unwrap();
-        assert_eq!(said.error_count, 5, "{said:?}");
-        let may_be_allowed = said.errors.iter().filter(|error| error.message.contains("allowedRanges")).count();
-        assert_eq!(may_be_allowed, 3, "where a cloud hands out credentials nothing leads: {said:?}");
+        let status = source(&observed, "pages").unwrap();
+        assert_eq!(status.error_count, 5, "{status:?}");
+        let may_be_allowed = status.errors.iter().filter(|error| error.message.contains("allowedRanges")).count();
+        assert_eq!(may_be_allowed, 3, "the address of a cloud's metadata service cannot be allowed: {status:?}");
 
-        // A user may say that an address is meant: then it is only not there, or not what was hoped for.
+        // If a user allows an address, it is requested. The request then fails for another reason.
         index.set(&of_pages(&urls, &["127.0.0.0/8", "::1"])).await?;
-        let wanted = "what is allowed is tried";
+        let wanted = "allowed addresses are requested";
         index
-            .until_so(wanted, |index| {
+            .until_status(wanted, |index| {
                 let refused = source(index, "pages").into_iter().flat_map(|source| &source.errors);
                 refused.filter(|error| error.message.contains("allowedRanges")).count() == 1
             })
             .await?;
-        // One that is named by nobody but the user is refused in the same way.
+        // A forbidden address in the specification itself is refused in the same way.
         let sitemap = json!({"name": "pages", "http": {"sitemap": "http://169.254.169.254/sitemap.xml"}});
         let other = Index::apply(namespace, "other", &of_source("docs", &sitemap)).await?;
         let message = other.until_not_ready(Reason::SyncFailed).await?;
@@ -144,7 +144,7 @@ fn of_pages(urls: &[String], allowed: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_not_there_yet_is_named_and_waited_for() {
+async fn missing_objects_are_named_and_waited_for() {
     in_namespace("index-missing", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let index = Index::apply(namespace, "early", &inline("docs", "here", &[("a.md", "A text.")])).await?;
@@ -169,7 +169,7 @@ async fn what_is_not_there_yet_is_named_and_waited_for() {
         namespace.apply::<k8s_openapi::api::core::v1::ConfigMap>("map-late", &map).await?;
         Index::named(namespace, "map").until_synced().await?;
         assert_eq!(paths(&engine, "map", "map.late").await?, set(["b.md"]));
-        // A change of it is noticed too.
+        // Changes of the ConfigMap are noticed too.
         let changed = json!({"data": {"b.md": null, "c.md": "C"}});
         namespace.change::<k8s_openapi::api::core::v1::ConfigMap>("map-late", &changed).await?;
         let map = Index::named(namespace, "map");

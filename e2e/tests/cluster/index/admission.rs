@@ -1,4 +1,4 @@
-//! What the API server itself refuses and takes, and what `kubectl get` shows.
+//! Validation by the API server, and the output of `kubectl get`.
 
 use ragengine_e2e::Error;
 use ragengine_e2e::engine::Engine;
@@ -13,13 +13,14 @@ use super::inline;
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/samples");
 
 #[tokio::test]
-async fn an_index_that_cannot_be_is_refused_in_words() {
+async fn an_invalid_index_is_refused_with_a_message() {
     in_namespace("index-refusals", async |namespace| {
-        // Its definition only: nobody has to act.
+        // Only the definition is needed, no operator.
         Operator::prepare(namespace, &json!({})).await?;
         let made = json!({
             "engineRef": {"name": "docs"}, "indexName": "shared", "vectorIndex": "HNSW32",
-            "chunking": {"maxTokens": 256, "overlapTokens": 25}, "sources": [{"name": "a", "inline": {"documents": []}}],
+            "chunking": {"maxTokens": 256, "overlapTokens": 25},
+            "sources": [{"name": "a", "inline": {"documents": []}}],
         });
         let index = Index::apply(namespace, "made", &made).await?;
         for (field, value, words) in [
@@ -41,7 +42,7 @@ async fn an_index_that_cannot_be_is_refused_in_words() {
         for (source, words) in bad_sources() {
             let spec = super::of_source("docs", &source);
             let refused = Index::apply(namespace, "refused", &spec).await.err().map(|error| error.to_string());
-            let refused = refused.unwrap_or_else(|| panic!("{source} is taken"));
+            let refused = refused.unwrap_or_else(|| panic!("{source} is accepted"));
             assert!(refused.contains(words), "{words} is not in: {refused}");
         }
         let capital = Index::apply(namespace, "9made", &made).await.err().unwrap().to_string();
@@ -76,7 +77,7 @@ fn bad_sources() -> Vec<(Value, &'static str)> {
 }
 
 #[tokio::test]
-async fn every_sample_of_an_index_is_taken() {
+async fn every_sample_of_an_index_is_accepted() {
     in_namespace("index-samples", async |namespace| {
         Operator::prepare(namespace, &json!({})).await?;
         let files = std::fs::read_dir(SAMPLES).unwrap().map(|file| file.unwrap().path());
@@ -123,7 +124,7 @@ async fn kubectl_shows_documents_revision_and_the_age_of_the_last_synchronisatio
     .await;
 }
 
-/// As `kubectl get indexes` asks for it.
+/// Requests the table like `kubectl get indexes`.
 async fn table(namespace: &Namespace) -> Result<Value, Error> {
     let request = hyper::Request::get(format!("/apis/ragengine.dev/v1alpha1/namespaces/{}/indexes", namespace.name))
         .header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")

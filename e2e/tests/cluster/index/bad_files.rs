@@ -1,4 +1,4 @@
-//! Files that are broken, too large, or lead elsewhere, among good ones.
+//! A source with broken files, files that are too large, and links to other places, beside good files.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -18,12 +18,12 @@ use super::{pdf, secret};
 
 const LARGE_BYTES: usize = 200 << 20;
 
-/// What is wrong with each file, by its path.
+/// The expected error of each bad file, by its path.
 const WRONG: [(&str, &str); 4] =
     [("bomb.pdf", "memory"), ("broken.pdf", ""), ("huge.txt", "longer than"), ("latin.md", "not text")];
 
 #[tokio::test]
-async fn bad_files_are_told_with_their_paths_and_stop_no_other() {
+async fn bad_files_are_reported_with_their_paths_and_the_others_are_indexed() {
     in_namespace("index-bad-files", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let (git, claim) = tokio::try_join!(Git::start(namespace, "password"), Claim::start(namespace))?;
@@ -37,21 +37,21 @@ async fn bad_files_are_told_with_their_paths_and_stop_no_other() {
             {"name": "volume", "persistentVolumeClaim": {"name": Claim::NAME}},
         ]});
         let index = Index::start(namespace, "files", &spec).await?;
-        let told = index.until(ConditionType::Degraded, ConditionStatus::True, Reason::FilesFailed).await?;
-        let message = &condition(&told, ConditionType::Degraded).unwrap().message;
+        let observed = index.until(ConditionType::Degraded, ConditionStatus::True, Reason::FilesFailed).await?;
+        let message = &condition(&observed, ConditionType::Degraded).unwrap().message;
         assert!(message.contains("8 files") && message.contains("bomb.pdf"), "{message}");
         for name in ["git", "volume"] {
             assert_eq!(paths(&engine, "files", &format!("files.{name}")).await?, set(["a.md", "z.md"]), "{name}");
-            let said = source(&told, name).unwrap();
-            assert_eq!(said.error_count, WRONG.len() as u64, "{said:?}");
+            let status = source(&observed, name).unwrap();
+            assert_eq!(status.error_count, WRONG.len() as u64, "{status:?}");
             for (path, words) in WRONG {
-                let error = said.errors.iter().find(|error| error.path == path);
-                assert!(error.is_some_and(|error| error.message.contains(words)), "{path}: {said:?}");
+                let error = status.errors.iter().find(|error| error.path == path);
+                assert!(error.is_some_and(|error| error.message.contains(words)), "{path}: {status:?}");
             }
         }
         assert_one_pod_did_it(namespace, &index).await?;
 
-        // What was broken is good: nothing else is looked at again.
+        // The broken file becomes good. Only changed files are read again.
         let good = Content::Base64(BASE64_STANDARD.encode(pdf::with_pages(&["It is whole now."])));
         let gone = ["bomb.pdf", "huge.txt", "latin.md"];
         let mended = Changes::default().and_put("broken.pdf", good).and_remove(&gone);
@@ -65,10 +65,10 @@ async fn bad_files_are_told_with_their_paths_and_stop_no_other() {
     .await;
 }
 
-/// The good ones are the first and the last.
+/// The changes that create all files. The first and the last file are good.
 fn files() -> Changes {
     let huge = Content::Repeated { line: "All of it is one long story.\n".to_owned(), bytes: LARGE_BYTES };
-    Changes::texts([("a.md", "The first."), ("z.md", "The last."), ("broken.pdf", "%PDF-1.4\nThis is none.")])
+    Changes::texts([("a.md", "The first."), ("z.md", "The last."), ("broken.pdf", "%PDF-1.4\nThis is not a PDF file.")])
         .and_put("bomb.pdf", Content::Base64(BASE64_STANDARD.encode(pdf::bomb())))
         .and_put("huge.txt", huge)
         .and_put("latin.md", Content::Base64(BASE64_STANDARD.encode(b"caf\xe9 \x80\x00")))
@@ -76,7 +76,7 @@ fn files() -> Changes {
         .and_put("above.md", Content::Link("../../../etc/passwd".to_owned()))
 }
 
-/// None was killed for its memory, and none had to be tried again.
+/// Asserts that one pod did the work: no pod was killed for its memory or had to be restarted.
 async fn assert_one_pod_did_it(namespace: &Namespace, index: &Index<'_>) -> Result<(), Error> {
     let jobs = index.jobs().await?;
     let [job] = &jobs[..] else { panic!("{} Jobs", jobs.len()) };

@@ -1,4 +1,4 @@
-//! Deletion, in every order, with and without an operator.
+//! Deletion of Indexes and engines in every order, with and without an operator.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 
@@ -20,7 +20,7 @@ fn retained() -> Value {
 }
 
 #[tokio::test]
-async fn an_index_takes_its_documents_along_or_leaves_them() {
+async fn a_deleted_index_deletes_or_retains_its_documents() {
     in_namespace("index-deletion", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let engine = Engine::start(namespace, "docs", &json!({})).await?;
@@ -34,12 +34,12 @@ async fn an_index_takes_its_documents_along_or_leaves_them() {
         Index::start(namespace, "stays", &retained()).await?;
         namespace.delete::<Object>("stays").await?;
         namespace.until_gone::<Object>("stays").await?;
-        // One that is deleted after it goes, and this one stays.
+        // The other Index uses the same engine. It is deleted later, while this one stays.
         Index::start(namespace, "goes", &inline("docs", "here", &TEXTS)).await?;
         namespace.delete::<Object>("goes").await?;
         until_texts(&engine, "goes", 0).await?;
         assert_eq!(texts(&engine, "stays").await?.len(), TEXTS.len());
-        // The next one of that name finds them, and owns them.
+        // A new Index of the same name finds the documents and owns them.
         Index::start(namespace, "stays", &inline("docs", "here", &TEXTS[..3])).await?;
         assert_eq!(texts(&engine, "stays").await?.len(), 3);
         Ok(())
@@ -48,7 +48,7 @@ async fn an_index_takes_its_documents_along_or_leaves_them() {
 }
 
 #[tokio::test]
-async fn an_index_goes_with_its_engine_without_it_and_before_it_was_ever_filled() {
+async fn an_index_is_deleted_with_its_engine_without_one_and_before_it_was_filled() {
     in_namespace("index-orders", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let storage = json!({"storage": {"persistentVolume": {"size": "1Gi"}}});
@@ -56,7 +56,7 @@ async fn an_index_goes_with_its_engine_without_it_and_before_it_was_ever_filled(
         Index::start(namespace, "first", &inline("docs", "here", &TEXTS)).await?;
         Index::start(namespace, "second", &inline("docs", "here", &TEXTS)).await?;
 
-        // Of an engine that is stopped they are deleted when it is back.
+        // The documents of a stopped engine are deleted when it runs again.
         let with = |replicas: u32| json!({"replicas": replicas, "storage": storage["storage"]});
         engine.set(&with(0)).await?;
         engine.until_stopped().await?;
@@ -67,14 +67,14 @@ async fn an_index_goes_with_its_engine_without_it_and_before_it_was_ever_filled(
         until_texts(&engine, "first", 0).await?;
         assert_eq!(texts(&engine, "second").await?.len(), TEXTS.len());
 
-        // The engine first.
+        // The engine is deleted first.
         namespace.delete::<RagEngine>("docs").await?;
         namespace.until_gone::<RagEngine>("docs").await?;
         let index = Index::named(namespace, "second");
         index.until_not_ready(Reason::EngineNotFound).await?;
         namespace.delete::<Object>("second").await?;
         namespace.until_gone::<Object>("second").await?;
-        // One that never had an engine.
+        // This Index never had an engine.
         let index = Index::apply(namespace, "third", &inline("docs", "here", &TEXTS)).await?;
         index.until_not_ready(Reason::EngineNotFound).await?;
         namespace.delete::<Object>("third").await?;
@@ -93,7 +93,7 @@ async fn until_texts(engine: &Engine<'_>, index: &str, count: usize) -> Result<(
 }
 
 #[tokio::test]
-async fn without_an_operator_nothing_waits_and_the_next_one_deletes_what_was_to_go() {
+async fn without_an_operator_deletion_does_not_block_and_the_next_operator_deletes_the_documents() {
     in_namespace("index-uninstalled", async |namespace| {
         let watched = namespace.beside("team", PodSecurity::Restricted).await?;
         let operator = Operator::install_with(namespace, &json!({"watchNamespaces": [watched.name]})).await?;
@@ -120,9 +120,9 @@ async fn without_an_operator_nothing_waits_and_the_next_one_deletes_what_was_to_
     .await;
 }
 
-/// Alone, because the definitions are the whole cluster's.
+/// Runs alone, because the definitions are cluster-wide.
 #[tokio::test]
-async fn definitions_that_are_not_kept_take_every_index_along() {
+async fn definitions_that_are_not_kept_delete_every_index() {
     alone_in_namespace("index-definitions", async |namespace| {
         let values = json!({"crds": {"install": true, "keep": false}});
         let operator = Operator::prepare(namespace, &values).await?;
@@ -148,13 +148,13 @@ async fn definitions_that_are_not_kept_take_every_index_along() {
 }
 
 #[tokio::test]
-async fn a_namespace_goes_at_once_with_everything_in_it() {
+async fn a_namespace_with_an_engine_and_an_index_is_deleted_at_once() {
     in_namespace("index-namespace", async |namespace| {
         let watched = namespace.beside("team", PodSecurity::Restricted).await?;
         let _operator = Operator::install_with(namespace, &json!({"watchNamespaces": [watched.name]})).await?;
         Engine::start(&watched, "docs", &json!({})).await?;
         Index::start(&watched, "planets", &inline("docs", "here", &TEXTS)).await?;
-        // One that is not done yet.
+        // This Index is not synchronised yet.
         let spec: Value = inline("docs", "here", &TEXTS);
         Index::apply(&watched, "more", &spec).await?;
         watched.delete_itself().await?;

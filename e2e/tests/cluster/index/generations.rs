@@ -1,4 +1,4 @@
-//! An Index whose chunks are cut otherwise: it answers throughout.
+//! An Index whose chunking changes: it answers throughout.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use serde_json::json;
 
 use super::{TEXTS, inline};
 
-/// How long a Job and four documents may take.
+/// The time limit for a Job with four documents.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Long enough to be cut.
+/// Repeats a text, so that it has several chunks.
 fn long(text: &str) -> String {
     format!("{text} This sentence has about ten tokens in it, more or less.").repeat(12)
 }
 
 #[tokio::test]
-async fn an_index_that_is_cut_otherwise_answers_throughout() {
+async fn an_index_with_changed_chunking_answers_throughout() {
     in_namespace("index-generations", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let engine = Engine::start(namespace, "docs", &json!({})).await?;
@@ -43,7 +43,7 @@ async fn an_index_that_is_cut_otherwise_answers_throughout() {
             if now["fingerprint"] != before["fingerprint"] {
                 break now;
             }
-            assert!(asked.elapsed() < LIMIT, "it is not cut otherwise: {now}");
+            assert!(asked.elapsed() < LIMIT, "the chunking did not change: {now}");
         };
         assert_eq!(
             (&after["documents"], &after["settings"]["chunking"]["maxTokens"]),

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::TEXTS;
 
 #[tokio::test]
-async fn a_source_that_vanishes_keeps_its_documents_until_that_is_confirmed() {
+async fn the_documents_of_a_vanished_source_stay_until_their_deletion_is_confirmed() {
     in_namespace("index-held-back", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let claim = Claim::start(namespace).await?;
@@ -23,7 +23,7 @@ async fn a_source_that_vanishes_keeps_its_documents_until_that_is_confirmed() {
         let all = set(TEXTS.map(|(path, _)| path));
         let revision = index.object().await?.status.unwrap().revision;
 
-        // As when a volume is not mounted; what is new is taken all the same.
+        // As if a volume were not mounted. New files are indexed nevertheless.
         let gone = TEXTS.map(|(path, _)| path);
         claim.change(&Changes::texts([("new.md", "It is new.")]).and_remove(&gone)).await?;
         index.sync().await?;
@@ -33,18 +33,18 @@ async fn a_source_that_vanishes_keeps_its_documents_until_that_is_confirmed() {
         assert!(held.is_superset(&all) && held.contains("new.md"), "{held:?}");
         let object = index.object().await?;
         assert_eq!(source(&object, "volume").unwrap().held_back, TEXTS.len() as u64);
-        assert_eq!(object.status.unwrap().revision, revision, "the revision moves only over what was done");
+        assert_eq!(object.status.unwrap().revision, revision, "the revision changes only after the deletions");
 
         index.confirm_delete().await?;
         index.until_synced().await?;
         assert_eq!(paths(&engine, "files", "files.volume").await?, set(["new.md"]));
-        // It was for that one revision.
+        // The confirmation is valid only for that revision.
         claim.change(&Changes::default().and_remove(&["new.md"])).await?;
         index.sync().await?;
         index.until_not_ready(Reason::HeldBack).await?;
         assert_eq!(paths(&engine, "files", "files.volume").await?, set(["new.md"]));
 
-        // What comes back needs nobody.
+        // Files that come back need no confirmation.
         claim.change(&Changes::texts([("new.md", "It is new.")])).await?;
         let healed = index.sync().await?;
         assert_eq!(condition(&healed, ConditionType::Ready).unwrap().reason, Reason::Synced, "{healed:?}");

@@ -2,7 +2,7 @@
 
 use ragengine_e2e::changes::Changes;
 use ragengine_e2e::engine::Engine;
-use ragengine_e2e::index::{Index, counted, embedded, paths, set};
+use ragengine_e2e::index::{Index, embedded_texts, engine_metrics, paths, set};
 use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::in_namespace;
 use ragengine_e2e::operator::Operator;
@@ -31,18 +31,18 @@ async fn a_second_synchronisation_of_2000_files_sends_nothing() {
         let status = index.object().await?.status.unwrap();
         assert_eq!((status.documents, status.revision.as_deref()), (Some(FILES as u64), Some(&first[..12])));
 
-        let before = counted(&engine).await?;
-        assert_eq!(embedded(&before), FILES as f64);
+        let before = engine_metrics(&engine).await?;
+        assert_eq!(embedded_texts(&before), FILES as f64);
         index.sync().await?;
-        let after = counted(&engine).await?;
+        let after = engine_metrics(&engine).await?;
         assert_eq!(sent(&after), sent(&before));
-        assert_eq!(embedded(&after), embedded(&before));
+        assert_eq!(embedded_texts(&after), embedded_texts(&before));
 
-        // One file more is one document more.
+        // One more file adds one document.
         let second = git.commit(&texts(FILES..FILES + 1)).await?;
         let synced = index.sync().await?.status.unwrap();
-        let last = counted(&engine).await?;
-        assert_eq!((sent(&last), embedded(&last)), (sent(&after) + 1.0, embedded(&after) + 1.0));
+        let last = engine_metrics(&engine).await?;
+        assert_eq!((sent(&last), embedded_texts(&last)), (sent(&after) + 1.0, embedded_texts(&after) + 1.0));
         assert_eq!((synced.documents, synced.revision.as_deref()), (Some(FILES as u64 + 1), Some(&second[..12])));
         let wanted = (0..=FILES).map(|number| format!("{:02}/{number:04}.md", number % 50));
         assert_eq!(paths(&engine, "planets", "planets.git").await?, set(wanted));
@@ -51,7 +51,7 @@ async fn a_second_synchronisation_of_2000_files_sends_nothing() {
     .await;
 }
 
-/// Requests that bring or delete documents.
+/// The number of requests that write or delete documents.
 fn sent(metrics: &Metrics) -> f64 {
     let writes = ["POST", "DELETE"].map(|method| metrics.sum("ragengine_http_requests_total", &[("method", method)]));
     writes.iter().sum()

@@ -1,11 +1,11 @@
-//! Small PDF files: one that is good, and one that explodes.
+//! Small PDF files: a valid one, and a decompression bomb.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// How long the bomb is when it has gone off: more than a parser may have.
+/// The decompressed size of the bomb. It is more than the memory limit of a parser.
 const BOMB_BYTES: usize = 512 << 20;
 
 /// A file with a line of text on each page.
@@ -14,7 +14,7 @@ pub fn with_pages(pages: &[&str]) -> Vec<u8> {
     document(streams.collect())
 }
 
-/// A page whose content was compressed twice: some kilobytes that are half a gigabyte.
+/// A page whose content was compressed twice: some kilobytes expand to half a gigabyte.
 pub fn bomb() -> Vec<u8> {
     let mut outer = ZlibEncoder::new(Vec::new(), Compression::fast());
     let mut inner = ZlibEncoder::new(&mut outer, Compression::fast());
@@ -29,7 +29,7 @@ fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
     [head.as_bytes(), content, b"\nendstream"].concat()
 }
 
-/// The catalogue, the pages, the font; then a page and its content for each stream.
+/// Builds a file from streams: the catalogue, the pages, the font, then a page and its content for each stream.
 fn document(streams: Vec<Vec<u8>>) -> Vec<u8> {
     let kids: String = (0..streams.len()).map(|page| format!("{} 0 R ", 4 + 2 * page)).collect();
     let mut objects = vec![
@@ -40,7 +40,8 @@ fn document(streams: Vec<Vec<u8>>) -> Vec<u8> {
     for (page, stream) in streams.into_iter().enumerate() {
         let content = 5 + 2 * page;
         let page = format!(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents {content} 0 R >>"
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> \
+             /Contents {content} 0 R >>"
         );
         objects.extend([page.into_bytes(), stream]);
     }

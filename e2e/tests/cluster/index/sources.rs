@@ -1,11 +1,11 @@
-//! Sources of every kind, followed through what is added, changed, removed and renamed.
+//! Sources of every kind, with files that are added, changed, removed and renamed.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use ragengine_e2e::changes::Changes;
 use ragengine_e2e::engine::Engine;
-use ragengine_e2e::index::{self, Index, counted, embedded};
+use ragengine_e2e::index::{self, Index, embedded_texts, engine_metrics};
 use ragengine_e2e::namespace::{Namespace, in_namespace};
 use ragengine_e2e::operator::Operator;
 use ragengine_e2e::source::{Bucket, Claim, Files, Git};
@@ -17,8 +17,8 @@ use super::{TEXTS, secret};
 const NAME: &str = "handbook";
 const PASSWORD: &str = "the-password-of-all-sources";
 const SITEMAP: &str = "sitemap.xml";
-/// What no pattern takes.
-const LEFT_OUT: [(&str, &str); 2] = [("draft.md", "Nobody is to read this."), ("notes.log", "Nor this.")];
+/// Files that the patterns exclude.
+const LEFT_OUT: [(&str, &str); 2] = [("draft.md", "A draft."), ("notes.log", "A log.")];
 
 #[tokio::test]
 async fn an_index_holds_exactly_what_sources_of_every_kind_hold() {
@@ -37,18 +37,18 @@ async fn an_index_holds_exactly_what_sources_of_every_kind_hold() {
         places.follow(&index, &engine).await?;
         places.change(&Changes::default().and_remove(&["sun.md"])).await?;
         places.follow(&index, &engine).await?;
-        // Nothing is embedded for another name.
-        let before = embedded(&counted(&engine).await?);
+        // A renamed file is not embedded again.
+        let before = embedded_texts(&engine_metrics(&engine).await?);
         places.change(&Changes::texts([("luna.md", TEXTS[0].1)]).and_remove(&["moon.md"])).await?;
         places.follow(&index, &engine).await?;
-        assert_eq!(embedded(&counted(&engine).await?), before);
-        // What has not changed is not fetched again.
+        assert_eq!(embedded_texts(&engine_metrics(&engine).await?), before);
+        // Unchanged files are not downloaded again.
         places.files.forget().await?;
         index.sync().await?;
         for asked in places.files.asked().await?.iter().filter(|asked| asked.path != format!("/{SITEMAP}")) {
             assert!(asked.status == 304 && asked.if_none_match.is_some(), "{asked:?}");
         }
-        // A source that is not named any more is gone, and nothing else.
+        // If a source is removed from the specification, exactly its documents are deleted.
         places.is_inline_named = false;
         index.set(&places.specification()).await?;
         places.until_held(&engine).await
@@ -81,10 +81,10 @@ impl<'a> Places<'a> {
         Ok(Self { namespace, files, git, bucket, claim, texts: BTreeMap::new(), is_inline_named: true })
     }
 
-    /// The same changes in all of them.
+    /// Makes the same changes in all sources.
     async fn change(&mut self, changes: &Changes) -> Result<(), Error> {
         for (path, content) in &changes.put {
-            let ragengine_e2e::changes::Content::Text(text) = content else { panic!("{path} is no text") };
+            let ragengine_e2e::changes::Content::Text(text) = content else { panic!("{path} is not a text") };
             self.texts.insert(path.clone(), text.clone());
         }
         changes.remove.iter().for_each(|path| drop(self.texts.remove(path)));
@@ -113,13 +113,14 @@ impl<'a> Places<'a> {
         let sources: Vec<Value> = sources
             .map(|(name, kind, origin)| {
                 let metadata = json!({"kind": kind});
-                json!({"name": name, kind: origin, "include": ["**/*.md"], "exclude": ["**/draft.md"], "metadata": metadata})
+                let (include, exclude) = (["**/*.md"], ["**/draft.md"]);
+                json!({"name": name, kind: origin, "include": include, "exclude": exclude, "metadata": metadata})
             })
             .collect();
         json!({"engineRef": {"name": "docs"}, "sources": sources})
     }
 
-    /// The documents that the engine is to have, and no others.
+    /// The documents that the engine must have, and no others.
     fn wanted(&self) -> BTreeMap<String, String> {
         let is_taken = |path: &str| path.ends_with(".md") && path != "draft.md";
         let texts = self.texts.iter().filter(|(path, _)| is_taken(path));
@@ -152,7 +153,8 @@ impl<'a> Places<'a> {
         .await
     }
 
-    /// The changed specification and the changed ConfigMap are noticed; of the others nobody can know.
+    /// Waits until the sources are synchronised. Changes of the specification and of the ConfigMap are noticed. The
+    /// other sources need a request.
     async fn follow(&self, index: &Index<'_>, engine: &Engine<'_>) -> Result<(), Error> {
         index.set(&self.specification()).await?;
         let synced = index.sync().await?;

@@ -1,4 +1,4 @@
-//! What the API server itself refuses, with words that say what to write instead; and what it takes.
+//! Validation by the API server: it refuses invalid engines with a helpful message, and accepts valid ones.
 
 use ragengine_e2e::Error;
 use ragengine_e2e::engine::Engine;
@@ -18,9 +18,9 @@ const EVERYTHING: &str = include_str!("../../../../operator/api/tests/rag_engine
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/samples");
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_in_words() {
+async fn an_invalid_engine_is_refused_with_a_message() {
     in_namespace("refusals", async |namespace| {
-        // Its definition only: nobody has to act.
+        // Only the definition is needed, no operator.
         Operator::prepare(namespace, &json!({})).await?;
         let made = json!({"replicas": 0, "storage": {"persistentVolume": {"size": "2Gi", "storageClassName": "a"}}});
         let volume = |size: &str, class: &str| json!({"persistentVolume": {"size": size, "storageClassName": class}});
@@ -29,16 +29,16 @@ async fn what_cannot_be_is_refused_in_words() {
                 json!({"replicas": 0, "storage": volume("2Gi", "b")}),
                 "storage.persistentVolume.storageClassName cannot be changed",
             ),
-            (json!({"replicas": 0}), "storage.persistentVolume.size cannot be taken away"),
+            (json!({"replicas": 0}), "storage.persistentVolume.size cannot be removed"),
             (json!({"replicas": 2, "storage": volume("2Gi", "a")}), "replicas must be 0 or 1"),
             (
-                json!({"embedding": {"local": {}, "remote": {"url": "http://a.example", "model": "a"}}, "storage": volume("2Gi", "a")}),
+                json!({
+                    "embedding": {"local": {}, "remote": {"url": "http://a.example", "model": "a"}},
+                    "storage": volume("2Gi", "a"),
+                }),
                 "embedding needs exactly one of local and remote",
             ),
-            (
-                json!({"inferenceService": {"url": "a.example"}, "storage": volume("2Gi", "a")}),
-                "inferenceService.url",
-            ),
+            (json!({"inferenceService": {"url": "a.example"}, "storage": volume("2Gi", "a")}), "inferenceService.url"),
         ] {
             let engine = Engine::apply(namespace, "docs", &made).await?;
             let refused = engine.set(&spec).await.unwrap_err().to_string();
@@ -54,7 +54,7 @@ async fn what_cannot_be_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn manifests_that_are_in_use_are_taken_with_nothing_changed_but_their_version() {
+async fn manifests_in_use_are_accepted_with_only_their_version_changed() {
     in_namespace("in-use", async |namespace| {
         Operator::prepare(namespace, &json!({})).await?;
         for manifest in IN_USE.iter().chain([&EVERYTHING]) {
@@ -66,7 +66,7 @@ async fn manifests_that_are_in_use_are_taken_with_nothing_changed_but_their_vers
 }
 
 #[tokio::test]
-async fn every_sample_is_taken() {
+async fn every_sample_is_accepted() {
     in_namespace("samples", async |namespace| {
         Operator::prepare(namespace, &json!({})).await?;
         let files = std::fs::read_dir(SAMPLES).unwrap().map(|file| file.unwrap().path());
@@ -83,7 +83,7 @@ async fn every_sample_is_taken() {
     .await;
 }
 
-/// Everything that was written is kept as it was written.
+/// Applies a manifest, and asserts that the API server keeps all of its fields.
 async fn taken_whole(namespace: &Namespace, manifest: &str) -> Result<(), Error> {
     let manifest: Value = serde_saphyr::from_str(manifest).unwrap();
     let name = manifest["metadata"]["name"].as_str().unwrap();

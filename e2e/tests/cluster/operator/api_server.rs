@@ -1,4 +1,4 @@
-//! The API server is killed and comes back.
+//! The API server is killed and restarts.
 
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::Api;
@@ -14,8 +14,8 @@ use serde_json::json;
 const API_SERVER: &str = "kube-apiserver";
 
 #[tokio::test]
-async fn the_operator_goes_on_when_the_api_server_was_away() {
-    const TEST: &str = "the_operator_goes_on_when_the_api_server_was_away";
+async fn the_operator_continues_after_an_outage_of_the_api_server() {
+    const TEST: &str = "the_operator_continues_after_an_outage_of_the_api_server";
     alone_in_namespace("api-server", async |namespace| {
         let node = namespace.beside("node", PodSecurity::Privileged).await?;
         if let Some(reason) = cluster_client::why_not_kill(&node).await? {
@@ -29,12 +29,12 @@ async fn the_operator_goes_on_when_the_api_server_was_away() {
         };
         let _operator = Operator::install(namespace).await?;
         let engine = Engine::apply(namespace, "docs", &json!({"replicas": 0})).await?;
-        engine.until_so("the engine is reconciled", |_| true).await?;
+        engine.until_status("the engine is reconciled", |_| true).await?;
         let service: Service = namespace.get("docs").await?;
 
         cluster_client::kill(&node, &as_on_the_node(server), API_SERVER).await?;
         let restarts = |server: &Pod| container_status(server, API_SERVER).map_or(0, |status| status.restart_count);
-        wait::until("the API server was started again and answers", async || {
+        wait::until("the API server has restarted and answers", async || {
             let found = api_servers(namespace).await.map_err(|error| error.to_string())?;
             let counts: Vec<_> = found.iter().map(restarts).collect();
             if counts.iter().any(|count| *count > restarts(server)) { Ok(()) } else { Err(format!("{counts:?}")) }
@@ -45,12 +45,12 @@ async fn the_operator_goes_on_when_the_api_server_was_away() {
         })
         .await?;
         namespace
-            .until::<Service, _>("docs", "the Service is made again", |now| {
-                if now.metadata.uid == service.metadata.uid { Err("the one of before".to_owned()) } else { Ok(()) }
+            .until::<Service, _>("docs", "the Service is created again", |now| {
+                if now.metadata.uid == service.metadata.uid { Err("the old object".to_owned()) } else { Ok(()) }
             })
             .await?;
         engine.set(&json!({"replicas": 0, "retrieval": {"maxDistance": 1.2}})).await?;
-        engine.until_so("a change is acted on", |_| true).await.map(drop)
+        engine.until_status("the change is reconciled", |_| true).await.map(drop)
     })
     .await;
 }
@@ -61,7 +61,7 @@ async fn api_servers(namespace: &Namespace) -> Result<Vec<Pod>, Error> {
     Ok(listing.map_err(Error::kubernetes("looking for the API server's pod"))?.items)
 }
 
-/// A pod that the node has from a file has another uid there: the hash of that file.
+/// The node names a static pod by the hash of its file, which is another uid than that of the API server.
 fn as_on_the_node(server: &Pod) -> Pod {
     let mut server = server.clone();
     let annotations = server.metadata.annotations.as_ref();

@@ -1,4 +1,4 @@
-//! Each field of the specification rolls what it should, and nothing else.
+//! A change of a field changes the expected objects, and no others.
 
 mod table;
 
@@ -13,10 +13,10 @@ use ragengine_e2e::namespace::{Namespace, Object, in_namespace};
 use ragengine_e2e::operator::Operator;
 use ragengine_operator_api::{ConditionType, RagEngine, Reason, rag_engine_definition};
 use serde_json::{Value, json};
-use table::{Base, Changes, UNCHANGEABLE, bases};
+use table::{Base, Effect, UNCHANGEABLE, bases};
 
 #[tokio::test]
-async fn each_field_rolls_what_it_should() {
+async fn a_change_of_a_field_changes_the_expected_objects() {
     assert_every_field_is_in(&bases());
     in_namespace("fields", async |namespace| {
         let _operator = Operator::install(namespace).await?;
@@ -37,7 +37,7 @@ fn assert_every_field_is_in(bases: &[Base]) {
     let mut listed: BTreeSet<&str> =
         bases.iter().flat_map(|base| base.fields.iter().map(|(field, _, _)| field.as_str())).collect();
     listed.extend(UNCHANGEABLE);
-    // A list by itself is what an entry without anything in it is about.
+    // An entry for a list itself covers its empty element.
     listed.remove("networkPolicy.from");
     let definition = serde_json::to_value(rag_engine_definition()).unwrap();
     let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
@@ -61,22 +61,22 @@ fn collect_fields(schema: &Value, path: &str, fields: &mut BTreeSet<String>) {
 
 async fn check(namespace: &Namespace, base: &Base) -> Result<(), Error> {
     let mut spec = base.spec.clone();
-    // Nothing has to start for a change to be seen.
+    // Without replicas, changes are visible before anything starts.
     spec["replicas"] = json!(0);
     let engine = Engine::apply(namespace, base.name, &spec).await?;
-    engine.until_so("the first specification is acted on", |_| true).await?;
+    engine.until_status("the first specification is reconciled", |_| true).await?;
     for (field, value, expected) in &base.fields {
         let before = State::read(namespace, base.name).await?;
         put(&mut spec, field, value);
         engine.set(&spec).await?;
-        let now = engine.until_so(&format!("{field} is acted on"), |_| true).await?;
+        let now = engine.until_status(&format!("{field} is reconciled"), |_| true).await?;
         let after = State::read(namespace, base.name).await?;
         assert_changed(&format!("{}: {field}", base.name), *expected, &before, &after, &now);
     }
     namespace.delete::<RagEngine>(base.name).await
 }
 
-/// Sets the field of a path. A list is set as a whole, under its own name.
+/// Sets the field at a path. A list is set as a whole, under its own name.
 fn put(spec: &mut Value, path: &str, value: &Value) {
     let list = [".from", ".to"].iter().find_map(|name| {
         let (above, _) = path.split_once(&format!("{name}."))?;
@@ -92,7 +92,7 @@ fn put(spec: &mut Value, path: &str, value: &Value) {
     *place = value.clone();
 }
 
-/// What belongs to an engine.
+/// The objects of an engine, as far as the test compares them.
 #[derive(Debug, Clone, PartialEq)]
 struct State {
     template: Value,
@@ -126,7 +126,7 @@ impl State {
     }
 }
 
-/// Null when there is none.
+/// The resource version. Null if the object does not exist.
 async fn version<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, Error> {
     if !namespace.has::<K>(name).await? {
         return Ok(Value::Null);
@@ -135,7 +135,7 @@ async fn version<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, 
     Ok(json!([object.meta().uid, object.meta().resource_version]))
 }
 
-/// The claim's own status changes without anybody's doing.
+/// Without the status, which changes by itself.
 async fn owned<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, Error> {
     if !namespace.has::<K>(name).await? {
         return Ok(Value::Null);
@@ -144,19 +144,19 @@ async fn owned<K: Object>(namespace: &Namespace, name: &str) -> Result<Value, Er
     Ok(json!([object.meta().uid, object.meta().owner_references]))
 }
 
-fn assert_changed(field: &str, expected: Changes, before: &State, after: &State, engine: &RagEngine) {
-    let rolls = matches!(expected, Changes::Settings | Changes::Version | Changes::Pod);
+fn assert_changed(field: &str, expected: Effect, before: &State, after: &State, engine: &RagEngine) {
+    let rolls = matches!(expected, Effect::Settings | Effect::Version | Effect::Pod);
     assert_eq!(before.template != after.template, rolls, "{field}: {before:?} {after:?}");
-    let deployment_changes = rolls || expected == Changes::Replicas;
+    let deployment_changes = rolls || expected == Effect::Replicas;
     assert_eq!(before.generation != after.generation, deployment_changes, "{field}: {before:?} {after:?}");
-    assert_eq!(before.replicas != after.replicas, expected == Changes::Replicas, "{field}: {before:?} {after:?}");
-    let settings_change = matches!(expected, Changes::Settings | Changes::Version);
+    assert_eq!(before.replicas != after.replicas, expected == Effect::Replicas, "{field}: {before:?} {after:?}");
+    let settings_change = matches!(expected, Effect::Settings | Effect::Version);
     assert_eq!(before.settings != after.settings, settings_change, "{field}: {before:?} {after:?}");
-    assert_eq!(before.token, after.token, "{field}: the Secret stays until the engine goes");
-    let policy_changes = expected == Changes::NetworkPolicy;
+    assert_eq!(before.token, after.token, "{field}: the Secret stays until the engine is deleted");
+    let policy_changes = expected == Effect::NetworkPolicy;
     assert_eq!(before.network_policy != after.network_policy, policy_changes, "{field}: {before:?} {after:?}");
-    assert_eq!(before.claim != after.claim, expected == Changes::Claim, "{field}: {before:?} {after:?}");
-    assert_eq!(before.service != after.service, expected == Changes::Version, "{field}: {before:?} {after:?}");
+    assert_eq!(before.claim != after.claim, expected == Effect::Claim, "{field}: {before:?} {after:?}");
+    assert_eq!(before.service != after.service, expected == Effect::Version, "{field}: {before:?} {after:?}");
     let ready = condition(engine, ConditionType::Ready).unwrap();
-    assert_eq!(ready.reason == Reason::ObjectRefused, expected == Changes::Refused, "{field}: {ready:?}");
+    assert_eq!(ready.reason == Reason::ObjectRefused, expected == Effect::Refused, "{field}: {ready:?}");
 }

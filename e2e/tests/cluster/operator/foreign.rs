@@ -1,4 +1,4 @@
-//! Objects of somebody else that have a name which the operator wants.
+//! Objects of a user that have a name which the operator needs.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
@@ -9,7 +9,7 @@ use ragengine_operator_api::Reason;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_service_of_the_user_s_is_not_taken_over() {
+async fn a_service_of_a_user_is_not_taken_over() {
     in_namespace("foreign", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let object = json!({
@@ -19,12 +19,12 @@ async fn a_service_of_the_user_s_is_not_taken_over() {
         let mine = namespace.apply::<Service>("docs", &object).await?;
         let engine = Engine::apply(namespace, "docs", &json!({"replicas": 0})).await?;
         let message = engine.until_not_ready(Reason::ObjectRefused).await?;
-        assert!(message.contains("Service docs") && message.contains("belongs to somebody else"), "{message}");
+        assert!(message.contains("Service docs") && message.contains("was not created by this RAGEngine"), "{message}");
         let now: Service = namespace.get("docs").await?;
         assert_eq!((now.metadata.resource_version, &now.spec), (mine.metadata.resource_version, &mine.spec));
-        assert!(namespace.has::<Deployment>("docs").await?, "the others are made all the same");
+        assert!(namespace.has::<Deployment>("docs").await?, "the other objects are created");
 
-        // Nothing tells the operator that it is gone: it tries again, later and later.
+        // The operator gets no event when the object is deleted. It retries, with growing delays.
         namespace.delete::<Service>("docs").await?;
         engine.until_stopped().await?;
         assert_eq!(namespace.get::<Service>("docs").await?.spec.unwrap().ports.unwrap()[0].port, 80);

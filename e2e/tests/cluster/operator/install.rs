@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, resume_unwind};
 use futures_util::FutureExt as _;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
-use ragengine_e2e::definition::{self, HelmsMarks};
+use ragengine_e2e::definition::{self, HelmOwnership};
 use ragengine_e2e::engine::{self, Engine};
 use ragengine_e2e::metrics::Metrics;
 use ragengine_e2e::namespace::{Namespace, alone_in_namespace};
@@ -18,14 +18,14 @@ const SAMPLE: &str = include_str!("../../../../config/samples/ragengine.yaml");
 const LUNCH: &str = "Lunch is served at half past twelve in the garden.";
 const PARKING: &str = "Bicycles are parked behind the house.";
 
-/// The way of a user, with the chart as it comes: the definitions with it, all namespaces. Alone, because such an operator looks after the other
-/// tests' engines too.
+/// Installs the chart with its defaults: with the definitions, for all namespaces. Runs alone, because such an operator
+/// also manages the engines of other tests.
 #[tokio::test]
-async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service() {
+async fn the_unchanged_chart_and_sample_answer_a_question_over_the_service() {
     alone_in_namespace("install", async |namespace| {
         let everywhere = json!({"watchNamespaces": [], "crds": {"install": true}, "rbac": {"aggregate": true}});
         let operator = Operator::prepare(namespace, &everywhere).await?;
-        let before = HelmsMarks::read(&namespace.client).await?;
+        let before = HelmOwnership::read(&namespace.client).await?;
         let outcome = AssertUnwindSafe(async {
             let notes = operator.release.install_and_take_over(&operator.values()).await?;
             assert!(notes.contains("kubectl") && notes.contains("ragengine/docs"), "{notes}");
@@ -34,9 +34,9 @@ async fn the_chart_and_the_sample_as_they_are_answer_a_question_over_the_service
             leave_and_come_back(namespace, &operator).await
         });
         let outcome = outcome.catch_unwind().await;
-        // Roles of the cluster and marks on the definitions are in nobody's namespace.
+        // Cluster-wide roles and the definitions' annotations are not deleted with the namespace.
         drop(operator.release.uninstall().await);
-        before.give_back(&namespace.client).await?;
+        before.restore(&namespace.client).await?;
         outcome.unwrap_or_else(|panic| resume_unwind(panic))
     })
     .await;
@@ -57,14 +57,14 @@ async fn use_it(namespace: &Namespace, operator: &Operator) -> Result<(), Error>
     let content = answer["choices"][0]["message"]["content"].as_str().unwrap();
     assert!(content.contains(&format!("{LUNCH} [1]")), "{answer}");
     assert_eq!(answer["source_nodes"][0]["doc_id"], "lunch", "{answer}");
-    let told = engine.until_so("the status counts the documents", |engine| {
+    let observed = engine.until_status("the status counts the documents", |engine| {
         engine.status.as_ref().is_some_and(|status| (status.indexes, status.documents) == (Some(1), Some(2)))
     });
-    assert!(told.await?.status.unwrap().data_id.is_some());
+    assert!(observed.await?.status.unwrap().data_id.is_some());
     scrape(namespace, &engine, operator).await
 }
 
-/// Both over the cluster's network, as Prometheus does it.
+/// Scrapes both over the cluster's network, like Prometheus.
 async fn scrape(namespace: &Namespace, engine: &Engine<'_>, operator: &Operator) -> Result<(), Error> {
     let host = namespace.host(&engine.name);
     let engine_s = cluster_client::get(namespace, &format!("http://{host}:{}/metrics", engine::ADMIN_PORT)).await?;
@@ -81,7 +81,8 @@ async fn scrape(namespace: &Namespace, engine: &Engine<'_>, operator: &Operator)
     Ok(())
 }
 
-/// Uninstalled it leaves everything that is the users'; installed again it takes up what is there, and rolls nothing.
+/// After uninstalling, all objects of users stay. After reinstalling, the operator manages them again and restarts
+/// nothing.
 async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Result<(), Error> {
     let engine = Engine::named(namespace, "docs");
     let (pod, deployment) = (engine.ready_pod().await?, engine.deployment().await?);
@@ -94,9 +95,9 @@ async fn leave_and_come_back(namespace: &Namespace, operator: &Operator) -> Resu
 
     operator.release.install_and_take_over(&operator.values()).await?;
     operator.until_available().await?;
-    // A change that only an operator at work makes.
+    // Only a running operator makes this change.
     namespace.delete::<Service>("docs").await?;
-    namespace.until::<Service, _>("docs", "the Service is made again", |_| Ok(())).await?;
+    namespace.until::<Service, _>("docs", "the Service is created again", |_| Ok(())).await?;
     engine.until_ready().await?;
     assert_eq!(engine.ready_pod().await?.metadata.uid, pod.metadata.uid);
     assert_eq!(engine.deployment().await?.metadata.generation, deployment.metadata.generation);

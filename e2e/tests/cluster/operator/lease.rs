@@ -1,4 +1,4 @@
-//! Two operators: one acts, the other takes over.
+//! Two operators: one is active, the other is a standby.
 
 use hyper::Method;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -14,14 +14,14 @@ use ragengine_operator_api::RagEngine;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_standby_takes_over_from_one_that_is_gone_and_from_one_that_is_told_to_stop() {
+async fn a_standby_takes_over_from_a_killed_and_from_a_stopped_operator() {
     in_namespace("lease", async |namespace| {
         let operator = Operator::install_with(namespace, &json!({"replicas": 2})).await?;
         let engine = Engine::apply(namespace, "docs", &json!({"replicas": 0})).await?;
-        engine.until_so("the engine is reconciled", |_| true).await?;
+        engine.until_status("the engine is reconciled", |_| true).await?;
         assert_one_acts(&operator).await?;
 
-        // Without a moment to give the lease back.
+        // Killed without time to release the lease.
         let gone = operator.acting_pod().await?.metadata.name.unwrap();
         let at_once = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
         operator.pods().delete(&gone, &at_once).await.map_err(Error::kubernetes("killing the operator"))?;
@@ -29,7 +29,7 @@ async fn a_standby_takes_over_from_one_that_is_gone_and_from_one_that_is_told_to
         repairs(namespace).await?;
         operator.until_available().await?;
 
-        // SIGTERM: it gives the lease back before it ends, and nobody waits for the lease's end.
+        // On SIGTERM, the operator releases the lease, so that the standby does not wait until it expires.
         let before = spec(&operator).await?;
         operator.namespace.delete::<Pod>(&next).await?;
         until_another_acts(&operator, &next).await?;
@@ -38,14 +38,14 @@ async fn a_standby_takes_over_from_one_that_is_gone_and_from_one_that_is_told_to
         let (renewed, taken) = (before.renew_time.unwrap().0, after.acquire_time.unwrap().0);
         assert!((taken - renewed).get_seconds() < i64::from(lasts_s), "renewed at {renewed}, taken at {taken}");
         repairs(namespace).await?;
-        // No engine was touched by any of this.
+        // The engine was not changed.
         assert_eq!(engine.object().await?.metadata.generation, Some(1));
         namespace.delete::<RagEngine>("docs").await
     })
     .await;
 }
 
-/// The standby is ready too, and says that it does not act.
+/// The standby is ready too, and reports that it is not the leader.
 async fn assert_one_acts(operator: &Operator) -> Result<(), Error> {
     let pods = operator.living_pods().await?;
     assert_eq!(pods.len(), 2);
@@ -75,13 +75,13 @@ async fn until_another_acts(operator: &Operator, before: &str) -> Result<String,
     .await
 }
 
-/// Whoever holds the lease does the work.
+/// Asserts that the holder of the lease repairs objects.
 async fn repairs(namespace: &Namespace) -> Result<(), Error> {
     let before: Service = namespace.get("docs").await?;
     namespace.delete::<Service>("docs").await?;
     namespace
-        .until::<Service, _>("docs", "the Service is made again", |service| {
-            if service.metadata.uid == before.metadata.uid { Err("the one of before".to_owned()) } else { Ok(()) }
+        .until::<Service, _>("docs", "the Service is created again", |service| {
+            if service.metadata.uid == before.metadata.uid { Err("the old object".to_owned()) } else { Ok(()) }
         })
         .await
 }

@@ -43,7 +43,7 @@ async fn the_embedding_settings_of_the_resource_reach_the_endpoint() {
         for text in ["passage: The moon is grey.", "passage: Mars is red.", "query: Is mars red?"] {
             assert!(inputs.iter().any(|input| input == text), "{text} is not in {inputs:?}");
         }
-        // The key is nowhere but in its Secret.
+        // The key is only in its Secret.
         let settings: ConfigMap = namespace.get("docs-settings").await?;
         assert!(!format!("{settings:?}{:?}{:?}", engine.object().await?, engine.deployment().await?).contains(KEY));
         Ok(())
@@ -58,7 +58,7 @@ fn inputs(request: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_language_model_that_refuses_the_key_is_told_and_the_right_key_heals_it() {
+async fn a_language_model_that_refuses_the_key_is_reported_until_the_key_is_right() {
     in_namespace("refused", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let upstream = Upstream::start(namespace, KEY, "The moon is far away [1].").await?;
@@ -68,15 +68,15 @@ async fn a_language_model_that_refuses_the_key_is_told_and_the_right_key_heals_i
             "auth": {"writes": "open"}, "retrieval": {"maxDistance": 1.1},
         });
         let engine = Engine::apply(namespace, "docs", &spec).await?;
-        // Before the cluster leads to the model, it does not answer.
-        let told = engine.until_so("it is told that the key is refused", |engine| {
+        // Until the Service forwards to the model, the message is that it does not answer.
+        let observed = engine.until_status("the status reports that the key is refused", |engine| {
             condition(engine, ConditionType::Degraded).is_some_and(|degraded| {
                 degraded.reason == Reason::InferenceServiceFailed && degraded.message.contains("refuses the key")
             })
         });
-        let told = serde_json::to_string(&told.await?.status).unwrap();
-        assert!(!told.contains("another-key"), "{told}");
-        // Who only searches is still served.
+        let observed = serde_json::to_string(&observed.await?.status).unwrap();
+        assert!(!observed.contains("another-key"), "{observed}");
+        // Search still works.
         engine.post("/index", &documents("sky", &[("moon", "The moon is far away.")])).await?.ok()?;
 
         let pod = engine.ready_pod().await?;
@@ -97,11 +97,11 @@ async fn a_language_model_that_refuses_the_key_is_told_and_the_right_key_heals_i
 }
 
 #[tokio::test]
-async fn a_language_model_that_is_not_there_is_told_and_what_needs_none_is_answered() {
-    in_namespace("nobody", async |namespace| {
+async fn a_missing_language_model_is_reported_and_retrieval_still_works() {
+    in_namespace("missing", async |namespace| {
         let _operator = Operator::install(namespace).await?;
-        let nobody = format!("http://{}:8000/v1", namespace.host("nobody"));
-        let spec = json!({"inferenceService": {"url": nobody}, "auth": {"writes": "open"}});
+        let missing = format!("http://{}:8000/v1", namespace.host("missing"));
+        let spec = json!({"inferenceService": {"url": missing}, "auth": {"writes": "open"}});
         let engine = Engine::apply(namespace, "docs", &spec).await?;
         let message = engine.until_not_ready(Reason::InferenceServiceFailed).await?;
         assert!(message.contains("does not answer") && message.contains("retrieval still works"), "{message}");

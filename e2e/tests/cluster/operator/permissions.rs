@@ -1,4 +1,4 @@
-//! The chart grants what the operator asks for, and no more.
+//! The chart grants exactly the permissions that the operator uses.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ struct Granted {
 }
 
 #[tokio::test]
-async fn everything_that_is_granted_is_asked_for_and_nothing_else() {
+async fn the_operator_uses_exactly_the_granted_permissions() {
     in_namespace("permissions", async |namespace| {
         let operator = Operator::install(namespace).await?;
         drive_through_everything(namespace).await?;
@@ -41,12 +41,12 @@ async fn everything_that_is_granted_is_asked_for_and_nothing_else() {
         wait::until("every permission was used", async || {
             let metrics = operator.metrics().await.map_err(|error| error.to_string())?;
             let unused: Vec<_> = granted.difference(&asked(&metrics)).cloned().collect();
-            if unused.is_empty() { Ok(()) } else { Err(format!("never asked for: {unused:?}")) }
+            if unused.is_empty() { Ok(()) } else { Err(format!("not used: {unused:?}")) }
         })
         .await?;
         let metrics = operator.metrics().await?;
         let ungranted: Vec<_> = asked(&metrics).difference(&granted).cloned().collect();
-        assert!(ungranted.is_empty(), "asked for and not granted: {ungranted:?}");
+        assert!(ungranted.is_empty(), "used and not granted: {ungranted:?}");
         let refused = [("status", "403")];
         assert_eq!(metrics.sum("ragengine_operator_kubernetes_requests_total", &refused), 0.0, "{metrics:?}");
         Ok(())
@@ -54,24 +54,24 @@ async fn everything_that_is_granted_is_asked_for_and_nothing_else() {
     .await;
 }
 
-/// Whatever the operator does for a resource, done once.
+/// Makes the operator do everything that it can do for a resource.
 async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     let storage = json!({"persistentVolume": {"size": "1Gi"}});
     let nowhere = json!({"labelSelector": {"matchLabels": {"example.com/no": "node"}}});
-    // A pod that does not begin, whose events are read; a token and a policy, which are taken away again.
+    // The events of a pod that does not start are read. A token and a policy are created and deleted.
     let stuck = json!({"storage": storage, "networkPolicy": {}, "compute": nowhere});
     let engine = Engine::apply(namespace, "docs", &stuck).await?;
     engine.until_not_ready(Reason::PodUnschedulable).await?;
     let stopped = json!({"replicas": 0, "storage": storage, "auth": {"writes": "open"}});
     engine.set(&stopped).await?;
     engine.until_stopped().await?;
-    // The same events again.
+    // The same events are read again.
     engine.set(&stuck).await?;
     engine.until_not_ready(Reason::PodUnschedulable).await?;
     engine.set(&stopped).await?;
     engine.until_stopped().await?;
     fill_an_index(namespace, &engine).await?;
-    // One that cannot be built, and is to stop.
+    // An engine with an invalid specification, which is to be stopped.
     let wrong = json!({"allowedOrigins": ["https://chat.example:x"]});
     engine.set(&json!({"replicas": 0, "storage": storage, "cors": wrong})).await?;
     namespace
@@ -83,14 +83,15 @@ async fn drive_through_everything(namespace: &Namespace) -> Result<(), Error> {
     namespace.delete::<RagEngine>("docs").await
 }
 
-/// A Job that does not begin and is taken away again, one that fills the Index, and one that empties it.
+/// Runs a Job that does not start and is deleted, one that fills the Index, and one that empties it.
 async fn fill_an_index(namespace: &Namespace, engine: &Engine<'_>) -> Result<(), Error> {
     engine.set(&json!({"storage": {"persistentVolume": {"size": "1Gi"}}})).await?;
     engine.until_ready().await?;
     let documents = json!({"documents": [{"path": "moon.md", "text": "The moon is grey."}]});
     let spec = |cpu: &str| {
         let resources = json!({"requests": {"cpu": cpu}});
-        json!({"engineRef": {"name": "docs"}, "sources": [{"name": "here", "inline": documents}], "resources": resources})
+        let source = json!({"name": "here", "inline": documents});
+        json!({"engineRef": {"name": "docs"}, "sources": [source], "resources": resources})
     };
     let index = Index::apply(namespace, "sky", &spec("5000")).await?;
     index.until_not_ready(Reason::PodUnschedulable).await?;
@@ -98,7 +99,7 @@ async fn fill_an_index(namespace: &Namespace, engine: &Engine<'_>) -> Result<(),
     sooner["sources"][0]["metadata"] = json!({"team": "sky"});
     index.set(&sooner).await?;
     index.until_synced().await?;
-    // As an earlier version held it.
+    // Earlier versions used this finalizer.
     let held = json!({"metadata": {"finalizers": [INDEX_FINALIZER]}});
     namespace.change::<ragengine_operator_api::Index>("sky", &held).await?;
     namespace.delete::<ragengine_operator_api::Index>("sky").await?;
@@ -111,7 +112,7 @@ async fn fill_an_index(namespace: &Namespace, engine: &Engine<'_>) -> Result<(),
 }
 
 #[tokio::test]
-async fn an_operator_for_two_namespaces_looks_after_both_and_has_no_rights_elsewhere() {
+async fn an_operator_for_two_namespaces_manages_both_and_has_no_rights_elsewhere() {
     in_namespace("two", async |namespace| {
         let other = namespace.beside("other", PodSecurity::Restricted).await?;
         let elsewhere = namespace.beside("elsewhere", PodSecurity::Restricted).await?;
@@ -132,7 +133,7 @@ async fn an_operator_for_two_namespaces_looks_after_both_and_has_no_rights_elsew
     .await;
 }
 
-/// Whether the operator's account is granted that.
+/// Whether the operator's service account may list Secrets in a namespace.
 async fn may_list_secrets(operator: &Operator, namespace: &Namespace) -> Result<bool, Error> {
     let secrets = ResourceAttributes {
         namespace: Some(namespace.name.clone()),
@@ -162,7 +163,8 @@ fn permissions(rule: &PolicyRule) -> Vec<Permission> {
     all.collect()
 }
 
-/// What was asked for. To apply an object that is not there is to create it, which the API server wants to be granted besides.
+/// Returns the permissions that were used. To apply an object that does not exist also needs the permission to create
+/// it.
 fn asked(metrics: &Metrics) -> BTreeSet<Permission> {
     let samples = metrics.of("ragengine_operator_kubernetes_requests_total");
     let permissions = samples.flat_map(|sample| {

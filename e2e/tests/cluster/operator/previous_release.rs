@@ -1,4 +1,4 @@
-//! The previous release, with data, is upgraded to this one.
+//! An upgrade from the previous release, with data.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, resume_unwind};
 use futures_util::FutureExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use ragengine_e2e::changes::Changes;
-use ragengine_e2e::definition::{self, HelmsMarks};
+use ragengine_e2e::definition::{self, HelmOwnership};
 use ragengine_e2e::engine::Engine;
 use ragengine_e2e::helm::image_values;
-use ragengine_e2e::index::{self, Index, counted, embedded, texts};
+use ragengine_e2e::index::{self, Index, embedded_texts, engine_metrics, texts};
 use ragengine_e2e::namespace::{Namespace, alone_in_namespace};
 use ragengine_e2e::operator::Operator;
 use ragengine_e2e::previous::Previous;
@@ -24,41 +24,42 @@ use serde_json::{Value, json};
 const PASSWORD: &str = "the-password-of-the-pages";
 const PLUTO: &str = "Pluto is small.";
 
-/// An index that no Index fills, by the API, with its document.
+/// An index that is filled through the API, and its document.
 const NOTES: (&str, (&str, &str)) = ("notes", ("lunch", "Lunch is served at half past twelve in the garden."));
-/// The Index that is suspended, and those that are not: of inline documents with a schedule, of a ConfigMap, and of a page behind a Secret.
+/// A suspended Index. The active ones have inline documents with a schedule, a ConfigMap, and a page that needs a
+/// Secret.
 const SUSPENDED: &str = "suspended";
 const ACTIVE: [&str; 3] = ["planets", "moons", "pages"];
 
-/// The way of a user who has the previous release. Alone, because the definitions are the whole cluster's.
+/// Upgrades like a user of the previous release. Runs alone, because the definitions are cluster-wide.
 #[tokio::test]
 async fn the_previous_release_is_upgraded_with_its_data_and_nothing_is_embedded_again() {
     alone_in_namespace("previous", async |namespace| {
         let previous = Previous::find()?;
         let client = &namespace.client;
         let mut operator = Operator::prepare(namespace, &json!({"crds": {"install": true}})).await?;
-        let marks = HelmsMarks::read(client).await?;
+        let marks = HelmOwnership::read(client).await?;
         let outcome = AssertUnwindSafe(async {
             definition::replace(client, previous.definitions()?).await?;
             install(&previous, &mut operator).await?;
             let engine = fill(namespace).await?;
-            let before = Held::by(&engine).await?;
+            let before = EngineContent::by(&engine).await?;
             let last = last_syncs(namespace).await?;
 
             upgrade(&operator).await?;
-            assert_definitions_are_todays(namespace).await?;
-            until_todays_server_is_ready(&engine).await?;
+            assert_definitions_are_current(namespace).await?;
+            until_current_server_is_ready(&engine).await?;
             until_in_step(namespace, &engine, &last).await?;
-            assert_eq!(Held::by(&engine).await?, before);
-            assert_eq!(embedded(&counted(&engine).await?), 0.0, "nothing is embedded again");
+            assert_eq!(EngineContent::by(&engine).await?, before);
+            assert_eq!(embedded_texts(&engine_metrics(&engine).await?), 0.0, "nothing is embedded again");
             ask(&engine).await?;
             use_on(namespace, &engine).await
         });
         let outcome = outcome.catch_unwind().await;
-        // The definitions are in nobody's namespace.
+        // The definitions are not deleted with the namespace.
         drop(operator.release.uninstall().await);
         definition::install_again(client).await?;
-        marks.give_back(client).await?;
+        marks.restore(client).await?;
         outcome.unwrap_or_else(|panic| resume_unwind(panic))
     })
     .await;
@@ -82,7 +83,7 @@ async fn upgrade(operator: &Operator) -> Result<(), Error> {
     operator.until_available().await
 }
 
-/// An engine with a volume, and documents that came in every way.
+/// Creates an engine with a volume, and documents from every kind of source.
 async fn fill(namespace: &Namespace) -> Result<Engine<'_>, Error> {
     let files = Files::start(namespace, Some(PASSWORD)).await?;
     files.change(&Changes::texts([("sun.md", "The sun is a star.")])).await?;
@@ -107,7 +108,7 @@ async fn fill(namespace: &Namespace) -> Result<Engine<'_>, Error> {
     let index = Index::start(namespace, SUSPENDED, &suspended(false)).await?;
     index.set(&suspended(true)).await?;
     let resting = index.until(ConditionType::Progressing, ConditionStatus::False, Reason::Suspended).await?;
-    assert!(is_held(&resting), "the previous release holds an Index until its documents are deleted");
+    assert!(is_held(&resting), "the previous release sets a finalizer");
     Ok(engine)
 }
 
@@ -123,7 +124,7 @@ fn inline(texts: &[(&str, &str)]) -> Value {
 fn planets(more: &[(&str, &str)]) -> Value {
     let texts = [&[("mars.md", "Mars is red."), ("venus.md", "Venus is hot.")], more].concat();
     let mut spec = inline(&texts);
-    // Not while the test runs, but for one night of the year.
+    // One night of the year, so that the schedule does not start a synchronisation during the test.
     spec["schedule"] = json!("0 0 1 1 *");
     spec
 }
@@ -138,16 +139,16 @@ fn is_held(index: &Object) -> bool {
     index.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == INDEX_FINALIZER)
 }
 
-/// What an engine has.
+/// The content of an engine.
 #[derive(Debug, PartialEq)]
-struct Held {
+struct EngineContent {
     data_id: Value,
     documents: Value,
     chunks: Value,
     texts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-impl Held {
+impl EngineContent {
     async fn by(engine: &Engine<'_>) -> Result<Self, Error> {
         let status = engine.get("/status").await?.ok()?;
         let mut held = BTreeMap::new();
@@ -169,29 +170,30 @@ async fn last_syncs(namespace: &Namespace) -> Result<BTreeMap<&'static str, Last
     Ok(last)
 }
 
-async fn assert_definitions_are_todays(namespace: &Namespace) -> Result<(), Error> {
+async fn assert_definitions_are_current(namespace: &Namespace) -> Result<(), Error> {
     let found = definition::read(&namespace.client).await?;
     let previous = Previous::find()?.definitions()?;
-    for ((found, today), previous) in found.into_iter().zip(definition::todays()).zip(previous) {
+    for ((found, today), previous) in found.into_iter().zip(definition::current()).zip(previous) {
         let name = found.metadata.name.unwrap_or_default();
         let schemas = [found.spec.versions, today.spec.versions, previous.spec.versions]
             .map(|versions| versions.into_iter().map(|version| version.schema).collect::<Vec<_>>());
         assert_eq!(json!(schemas[0]), json!(schemas[1]), "{name}");
-        assert_ne!(schemas[0], schemas[2], "{name} is another one than the previous release's");
+        assert_ne!(schemas[0], schemas[2], "{name} differs from that of the previous release");
     }
     Ok(())
 }
 
-async fn until_todays_server_is_ready(engine: &Engine<'_>) -> Result<(), Error> {
+async fn until_current_server_is_ready(engine: &Engine<'_>) -> Result<(), Error> {
     let image = cluster::server_image()?;
     let runs_it = |pod: &Pod| {
         pod.spec.iter().flat_map(|spec| &spec.containers).any(|container| container.image.as_ref() == Some(&image))
     };
-    engine.pod_that("the engine runs today's server", |pod| runs_it(pod) && pod::is_ready(pod)).await?;
+    engine.pod_that("the engine runs the current server", |pod| runs_it(pod) && pod::is_ready(pod)).await?;
     engine.until_ready().await.map(drop)
 }
 
-/// Every Index is looked at once more, but for the one that is suspended; nothing holds it, and the engine knows whose documents it has.
+/// Waits until this release has synchronised every active Index, no Index has a finalizer, and the engine knows the
+/// owners of its documents.
 async fn until_in_step(
     namespace: &Namespace,
     engine: &Engine<'_>,
@@ -202,13 +204,13 @@ async fn until_in_step(
             let sync = index.status.as_ref().and_then(|status| status.last_sync.as_ref());
             sync.is_some_and(|sync| sync.id != last[name].id) && !is_held(index) && has_no_trouble(index)
         };
-        let index = Index::named(namespace, name).until_so("it is synchronised by this release", is_done).await?;
+        let index = Index::named(namespace, name).until_status("it is synchronised by this release", is_done).await?;
         let sync = index.status.unwrap().last_sync.unwrap();
         assert_eq!((sync.result, sync.message), (SyncResult::Succeeded, None), "{name}");
     }
     let index = Index::named(namespace, SUSPENDED);
-    let resting = index.until_so("nothing holds it", |index| !is_held(index) && has_no_trouble(index)).await?;
-    assert_eq!(resting.status.unwrap().last_sync.unwrap().id, last[SUSPENDED].id, "it is not looked at");
+    let resting = index.until_status("it has no finalizer", |index| !is_held(index) && has_no_trouble(index)).await?;
+    assert_eq!(resting.status.unwrap().last_sync.unwrap().id, last[SUSPENDED].id, "it is not synchronised");
     until_owners(engine, &ACTIVE).await
 }
 
@@ -229,7 +231,7 @@ async fn until_owners(engine: &Engine<'_>, names: &[&str]) -> Result<(), Error> 
     .await
 }
 
-/// Documents that came in every way are found.
+/// Asserts that documents of every source are found.
 async fn ask(engine: &Engine<'_>) -> Result<(), Error> {
     for (index, question, text) in [
         (NOTES.0, "When is lunch served?", NOTES.1.1),
@@ -244,17 +246,17 @@ async fn ask(engine: &Engine<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was made with the previous release goes on: it is changed, resumed and deleted.
+/// Changes, resumes and deletes Indexes of the previous release.
 async fn use_on(namespace: &Namespace, engine: &Engine<'_>) -> Result<(), Error> {
     let planets = Index::named(namespace, "planets");
     planets.set(&self::planets(&[("pluto.md", PLUTO)])).await?;
     planets.until_synced().await?;
     assert!(texts(engine, "planets").await?.values().any(|text| text == PLUTO));
-    assert_eq!(embedded(&counted(engine).await?), 1.0, "only what is new is embedded");
+    assert_eq!(embedded_texts(&engine_metrics(engine).await?), 1.0, "only what is new is embedded");
 
     let resumed = Index::named(namespace, SUSPENDED);
     resumed.set(&suspended(false)).await?;
-    resumed.until_so("it is looked at again", has_no_trouble).await?;
+    resumed.until_status("it is synchronised again", has_no_trouble).await?;
     until_owners(engine, &[ACTIVE.as_slice(), &[SUSPENDED]].concat()).await?;
 
     for name in ["moons", SUSPENDED] {

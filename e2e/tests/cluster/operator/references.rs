@@ -1,4 +1,4 @@
-//! Secrets and ConfigMaps that a specification names: late ones, changed ones, and those that lack a key.
+//! Secrets and ConfigMaps that a specification names: created late, changed, or without a key.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -10,10 +10,10 @@ use ragengine_operator_api::Reason;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_secret_that_comes_late_is_waited_for_and_a_changed_one_rolls_the_pod() {
+async fn a_late_secret_is_waited_for_and_a_changed_one_replaces_the_pod() {
     in_namespace("late-secret", async |namespace| {
         let _operator = Operator::install(namespace).await?;
-        // The endpoint is never asked here: it does not have to be there.
+        // The endpoint does not have to exist, because it gets no request.
         let spec = json!({"inferenceService": {"url": "http://nowhere.invalid/v1", "accessSecret": "late"}});
         let engine = Engine::apply(namespace, "docs", &spec).await?;
         let message = engine.until_not_ready(Reason::SecretMissing).await?;
@@ -32,7 +32,7 @@ async fn a_secret_that_comes_late_is_waited_for_and_a_changed_one_rolls_the_pod(
         });
         let rolled = rolled.await?;
 
-        // One that is gone is told, and what runs goes on running.
+        // A deleted Secret is reported, and the pod keeps running.
         namespace.delete::<Secret>("late").await?;
         engine.until_not_ready(Reason::SecretMissing).await?;
         assert_eq!(engine.ready_pod().await?.metadata.uid, rolled.metadata.uid);
@@ -47,7 +47,7 @@ async fn secret(namespace: &Namespace, name: &str, data: &Value) -> Result<Secre
 }
 
 #[tokio::test]
-async fn a_config_map_of_the_pod_template_is_waited_for_and_rolls_the_pod() {
+async fn a_config_map_of_the_pod_template_is_waited_for_and_a_changed_one_replaces_the_pod() {
     in_namespace("config-map", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         let from = json!([{"configMapRef": {"name": "extra"}}]);
@@ -67,11 +67,7 @@ async fn a_config_map_of_the_pod_template_is_waited_for_and_rolls_the_pod() {
         namespace
             .until::<Deployment, _>("docs", wanted, |deployment| {
                 let template = |deployment: &Deployment| deployment.spec.clone().map(|spec| spec.template);
-                if template(deployment) != template(&before) {
-                    Ok(())
-                } else {
-                    Err("the template of before".to_owned())
-                }
+                if template(deployment) != template(&before) { Ok(()) } else { Err("the old template".to_owned()) }
             })
             .await
     })

@@ -1,4 +1,4 @@
-//! What a status says of an engine that does not get on, and that it keeps still about one that does.
+//! The status of an engine that cannot start, and of one that runs.
 
 mod cases;
 
@@ -17,7 +17,7 @@ use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn an_engine_that_cannot_start_says_why_and_goes_on_when_it_can() {
+async fn an_engine_that_cannot_start_reports_why_and_starts_when_it_can() {
     in_namespace("statuses", async |namespace| {
         let _operator = Operator::install(namespace).await?;
         for Case { name, spec, reason, words } in cases() {
@@ -61,21 +61,21 @@ async fn has_event(namespace: &Namespace, engine: &str, type_: &str, reason: &st
 }
 
 #[tokio::test]
-async fn a_status_moves_only_with_what_it_tells_and_then_nothing_is_written() {
+async fn a_status_changes_only_with_its_content_and_then_nothing_is_written() {
     in_namespace("quiet", async |namespace| {
         let operator = Operator::install(namespace).await?;
         let serving = json!({"retrieval": {"maxDistance": 1.1}});
         let engine = Engine::start(namespace, "docs", &serving).await?;
-        // Another reason to write the status, and not a flip.
+        // The status is written for another reason, and no condition flips.
         let first = engine.object().await?;
         let compute = json!({"retrieval": {"maxDistance": 1.1}, "compute": {"instanceType": "any"}});
         engine.set(&compute).await?;
-        let told = engine.until_so("the message names the instance type", |engine| {
+        let observed = engine.until_status("the message names the instance type", |engine| {
             condition(engine, ConditionType::Ready).is_some_and(|ready| ready.message.contains("instanceType (any)"))
         });
-        let told = told.await?;
-        assert!(told.metadata.generation > first.metadata.generation);
-        assert_eq!(times(&told), times(&first));
+        let observed = observed.await?;
+        assert!(observed.metadata.generation > first.metadata.generation);
+        assert_eq!(times(&observed), times(&first));
 
         until_another_second(&operator, &first).await?;
         engine.set(&json!({"replicas": 0})).await?;
@@ -90,7 +90,8 @@ async fn a_status_moves_only_with_what_it_tells_and_then_nothing_is_written() {
     .await;
 }
 
-/// Times are kept in whole seconds: a flip in the same one could not be seen. By the operator's own clock, which the lease has.
+/// Waits for a later second by the operator's clock, because conditions have times in whole seconds. The lease shows
+/// that clock.
 async fn until_another_second(operator: &Operator, since: &RagEngine) -> Result<(), Error> {
     let since = condition(since, ConditionType::Ready).unwrap().last_transition_time.0.as_second();
     let wanted = "the lease was renewed in a later second";
@@ -103,13 +104,14 @@ async fn until_another_second(operator: &Operator, since: &RagEngine) -> Result<
         .await
 }
 
-/// When each condition last changed.
+/// The time of the last change of each condition.
 fn times(engine: &RagEngine) -> BTreeMap<String, String> {
     let conditions = &engine.status.as_ref().unwrap().conditions;
     conditions.iter().map(|found| (format!("{:?}", found.type_), found.last_transition_time.0.to_string())).collect()
 }
 
-/// What is still on its way is waited for first. Then objects are touched in a way that means nothing: they are looked at, and left as they are.
+/// Waits until pending work is done. Then touches objects without a real change, and asserts that the operator
+/// reconciles and writes nothing.
 async fn nothing_is_written(operator: &Operator, namespace: &Namespace) -> Result<(), Error> {
     let quiet = until_quiet(operator).await?;
     let note = json!({"metadata": {"annotations": {"example.com/note": "of the user"}}});
@@ -126,7 +128,7 @@ async fn nothing_is_written(operator: &Operator, namespace: &Namespace) -> Resul
     Ok(())
 }
 
-/// Until the lease was renewed twice, which takes some seconds, nothing else is written.
+/// Waits until the lease was renewed twice, which takes some seconds, without another write in between.
 async fn until_quiet(operator: &Operator) -> Result<Metrics, Error> {
     const REQUESTS: &str = "ragengine_operator_kubernetes_requests_total";
     let renewals = |metrics: &Metrics| metrics.sum(REQUESTS, &[("resource", "leases"), ("verb", "update")]);
@@ -144,7 +146,7 @@ async fn until_quiet(operator: &Operator) -> Result<Metrics, Error> {
     .await
 }
 
-/// How often something was written, by what was asked.
+/// The number of writes, by request.
 fn writes(metrics: &Metrics) -> BTreeMap<String, String> {
     let samples = metrics.of("ragengine_operator_kubernetes_requests_total").filter(|sample| {
         !["get", "list", "watch"].contains(&sample.labels["verb"].as_str()) && sample.labels["resource"] != "leases"

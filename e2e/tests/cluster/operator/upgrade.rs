@@ -1,4 +1,4 @@
-//! The chart is upgraded while an engine serves.
+//! The chart is upgraded while an engine serves requests.
 
 use std::cell::Cell;
 
@@ -28,14 +28,14 @@ async fn an_engine_serves_on_while_the_chart_is_upgraded_and_while_there_is_no_o
             assert!(!operator.namespace.has::<Deployment>(OPERATOR).await?);
             operator.release.install(&operator.values()).await?;
             operator.until_available().await?;
-            // The new one is at work, not only there.
+            // Shows that the new operator is active.
             repairs(namespace).await?;
             engine.until_ready().await?;
             is_done.set(true);
             Ok::<_, Error>(())
         };
         let (answered, ()) = tokio::try_join!(ask_until(&engine, &is_done), changing)?;
-        assert!(answered > 10, "{answered} requests were answered meanwhile");
+        assert!(answered > 10, "only {answered} requests were answered during the upgrade");
         assert_eq!(engine.ready_pod().await?.metadata.uid, pod.metadata.uid);
         assert_eq!(engine.deployment().await?.metadata.generation, deployment.metadata.generation);
         let now: Service = namespace.get("docs").await?;
@@ -45,7 +45,7 @@ async fn an_engine_serves_on_while_the_chart_is_upgraded_and_while_there_is_no_o
     .await;
 }
 
-/// Another value of the operator's: its pod is another one.
+/// Changes a value of the chart, so that the operator's pod is replaced.
 async fn upgrade(operator: &mut Operator) -> Result<(), Error> {
     let before = operator.acting_pod().await?;
     operator.set(&json!({"concurrency": 3}));
@@ -60,13 +60,13 @@ async fn repairs(namespace: &Namespace) -> Result<(), Error> {
     let before: ServiceAccount = namespace.get("docs").await?;
     namespace.delete::<ServiceAccount>("docs").await?;
     namespace
-        .until::<ServiceAccount, _>("docs", "the account is made again", |account| {
-            if account.metadata.uid == before.metadata.uid { Err("the one of before".to_owned()) } else { Ok(()) }
+        .until::<ServiceAccount, _>("docs", "the account is created again", |account| {
+            if account.metadata.uid == before.metadata.uid { Err("the old object".to_owned()) } else { Ok(()) }
         })
         .await
 }
 
-/// Asks without a pause: the first request that is not answered is an error.
+/// Sends requests without a pause. The first failed request is an error.
 async fn ask_until(engine: &Engine<'_>, is_done: &Cell<bool>) -> Result<usize, Error> {
     let mut connection = engine.connect().await?;
     let (query, mut answered) = (retrieval("sky", "Is the moon grey?"), 0);

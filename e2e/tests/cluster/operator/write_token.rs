@@ -9,7 +9,7 @@ use serde_json::json;
 const NEW_TOKEN: &str = "a-token-of-the-users-own-which-no-log-has";
 
 #[tokio::test]
-async fn a_write_wants_the_token_of_the_secret_and_a_chat_wants_none() {
+async fn a_write_needs_the_token_of_the_secret_and_a_chat_needs_none() {
     in_namespace("token", async |namespace| {
         let operator = Operator::install(namespace).await?;
         let engine = Engine::start(namespace, "docs", &json!({"retrieval": {"maxDistance": 1.1}})).await?;
@@ -30,12 +30,12 @@ async fn a_write_wants_the_token_of_the_secret_and_a_chat_wants_none() {
     .await;
 }
 
-/// The user replaces the Secret; the pod stays, takes the new token, and the one before for a while.
+/// The user replaces the Secret. The pod keeps running, and accepts the new token, and the old one for a while.
 async fn rotate(namespace: &Namespace, engine: &Engine<'_>) -> Result<(), Error> {
     let (old, pod) = (engine.token().await?, engine.ready_pod().await?);
     let name = pod.metadata.name.as_deref().unwrap();
     namespace.change::<Secret>(&engine.token_secret(), &json!({"stringData": {"token": NEW_TOKEN}})).await?;
-    // The node looks at a mounted Secret about once a minute, and at once when something about the pod changes.
+    // The kubelet reads a mounted Secret about once a minute, and immediately when an annotation of the pod changes.
     let seen = json!({"metadata": {"annotations": {"example.com/look-now": "yes"}}});
     namespace.change::<Pod>(name, &seen).await?;
     let sun = documents("sky", &[("sun", "The sun is a star.")]);
@@ -48,7 +48,7 @@ async fn rotate(namespace: &Namespace, engine: &Engine<'_>) -> Result<(), Error>
     assert_eq!(engine.post_with("another", "/index", &sun).await?.status, 401);
     assert_eq!(engine.post("/index", &sun).await?.status, 401);
     assert_eq!(engine.ready_pod().await?.metadata.uid, pod.metadata.uid);
-    // The operator leaves the user's token alone.
+    // The operator does not change the user's token.
     assert_eq!(engine.token().await?, NEW_TOKEN);
     Ok(())
 }

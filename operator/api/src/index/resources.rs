@@ -3,16 +3,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::ResourceList;
 
-/// What the container of a synchronisation is given, and what it may use at most.
+/// CPU and memory of the container that runs a synchronisation.
 #[derive(KubeSchema, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self.requests.all(name, !(name in self.limits) || !isQuantity(string(self.requests[name])) || !isQuantity(string(self.limits[name])) || quantity(string(self.requests[name])).compareTo(quantity(string(self.limits[name]))) <= 0)")
-    .message("resources.requests must not be more than resources.limits: raise the limit, or write a lower request (cpu: 100m and memory: 64Mi are requested unless requests says otherwise)"))]
+#[x_kube(
+    validation = Rule::new(
+        "self.requests.all(name, !(name in self.limits) || !isQuantity(string(self.requests[name])) || \
+         !isQuantity(string(self.limits[name])) || \
+         quantity(string(self.requests[name])).compareTo(quantity(string(self.limits[name]))) <= 0)"
+    )
+    .message(
+        "resources.requests must not be more than resources.limits: raise the limit or lower the request (defaults: \
+         cpu: 100m, memory: 64Mi)"
+    )
+)]
 pub struct SyncResources {
-    /// What the scheduler keeps free for it.
+    /// Amounts that the scheduler reserves. Default: `cpu: 100m`, `memory: 64Mi`.
     #[serde(default = "default_requests")]
     pub requests: ResourceList,
-    /// What it may use at most. 128Mi are enough, whatever the files; a little is left over.
+    /// Maximum amounts. 128Mi of memory are enough for any files. Default: `memory: 192Mi`.
     #[serde(default = "default_limits")]
     pub limits: ResourceList,
 }

@@ -6,57 +6,60 @@ use serde::{Deserialize, Serialize};
 use crate::Condition;
 use crate::condition::date_time;
 
-/// What an Index holds, and what became of its synchronisations. The engine keeps the record; this is what it said last.
+/// Observed state of an Index. The engine keeps the record of documents and synchronisations; this is its latest copy.
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexStatus {
-    /// Whether it holds what its sources hold (`Ready`), whether a synchronisation runs or waits (`Progressing`), and whether something is wrong (`Degraded`).
+    /// `Ready`: the index matches its sources. `Progressing`: a synchronisation runs or waits. `Degraded`: an error
+    /// needs attention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
-    /// The generation of the specification that all of this was found for.
+    /// `metadata.generation` that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// The documents of its sources. Not set until the first synchronisation has ended.
+    /// Number of documents in the index that come from the sources. Unset until the first synchronisation has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documents: Option<u64>,
-    /// The chunks of these documents.
+    /// Number of chunks of these documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<u64>,
-    /// The size of their texts in bytes.
+    /// Total size of the texts of these documents, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// What was synchronised: the source's revision, or where there are several one over all of them. It moves only when everything was.
+    /// Revision of the source in the index; with several sources, a hash of their revisions. Changes only after a
+    /// complete synchronisation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub revision: Option<String>,
-    /// While a synchronisation runs: the files that are done.
+    /// Number of files processed by the running synchronisation. Unset if none runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<u64>,
-    /// While a synchronisation runs: all files that were found.
+    /// Number of files found by the running synchronisation. Unset if none runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// The synchronisation that ended last.
+    /// The most recent synchronisation that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sync: Option<LastSync>,
-    /// When the last synchronisation ended that was complete.
+    /// When the most recent complete synchronisation ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "date_time")]
     pub last_success_time: Option<Time>,
-    /// Each source.
+    /// Status of each source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub sources: Vec<SourceStatus>,
-    /// The values of the annotations that were acted on.
+    /// Annotation values that have been handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handled: Option<HandledRequests>,
-    /// The synchronisations in a row that failed for what is wanted now. The next one waits the longer the more there are.
+    /// Number of consecutive failed synchronisations of the current specification. The delay before the next one grows
+    /// with it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
-    /// The identity of the engine's data directory that was filled: another one means that everything has to be sent again.
+    /// Identity of the engine's data directory. If it changes, all documents are sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub data_id: Option<String>,
@@ -66,115 +69,117 @@ pub struct IndexStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastSync {
-    /// Its name, which the engine's record and the Job carry.
+    /// Id of the synchronisation, also stored in the engine's record and on the Job.
     #[schemars(length(max = 64))]
     pub id: String,
-    /// What was wanted then: a hash. As long as the same is wanted and the result is good, nothing is to be done.
+    /// Hash of the desired state that was synchronised, including the schedule. If it is unchanged and the result is
+    /// good, no synchronisation is needed.
     #[schemars(length(max = 64))]
     pub wanted: String,
-    /// The same without the schedule: as long as it is wanted, what is there is what was asked for.
+    /// Hash of the desired state without the schedule. If it is unchanged, the index still matches the specification.
     #[schemars(length(max = 64))]
     pub specification: String,
-    /// When it began.
+    /// When the synchronisation started.
     #[schemars(schema_with = "date_time")]
     pub started_at: Time,
-    /// When it ended.
+    /// When the synchronisation ended.
     #[schemars(schema_with = "date_time")]
     pub finished_at: Time,
-    /// What became of it.
+    /// Result: `Succeeded`, `Failed`, or `HeldBack` if documents are kept until their deletion is confirmed.
     pub result: SyncResult,
-    /// Why, where it did not succeed.
+    /// Error message. Unset after a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub message: Option<String>,
-    /// What `ragengine.dev/confirm-delete` must say so that what is held back is deleted. Of another revision of a source it confirms nothing.
+    /// Value of the annotation `ragengine.dev/confirm-delete` that confirms the deletion of the held back documents. It
+    /// is valid only for these revisions of the sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048))]
     pub confirmation: Option<String>,
 }
 
-/// What became of a synchronisation.
+/// Result of a synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SyncResult {
-    /// The index holds what the sources hold, but for files that have an error of their own.
+    /// The index matches the sources, except for files with errors.
     Succeeded,
-    /// A source could not be read, or the engine not be written.
+    /// A source could not be read, or the engine could not be updated.
     Failed,
-    /// A source or a file of it has suddenly lost so much that it may be broken: nothing of it was deleted.
+    /// A source or file suddenly lost so many documents that it may be broken. None of them were deleted.
     HeldBack,
 }
 
-/// One source.
+/// Observed state of one source.
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceStatus {
-    /// Its name.
+    /// Name of the source.
     #[schemars(length(max = 40))]
     pub name: String,
-    /// Its documents in the index.
+    /// Number of documents of the source in the index.
     #[serde(default)]
     pub documents: u64,
-    /// The chunks of these.
+    /// Number of chunks of these documents.
     #[serde(default)]
     pub chunks: u64,
-    /// The size of their texts in bytes.
+    /// Total size of the texts of these documents, in bytes.
     #[serde(default)]
     pub bytes: u64,
-    /// What of it is in the index: a commit, a hash over its files.
+    /// Revision of the source in the index: a git commit, or a hash of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub revision: Option<String>,
-    /// When it was last synchronised to its end.
+    /// When the source was last synchronised completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "date_time")]
     pub last_sync_time: Option<Time>,
-    /// How many of its files have an error.
+    /// Number of files with errors.
     #[serde(default)]
     pub error_count: u64,
-    /// The first of them.
+    /// The first 10 files with errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]
     pub errors: Vec<SourceError>,
-    /// How many documents would be deleted if it were confirmed.
-    #[serde(default, skip_serializing_if = "is_none_left")]
+    /// Number of documents that are kept until their deletion is confirmed.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub held_back: u64,
-    /// Why it failed, where it did.
+    /// Error message of the source. Unset if the source was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512))]
     pub message: Option<String>,
 }
 
-/// A file that could not be taken.
+/// A file that could not be indexed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceError {
-    /// Its path in the source.
+    /// Path of the file in the source.
     #[schemars(length(max = 512))]
     pub path: String,
-    /// What is wrong with it.
+    /// Error message of the file.
     #[schemars(length(max = 512))]
     pub message: String,
 }
 
-/// The values of the annotations that were acted on.
+/// Annotation values that have been handled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HandledRequests {
-    /// Of `ragengine.dev/sync`.
+    /// Last handled value of `ragengine.dev/sync`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub sync: Option<String>,
-    /// Of `ragengine.dev/confirm-delete`.
+    /// Last handled value of `ragengine.dev/confirm-delete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048))]
     pub confirm_delete: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_none_left(count: &u64) -> bool {
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero_u64(count: &u64) -> bool {
     *count == 0
 }

@@ -1,11 +1,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who may do what.
+/// Access control of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Auth {
-    /// Who may write documents. Chats and retrievals are open to whoever reaches the Service.
+    /// Who may write documents. `token`: clients that send the token of the Secret `NAME-write` (key `token`) as
+    /// `Authorization: Bearer`. `open`: every client that can reach the Service. Reads need no token. Default: `token`.
     pub writes: Writes,
 }
 
@@ -13,9 +14,10 @@ pub struct Auth {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Writes {
-    /// Whoever sends the token of the Secret `NAME-write` (key `token`) as `Authorization: Bearer`. The Secret is made once; one that is there already is used.
+    /// Clients that send the token of the Secret `NAME-write` (key `token`) as `Authorization: Bearer`. The operator
+    /// creates the Secret if it does not exist.
     #[default]
     Token,
-    /// Whoever reaches the Service. Any pod of the cluster can then change what is answered.
+    /// Every client that can reach the Service. Any pod of the cluster can then change the answers.
     Open,
 }

@@ -1,11 +1,12 @@
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which pages of other sites may use the server from a browser.
+/// Web pages of other origins that may call the server from a browser (CORS).
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cors {
-    /// Their origins: scheme, host and, where it is not the scheme's own, port, such as `https://chat.example`. Requests of any other page are refused; programs send no origin, and need none here.
+    /// Allowed origins: scheme, host and a non-default port, such as `https://chat.example`. Requests from pages of
+    /// other origins are rejected; clients that are not browsers are not affected. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 64),

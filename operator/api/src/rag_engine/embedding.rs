@@ -4,13 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{OBJECT_NAME, http_url};
 
-/// Which model turns text into vectors.
+/// Embedding model that turns text into vectors.
 #[derive(KubeSchema, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.local) != has(self.remote)")
-    .message("embedding needs exactly one of local and remote: write local: {} for the model that is in the image, or remote with its url and model"))]
+#[x_kube(
+    validation = Rule::new("has(self.local) != has(self.remote)").message(
+        "embedding needs exactly one of local and remote: write local: {} for the model in the image, or remote with \
+         url and model"
+    )
+)]
 pub struct Embedding {
-    /// A model that the engine runs itself, on the CPU.
+    /// A model that runs in the engine, on the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<LocalEmbedding>,
     /// An OpenAI-compatible `/v1/embeddings` endpoint.
@@ -24,47 +28,52 @@ impl Default for Embedding {
     }
 }
 
-/// A sentence-transformer that has been exported as ONNX.
+/// A sentence-transformers model in the ONNX format.
 #[derive(KubeSchema, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LocalEmbedding {
-    /// The model's name on the hub, `organisation/name`; or the path of a folder with its files, on a volume that `podTemplate` mounts. The default is in the image; any other is fetched when the engine first starts, and kept on its volume.
+    /// Name of the model on the hub, as `organisation/name`, or the path of a folder with its files on a volume that
+    /// `podTemplate` mounts. The first start downloads the model to the engine's volume. Default:
+    /// `sentence-transformers/all-MiniLM-L6-v2`, which is in the image.
     #[serde(rename = "modelID", default = "default_model")]
     #[schemars(length(min = 1, max = 256))]
     pub model_id: String,
-    /// The revision that is fetched: a commit, which pins the model, a tag or a branch. What is there of another revision is not taken for it.
+    /// Revision to download: a branch, a tag, or a commit to pin the model. Files of other revisions are not used.
+    /// Default: `main`.
     #[serde(default = "default_revision")]
     #[schemars(length(min = 1, max = 256))]
     pub revision: String,
-    /// Where models are fetched from.
+    /// URL of the hub that the model is downloaded from. Default: `https://huggingface.co`.
     #[serde(default = "default_hub")]
     #[schemars(length(max = 2048))]
     #[x_kube(validation = http_url("embedding.local.hubUrl", "https://huggingface.co"))]
     pub hub_url: String,
-    /// The name of a Secret whose key `HF_TOKEN` is the hub's access token, for models that need one.
+    /// Name of a Secret whose key `HF_TOKEN` holds the access token of the hub, for private or gated models. Default:
+    /// no token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]
     pub model_access_secret: Option<String>,
-    /// An image with the model. It is accepted, and nothing is done with it: the model is that of `modelID`.
+    /// Image with the model. Accepted for compatibility and ignored: `modelID` selects the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub image: Option<String>,
-    /// The name of a Secret that `image` is pulled with. It is accepted, and nothing is done with it.
+    /// Name of a Secret for pulling `image`. Accepted for compatibility and ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub image_pull_secret: Option<String>,
-    /// The longest text in tokens, instead of the model's own limit.
+    /// Maximum length of a text, in tokens. Default: the limit of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_tokens: Option<u32>,
-    /// How the vectors of a text's tokens become one.
+    /// How the token vectors of a text are combined: `mean` averages them, `cls` uses the vector of the first token.
+    /// Default: the setting in the model's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooling: Option<Pooling>,
-    /// Text put before every query, instead of what the model's files or its family ask for.
+    /// Text that is prepended to each query. Default: the prefix from the model's files or its model family.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub query_prefix: Option<String>,
-    /// Text put before every chunk, instead of what the model's files or its family ask for.
+    /// Text that is prepended to each chunk. Default: the prefix from the model's files or its model family.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub passage_prefix: Option<String>,
@@ -87,13 +96,14 @@ impl Default for LocalEmbedding {
     }
 }
 
-/// How the vectors of a text's tokens become one, instead of what the model's files say: `mean` is their mean, `cls` the first token's.
+/// How the token vectors of a text are combined: `mean` averages them, `cls` uses the vector of the first token.
+/// Default: the setting in the model's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Pooling {
-    /// Their mean.
+    /// The mean of the token vectors.
     Mean,
-    /// The first token's.
+    /// The vector of the first token.
     Cls,
 }
 
@@ -101,38 +111,38 @@ pub enum Pooling {
 #[derive(KubeSchema, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteEmbedding {
-    /// Its address: up to `/v1`, or up to `/v1/embeddings`.
+    /// URL of the endpoint, up to `/v1` or `/v1/embeddings`.
     #[schemars(length(max = 2048))]
     #[x_kube(validation = http_url("embedding.remote.url", "https://api.openai.com/v1"))]
     pub url: String,
-    /// The model's name there.
+    /// Name of the model at the endpoint.
     #[schemars(length(min = 1, max = 256))]
     pub model: String,
-    /// The name of a Secret whose key `EMBEDDING_ACCESS_SECRET` is sent as a bearer token.
+    /// Name of a Secret whose key `EMBEDDING_ACCESS_SECRET` is sent as a bearer token. Default: no token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]
     pub access_secret: Option<String>,
-    /// The width of the vectors to ask for, where the model offers several.
+    /// Number of dimensions to request, for models that offer several. Default: chosen by the endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub dimensions: Option<u32>,
-    /// The longest text that it takes, in tokens.
+    /// Maximum length of a text that the endpoint accepts, in tokens. Default: 8191.
     #[serde(default = "default_max_tokens")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_tokens: u32,
-    /// Texts in one request.
+    /// Maximum number of texts in one request. Default: 64.
     #[serde(default = "default_batch_size")]
     #[schemars(range(min = 1, max = 4096))]
     pub batch_size: u32,
-    /// How long one request may take, in seconds.
+    /// Timeout of one request, in seconds. Default: 60.
     #[serde(default = "default_timeout_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     pub timeout_seconds: u32,
-    /// Text put before every query.
+    /// Text that is prepended to each query. Default: empty.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     pub query_prefix: String,
-    /// Text put before every chunk.
+    /// Text that is prepended to each chunk. Default: empty.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     pub passage_prefix: String,

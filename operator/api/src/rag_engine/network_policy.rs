@@ -3,29 +3,32 @@ use serde::{Deserialize, Serialize};
 
 use super::{Egress, LabelSelector};
 
-/// Who may reach the server, and what it may reach. It takes a network plugin that enforces NetworkPolicies.
+/// Restrictions on network traffic of the server and of the Jobs of its Indexes. Requires a network plugin that
+/// enforces NetworkPolicies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkPolicy {
-    /// The pods that may: each entry allows some. Empty: all pods of the same namespace. The operator always may.
+    /// Pods that may connect to the server. The operator is always allowed. Default: all pods of the same namespace.
     #[schemars(length(max = 32))]
     pub from: Vec<NetworkPeer>,
-    /// What the server may reach. Not set: everything. It does not hold for the Jobs of the Indexes, which read the sources.
+    /// Destinations that the server may connect to. Does not apply to the Jobs of the Indexes: see `syncEgress`.
+    /// Default: all destinations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress: Option<Egress>,
-    /// What the Jobs of the engine's Indexes may reach: their sources. Not set: everything. The engine itself they always may.
+    /// Destinations that the Jobs of the Indexes may connect to, such as their sources. The engine is always allowed.
+    /// Default: all destinations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync_egress: Option<Egress>,
 }
 
-/// Pods, by their labels and those of their namespace.
+/// Pods, selected by their labels and by the labels of their namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPeer {
-    /// The labels of their namespace; `{}` is every namespace. Not set: the same namespace.
+    /// Labels of the pods' namespace; `{}` selects all namespaces. Default: the namespace of the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelector>,
-    /// The labels of the pods. Not set: all of them.
+    /// Labels of the pods. Default: all pods of the selected namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_selector: Option<LabelSelector>,
 }

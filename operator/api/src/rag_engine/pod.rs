@@ -8,16 +8,25 @@ use serde_json::{Map, Value};
 use super::compute::labels;
 use crate::ResourceList;
 
-/// What the server's container is given, and what it may use at most.
+/// CPU and memory of the server's container.
 #[derive(KubeSchema, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("self.requests.all(name, !(name in self.limits) || !isQuantity(string(self.requests[name])) || !isQuantity(string(self.limits[name])) || quantity(string(self.requests[name])).compareTo(quantity(string(self.limits[name]))) <= 0)")
-    .message("resources.requests must not be more than resources.limits: raise the limit, or write a lower request (cpu: 500m and memory: 512Mi are requested unless requests says otherwise)"))]
+#[x_kube(
+    validation = Rule::new(
+        "self.requests.all(name, !(name in self.limits) || !isQuantity(string(self.requests[name])) || \
+         !isQuantity(string(self.limits[name])) || \
+         quantity(string(self.requests[name])).compareTo(quantity(string(self.limits[name]))) <= 0)"
+    )
+    .message(
+        "resources.requests must not be more than resources.limits: raise the limit or lower the request (defaults: \
+         cpu: 500m, memory: 512Mi)"
+    )
+)]
 pub struct Resources {
-    /// What the scheduler keeps free for it.
+    /// Amounts that the scheduler reserves. Default: `cpu: 500m`, `memory: 512Mi`.
     #[serde(default = "default_requests")]
     pub requests: ResourceList,
-    /// What it may use at most. The memory has to hold the indexes.
+    /// Maximum amounts. The indexes must fit into the memory. Default: `memory: 2Gi`.
     #[serde(default = "default_limits")]
     pub limits: ResourceList,
 }
@@ -36,28 +45,29 @@ fn default_limits() -> ResourceList {
     ResourceList::from([("memory", "2Gi")])
 }
 
-/// What the pod has besides what the operator gives it.
+/// Additions to the pod that the operator generates.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodTemplate {
-    /// Labels and annotations of the pod.
+    /// Additional labels and annotations of the pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<PodTemplateMetadata>,
-    /// Any field of a pod's `spec`: `nodeSelector`, `tolerations`, `affinity`, `imagePullSecrets`, `volumes`, and in `containers`, under the name `ragengine`, `env` and `volumeMounts`.
+    /// Any field of a pod's `spec`, such as `tolerations`, `imagePullSecrets` or `volumes`. For `env` and
+    /// `volumeMounts` of the server, add a container with the name `ragengine`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "any_object")]
     pub spec: Map<String, Value>,
 }
 
-/// Labels and annotations of the pod.
+/// Additional labels and annotations of the pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodTemplateMetadata {
-    /// Labels. Those that the operator finds its pods by stay as they are.
+    /// Labels of the pod. The labels that the operator selects its pods by cannot be changed. Default: none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "labels")]
     pub labels: BTreeMap<String, String>,
-    /// Annotations.
+    /// Annotations of the pod. Default: none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "annotations")]
     pub annotations: BTreeMap<String, String>,
@@ -71,7 +81,7 @@ fn annotations(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     })
 }
 
-/// A pod's whole schema would be larger than a definition may be.
+/// The full schema of a pod would exceed the size limit of a definition.
 fn any_object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"type": "object", "maxProperties": 64, "x-kubernetes-preserve-unknown-fields": true})
 }

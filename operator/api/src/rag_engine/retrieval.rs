@@ -1,21 +1,23 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a chat takes from an index.
+/// How a chat retrieves chunks from an index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Retrieval {
-    /// Chunks farther than this from the question are not used: a squared L2 distance of normalised vectors, 0 (the same) to 4. What it means depends on the embedding model.
+    /// Maximum distance between question and chunk: the squared L2 distance of normalised vectors, from 0 (identical)
+    /// to 4. Suitable values depend on the embedding model. Default: 0.85.
     #[schemars(range(min = 0.0, max = 4.0))]
     pub max_distance: f64,
-    /// The part of the tokens left that context may take when a request does not say.
+    /// Share of the remaining context window that retrieved chunks may fill, from 0.2 to 0.8. Requests can override it.
+    /// Default: 0.5.
     #[schemars(range(min = 0.2, max = 0.8))]
     pub context_token_ratio: f64,
-    /// Chunks looked at by a chat, at least.
+    /// Minimum number of chunks that a chat searches for. Default: 100.
     #[serde(rename = "minTopK")]
     #[schemars(range(min = 1, max = 10_000))]
     pub min_top_k: u32,
-    /// Tokens that a chunk is taken to have, in the reckoning of how many are looked at.
+    /// Assumed length of a chunk, in tokens, used to calculate how many chunks to search for. Default: 500.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub tokens_per_chunk: u32,
 }

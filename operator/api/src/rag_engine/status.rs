@@ -3,39 +3,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::Condition;
 
-/// What a RAGEngine is.
+/// Observed state of a RAGEngine.
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RagEngineStatus {
-    /// Whether it serves (`Ready`), whether something is not finished (`Progressing`), and whether something is wrong (`Degraded`).
+    /// `Ready`: the server serves requests. `Progressing`: a change is not finished. `Degraded`: an error needs
+    /// attention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
-    /// The generation of the specification that all of this was found for.
+    /// `metadata.generation` that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// The address that an OpenAI client in the cluster is given as its base URL.
+    /// Base URL for OpenAI clients in the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512))]
     pub endpoint: Option<String>,
-    /// The pods that are there, ready or not.
+    /// Number of pods, ready or not.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: u32,
-    /// The labels that the pods are found by, for what scales or disrupts them.
+    /// Label selector of the pods, for autoscalers and disruption budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512))]
     pub selector: Option<String>,
-    /// The indexes that the engine has. Not set until it has been asked.
+    /// Number of indexes in the engine. Unset until the operator has queried the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub indexes: Option<u32>,
-    /// The documents of all indexes. Not set until it has been asked.
+    /// Number of documents in all indexes. Unset until the operator has queried the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documents: Option<u64>,
-    /// The identity of the data directory: another one means that the volume was emptied or exchanged.
+    /// Identity of the data directory. It changes if the volume is emptied or replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub data_id: Option<String>,

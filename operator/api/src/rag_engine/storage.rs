@@ -4,144 +4,166 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{OBJECT_NAME, mount_path};
 
-/// Where the volume is mounted when nothing else is said.
+/// Default mount path of the volume in the server's container.
 pub const DEFAULT_MOUNT_PATH: &str = "/mnt/data";
 
-/// Where the indexes are kept.
+/// Storage of the indexes.
 #[derive(KubeSchema, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("!(has(self.persistentVolume) && has(self.persistentVolumeClaim))")
-        .message("storage must not have both persistentVolume and persistentVolumeClaim: write the claim's name into persistentVolume.persistentVolumeClaim and remove storage.persistentVolumeClaim"),
+        .message(
+            "storage must not have both persistentVolume and persistentVolumeClaim: write the claim's name into \
+             persistentVolume.persistentVolumeClaim and remove storage.persistentVolumeClaim"
+        ),
     validation = Rule::new("!has(self.mountPath) || has(self.persistentVolumeClaim)")
-        .message("storage.mountPath is for storage.persistentVolumeClaim only: write it into persistentVolume.mountPath"),
+        .message(
+            "storage.mountPath needs storage.persistentVolumeClaim: write the path into persistentVolume.mountPath"
+        ),
 )]
 pub struct Storage {
-    /// A volume of its own.
+    /// PersistentVolumeClaim that stores the indexes: an existing one, or one that the operator creates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistent_volume: Option<PersistentVolume>,
-    /// The older place of `persistentVolume.persistentVolumeClaim`.
+    /// Deprecated: use `persistentVolume.persistentVolumeClaim`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]
     pub persistent_volume_claim: Option<String>,
-    /// The older place of `persistentVolume.mountPath`.
+    /// Deprecated: use `persistentVolume.mountPath`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     #[x_kube(validation = mount_path("storage.mountPath"))]
     pub mount_path: Option<String>,
-    /// A vector database to keep the indexes in. It is accepted, and nothing is done with it: the engine keeps its indexes itself.
+    /// External vector database. Accepted for compatibility and ignored: the engine stores its indexes itself.
     #[serde(rename = "vectorDB", default, skip_serializing_if = "Option::is_none")]
     pub vector_database: Option<VectorDatabase>,
-    /// What happens to the claim that was made for `persistentVolume.size` when the RAGEngine is deleted. A claim that you named is never touched.
+    /// `Retain` keeps the claim that was created for `persistentVolume.size` when the RAGEngine is deleted; `Delete`
+    /// deletes it with all indexes. Claims that you named are always kept. Default: `Retain`.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
 }
 
-/// A vector database. It is accepted, and nothing is done with it.
+/// External vector database. Accepted for compatibility and ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VectorDatabase {
-    /// Which one. `faiss`, or none, means what the engine does anyway.
+    /// Name of the database. `faiss` is what the engine uses; other values are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub engine: Option<String>,
-    /// Its address. It is accepted, and nothing is done with it.
+    /// URL of the database. Accepted for compatibility and ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048))]
     pub url: Option<String>,
-    /// The name of a Secret with its key. It is accepted, and nothing is done with it.
+    /// Name of a Secret with the key of the database. Accepted for compatibility and ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub access_secret: Option<String>,
 }
 
 impl VectorDatabase {
-    /// Whether it asks for anything but what the engine does anyway.
+    /// Whether a database other than the built-in FAISS is requested.
     pub fn is_external(&self) -> bool {
         self.engine.as_deref().is_some_and(|engine| !engine.eq_ignore_ascii_case("faiss"))
             || self.url.as_deref().is_some_and(|url| !url.is_empty())
     }
 }
 
-/// A PersistentVolumeClaim: one that is made, or one that exists.
+/// A PersistentVolumeClaim: an existing one, or one that the operator creates.
 #[derive(KubeSchema, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("has(self.size) != has(self.persistentVolumeClaim)")
-        .message("storage.persistentVolume needs exactly one of size and persistentVolumeClaim: write size: 10Gi to have a claim made, or the name of a claim that exists"),
-    validation = Rule::new("!has(self.storageClassName) || has(self.size)")
-        .message("storage.persistentVolume.storageClassName is for a claim that is made: write size too, or remove storageClassName"),
-    validation = Rule::new("!has(self.size) || !has(oldSelf.size) || (has(self.storageClassName) ? self.storageClassName : '') == (has(oldSelf.storageClassName) ? oldSelf.storageClassName : '')")
-        .message("storage.persistentVolume.storageClassName cannot be changed, because a claim cannot: make another RAGEngine with the other class"),
+        .message(
+            "storage.persistentVolume needs exactly one of size and persistentVolumeClaim: write size: 10Gi to create \
+             a claim, or persistentVolumeClaim with the name of an existing claim"
+        ),
+    validation = Rule::new("!has(self.storageClassName) || has(self.size)").message(
+        "storage.persistentVolume.storageClassName needs size: write size too, or remove storageClassName"
+    ),
+    validation = Rule::new(
+        "!has(self.size) || !has(oldSelf.size) || \
+         (has(self.storageClassName) ? self.storageClassName : '') == \
+         (has(oldSelf.storageClassName) ? oldSelf.storageClassName : '')"
+    )
+    .message(
+        "storage.persistentVolume.storageClassName cannot be changed, because Kubernetes cannot change the class of a \
+         claim: create another RAGEngine with the new class"
+    ),
 )]
 pub struct PersistentVolume {
-    /// The size of the claim that is made. It may grow later, where the storage class allows it.
+    /// Size of the claim that the operator creates, such as `10Gi`; at least 1Mi. It can be increased later if the
+    /// storage class allows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
-    #[x_kube(validation = Rule::new("isQuantity(self) && quantity(self).compareTo(quantity('1Mi')) >= 0").message("storage.persistentVolume.size must be at least 1Mi: for example 10Gi"))]
+    #[x_kube(
+        validation = Rule::new("isQuantity(self) && quantity(self).compareTo(quantity('1Mi')) >= 0")
+            .message("storage.persistentVolume.size must be a quantity of at least 1Mi: for example 10Gi")
+    )]
     pub size: Option<String>,
-    /// The storage class of the claim that is made. Not set: the cluster's default. It cannot be changed.
+    /// Storage class of the claim that the operator creates. Immutable. Default: the default class of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]
     pub storage_class_name: Option<String>,
-    /// The name of a claim that exists in the same namespace.
+    /// Name of an existing claim in the same namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = OBJECT_NAME))]
     pub persistent_volume_claim: Option<String>,
-    /// Where the volume is mounted in the server's container.
+    /// Mount path of the volume in the server's container. Default: `/mnt/data`.
     #[serde(default = "default_mount_path")]
     #[schemars(length(max = 256))]
     #[x_kube(validation = mount_path("storage.persistentVolume.mountPath"))]
     pub mount_path: String,
 }
 
-/// What happens to the claim that was made when the RAGEngine is deleted.
+/// What happens to the claim that the operator created when the RAGEngine is deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeletionPolicy {
-    /// It stays, and a RAGEngine of the same name finds it again.
+    /// The claim is kept. A new RAGEngine with the same name uses it again.
     #[default]
     Retain,
-    /// It is deleted, with all indexes.
+    /// The claim is deleted with all indexes.
     Delete,
 }
 
-/// The volume that all of [`Storage`] comes down to.
+/// The volume that a [`Storage`] describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Volume<'a> {
-    /// On the node, until the pod is deleted.
+    /// Storage on the node that is deleted with the pod.
     Ephemeral,
-    /// A claim that exists.
+    /// An existing claim.
     Existing {
-        /// Its name.
+        /// Name of the claim.
         claim: &'a str,
-        /// Where it is mounted.
+        /// Mount path in the server's container.
         mount_path: &'a str,
     },
-    /// A claim that is made.
-    Made {
-        /// Its size, a quantity.
+    /// A claim that the operator creates.
+    Provisioned {
+        /// Size of the claim, a Kubernetes quantity.
         size: &'a str,
-        /// Its storage class; the cluster's default where there is none.
+        /// Storage class; `None` is the default class of the cluster.
         storage_class_name: Option<&'a str>,
-        /// Where it is mounted.
+        /// Mount path in the server's container.
         mount_path: &'a str,
-        /// What happens to it when the RAGEngine is deleted.
+        /// What happens to the claim when the RAGEngine is deleted.
         deletion_policy: DeletionPolicy,
     },
 }
 
 impl Storage {
-    /// The volume that is meant: both places of a claim's name mean the same. What the rules refuse is not looked at again here.
+    /// The volume that the fields describe. The deprecated fields are equivalent to the new ones; combinations that the
+    /// CEL rules reject are not checked again.
     pub fn volume(&self) -> Volume<'_> {
-        let older = self.persistent_volume_claim.as_deref().map(|claim| Volume::Existing {
+        let deprecated = self.persistent_volume_claim.as_deref().map(|claim| Volume::Existing {
             claim,
             mount_path: self.mount_path.as_deref().unwrap_or(DEFAULT_MOUNT_PATH),
         });
-        let newer = self.persistent_volume.as_ref().and_then(|volume| {
+        let current = self.persistent_volume.as_ref().and_then(|volume| {
             let mount_path = volume.mount_path.as_str();
             match (&volume.persistent_volume_claim, &volume.size) {
                 (Some(claim), _) => Some(Volume::Existing { claim, mount_path }),
-                (None, Some(size)) => Some(Volume::Made {
+                (None, Some(size)) => Some(Volume::Provisioned {
                     size,
                     storage_class_name: volume.storage_class_name.as_deref(),
                     mount_path,
@@ -150,7 +172,7 @@ impl Storage {
                 (None, None) => None,
             }
         });
-        newer.or(older).unwrap_or(Volume::Ephemeral)
+        current.or(deprecated).unwrap_or(Volume::Ephemeral)
     }
 }
 
@@ -163,7 +185,7 @@ mod tests {
     use super::{DeletionPolicy, Storage, Volume};
 
     #[test]
-    fn every_shape_comes_down_to_one_volume() {
+    fn current_and_deprecated_fields_give_the_same_volume() {
         let existing = Volume::Existing { claim: "c", mount_path: "/mnt/data" };
         for (yaml, volume) in [
             ("{}", Volume::Ephemeral),
@@ -176,7 +198,7 @@ mod tests {
             ),
             (
                 "{persistentVolume: {size: 1Gi, storageClassName: fast}, deletionPolicy: Delete}",
-                Volume::Made {
+                Volume::Provisioned {
                     size: "1Gi",
                     storage_class_name: Some("fast"),
                     mount_path: "/mnt/data",

@@ -1,4 +1,4 @@
-//! The way of an object through the API server: defaults, structure, rules.
+//! Admission of an object by the API server: defaults, structural schema, CEL rules.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_cel::{Validator, apply_defaults};
@@ -19,16 +19,16 @@ impl Schema {
         &self.0
     }
 
-    /// The object with all defaults.
+    /// The object with all defaults filled in.
     pub fn complete(&self, object: &Value) -> Value {
         apply_defaults(&self.0, object)
     }
 
-    /// Why the API server refuses the object, as a new one or in place of `old`; nothing when it takes it.
+    /// The errors of the API server when the object is created, or replaces `old`. Empty if the object is admitted.
     pub fn refusals(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
         let mut content = object.clone();
-        for known in ["apiVersion", "kind", "metadata"] {
-            content.as_object_mut().unwrap().remove(known).unwrap();
+        for outside in ["apiVersion", "kind", "metadata"] {
+            content.as_object_mut().unwrap().remove(outside).unwrap();
         }
         let mut refusals = structural::problems(&self.0, &content, "");
         if let Err(errors) = Validator::new().validate(&self.0, object, old) {

@@ -1,16 +1,16 @@
-//! What holds for the rules of every definition.
+//! Checks of the CEL rules of a definition.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Only by its own rule, in its own words.
-pub fn assert_refused(found: &[String], message: &str, what: &str) {
-    assert!(matches!(found, [only] if only.starts_with(message)), "{what}: {message} is not what was said: {found:?}");
+/// Checks that `case` was rejected with exactly one message, which begins with `message`.
+pub fn assert_refused(found: &[String], message: &str, case: &str) {
+    assert!(matches!(found, [only] if only.starts_with(message)), "{case}: expected '{message}…', got {found:?}");
 }
 
-/// Other objects are named after it: a Service, a Job. `refusals` are those of an object of a name.
-pub fn assert_names_can_be_those_of_other_objects(refusals: impl Fn(&str) -> Vec<String>) {
+/// Checks the rule for names: Services and Jobs are named after the object. `refusals` returns the messages for a name.
+pub fn assert_names_suit_other_objects(refusals: impl Fn(&str) -> Vec<String>) {
     let longest = "a".repeat(50);
     for name in ["a", "docs", "team-a-docs-2", &longest] {
         assert_eq!(refusals(name), Vec::<String>::new(), "{name}");
@@ -21,19 +21,17 @@ pub fn assert_names_can_be_those_of_other_objects(refusals: impl Fn(&str) -> Vec
     }
 }
 
-/// Each by exactly one of these beginnings of messages, besides that of the name.
-pub fn assert_every_rule_is_tested_and_says_what_to_write<'a>(
-    schema: &Value,
-    tested: impl IntoIterator<Item = &'a str>,
-) {
+/// Checks that the message of each rule begins with exactly one of the `tested` prefixes and says what to write
+/// instead. The prefix of the name rule is added here.
+pub fn assert_rules_are_tested_and_helpful<'a>(schema: &Value, tested: impl IntoIterator<Item = &'a str>) {
     let tested: BTreeSet<&str> = tested.into_iter().chain(["metadata.name must be"]).collect();
-    // A type that is in several places has its rules in all of them.
+    // A set, because a type that is used in several places repeats its rules.
     let mut messages = BTreeSet::new();
     collect_messages(schema, &mut messages);
     for message in &messages {
-        let cases = tested.iter().filter(|beginning| message.starts_with(**beginning)).count();
+        let cases = tested.iter().filter(|prefix| message.starts_with(**prefix)).count();
         assert_eq!(cases, 1, "{message}");
-        assert!(message.contains(": "), "{message}: it does not say what to write instead");
+        assert!(message.contains(": "), "{message}: the message does not say what to write instead");
     }
     assert_eq!(tested.len(), messages.len());
 }

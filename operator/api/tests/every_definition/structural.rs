@@ -1,9 +1,9 @@
-//! The part of a structural schema that says what a value may be, as the API server checks it with strict field validation.
+//! Validation against a structural schema, like the API server with strict field validation.
 
 use regex::Regex;
 use serde_json::Value;
 
-/// Everything that is wrong with `value`. A keyword that is not understood here is a panic, so that none is passed over.
+/// All violations of `schema` by `value`. Panics at an unsupported keyword, so that no keyword is ignored silently.
 pub fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
     let keywords = schema.as_object().unwrap();
     if value.is_null() && keywords.get("nullable").is_some_and(|nullable| nullable == true) {
@@ -11,7 +11,7 @@ pub fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
     }
     let preserved = keywords.get("x-kubernetes-preserve-unknown-fields").is_some_and(|preserved| preserved == true);
     let mut problems = Vec::new();
-    let mut refuse = |what: String| problems.push(format!("{path}: {what}"));
+    let mut refuse = |problem: String| problems.push(format!("{path}: {problem}"));
     let mut nested = Vec::new();
     for (keyword, limit) in keywords {
         match keyword.as_str() {
@@ -24,7 +24,7 @@ pub fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
             | "x-kubernetes-list-type"
             | "x-kubernetes-list-map-keys"
             | "x-kubernetes-preserve-unknown-fields" => {}
-            // With int-or-string the choices are these two types, and nothing else.
+            // `x-kubernetes-int-or-string` below checks both types.
             "anyOf" => assert_eq!(keywords["x-kubernetes-int-or-string"], true),
             "x-kubernetes-int-or-string" => {
                 if !(value.is_string() || value.is_i64()) {
@@ -39,7 +39,7 @@ pub fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
                     "boolean" => value.is_boolean(),
                     "integer" => value.is_i64(),
                     "number" => value.is_number(),
-                    other => panic!("type {other}"),
+                    other => panic!("{path}: the type {other} is not supported"),
                 };
                 if !holds {
                     refuse(format!("{value} is not of type {limit}"));
@@ -47,7 +47,7 @@ pub fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
             }
             "enum" => {
                 if !limit.as_array().unwrap().contains(value) {
-                    refuse(format!("{value} is none of {limit}"));
+                    refuse(format!("{value} is not one of {limit}"));
                 }
             }
             "pattern" => {
@@ -116,7 +116,7 @@ pub fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
                     }
                 }
             }
-            other => panic!("{path}: the keyword {other} is not checked"),
+            other => panic!("{path}: the keyword {other} is not supported"),
         }
     }
     problems.extend(nested);

@@ -1,4 +1,4 @@
-//! The way of an Index through the API server.
+//! Admission of an Index by the API server.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ pub fn schema() -> &'static Value {
     SCHEMA.as_json()
 }
 
-/// A whole Index with these fields of `spec`, besides an engine and a source where it names none, as its defaults complete it.
+/// An Index with these fields of `spec`, an engine and a source if `spec` has none, and all defaults.
 pub fn index(spec: &str) -> Value {
     let mut spec: Value = serde_saphyr::from_str(spec).unwrap();
     for (field, value) in
@@ -32,17 +32,17 @@ pub fn index(spec: &str) -> Value {
     }))
 }
 
-/// The same with this one source `a`.
-pub fn index_of(source: &str) -> Value {
+/// An Index with a single source `a` with these fields.
+pub fn index_with_source(source: &str) -> Value {
     index(&format!("sources: [{{name: a, {source}}}]"))
 }
 
-/// The object with all defaults.
+/// The object with all defaults filled in.
 pub fn complete(object: &Value) -> Value {
     SCHEMA.complete(object)
 }
 
-/// Why the API server refuses the object, as a new one or in place of `old`; nothing when it takes it.
+/// The errors of the API server when the object is created, or replaces `old`. Empty if the object is admitted.
 pub fn refusals(object: &Value, old: Option<&Value>) -> Vec<String> {
     SCHEMA.refusals(object, old)
 }

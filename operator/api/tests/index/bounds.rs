@@ -1,13 +1,13 @@
-//! Bounds: what is outside of them is refused, and what is at them the engine takes.
+//! Bounds: values outside are rejected, and the engine accepts the values at the bounds.
 
 use serde_json::json;
 
-use crate::admission::{index, index_of, refusals, schema};
+use crate::admission::{index, index_with_source, refusals, schema};
 use crate::every_bound::assert_bounded_and_described;
 
 #[test]
-fn what_is_out_of_bounds_is_refused() {
-    let source = |source: &str| index_of(source);
+fn values_out_of_bounds_are_rejected() {
+    let source = |source: &str| index_with_source(source);
     let many = |count: usize| json!(vec![json!({"name": "a", "configMap": {"name": "a"}}); count]);
     let mut sources = index("{}");
     sources["spec"]["sources"] = many(33);
@@ -49,7 +49,7 @@ fn what_is_out_of_bounds_is_refused() {
 }
 
 #[test]
-fn the_engine_takes_what_is_at_a_bound() {
+fn the_engine_accepts_values_at_the_bounds() {
     let chunking = &schema()["properties"]["spec"]["properties"]["chunking"]["properties"]["maxTokens"];
     for bound in ["minimum", "maximum"] {
         let settings = format!("chunking: {{maxTokens: {:.0}}}", chunking[bound].as_f64().unwrap());
@@ -67,6 +67,6 @@ fn the_engine_takes_what_is_at_a_bound() {
 }
 
 #[test]
-fn every_text_list_and_map_of_spec_is_bounded_and_every_field_says_what_it_means() {
+fn every_field_of_spec_has_bounds_and_a_description() {
     assert_bounded_and_described(&schema()["properties"]["spec"], "spec");
 }

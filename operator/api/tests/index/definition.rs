@@ -1,4 +1,4 @@
-//! The definition as a whole, and the files that it is in.
+//! The whole definition and the files generated from it.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use ragengine_operator_api::{index_definition, index_reference};
@@ -7,13 +7,13 @@ const FILE: &str = include_str!("../../../../crds/ragengine.dev_indexes.yaml");
 const REFERENCE: &str = include_str!("../../../../docs/index-resource.md");
 
 #[test]
-fn the_files_are_what_the_types_say() {
+fn generated_files_are_up_to_date() {
     let file: CustomResourceDefinition = serde_saphyr::from_str(FILE).unwrap();
-    assert!(file == index_definition(), "crds/ is not what the types say: run 'make generate'");
-    assert!(REFERENCE == index_reference(), "docs/ is not what the types say: run 'make generate'");
+    assert!(file == index_definition(), "crds/ is out of date: run 'make generate'");
+    assert!(REFERENCE == index_reference(), "docs/ is out of date: run 'make generate'");
 }
 
-/// `kubectl apply` keeps the whole object in an annotation, and annotations may have 256 KiB.
+/// `kubectl apply` stores the whole object in an annotation. Annotations are limited to 256 KiB.
 #[test]
 fn the_definition_fits_into_an_annotation() {
     let json = serde_json::to_string(&index_definition()).unwrap();

@@ -1,4 +1,4 @@
-//! Whole manifests: what users have, through the types and through the schema.
+//! Complete manifests, checked with the Rust types and with the schema.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::admission::{complete, index, refusals};
 
 const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
 
-/// The Indexes of the samples.
+/// The Index manifests of `config/samples`.
 fn samples() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/samples");
     let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
@@ -18,7 +18,7 @@ fn samples() -> Vec<String> {
 }
 
 #[test]
-fn manifests_are_taken_and_nothing_of_them_is_lost() {
+fn manifests_are_admitted_and_keep_every_field() {
     let samples = samples();
     assert!(samples.len() >= 5, "{} samples", samples.len());
     for manifest in samples.iter().map(String::as_str).chain([EVERYTHING]) {
@@ -26,7 +26,7 @@ fn manifests_are_taken_and_nothing_of_them_is_lost() {
         assert_eq!(refusals(&object, None), Vec::<String>::new(), "{manifest}");
         let typed: Index = serde_json::from_value(object.clone()).unwrap();
         assert_eq!(serde_json::to_value(&typed).unwrap(), object, "{manifest}");
-        // The types have the same defaults as the schema.
+        // The Rust types and the schema must have the same defaults.
         let unfilled: Index = serde_saphyr::from_str(manifest).unwrap();
         assert_eq!(unfilled, typed, "{manifest}");
     }
@@ -36,17 +36,17 @@ fn manifests_are_taken_and_nothing_of_them_is_lost() {
 fn the_samples_show_every_kind_of_source() {
     let indexes: Vec<Index> = samples().iter().map(|sample| serde_saphyr::from_str(sample).unwrap()).collect();
     let sources: Vec<_> = indexes.iter().flat_map(|index| &index.spec.sources).collect();
-    let is_there = |is: fn(Origin<'_>) -> bool| sources.iter().any(|source| source.origin().is_some_and(is));
-    assert!(is_there(|origin| matches!(origin, Origin::Inline(_))));
-    assert!(is_there(|origin| matches!(origin, Origin::ConfigMap(_))));
-    assert!(is_there(|origin| matches!(origin, Origin::Volume(_))));
-    assert!(is_there(|origin| matches!(origin, Origin::Http(_))));
-    assert!(is_there(|origin| matches!(origin, Origin::Git(_))));
-    assert!(is_there(|origin| matches!(origin, Origin::S3(_))));
+    let has = |is: fn(Origin<'_>) -> bool| sources.iter().any(|source| source.origin().is_some_and(is));
+    assert!(has(|origin| matches!(origin, Origin::Inline(_))));
+    assert!(has(|origin| matches!(origin, Origin::ConfigMap(_))));
+    assert!(has(|origin| matches!(origin, Origin::Volume(_))));
+    assert!(has(|origin| matches!(origin, Origin::Http(_))));
+    assert!(has(|origin| matches!(origin, Origin::Git(_))));
+    assert!(has(|origin| matches!(origin, Origin::S3(_))));
 }
 
 #[test]
-fn what_is_not_said_is_completed() {
+fn missing_fields_get_the_defaults() {
     let object = index("{}");
     let spec: IndexSpec = serde_json::from_value(object["spec"].clone()).unwrap();
     assert_eq!(spec.resources, SyncResources::default());
@@ -56,7 +56,7 @@ fn what_is_not_said_is_completed() {
 }
 
 #[test]
-fn an_index_is_named_as_it_says_or_as_itself() {
+fn the_index_name_defaults_to_the_object_name() {
     for (spec, name) in [("{}", "handbook"), ("indexName: Team_A.docs", "Team_A.docs")] {
         let index: Index = serde_json::from_value(index(spec)).unwrap();
         assert_eq!(index.index_name(), name);

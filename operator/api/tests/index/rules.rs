@@ -1,13 +1,11 @@
-//! Each CEL rule: what it takes, what it refuses, and in which words.
+//! Each CEL rule: accepted values, rejected values and the message.
 
 use serde_json::{Value, json};
 
-use crate::admission::{index, index_of, refusals, schema};
-use crate::every_rule::{
-    assert_every_rule_is_tested_and_says_what_to_write, assert_names_can_be_those_of_other_objects, assert_refused,
-};
+use crate::admission::{index, index_with_source, refusals, schema};
+use crate::every_rule::{assert_names_suit_other_objects, assert_refused, assert_rules_are_tested_and_helpful};
 
-/// One rule: the beginning of its message, fields of a `spec` that it takes, and of one that it refuses.
+/// Rules: prefix of the message, fields of a valid `spec`, fields of an invalid `spec`.
 const RULES: &[(&str, &str, &str)] = &[
     ("vectorIndex must be", "vectorIndex: HNSW32_SQ8", "vectorIndex: IVF64"),
     ("vectorIndex must be", "vectorIndex: SQ8", "vectorIndex: HNSW65"),
@@ -31,7 +29,7 @@ const RULES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The same of one source.
+/// Rules for sources: prefix of the message, a valid source, an invalid source.
 const SOURCE_RULES: &[(&str, &str, &str)] = &[
     ("sources[] needs exactly one", "configMap: {name: a}", "include: ['*.md']"),
     ("sources[] needs exactly one", "inline: {documents: []}", "configMap: {name: a}, git: {url: 'https://g/a.git'}"),
@@ -89,7 +87,7 @@ const SOURCE_RULES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// One rule of a change: the beginning of its message, what was there, a change that it takes, one that it refuses.
+/// Rules about changes: prefix of the message, old value, a valid new value, an invalid new value.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
     (
         "engineRef.name cannot be changed",
@@ -101,8 +99,8 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("indexName cannot be changed", "indexName: a", "{indexName: a, suspend: true}", "{}"),
 ];
 
-/// Changes that a synchronisation is there for.
-const CHANGES_THAT_ARE_FREE: &[(&str, &str)] = &[
+/// Changes that no rule rejects; a synchronisation applies them.
+const ALLOWED_CHANGES: &[(&str, &str)] = &[
     ("{}", "chunking: {maxTokens: 256}"),
     ("chunking: {maxTokens: 256, overlapTokens: 25}", "chunking: {maxTokens: 512}"),
     ("chunking: {maxTokens: 256}", "{}"),
@@ -120,42 +118,45 @@ fn named(name: &str) -> Value {
 }
 
 fn cases() -> impl Iterator<Item = (&'static str, Value, Value)> {
-    let of_spec = RULES.iter().map(|(message, taken, refused)| (*message, index(taken), index(refused)));
-    of_spec.chain(SOURCE_RULES.iter().map(|(message, taken, refused)| (*message, index_of(taken), index_of(refused))))
+    let of_spec = RULES.iter().map(|(message, valid, invalid)| (*message, index(valid), index(invalid)));
+    let of_sources = SOURCE_RULES
+        .iter()
+        .map(|(message, valid, invalid)| (*message, index_with_source(valid), index_with_source(invalid)));
+    of_spec.chain(of_sources)
 }
 
 #[test]
-fn what_a_rule_takes_is_taken() {
-    for (_, taken, _) in cases() {
-        assert_eq!(refusals(&taken, None), Vec::<String>::new(), "{taken}");
+fn valid_values_are_accepted() {
+    for (_, valid, _) in cases() {
+        assert_eq!(refusals(&valid, None), Vec::<String>::new(), "{valid}");
     }
-    let changes = CHANGES.iter().map(|(_, old, taken, _)| (old, taken));
-    for (old, taken) in changes.chain(CHANGES_THAT_ARE_FREE.iter().map(|(old, taken)| (old, taken))) {
-        assert_eq!(refusals(&index(taken), Some(&index(old))), Vec::<String>::new(), "{old} → {taken}");
-    }
-}
-
-#[test]
-fn what_a_rule_refuses_is_refused_in_its_words() {
-    for (message, _, refused) in cases() {
-        assert_refused(&refusals(&refused, None), message, &refused.to_string());
-    }
-    for (message, old, _, refused) in CHANGES {
-        assert_refused(&refusals(&index(refused), Some(&index(old))), message, &format!("{old} → {refused}"));
+    let changes = CHANGES.iter().map(|(_, old, valid, _)| (old, valid));
+    for (old, valid) in changes.chain(ALLOWED_CHANGES.iter().map(|(old, valid)| (old, valid))) {
+        assert_eq!(refusals(&index(valid), Some(&index(old))), Vec::<String>::new(), "{old} → {valid}");
     }
 }
 
 #[test]
-fn names_are_those_that_jobs_can_be_named_after() {
-    assert_names_can_be_those_of_other_objects(|name| refusals(&named(name), None));
+fn invalid_values_are_rejected_with_the_message_of_the_rule() {
+    for (message, _, invalid) in cases() {
+        assert_refused(&refusals(&invalid, None), message, &invalid.to_string());
+    }
+    for (message, old, _, invalid) in CHANGES {
+        assert_refused(&refusals(&index(invalid), Some(&index(old))), message, &format!("{old} → {invalid}"));
+    }
 }
 
 #[test]
-fn every_rule_has_a_case_and_a_message_of_its_own() {
+fn names_are_valid_as_prefix_of_job_names() {
+    assert_names_suit_other_objects(|name| refusals(&named(name), None));
+}
+
+#[test]
+fn every_rule_is_tested_and_its_message_says_what_to_write() {
     let tested = RULES
         .iter()
         .chain(SOURCE_RULES)
         .map(|(message, ..)| *message)
         .chain(CHANGES.iter().map(|(message, ..)| *message));
-    assert_every_rule_is_tested_and_says_what_to_write(schema(), tested);
+    assert_rules_are_tested_and_helpful(schema(), tested);
 }

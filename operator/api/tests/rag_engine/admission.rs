@@ -1,4 +1,4 @@
-//! The way of a RAGEngine through the API server.
+//! Admission of a RAGEngine by the API server.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ pub fn schema() -> &'static Value {
     SCHEMA.as_json()
 }
 
-/// A whole RAGEngine with this `spec`, as its defaults complete it.
+/// A RAGEngine with this `spec` and all defaults.
 pub fn engine(spec: &str) -> Value {
     let spec: Value = serde_saphyr::from_str(spec).unwrap();
     complete(&json!({
@@ -25,12 +25,12 @@ pub fn engine(spec: &str) -> Value {
     }))
 }
 
-/// The object with all defaults.
+/// The object with all defaults filled in.
 pub fn complete(object: &Value) -> Value {
     SCHEMA.complete(object)
 }
 
-/// Why the API server refuses the object, as a new one or in place of `old`; nothing when it takes it.
+/// The errors of the API server when the object is created, or replaces `old`. Empty if the object is admitted.
 pub fn refusals(object: &Value, old: Option<&Value>) -> Vec<String> {
     SCHEMA.refusals(object, old)
 }

@@ -1,10 +1,10 @@
-//! Bounds: what is outside of them is refused, and what is at them the server takes.
+//! Bounds: values outside are rejected, and the server accepts the values at the bounds.
 
 use crate::admission::{engine, refusals, schema};
 use crate::every_bound::assert_bounded_and_described;
 
 #[test]
-fn what_is_out_of_bounds_is_refused() {
+fn values_out_of_bounds_are_rejected() {
     let long_secret = format!("inferenceService: {{accessSecret: {}}}", "s".repeat(254));
     let many_nodes = format!("compute: {{preferredNodes: [{}]}}", vec!["n"; 65].join(", "));
     for (spec, place) in [
@@ -57,11 +57,11 @@ fn what_is_out_of_bounds_is_refused() {
     }
 }
 
-/// The fields have the same names in the settings, so each bound can be written into a settings file.
+/// The settings file of the server uses the same field names, so each bound can be written into one.
 #[test]
-fn the_server_takes_what_is_at_a_bound() {
+fn the_server_accepts_values_at_the_bounds() {
     let remote = "url: 'http://e', model: m, ";
-    for (parents, beside, field) in [
+    for (parents, siblings, field) in [
         (vec!["retrieval"], "", "maxDistance"),
         (vec!["retrieval"], "", "contextTokenRatio"),
         (vec!["retrieval"], "", "minTopK"),
@@ -86,7 +86,7 @@ fn the_server_takes_what_is_at_a_bound() {
             let settings = parents
                 .iter()
                 .rev()
-                .fold(format!("{beside}{field}: {value}"), |inner, parent| format!("{parent}: {{{inner}}}"));
+                .fold(format!("{siblings}{field}: {value}"), |inner, parent| format!("{parent}: {{{inner}}}"));
             assert_eq!(refusals(&engine(&settings), None), Vec::<String>::new(), "{settings}");
             ragengine_settings::from_yaml(&settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
         }
@@ -94,6 +94,6 @@ fn the_server_takes_what_is_at_a_bound() {
 }
 
 #[test]
-fn every_text_list_and_map_of_spec_is_bounded_and_every_field_says_what_it_means() {
+fn every_field_of_spec_has_bounds_and_a_description() {
     assert_bounded_and_described(&schema()["properties"]["spec"], "spec");
 }

@@ -1,4 +1,4 @@
-//! What the API server makes of a RAGEngine, without an API server: the definition's defaults, bounds and rules.
+//! Tests of the defaults, bounds and CEL rules of a RAGEngine, without an API server.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! Whole manifests: what users have, through the types and through the schema.
+//! Complete manifests, checked with the Rust types and with the schema.
 
 use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
 use ragengine_settings::{EmbeddingSource, Settings};
@@ -13,7 +13,7 @@ const NEWER_STORAGE: &str = include_str!("fixtures/newer_storage.yaml");
 const NOT_ACTED_ON: &str = include_str!("fixtures/not_acted_on.yaml");
 const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
 
-/// The manifest as the API server keeps it, once it has been taken.
+/// The manifest as the API server stores it. Panics if it is rejected.
 fn admitted(manifest: &str) -> Value {
     let object = complete(&serde_saphyr::from_str(manifest).unwrap());
     assert_eq!(refusals(&object, None), Vec::<String>::new(), "{manifest}");
@@ -21,19 +21,19 @@ fn admitted(manifest: &str) -> Value {
 }
 
 #[test]
-fn manifests_that_are_in_use_are_taken_and_nothing_of_them_is_lost() {
+fn manifests_are_admitted_and_keep_every_field() {
     for manifest in [MODEL_ONLY, NODES_AND_LANGUAGE_MODEL, OLDER_STORAGE, NEWER_STORAGE, NOT_ACTED_ON, EVERYTHING] {
         let object = admitted(manifest);
         let typed: RagEngine = serde_json::from_value(object.clone()).unwrap();
         assert_eq!(serde_json::to_value(&typed).unwrap(), object, "{manifest}");
-        // The types have the same defaults as the schema.
+        // The Rust types and the schema must have the same defaults.
         let unfilled: RagEngine = serde_saphyr::from_str(manifest).unwrap();
         assert_eq!(unfilled, typed, "{manifest}");
     }
 }
 
 #[test]
-fn the_fields_mean_what_they_meant() {
+fn fields_of_older_manifests_keep_their_meaning() {
     let spec = |manifest: &str| serde_saphyr::from_str::<RagEngine>(manifest).unwrap().spec;
 
     let small = spec(MODEL_ONLY);
@@ -56,7 +56,7 @@ fn the_fields_mean_what_they_meant() {
 }
 
 #[test]
-fn an_empty_spec_is_completed() {
+fn an_empty_spec_gets_the_defaults() {
     let object = engine("{}");
     assert_eq!(refusals(&object, None), Vec::<String>::new());
     let spec: RagEngineSpec = serde_json::from_value(object["spec"].clone()).unwrap();
@@ -67,7 +67,7 @@ fn an_empty_spec_is_completed() {
 }
 
 #[test]
-fn a_part_that_is_written_is_completed_too() {
+fn a_partial_object_gets_the_defaults_of_its_other_fields() {
     for (spec, field, default) in [
         ("embedding: {local: {}}", "/embedding/local/revision", "\"main\""),
         ("embedding: {remote: {url: 'http://e', model: m}}", "/embedding/remote/maxTokens", "8191"),
@@ -85,9 +85,11 @@ fn a_part_that_is_written_is_completed_too() {
 }
 
 #[test]
-fn the_defaults_are_the_servers_own() {
+fn the_defaults_equal_those_of_the_server() {
     let (spec, settings) = (RagEngineSpec::default(), Settings::default());
-    let EmbeddingSource::Local(server) = settings.embedding.source() else { panic!("the server's default is local") };
+    let EmbeddingSource::Local(server) = settings.embedding.source() else {
+        panic!("the server's default is not local")
+    };
     let local = spec.embedding().local.unwrap();
     assert_eq!((local.model_id, local.revision, local.hub_url), (server.model_id, server.revision, server.hub_url));
 
@@ -95,12 +97,12 @@ fn the_defaults_are_the_servers_own() {
     let servers = serde_json::to_value(settings.retrieval).unwrap();
     for (field, value) in retrieval.as_object().unwrap() {
         let difference = servers[field].as_f64().unwrap() - value.as_f64().unwrap();
-        assert!(difference.abs() < 1e-6, "{field}: {value} here, {} there", servers[field]);
+        assert!(difference.abs() < 1e-6, "{field}: {value} in the resource, {} in the server", servers[field]);
     }
 
     let remote = "embedding: {remote: {url: 'http://e', model: m}}";
     let EmbeddingSource::Remote(server) = ragengine_settings::from_yaml(remote).unwrap().embedding.source() else {
-        panic!("remote was asked for")
+        panic!("the settings are not remote")
     };
     let remote = serde_saphyr::from_str::<RagEngineSpec>(remote).unwrap().embedding().remote.unwrap();
     assert_eq!((remote.max_tokens, remote.batch_size), (server.max_tokens, server.batch_size));

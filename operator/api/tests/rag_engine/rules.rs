@@ -1,13 +1,11 @@
-//! Each CEL rule: what it takes, what it refuses, and in which words.
+//! Each CEL rule: accepted values, rejected values and the message.
 
 use serde_json::{Value, json};
 
 use crate::admission::{engine, refusals, schema};
-use crate::every_rule::{
-    assert_every_rule_is_tested_and_says_what_to_write, assert_names_can_be_those_of_other_objects, assert_refused,
-};
+use crate::every_rule::{assert_names_suit_other_objects, assert_refused, assert_rules_are_tested_and_helpful};
 
-/// One rule: the beginning of its message, a `spec` that it takes, one that it refuses.
+/// Rules: prefix of the message, a valid `spec`, an invalid `spec`.
 const RULES: &[(&str, &str, &str)] = &[
     ("replicas must be 0 or 1", "replicas: 0", "replicas: 2"),
     ("compute.count must be 1", "compute: {count: 1}", "compute: {count: 3}"),
@@ -44,7 +42,7 @@ const RULES: &[(&str, &str, &str)] = &[
         "storage: {persistentVolume: {persistentVolumeClaim: c}, persistentVolumeClaim: c}",
     ),
     (
-        "storage.mountPath is for storage.persistentVolumeClaim",
+        "storage.mountPath needs storage.persistentVolumeClaim",
         "storage: {persistentVolumeClaim: c, mountPath: /m}",
         "storage: {persistentVolume: {size: 1Gi}, mountPath: /m}",
     ),
@@ -69,17 +67,17 @@ const RULES: &[(&str, &str, &str)] = &[
         "storage: {persistentVolume: {persistentVolumeClaim: c, size: 1Gi}}",
     ),
     (
-        "storage.persistentVolume.storageClassName is for a claim that is made",
+        "storage.persistentVolume.storageClassName needs size",
         "storage: {persistentVolume: {size: 1Gi, storageClassName: fast}}",
         "storage: {persistentVolume: {persistentVolumeClaim: c, storageClassName: fast}}",
     ),
     (
-        "storage.persistentVolume.size must be at least 1Mi",
+        "storage.persistentVolume.size must be a quantity of at least 1Mi",
         "storage: {persistentVolume: {size: 1.5Gi}}",
         "storage: {persistentVolume: {size: ten}}",
     ),
     (
-        "storage.persistentVolume.size must be at least 1Mi",
+        "storage.persistentVolume.size must be a quantity of at least 1Mi",
         "storage: {persistentVolume: {size: 1Mi}}",
         "storage: {persistentVolume: {size: '10'}}",
     ),
@@ -90,7 +88,8 @@ const RULES: &[(&str, &str, &str)] = &[
     ),
     (
         "networkPolicy: an entry of egress.to or syncEgress.to needs either",
-        "networkPolicy: {egress: {to: [{podSelector: {}}, {namespaceSelector: {}, podSelector: {}}, {namespaceSelector: {}}]}}",
+        "networkPolicy: {egress: {to: [{podSelector: {}}, {namespaceSelector: {}, podSelector: {}}, \
+         {namespaceSelector: {}}]}}",
         "networkPolicy: {egress: {to: [{ipBlock: {cidr: 10.0.0.0/8}, podSelector: {}}]}}",
     ),
     (
@@ -111,7 +110,7 @@ const RULES: &[(&str, &str, &str)] = &[
     ("resources.requests must not be more", "resources: {limits: {}}", "resources: {limits: {memory: 256Mi}}"),
 ];
 
-/// One rule of a change: the beginning of its message, what was there, a change that it takes, one that it refuses.
+/// Rules about changes: prefix of the message, old value, a valid new value, an invalid new value.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
     (
         "storage.persistentVolume.storageClassName cannot be changed",
@@ -132,21 +131,21 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "storage: {persistentVolume: {size: 1Gi, storageClassName: a}}",
     ),
     (
-        "storage.persistentVolume.size cannot be taken away",
+        "storage.persistentVolume.size cannot be removed",
         "storage: {persistentVolume: {size: 1Gi}}",
         "storage: {persistentVolume: {size: 2Gi}}",
         "storage: {}",
     ),
     (
-        "storage.persistentVolume.size cannot be taken away",
+        "storage.persistentVolume.size cannot be removed",
         "storage: {persistentVolume: {size: 1Gi}}",
         "storage: {persistentVolume: {size: 1Gi, mountPath: /elsewhere}}",
         "{}",
     ),
 ];
 
-/// Changes that lose nothing.
-const CHANGES_THAT_ARE_FREE: &[(&str, &str)] = &[
+/// Changes that no rule rejects.
+const ALLOWED_CHANGES: &[(&str, &str)] = &[
     ("{}", "storage: {persistentVolume: {size: 1Gi}}"),
     ("storage: {persistentVolumeClaim: c}", "{}"),
     ("storage: {persistentVolumeClaim: c}", "storage: {persistentVolume: {persistentVolumeClaim: c}}"),
@@ -162,33 +161,33 @@ fn named(name: &str) -> Value {
 }
 
 #[test]
-fn what_a_rule_takes_is_taken() {
-    for (_, taken, _) in RULES {
-        assert_eq!(refusals(&engine(taken), None), Vec::<String>::new(), "{taken}");
+fn valid_values_are_accepted() {
+    for (_, valid, _) in RULES {
+        assert_eq!(refusals(&engine(valid), None), Vec::<String>::new(), "{valid}");
     }
-    let changes = CHANGES.iter().map(|(_, old, taken, _)| (old, taken));
-    for (old, taken) in changes.chain(CHANGES_THAT_ARE_FREE.iter().map(|(old, taken)| (old, taken))) {
-        assert_eq!(refusals(&engine(taken), Some(&engine(old))), Vec::<String>::new(), "{old} → {taken}");
-    }
-}
-
-#[test]
-fn what_a_rule_refuses_is_refused_in_its_words() {
-    for (message, _, refused) in RULES {
-        assert_refused(&refusals(&engine(refused), None), message, refused);
-    }
-    for (message, old, _, refused) in CHANGES {
-        assert_refused(&refusals(&engine(refused), Some(&engine(old))), message, &format!("{old} → {refused}"));
+    let changes = CHANGES.iter().map(|(_, old, valid, _)| (old, valid));
+    for (old, valid) in changes.chain(ALLOWED_CHANGES.iter().map(|(old, valid)| (old, valid))) {
+        assert_eq!(refusals(&engine(valid), Some(&engine(old))), Vec::<String>::new(), "{old} → {valid}");
     }
 }
 
 #[test]
-fn names_are_those_that_a_service_can_have() {
-    assert_names_can_be_those_of_other_objects(|name| refusals(&named(name), None));
+fn invalid_values_are_rejected_with_the_message_of_the_rule() {
+    for (message, _, invalid) in RULES {
+        assert_refused(&refusals(&engine(invalid), None), message, invalid);
+    }
+    for (message, old, _, invalid) in CHANGES {
+        assert_refused(&refusals(&engine(invalid), Some(&engine(old))), message, &format!("{old} → {invalid}"));
+    }
 }
 
 #[test]
-fn every_rule_has_a_case_and_a_message_of_its_own() {
+fn names_are_valid_for_a_service() {
+    assert_names_suit_other_objects(|name| refusals(&named(name), None));
+}
+
+#[test]
+fn every_rule_is_tested_and_its_message_says_what_to_write() {
     let tested = RULES.iter().map(|(message, ..)| *message).chain(CHANGES.iter().map(|(message, ..)| *message));
-    assert_every_rule_is_tested_and_says_what_to_write(schema(), tested);
+    assert_rules_are_tested_and_helpful(schema(), tested);
 }

@@ -1,6 +1,6 @@
 use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, Reason};
 
-use super::{Known, State};
+use super::{PlanInput, State};
 use crate::finding::Finding;
 use crate::index::observe::{Observed, ObservedReference};
 use crate::watches::Referred;
@@ -9,7 +9,7 @@ use crate::watches::Referred;
 const MAX_WORDS: usize = 200;
 
 /// What keeps a synchronisation from beginning, the causes before what follows from them.
-pub(super) fn of(known: Known<'_>) -> Option<State> {
+pub(super) fn of(known: PlanInput<'_>) -> Option<State> {
     let observed = known.observed;
     let invalid = known.validated.err().map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
     let blocked = invalid
@@ -20,36 +20,36 @@ pub(super) fn of(known: Known<'_>) -> Option<State> {
     let engine = observed.engine.as_deref();
     let takes = engine.is_some_and(|engine| takes_documents(observed, engine));
     let not_yet = || (!takes).then(|| not_ready(observed)).or_else(|| unbounded(observed));
-    blocked.map(State::Blocked).or_else(|| not_yet().or_else(|| cleared(observed)).map(State::NotYet))
+    blocked.map(State::Blocked).or_else(|| not_yet().or_else(|| cleared(observed)).map(State::Waiting))
 }
 
 fn unbounded(observed: &Observed) -> Option<Finding> {
-    let words = "the NetworkPolicy that networkPolicy.syncEgress of the RAGEngine asks for is not there yet: the condition Ready of the RAGEngine says why if it is not made";
+    let words = "waiting for the NetworkPolicy of networkPolicy.syncEgress of the RAGEngine: if it is not created, see the condition Ready of the RAGEngine";
     observed.is_unbounded.then(|| Finding::new(Reason::EngineNotReady, words))
 }
 
 fn cleared(observed: &Observed) -> Option<Finding> {
     let words =
-        "the documents of an Index of the same name that is gone are being deleted: this one is filled after that";
+        "waiting until the documents of a deleted Index of the same name are removed";
     observed.is_cleared.then(|| Finding::new(Reason::Deleting, words))
 }
 
-fn rival(known: Known<'_>) -> Option<Finding> {
+fn rival(known: PlanInput<'_>) -> Option<Finding> {
     let rival = known.observed.rival.as_ref()?;
     Some(Finding::new(
         Reason::SettingsConflict,
         format!(
-            "Index {rival}, which is older, fills the index {} of the same engine with another chunking or vectorIndex: give this one another indexName, in a new Index, or the same settings",
+            "the older Index {rival} fills the index {} of the same engine with a different chunking or vectorIndex: use the same settings, or create a new Index with another indexName",
             known.index.index_name()
         ),
     ))
 }
 
-fn no_engine(known: Known<'_>) -> Option<Finding> {
+fn no_engine(known: PlanInput<'_>) -> Option<Finding> {
     let name = &known.index.spec.engine_ref.name;
     let words = match &known.observed.engine {
-        None => "does not exist in this namespace: make it, and the Index is filled by itself",
-        Some(engine) if engine.metadata.deletion_timestamp.is_some() => "is being deleted: its indexes go with it",
+        None => "does not exist in this namespace: create it, and the Index continues",
+        Some(engine) if engine.metadata.deletion_timestamp.is_some() => "is being deleted, and its indexes with it: refer to another RAGEngine, or delete this Index",
         Some(_) => return None,
     };
     Some(Finding::new(Reason::EngineNotFound, format!("RAGEngine {name} {words}")))
@@ -66,7 +66,7 @@ fn missing(observed: &Observed) -> Option<Finding> {
     let names: Vec<_> = missing.iter().map(|seen| seen.what.as_str()).collect();
     let (is_missing, it) = if names.len() == 1 { ("does not exist", "it") } else { ("do not exist", "them") };
     let message = format!(
-        "{} {is_missing} in this namespace: make {it}, and the Index goes on by itself. Until then no source is looked at",
+        "{} {is_missing} in this namespace: create {it}, and the Index continues. Until then no source is read",
         names.join(" and ")
     );
     Some(Finding::new(reason, message))
@@ -76,7 +76,7 @@ fn missing(observed: &Observed) -> Option<Finding> {
 fn refused(observed: &Observed) -> Option<Finding> {
     let refused = |reference: &ObservedReference| {
         let what = &reference.what;
-        let why = reference.refusal.map(|why| format!("{what} may not be used by a source: {why}"));
+        let why = reference.refusal.map(|why| format!("{what} must not be used by a source: {why}. Use another Secret"));
         let is_silent = observed.hosts_are_required
             && reference.kind == Referred::Secret
             && reference.is_watched
@@ -93,7 +93,7 @@ fn refused(observed: &Observed) -> Option<Finding> {
     observed.references.iter().find_map(refused).map(|message| Finding::new(Reason::SecretRefused, message))
 }
 
-/// Whether documents can be written and deleted: the server says so itself, whatever else is wrong with the engine; or nothing is wrong with that,
+/// Whether documents can be written and deleted: the server says so itself, whatever else is wrong with the engine; or no problem is known with that,
 /// or only its language model.
 fn takes_documents(observed: &Observed, engine: &RagEngine) -> bool {
     let conditions = engine.status.iter().flat_map(|status| &status.conditions);
@@ -117,10 +117,10 @@ pub(super) fn not_ready(observed: &Observed) -> Finding {
         Some(ready) if ready.status != ConditionStatus::True || ready.reason == Reason::Stopped => {
             ready.message.chars().take(MAX_WORDS).collect()
         }
-        _ => "nothing is known of it yet".to_owned(),
+        _ => "its state is not known yet".to_owned(),
     };
     Finding::new(
         Reason::EngineNotReady,
-        format!("RAGEngine {name} takes no documents now ({why}): the Index goes on when it does"),
+        format!("RAGEngine {name} does not accept documents now ({why}): the Index continues when it does"),
     )
 }

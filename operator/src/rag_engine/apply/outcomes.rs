@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::apply::{ApplyError, Freshness, Outcome, Refused};
+use crate::apply::{ApplyError, Freshness, ApplyOutcome, Refused};
 
 /// What became of all objects.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Outcomes {
 
 impl Outcomes {
     /// Notes what became of one, and gives what there is of it now.
-    pub fn take<K>(&mut self, outcome: Outcome<K>) -> Option<Arc<K>> {
+    pub fn take<K>(&mut self, outcome: ApplyOutcome<K>) -> Option<Arc<K>> {
         self.note(outcome.result);
         outcome.live
     }

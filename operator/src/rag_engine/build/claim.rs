@@ -10,7 +10,7 @@ use crate::rag_engine::validate::Validated;
 /// The claim that is made. It has no owner unless it is to go with the RAGEngine: so it outlives everything by default.
 pub(super) fn claim(validated: &Validated, live: Option<&PersistentVolumeClaim>) -> Option<PersistentVolumeClaim> {
     let volume = validated.spec.storage.as_ref().map(|storage| storage.volume())?;
-    let Volume::Made { size, storage_class_name, deletion_policy, .. } = volume else { return None };
+    let Volume::Provisioned { size, storage_class_name, deletion_policy, .. } = volume else { return None };
     let identity = &validated.identity;
     let metadata = match deletion_policy {
         DeletionPolicy::Delete => identity.owned(&identity.claim()),

@@ -11,7 +11,7 @@ use crate::rag_engine::validate::Validated;
 pub(super) fn config_map(validated: &Validated) -> Result<ConfigMap, BuildError> {
     let file = match validated.monitoring {
         Monitoring::OwnListener => settings_file(&validated.settings),
-        Monitoring::SameListener => settings_file_of_another_version(&validated.settings),
+        Monitoring::SameListener => settings_file_of_another_version(&validated.settings, &validated.spec),
     }?;
     Ok(ConfigMap {
         metadata: validated.identity.owned(&validated.identity.settings()),

@@ -17,7 +17,11 @@ use crate::rag_engine::monitoring::Monitoring;
 use crate::rag_engine::validate::Validated;
 
 /// Who may reach the server, and what it may reach itself, where that is asked for.
-pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Option<NetworkPolicy> {
+pub(super) fn network_policy(
+    validated: &Validated,
+    monitoring: Monitoring,
+    defaults: &Defaults,
+) -> Option<NetworkPolicy> {
     let api::NetworkPolicy { from, egress, sync_egress: _ } = validated.spec.network_policy.as_ref()?;
     let mut peers: Vec<NetworkPolicyPeer> = from.iter().map(peer).collect();
     if peers.is_empty() {
@@ -30,8 +34,7 @@ pub(super) fn network_policy(validated: &Validated, defaults: &Defaults) -> Opti
         protocol: Some("TCP".to_owned()),
         end_port: None,
     };
-    let names =
-        [PORT_NAME].into_iter().chain((validated.monitoring == Monitoring::OwnListener).then_some(ADMIN_PORT_NAME));
+    let names = [PORT_NAME].into_iter().chain((monitoring == Monitoring::OwnListener).then_some(ADMIN_PORT_NAME));
     let rule = NetworkPolicyIngressRule { from: Some(peers), ports: Some(names.map(port).collect()) };
     Some(NetworkPolicy {
         metadata: validated.identity.owned(&validated.identity.name),

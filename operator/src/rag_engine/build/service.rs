@@ -3,11 +3,10 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::names::Identity;
 use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT_NAME};
-use crate::rag_engine::validate::Validated;
+use crate::rag_engine::monitoring::Monitoring;
 
 /// The Service: port 80, as the peer's clients know it, and one for monitors, whatever listens behind it.
-pub(super) fn service(validated: &Validated) -> Service {
-    let identity = &validated.identity;
+pub(super) fn service(identity: &Identity, monitoring: Monitoring) -> Service {
     let port = |name: &str, port: u16, target: &str| ServicePort {
         name: Some(name.to_owned()),
         port: i32::from(port),
@@ -15,7 +14,7 @@ pub(super) fn service(validated: &Validated) -> Service {
         protocol: Some("TCP".to_owned()),
         ..ServicePort::default()
     };
-    let admin = port(ADMIN_PORT_NAME, ADMIN_PORT, validated.monitoring.port_name());
+    let admin = port(ADMIN_PORT_NAME, ADMIN_PORT, monitoring.port_name());
     Service {
         metadata: identity.owned(&identity.name),
         spec: Some(ServiceSpec {

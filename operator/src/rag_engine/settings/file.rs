@@ -1,5 +1,6 @@
 //! The settings as the file that a server reads.
 
+use ragengine_operator_api::{InferenceService, RagEngineSpec};
 use ragengine_settings::Settings;
 use serde_json::{Map, Value};
 
@@ -13,14 +14,18 @@ pub fn settings_file(settings: &Settings) -> Result<String, serde_json::Error> {
     file(settings, &[])
 }
 
-/// The same for a server of another version: what a specification always says is written also where it is this version's default, because the other
-/// one may have another.
+/// The same for a server of another version: what the specification says is written also where it is this version's default, because the other one may
+/// have another.
 ///
 /// # Errors
 ///
 /// As [`settings_file`].
-pub fn settings_file_of_another_version(settings: &Settings) -> Result<String, serde_json::Error> {
-    file(settings, &ALWAYS_SAID)
+pub fn settings_file_of_another_version(
+    settings: &Settings,
+    spec: &RagEngineSpec,
+) -> Result<String, serde_json::Error> {
+    let said: Vec<&str> = ALWAYS_SAID.into_iter().chain(said(spec)).collect();
+    file(settings, &said)
 }
 
 /// What a specification always has a value for, since the first version.
@@ -35,6 +40,17 @@ const ALWAYS_SAID: [&str; 9] = [
     "/embedding/remote/batchSize",
     "/embedding/remote/timeoutSeconds",
 ];
+
+/// What this one sets and others need not. Its other fields have no default where they are not set, so that they are written anyhow.
+fn said(spec: &RagEngineSpec) -> impl Iterator<Item = &'static str> {
+    let is_set =
+        |field: fn(&InferenceService) -> Option<u32>| spec.inference_service.as_ref().and_then(field).is_some();
+    let settings = [
+        ("/inferenceService/maxConcurrentRequests", is_set(|service| service.max_concurrent_requests)),
+        ("/inferenceService/maxWaitingRequests", is_set(|service| service.max_waiting_requests)),
+    ];
+    settings.into_iter().filter_map(|(setting, is_set)| is_set.then_some(setting))
+}
 
 fn file(settings: &Settings, always: &[&str]) -> Result<String, serde_json::Error> {
     let (mut written, mut defaults) = (as_value(settings)?, as_value(&Settings::default())?);

@@ -11,7 +11,7 @@ pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding
         return Some(Finding::new(
             Reason::ClaimMissing,
             format!(
-                "PersistentVolumeClaim {claim} does not exist in this namespace: make it, and the engine goes on by itself"
+                "PersistentVolumeClaim {claim} does not exist in this namespace: create it, and the engine continues"
             ),
         ));
     };
@@ -19,7 +19,7 @@ pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding
     match claim.status.as_ref().and_then(|status| status.phase.as_deref()) {
         Some("Lost") => Some(Finding::new(
             Reason::ClaimNotBound,
-            format!("PersistentVolumeClaim {name} has lost its volume: restore the volume, or name another claim"),
+            format!("PersistentVolumeClaim {name} has lost its volume: restore the volume, or set storage to another claim"),
         )),
         // Without a warning it only waits for the pod, or for the volume.
         Some("Pending") => {
@@ -28,7 +28,7 @@ pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding
             })?;
             Some(Finding::new(
                 Reason::ClaimNotBound,
-                format!("PersistentVolumeClaim {name} gets no volume: {}", warning.message),
+                format!("PersistentVolumeClaim {name} cannot be provisioned: {}", warning.message),
             ))
         }
         _ => None,

@@ -1,44 +1,44 @@
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, Reason};
 
-use super::Outcome;
+use super::Findings;
 use crate::finding::{Conditions, Finding};
 use crate::rag_engine::hold::Hold;
 
 /// The three conditions, in their order.
-pub(super) fn conditions(outcome: &Outcome, common: Conditions<'_>) -> Vec<Condition> {
+pub(super) fn conditions(findings: &Findings, common: Conditions<'_>) -> Vec<Condition> {
     vec![
-        common.condition(ConditionType::Ready, ready(outcome)),
-        common.condition(ConditionType::Progressing, progressing(outcome)),
-        common.condition(ConditionType::Degraded, degraded(outcome)),
+        common.condition(ConditionType::Ready, ready(findings)),
+        common.condition(ConditionType::Progressing, progressing(findings)),
+        common.condition(ConditionType::Degraded, degraded(findings)),
     ]
 }
 
-fn ready(outcome: &Outcome) -> (ConditionStatus, Finding) {
-    match (&outcome.problem, &outcome.waiting, outcome.is_stopped) {
+fn ready(findings: &Findings) -> (ConditionStatus, Finding) {
+    match (&findings.problem, &findings.waiting, findings.is_stopped) {
         (Some(problem), ..) => (ConditionStatus::False, problem.clone()),
         (None, Some(waiting), _) => (ConditionStatus::False, waiting.clone()),
         // It is as it was asked to be.
         (None, None, true) => (
             ConditionStatus::True,
-            Finding::new(Reason::Stopped, "replicas is 0: write replicas: 1 to start it; its volume is kept"),
+            Finding::new(Reason::Stopped, "the engine is stopped because replicas is 0: set replicas: 1 to start it. Its volume is kept"),
         ),
-        (None, None, false) => (ConditionStatus::True, Finding::new(Reason::Serving, outcome.serving.clone())),
+        (None, None, false) => (ConditionStatus::True, Finding::new(Reason::Serving, findings.serving.clone())),
     }
 }
 
-fn progressing(outcome: &Outcome) -> (ConditionStatus, Finding) {
-    match (outcome.hold, &outcome.problem, &outcome.waiting) {
+fn progressing(findings: &Findings) -> (ConditionStatus, Finding) {
+    match (findings.hold, &findings.problem, &findings.waiting) {
         (Some(hold @ Hold::Paused), ..) => (ConditionStatus::False, hold.finding()),
         (_, None, Some(waiting)) => (ConditionStatus::True, waiting.clone()),
         // It serves as it is until its turn comes.
         (Some(hold @ Hold::Queued { .. }), ..) => (ConditionStatus::True, hold.finding()),
-        _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is going on")),
+        _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "no change is in progress")),
     }
 }
 
-fn degraded(outcome: &Outcome) -> (ConditionStatus, Finding) {
-    match outcome.problem.as_ref().or(outcome.hint.as_ref()) {
+fn degraded(findings: &Findings) -> (ConditionStatus, Finding) {
+    match findings.problem.as_ref().or(findings.hint.as_ref()) {
         Some(problem) => (ConditionStatus::True, problem.clone()),
-        None => (ConditionStatus::False, Finding::new(Reason::AsExpected, "nothing is wrong")),
+        None => (ConditionStatus::False, Finding::new(Reason::AsExpected, "no problem is known")),
     }
 }

@@ -18,32 +18,32 @@ pub(super) fn problem(deployment: Option<&Deployment>) -> Option<Finding> {
     let failure =
         conditions.iter().find(|condition| condition.type_ == "ReplicaFailure" && condition.status == "True")?;
     let message = failure.message.as_deref().unwrap_or("no reason is given");
-    Some(Finding::new(Reason::ObjectRefused, format!("the pod cannot be made: {message}")))
+    Some(Finding::new(Reason::ObjectRefused, format!("Kubernetes refuses to create the pod: {message}")))
 }
 
-/// What keeps it from being as it is asked to be, when nothing is wrong.
+/// What keeps it from being as it is asked to be, when no problem is known.
 pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
     let Some(deployment) = &observed.deployment else {
-        return Some(Finding::new(Reason::RollingOut, "the pod has not been made yet"));
+        return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
     };
     let none = DeploymentStatus::default();
     let status = deployment.status.as_ref().unwrap_or(&none);
     let count = |count: Option<i32>| u32::try_from(count.unwrap_or(0)).unwrap_or(0);
     if status.observed_generation < deployment.metadata.generation {
-        return Some(Finding::new(Reason::RollingOut, "Kubernetes has not taken up the change yet"));
+        return Some(Finding::new(Reason::RollingOut, "Kubernetes has not processed the change of the Deployment yet"));
     }
     if count(status.replicas) > replicas || count(status.updated_replicas) < count(status.replicas) {
-        return Some(Finding::new(Reason::RollingOut, "the pod of before has not ended yet"));
+        return Some(Finding::new(Reason::RollingOut, "the previous pod has not stopped yet"));
     }
     if count(status.updated_replicas) < replicas {
-        return Some(Finding::new(Reason::RollingOut, "the pod has not been made yet"));
+        return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
     }
     if count(status.available_replicas) < replicas {
         return Some(starting(observed));
     }
     // Only it knows whether its language model is there.
     let is_unknown = replicas > 0 && observed.current_report().is_none();
-    is_unknown.then(|| Finding::new(Reason::Starting, "the server has not been asked yet how it is"))
+    is_unknown.then(|| Finding::new(Reason::Starting, "waiting for the server's first status report"))
 }
 
 /// Why the pod is not ready, as far as it is known.
@@ -57,8 +57,8 @@ fn starting(observed: &Observed) -> Finding {
     });
     match (loading, pod::current(&observed.pods)) {
         (Some(problem), _) => Finding::new(Reason::Starting, format!("the server is loading: {}", problem.detail)),
-        (None, Some(pod)) if pod::has_begun(pod) => Finding::new(Reason::Starting, "the server starts"),
-        (None, Some(_)) => Finding::new(Reason::Starting, "the pod is being set up: its volume, its image"),
-        (None, None) => Finding::new(Reason::RollingOut, "the pod has not been made yet"),
+        (None, Some(pod)) if pod::has_begun(pod) => Finding::new(Reason::Starting, "the server is starting"),
+        (None, Some(_)) => Finding::new(Reason::Starting, "the pod is being set up: its volume is mounted and its image is pulled"),
+        (None, None) => Finding::new(Reason::RollingOut, "the pod has not been created yet"),
     }
 }

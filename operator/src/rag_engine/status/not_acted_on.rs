@@ -8,30 +8,30 @@ pub(super) fn of(spec: &RagEngineSpec) -> Vec<String> {
 
 fn instance_type(spec: &RagEngineSpec) -> Option<String> {
     let instance_type = spec.compute.as_ref()?.instance_type.as_ref()?;
-    Some(format!("compute.instanceType ({instance_type}) is not acted on: nodes are chosen by compute.labelSelector"))
+    Some(format!("compute.instanceType ({instance_type}) has no effect: compute.labelSelector chooses the nodes"))
 }
 
 fn model_image(spec: &RagEngineSpec) -> Option<String> {
     let local = spec.embedding.as_ref()?.local.as_ref()?;
     let (image, model) = (local.image.as_ref()?, &local.model_id);
-    Some(format!("embedding.local.image ({image}) is not acted on: the model is embedding.local.modelID, {model}"))
+    Some(format!("embedding.local.image ({image}) has no effect: the model is embedding.local.modelID, {model}"))
 }
 
 fn model_image_pull_secret(spec: &RagEngineSpec) -> Option<String> {
     let secret = spec.embedding.as_ref()?.local.as_ref()?.image_pull_secret.as_ref()?;
     Some(format!(
-        "embedding.local.imagePullSecret ({secret}) is not acted on: the server's image is pulled with podTemplate.spec.imagePullSecrets"
+        "embedding.local.imagePullSecret ({secret}) has no effect: podTemplate.spec.imagePullSecrets names the Secrets for the server's image"
     ))
 }
 
 fn vector_database(spec: &RagEngineSpec) -> Option<String> {
     let database = spec.storage.as_ref()?.vector_database.as_ref().filter(|database| database.is_external())?;
     let named = database.engine.as_deref().or(database.url.as_deref()).unwrap_or_default();
-    Some(format!("storage.vectorDB ({named}) is not acted on: the engine keeps its indexes itself, on its volume"))
+    Some(format!("storage.vectorDB ({named}) has no effect: the engine keeps its indexes on its own volume"))
 }
 
 /// Not only when they are enabled by a policy of one's own: whoever enables them relies on some.
 fn guardrails(spec: &RagEngineSpec) -> Option<String> {
     let is_enabled = spec.guardrails.as_ref()?.enabled;
-    is_enabled.then(|| "guardrails is not acted on: answers are not filtered".to_owned())
+    is_enabled.then(|| "guardrails has no effect: answers are not filtered".to_owned())
 }

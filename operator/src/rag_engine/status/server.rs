@@ -18,13 +18,13 @@ fn finding(problem: &Problem) -> Option<Finding> {
         ProblemKind::LoadingIndexes | ProblemKind::LoadingModel | ProblemKind::Other => return None,
         ProblemKind::IndexesFailed => (Reason::IndexesFailed, format!("the indexes cannot be used: {detail}")),
         ProblemKind::IndexUnavailable => {
-            (Reason::IndexesFailed, format!("an index cannot be used, the others are served: {detail}"))
+            (Reason::IndexesFailed, format!("one index cannot be used, the others are served: {detail}"))
         }
         ProblemKind::VolumeFull => (
             Reason::VolumeFull,
             format!("the volume is full: raise storage.persistentVolume.size, or delete documents ({detail})"),
         ),
-        ProblemKind::VolumeFailed => (Reason::VolumeFailed, format!("the volume cannot be written: {detail}")),
+        ProblemKind::VolumeFailed => (Reason::VolumeFailed, format!("the volume cannot be written to: {detail}")),
         ProblemKind::EmbeddingModelFailed => {
             (Reason::EmbeddingModelFailed, format!("the embedding model cannot be used: {detail}"))
         }
@@ -33,7 +33,7 @@ fn finding(problem: &Problem) -> Option<Finding> {
         }
         ProblemKind::InferenceServiceFailed => (
             Reason::InferenceServiceFailed,
-            format!("the language model cannot be asked, retrieval still works: {detail}"),
+            format!("the language model cannot be used, retrieval still works: {detail}"),
         ),
     };
     Some(Finding::new(reason, message))
@@ -51,7 +51,7 @@ pub(super) fn unreachable(observed: &Observed) -> Option<Finding> {
     Some(Finding::new(
         Reason::ServerUnreachable,
         format!(
-            "the operator cannot ask the server how it is ({reason}): what is said of its indexes may be old. A NetworkPolicy has to let the operator in"
+            "the operator cannot reach the server ({reason}), so the reported indexes may be out of date: check that NetworkPolicies allow traffic from the operator to the server"
         ),
     ))
 }

@@ -29,7 +29,7 @@ fn is_dropped(name: &str, field: &Value) -> bool {
 }
 
 fn is_amounts(name: &str) -> bool {
-    ["requests", "limits", "sizeLimit"].contains(&name)
+    ["requests", "limits", "sizeLimit", "divisor"].contains(&name)
 }
 
 fn amounts(value: &Value) -> Value {
@@ -74,6 +74,15 @@ pub fn defaulted(resource: &str, object: &mut Value) {
             );
             set(object, &json!({"status": {"phase": "Bound"}}));
         }
+        "networkpolicies" => {
+            for list in ["ingress", "egress"] {
+                for rule in items(&mut object["spec"], list).into_iter().flatten() {
+                    for port in items(rule, "ports").into_iter().flatten() {
+                        set(port, &json!({"protocol": "TCP"}));
+                    }
+                }
+            }
+        }
         _ => {}
     }
 }
@@ -107,10 +116,30 @@ fn pod(spec: &mut Value) {
         self::container(container);
     }
     for volume in items(spec, "volumes").into_iter().flatten() {
-        for source in ["configMap", "secret", "projected"] {
+        for source in ["configMap", "secret", "projected", "downwardAPI"] {
             if volume[source].is_object() {
                 set(&mut volume[source], &json!({"defaultMode": 420}));
             }
+        }
+        for source in
+            volume.get_mut("projected").and_then(|projected| items(projected, "sources")).into_iter().flatten()
+        {
+            if source["serviceAccountToken"].is_object() {
+                set(&mut source["serviceAccountToken"], &json!({"expirationSeconds": 3600}));
+            }
+        }
+        for item in volume.get_mut("downwardAPI").and_then(|files| items(files, "items")).into_iter().flatten() {
+            of_pod(item);
+        }
+    }
+}
+
+/// What a variable or a file takes from its pod.
+fn of_pod(value: &mut Value) {
+    for (source, defaults) in [("fieldRef", json!({"apiVersion": "v1"})), ("resourceFieldRef", json!({"divisor": "0"}))]
+    {
+        if value[source].is_object() {
+            set(&mut value[source], &defaults);
         }
     }
 }
@@ -121,6 +150,9 @@ fn container(container: &mut Value) {
         "imagePullPolicy": "IfNotPresent", "resources": {},
     });
     set(container, &defaults);
+    for variable in items(container, "env").into_iter().flatten().filter_map(|variable| variable.get_mut("valueFrom")) {
+        of_pod(variable);
+    }
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
         if container[probe].is_object() {
             set(&mut container[probe], &json!({"successThreshold": 1, "timeoutSeconds": 1}));

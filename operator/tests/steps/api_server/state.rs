@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ragengine_operator::requests::Asked;
+use ragengine_operator::requests::ApiRequest;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -56,7 +56,7 @@ pub struct State {
 
 impl State {
     /// Whether this request goes wrong.
-    pub fn fault(&mut self, asked: &Asked) -> Option<Fault> {
+    pub fn fault(&mut self, asked: &ApiRequest) -> Option<Fault> {
         let (_, _, times, fault) = self
             .faults
             .iter_mut()

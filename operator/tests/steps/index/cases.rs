@@ -11,7 +11,7 @@ use ragengine_operator::index::plan::{self, Plan, Step, plan};
 use ragengine_operator::index::settle::{new_result, settle};
 use ragengine_operator::index::status::{self, status};
 use ragengine_operator::index::validate::validate;
-use ragengine_operator::index::wish::wish;
+use ragengine_operator::index::desired_revision::desired_revision;
 use ragengine_operator::records::{About, Record};
 use ragengine_operator::watches::Referred;
 use ragengine_operator_api::{Index, IndexStatus, LastSync, PAUSED_ANNOTATION, RagEngine, SyncResult};
@@ -40,7 +40,7 @@ impl Case {
         let validated = validate(&self.index, &anywhere(), nine());
         let time = Time(nine());
         let settled = settle(&self.index, &self.observed, &self.status, &time);
-        let known = plan::Known {
+        let known = plan::PlanInput {
             index: &self.index,
             validated: validated.as_ref(),
             observed: &self.observed,
@@ -50,7 +50,7 @@ impl Case {
         let plan = plan(known);
         let refused = self.refused.as_ref();
         let known =
-            status::Known { index: &self.index, observed: &self.observed, plan: &plan, settled: &settled, refused };
+            status::StatusInput { index: &self.index, observed: &self.observed, plan: &plan, settled: &settled, refused };
         let status = status(known, &time);
         (plan, status)
     }
@@ -60,15 +60,15 @@ impl Case {
         let validated = validate(&self.index, &anywhere(), nine());
         let settled = settle(&self.index, &self.observed, &self.status, &Time(nine()));
         let (index, observed) = (&self.index, &self.observed);
-        let known = plan::Known { index, validated: validated.as_ref(), observed, status: &settled, now: nine() };
+        let known = plan::PlanInput { index, validated: validated.as_ref(), observed, status: &settled, now: nine() };
         let new_result = new_result(&self.status, &settled);
         (plan::next(known, new_result).step, new_result.is_some())
     }
 
     /// What is wanted.
-    pub fn wish(&self) -> ragengine_operator::index::wish::Wish {
+    pub fn desired_revision(&self) -> ragengine_operator::index::desired_revision::DesiredRevision {
         let validated = validate(&self.index, &anywhere(), nine()).unwrap();
-        wish(&self.index, &validated, &self.observed.references, "data-1", nine())
+        desired_revision(&self.index, &validated, &self.observed.references, "data-1", nine())
     }
 
     fn engine(mut self, edit: impl FnOnce(&mut RagEngine)) -> Self {
@@ -106,11 +106,11 @@ impl Case {
 
     /// The last synchronisation, for what is wanted now, had this result.
     pub fn last(mut self, result: SyncResult, message: Option<&str>) -> Self {
-        let wish = self.wish();
+        let desired_revision = self.desired_revision();
         self.status.last_sync = Some(LastSync {
             id: "sync-0".to_owned(),
-            wanted: wish.wanted,
-            specification: wish.specification,
+            wanted: desired_revision.wanted,
+            specification: desired_revision.specification,
             started_at: Time("2026-11-22T08:00:00Z".parse().unwrap()),
             finished_at: Time("2026-11-22T08:59:55Z".parse().unwrap()),
             result,
@@ -230,7 +230,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
     let new = || Case::new("{}");
     let synced = || new().last(SyncResult::Succeeded, None);
     let failed = || new().last(SyncResult::Failed, Some("source notes: 401 Unauthorized"));
-    let wanted = new().wish().wanted;
+    let wanted = new().desired_revision().wanted;
     let running = || new().job(&wanted, None);
     let complete = || new().job(&wanted, Some("Complete"));
     vec![
@@ -258,7 +258,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("one that is cut otherwise, by a Job that no node has room for", {
             let mut case = synced();
             case.index.spec.chunking = serde_json::from_value(json!({"maxTokens": 32})).unwrap();
-            let wanted = case.wish().wanted;
+            let wanted = case.desired_revision().wanted;
             case.observed.jobs = vec![job_after(Some("sync-0"), &wanted, None)];
             case.pod(json!({"phase": "Pending", "conditions": [{
                 "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "1 Insufficient cpu",
@@ -403,7 +403,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("one that is deleted", synced().deleted()),
         ("the same while a synchronisation runs", running().deleted()),
         ("one that is deleted, and that an earlier version holds", synced().held().deleted()),
-        ("a Secret that is nobody's", new().secret(Some("it has the token of a ServiceAccount"))),
+        ("a Secret that is nobody's", new().secret(Some("it contains the token of a ServiceAccount"))),
         ("a Secret that does not say where it goes", {
             let mut case = new().secret(None);
             case.observed.hosts_are_required = true;

@@ -99,6 +99,34 @@ async fn nothing_is_deleted_that_may_be_somebodys() {
     controller.stop().await;
 }
 
+/// The engine's records still say that they go: the Index did not get to say otherwise there.
+#[tokio::test]
+async fn what_an_index_kept_when_it_went_is_kept_whatever_its_last_synchronisation_said() {
+    let server = server();
+    let status = engine(&server, "127.83.12.10").await;
+    server.put("indexes", made("handbook", "{}"));
+    server.put("indexes", made("other", "{}"));
+    let controller = Controller::start(&server);
+    until("two Jobs", &server, || server.names("jobs").len() == 2).await;
+    let kept = owner(&server, &uid(&server, "indexes", "handbook"));
+    let (uid, name) = (uid(&server, "indexes", "other"), "other".to_owned());
+    let goes = OwnedSources { index: name.clone(), name, uid, ..kept.clone() };
+    // The first of them would go first.
+    status.lock().owners = vec![kept, goes];
+    server.edit("indexes", "handbook", |index| {
+        index["spec"]["suspend"] = json!(true);
+        index["spec"]["deletionPolicy"] = json!("Retain");
+    });
+    server.delete("indexes", "handbook");
+    server.delete("indexes", "other");
+    for job in server.names("jobs") {
+        server.delete("jobs", &job);
+    }
+    until("a deletion", &server, || !jobs(&server, "-gone-").is_empty()).await;
+    assert!(jobs(&server, "-gone-").iter().all(|job| job.starts_with("other-gone-")), "{:?}", server.names("jobs"));
+    controller.stop().await;
+}
+
 /// What others hold it by is theirs, and what an earlier version held it by is taken away.
 #[tokio::test(start_paused = true)]
 async fn only_the_finalizer_of_an_earlier_version_is_taken_away() {

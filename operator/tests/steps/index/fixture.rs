@@ -164,9 +164,16 @@ pub fn ready(server: &ApiServer, index: &str) -> String {
     format!("{status} {reason}")
 }
 
+/// The ConfigMap with what a Job is to do.
+pub fn task_name(server: &ApiServer, job: &str) -> String {
+    let pod = server.get("jobs", job).unwrap()["spec"]["template"]["spec"].clone();
+    let task = pod["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == "task").unwrap();
+    task["configMap"]["name"].as_str().unwrap().to_owned()
+}
+
 /// What the Job that was made last was told to do.
 pub fn task(server: &ApiServer) -> ragengine_settings::sync::SyncTask {
     let job = server.names("jobs").into_iter().last().expect("a Job");
-    let task = server.get("configmaps", &job).unwrap();
+    let task = server.get("configmaps", &task_name(server, &job)).unwrap();
     serde_saphyr::from_str(task["data"]["task.yaml"].as_str().unwrap()).unwrap()
 }

@@ -8,7 +8,7 @@ use ragengine_operator::index::build::{Synchronisation, synchronisation};
 use ragengine_operator::index::observe::{Observed, ObservedReference};
 use ragengine_operator::index::plan::Start;
 use ragengine_operator::index::validate::validate;
-use ragengine_operator::index::wish::Wish;
+use ragengine_operator::index::desired_revision::DesiredRevision;
 use ragengine_operator::sync_job::{self, Desired};
 use ragengine_operator::watches::Referred;
 use ragengine_operator_api::Index;
@@ -30,10 +30,10 @@ fn start() -> Start {
         job_name: "handbook-sync-0123456".to_owned(),
         sync_id: "0123456789abcdef".to_owned(),
         after: Some("fedcba9876543210".to_owned()),
-        wish: Wish {
+        desired_revision: DesiredRevision {
             wanted: "wanted".to_owned(),
             specification: "specification".to_owned(),
-            specification_before: "before".to_owned(),
+            legacy_specification: "before".to_owned(),
         },
         sync: Some("1".to_owned()),
         confirm_delete: Some("site@0123456789ab".to_owned()),
@@ -202,14 +202,14 @@ fn what_the_rules_cannot_see_is_refused_in_words() {
     let too_much = format!("sources: [{{name: a, inline: {{documents: [{}]}}}}]", documents.join(", "));
     for (spec, words) in [
         ("schedule: '61 * * * *'", "schedule '61 * * * *'"),
-        ("schedule: '0 0 31 2 *'", "never comes"),
+        ("schedule: '0 0 31 2 *'", "never occurs"),
         ("vectorIndex: HNSW99", "HNSW99"),
         ("allowedRanges: [10.0.0.0/33]", "10.0.0.0/33"),
-        ("sources: [{name: a}]", "sources a: it says no origin"),
+        ("sources: [{name: a}]", "sources a: no origin is set"),
         ("sources: [{name: a, configMap: {name: a}, metadata: {owner: {name: b}}}]", "metadata.owner"),
         ("sources: [{name: a, configMap: {name: a}, metadata: {tags: [[b]]}}]", "metadata.tags"),
         ("sources: [{name: a, inline: {documents: [{path: b, text: c}, {path: b, text: d}]}}]", "the same path"),
-        (&too_much, "may have 900000"),
+        (&too_much, "the limit is 900000"),
     ] {
         let wrong = validate(&index(spec), &anywhere(), nine()).unwrap_err().0;
         assert!(wrong.len() == 1 && wrong[0].contains(words), "{words}: {wrong:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::fixture::{condition, end, label, made, only_job, ready, server, succeed, task};
+use super::fixture::{condition, end, label, made, only_job, ready, server, succeed, task, task_name};
 use crate::api_server::{Fault, pass};
 use crate::controller::{A_MOMENT, A_WHILE, Controller, LONG, object_writes, until, writes};
 
@@ -18,9 +18,10 @@ async fn a_new_index_is_filled_by_one_job() {
     let sent = object_writes(&server);
     let of_index: Vec<_> = sent.iter().filter(|call| call.contains("handbook") || call.contains("jobs")).collect();
     let name = only_job(&server);
-    let handed_over = format!("patch configmaps {name} 200");
+    let task_name = task_name(&server, &name);
+    let handed_over = format!("patch configmaps {task_name} 200");
     assert_eq!(of_index, ["create jobs  201", handed_over.as_str()]);
-    let task_object = server.get("configmaps", &name).unwrap();
+    let task_object = server.get("configmaps", &task_name).unwrap();
     assert_eq!(task_object["immutable"], json!(true));
     assert_eq!(task_object["metadata"]["ownerReferences"][0]["kind"], "Job", "it goes with its Job");
     let task = task(&server);
@@ -85,31 +86,6 @@ async fn what_is_refused_is_said() {
     }
 }
 
-/// The task of a synchronisation has one name, which somebody could have taken.
-#[tokio::test(start_paused = true)]
-async fn somebody_elses_config_map_is_not_taken_over() {
-    let with_index = || {
-        let server = server();
-        server.put("indexes", made("handbook", "{}"));
-        server
-    };
-    let first = with_index();
-    let controller = Controller::start(&first);
-    until("a Job", &first, || !first.names("jobs").is_empty()).await;
-    let name = only_job(&first);
-    controller.stop().await;
-
-    let server = with_index();
-    server.put("configmaps", json!({"metadata": {"name": name}, "data": {"theirs": "yes"}}));
-    let controller = Controller::start(&server);
-    until("ObjectRefused", &server, || ready(&server, "handbook") == "False ObjectRefused").await;
-    assert_eq!(server.get("configmaps", &name).unwrap()["data"], json!({"theirs": "yes"}));
-    assert!(server.names("jobs").is_empty());
-    server.delete("configmaps", &name);
-    until("a Job", &server, || server.names("jobs") == [name.clone()]).await;
-    controller.stop().await;
-}
-
 /// 30 s, a minute, two …; and at once when something else is wanted.
 #[tokio::test(start_paused = true)]
 async fn what_failed_is_tried_again_ever_more_rarely() {
@@ -144,48 +120,7 @@ async fn what_failed_is_tried_again_ever_more_rarely() {
     pass(A_MOMENT).await;
     server.edit("indexes", "handbook", |index| index["spec"]["allowedRanges"] = json!(["10.0.0.0/8"]));
     pass(A_MOMENT).await;
-    assert_eq!(server.names("jobs").len(), failed.len() + 2, "another wish is not kept waiting");
-    controller.stop().await;
-}
-
-/// A newer wish waits for the Job that runs; one that cannot run is not waited for.
-#[tokio::test(start_paused = true)]
-async fn one_job_runs_at_a_time() {
-    let server = server();
-    server.put("indexes", made("handbook", "{}"));
-    let controller = Controller::start(&server);
-    until("a Job", &server, || server.names("jobs").len() == 1).await;
-    let first = only_job(&server);
-    let change = |range: &str| {
-        server.edit("indexes", "handbook", |index| index["spec"]["allowedRanges"] = json!([range]));
-    };
-    change("10.0.0.0/8");
-    pass(A_WHILE).await;
-    assert_eq!(only_job(&server), first, "it runs");
-    succeed(&server, "handbook", &first);
-    until("the second", &server, || server.names("jobs").len() == 1).await;
-    let second = only_job(&server);
-    assert_ne!(first, second);
-    let uid = server.get("jobs", &second).unwrap()["metadata"]["uid"].clone();
-    let index = server.get("indexes", "handbook").unwrap()["metadata"]["name"].clone();
-    let labels = json!({
-        "app.kubernetes.io/name": "ragengine-sync", "app.kubernetes.io/instance": index,
-        "app.kubernetes.io/managed-by": "ragengine-operator",
-    });
-    server.put("pods", json!({
-        "metadata": {
-            "name": "a-pod", "labels": labels,
-            "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": second, "uid": uid, "controller": true}],
-        },
-        "status": {"phase": "Pending", "containerStatuses": [{
-            "name": "ragengine", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
-            "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}},
-        }]},
-    }));
-    until("ImagePullFailed", &server, || ready(&server, "handbook") == "False ImagePullFailed").await;
-    assert_eq!(only_job(&server), second, "nothing else is wanted: it may still come");
-    change("192.168.0.0/16");
-    until("the third", &server, || server.names("jobs").len() == 1 && only_job(&server) != second).await;
+    assert_eq!(server.names("jobs").len(), failed.len() + 2, "a new desired revision is not kept waiting");
     controller.stop().await;
 }
 

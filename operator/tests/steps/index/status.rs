@@ -2,7 +2,7 @@
 
 use ragengine_client::wire::{FileError, SourceDescription, SyncPhase};
 use ragengine_operator::index::plan::Step;
-use ragengine_operator_api::{ConditionStatus, ConditionType, Reason, SyncResult};
+use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, ConditionStatus, ConditionType, Reason, SyncResult};
 use serde_json::json;
 
 use super::cases::{Case, cases, source};
@@ -113,7 +113,7 @@ fn the_record_becomes_the_status() {
     let before = case("one that is as it should be");
     let mut failed = case("a source that could not be read");
     failed.status = before.status.clone();
-    failed.observed.jobs = vec![job_after(Some("sync-0"), &failed.wish().wanted, Some("Failed"))];
+    failed.observed.jobs = vec![job_after(Some("sync-0"), &failed.desired_revision().wanted, Some("Failed"))];
     let status = failed.reconciled().1;
     assert_eq!(status.revision, before.status.revision, "the revision moves only when all is done");
     assert_eq!((status.data_id, status.last_success_time), (before.status.data_id, before.status.last_success_time));
@@ -123,7 +123,7 @@ fn the_record_becomes_the_status() {
 #[test]
 fn failures_in_a_row_are_counted_for_one_wish() {
     let mut case = case("a Job that was killed");
-    case.observed.jobs = vec![job_after(Some("sync-0"), &case.wish().wanted, Some("Failed"))];
+    case.observed.jobs = vec![job_after(Some("sync-0"), &case.desired_revision().wanted, Some("Failed"))];
     for (before, is_same, attempts) in [(0, true, 1), (1, true, 2), (5, true, 6), (5, false, 1)] {
         let mut last = case.clone().last(SyncResult::Failed, None).status;
         last.attempts = before;
@@ -141,7 +141,7 @@ fn a_status_has_its_bounds_whatever_is_wrong() {
     let sources: Vec<_> =
         (0..32).map(|number| json!({"name": format!("{number:0>40}"), "configMap": {"name": "a"}})).collect();
     let case = Case::new(&json!({"sources": sources}).to_string());
-    let wanted = case.wish().wanted;
+    let wanted = case.desired_revision().wanted;
     let long = |characters: usize| "\u{1F600}\n\"".repeat(characters / 3);
     let found: Vec<SourceDescription> = (0..32)
         .map(|number| {
@@ -172,6 +172,43 @@ fn a_status_has_its_bounds_whatever_is_wrong() {
     assert_eq!((status.sources[0].errors.len(), status.sources[0].error_count), (10, 100));
 }
 
+/// The same accident may happen twice, with the annotation of the first time still there.
+#[test]
+fn every_synchronisation_is_confirmed_by_a_word_of_its_own() {
+    let mut case = case("a Job that was held back");
+    let confirmed = |case: &Case| case.reconciled().1.last_sync.unwrap().confirmation.unwrap();
+    let first = confirmed(&case);
+    assert_eq!(first, "notes@0123456789ab,sync-1");
+    let Case { observed, .. } = &mut case;
+    let job = std::sync::Arc::make_mut(&mut observed.jobs[0]);
+    job.metadata.labels.as_mut().unwrap().insert("ragengine.dev/sync-id".to_owned(), "0a1b2c3d4e5f6071".to_owned());
+    let record = observed.record.as_mut().unwrap();
+    record.about.sync_id = "0a1b2c3d4e5f6071".to_owned();
+    record.sources.as_mut().unwrap()[0].sync.as_mut().unwrap().sync_id = "0a1b2c3d4e5f6071".to_owned();
+    assert_eq!(confirmed(&case), "notes@0123456789ab,0a1b2c3");
+}
+
+/// What was confirmed is acted on once, for as long as it is said; when it is said again it is meant again.
+#[test]
+fn a_confirmation_that_was_taken_away_can_be_given_again() {
+    let annotation =
+        |said: Option<&str>| said.map(|said| [(CONFIRM_DELETE_ANNOTATION.to_owned(), said.to_owned())].into());
+    let confirmed = |case: &Case| match case.reconciled().0.step {
+        Step::Start(start) => start.confirm_delete,
+        other => panic!("{other:?}"),
+    };
+    let mut case = case("one that failed a while ago");
+    case.index.metadata.annotations = annotation(Some("notes@0123456789ab"));
+    assert_eq!(confirmed(&case).as_deref(), Some("notes@0123456789ab"));
+    case.status.handled = serde_json::from_value(json!({"confirmDelete": "notes@0123456789ab"})).unwrap();
+    assert_eq!(confirmed(&case), None, "it was acted on");
+    case.index.metadata.annotations = annotation(None);
+    case.status = case.reconciled().1;
+    assert_eq!(case.status.handled, None);
+    case.index.metadata.annotations = annotation(Some("notes@0123456789ab"));
+    assert_eq!(confirmed(&case).as_deref(), Some("notes@0123456789ab"));
+}
+
 /// Who is stopped between the two has the result, and begins with it.
 #[test]
 fn a_result_is_written_before_anything_follows_from_it() {
@@ -179,7 +216,7 @@ fn a_result_is_written_before_anything_follows_from_it() {
     case.index.spec.chunking = Some(Default::default());
     let (planned, settled) = case.reconciled();
     assert_eq!(in_short(&planned.step), "Start", "something else is wanted meanwhile");
-    assert_eq!(case.next(), (Step::Rest, true));
+    assert_eq!(case.next(), (Step::Wait, true));
     case.status = settled;
     let (step, is_new) = case.next();
     assert_eq!((in_short(&step).as_str(), is_new), ("Start", false));
@@ -193,7 +230,7 @@ fn a_result_is_taken_once() {
     assert_eq!(first.attempts, 1);
     case.status = first.clone();
     assert_eq!(case.reconciled().1.last_sync, first.last_sync);
-    let wanted = case.wish().wanted;
+    let wanted = case.desired_revision().wanted;
     case.observed.jobs.push(job_after(Some("sync-1"), &wanted, None));
     assert_eq!(case.reconciled().1.last_sync, first.last_sync, "the next one runs");
     assert_eq!(in_short(&case.reconciled().0.step), "Rest");

@@ -1,36 +1,36 @@
-/// A generator of numbers that look random and are the same every time: SplitMix64
-/// (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// A deterministic pseudorandom number generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// A stream of its own for each seed.
+    /// A generator with a separate sequence for each seed.
     pub fn new(seed: u64) -> Self {
         let mut random = Self { state: seed };
-        // Neighbouring seeds give neighbouring states: one step, whose result is the state, puts them far apart.
+        // Neighbouring seeds give neighbouring states. Taking one output as the state separates them.
         random.state = random.next();
         random
     }
 
-    /// A number below `bound`, which is small: the bias is of no consequence.
+    /// A number below `bound`. The modulo bias is negligible for small bounds.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    /// One of the values, which are not empty.
+    /// One of the values. Panics if there are none.
     pub fn pick<'a, T: ?Sized>(&mut self, values: &[&'a T]) -> &'a T {
         values[self.below(values.len())]
     }
 
-    /// Puts values into another order (Fisher and Yates).
+    /// Shuffles the values (Fisher-Yates).
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));
         }
     }
 
-    /// A number that is about normally distributed, with variance 1: the sum of 12 uniform ones.
+    /// An approximately normal number with mean 0 and variance 1: the sum of 12 uniform numbers.
     pub fn normal(&mut self) -> f32 {
         (0..12).map(|_| (self.next() >> 40) as f32 / (1_u64 << 24) as f32).sum::<f32>() - 6.0
     }

@@ -1,11 +1,11 @@
 use super::random::Random;
 use super::vocabulary::{DOMAINS, Domain, MONTHS, PLACES, QUALITIES, REASONS, ROLES};
 
-/// How many different sentences [`Story::sentence`] has.
+/// Number of sentence templates of [`Topic::sentence`].
 pub const TEMPLATES: usize = 14;
 
-/// What a document is about: the same words come up again in all of its sentences, and in the question.
-pub struct Story {
+/// The topic of a document. All its sentences and the question about it share these words.
+pub struct Topic {
     domain: &'static Domain,
     thing: &'static str,
     part: &'static str,
@@ -15,7 +15,7 @@ pub struct Story {
     year: usize,
 }
 
-impl Story {
+impl Topic {
     pub fn new(random: &mut Random) -> Self {
         let domain = &DOMAINS[random.below(DOMAINS.len())];
         Self {
@@ -29,7 +29,7 @@ impl Story {
         }
     }
 
-    /// A question of about ten words.
+    /// A question about the topic, of about ten words.
     pub fn question(&self) -> String {
         let Self { thing, part, trouble, place, role, year, .. } = self;
         match year % 4 {
@@ -54,7 +54,7 @@ impl Story {
         let (number, later) = (2 + random.below(90), year + 1 + random.below(12));
         match template {
             0 => format!("Its {part} is {quality}, and the {role} {action} at least {number} times a year."),
-            1 => format!("In {month} {later} the {part} {trouble}, which nobody had expected {reason}."),
+            1 => format!("In {month} {later} the {part} {trouble}, which no one had expected {reason}."),
             2 => format!("Visitors from {other_place} often compare it with the {other_thing} that they have at home."),
             3 => format!("A {quality} {other_part} was added in {later}, and it has {number} smaller ones beside it."),
             4 => format!("The {role} {action} before the {other_part} is used again, {reason}."),
@@ -65,7 +65,7 @@ impl Story {
             9 => format!("The {thing} costs less than a {quality} {other_thing}, but its {part} needs more care."),
             10 => format!("Every {month} the {role} {action}, and keeps a record of it for {number} months."),
             11 => format!("A {role} who had worked in {other_place} found that the {part} was too {quality}."),
-            12 => format!("Since {later} the rule has been that nobody touches the {part} without the {role}."),
+            12 => format!("Since {later} the rule has been that no one touches the {part} without the {role}."),
             _ => format!("The {other_part} and the {part} were once made in {other_place}, {reason}."),
         }
     }

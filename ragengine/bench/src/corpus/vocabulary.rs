@@ -1,12 +1,12 @@
-/// Words of one field.
+/// Vocabulary of one subject area.
 pub struct Domain {
-    /// What a document is about.
+    /// Subjects of documents.
     pub things: &'static [&'static str],
-    /// What such things have.
+    /// Parts of these things.
     pub parts: &'static [&'static str],
-    /// What somebody does about them.
+    /// Activities of the people who work there.
     pub actions: &'static [&'static str],
-    /// What happened to a part.
+    /// Failures of parts.
     pub troubles: &'static [&'static str],
 }
 

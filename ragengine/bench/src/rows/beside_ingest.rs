@@ -5,8 +5,9 @@ use crate::load::{Load, Stop};
 use crate::statistics::percentile;
 use crate::table::{Limit, Row, Table};
 
-/// The slowest of a hundred retrievals while documents are added to the same index, against that of a server with nothing else to do. They take
-/// turns, a request of documents each. All documents are changed, and each is embedded anew: what comes after finds another index.
+/// Compares the latency of retrievals while documents are added to the same index with that of an otherwise idle
+/// server, in turns of one request of documents. All documents are changed and embedded again, so later measurements
+/// find a different index.
 pub async fn beside_ingest(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let load = bench.retrievals();
     let parts: Vec<Load> = load
@@ -17,29 +18,29 @@ pub async fn beside_ingest(bench: &Bench, table: &mut Table) -> anyhow::Result<(
     let mut parts = parts.iter().cycle();
     let texts: Vec<String> = bench.corpus.documents.iter().map(|text| format!("{text} Revised.")).collect();
     let documents = numbered(&texts);
-    let (mut idle, mut beside) = (Vec::new(), Vec::new());
+    let (mut idle, mut busy) = (Vec::new(), Vec::new());
     for (number, batch) in documents.chunks(BATCH).enumerate() {
-        eprintln!("/retrieve beside ingest: {} of {} documents", number * BATCH, documents.len());
+        eprintln!("/retrieve during ingest: {} of {} documents", number * BATCH, documents.len());
         let batch = batch.to_vec();
         let mut connection = Connection::open(bench.server.address()).await?;
         let ingest = tokio::spawn(async move { add(&mut connection, INDEX, &batch).await });
         while !ingest.is_finished() {
             let Some(part) = parts.next() else { break };
-            beside.push(bench.run(part).await?);
+            busy.push(bench.run(part).await?);
         }
         ingest.await??;
         for part in parts.by_ref().take(TURNS_IDLE) {
             idle.push(bench.run(part).await?);
         }
     }
-    let seconds = |outcomes: Vec<crate::load::Outcome>| -> Vec<f64> {
-        outcomes.iter().flat_map(|outcome| outcome.seconds().to_vec()).collect()
+    let seconds = |results: Vec<crate::load::LoadResult>| -> Vec<f64> {
+        results.iter().flat_map(|result| result.seconds().to_vec()).collect()
     };
-    let (idle, beside) = (seconds(idle), seconds(beside));
+    let (idle, busy) = (seconds(idle), seconds(busy));
     for (fraction, name, limit) in [(0.5, "median", None), (0.99, "p99", Some(Limit::AtMost(2.0)))] {
-        let (measured, floor) = (percentile(&beside, fraction) * 1e3, percentile(&idle, fraction) * 1e3);
+        let (measured, floor) = (percentile(&busy, fraction) * 1e3, percentile(&idle, fraction) * 1e3);
         table.push(Row {
-            name: format!("/retrieve beside ingest, {name}, ms"),
+            name: format!("/retrieve during ingest, {name}, ms"),
             measured,
             floor: Some(floor),
             ratio: Some(measured / floor),
@@ -50,5 +51,5 @@ pub async fn beside_ingest(bench: &Bench, table: &mut Table) -> anyhow::Result<(
     Ok(())
 }
 
-/// Parts of the load in a turn without ingest.
+/// Number of parts of the load in a turn without ingest.
 const TURNS_IDLE: usize = 10;

@@ -7,33 +7,33 @@ use crate::load::{Load, Stop};
 use crate::server::MAX_DISTANCE;
 use crate::table::{Row, Table};
 
-/// Chunks that a chat looks at: `retrieval.minTopK`.
-const LOOKED_AT: usize = 100;
+/// Number of chunks that a chat searches for: `retrieval.minTopK`.
+const CANDIDATES: usize = 100;
 
-/// Squared distances of normalised vectors are not above this: every chunk is near enough.
+/// Maximum squared distance of normalised vectors: every chunk is relevant.
 const ANY_DISTANCE: f64 = 4.0;
 
-/// A model whose tokenizer is known. Its window is that of the settings.
+/// A model whose tokenizer is built in. The context window is that of the settings.
 const KNOWN_MODEL: &str = "gpt-4o";
 
-/// Chunks that fit into the prompt when all of those that are looked at are near enough, at least.
-const FITTING: usize = 8;
+/// Minimum number of chunks in the prompt if all candidates are relevant.
+const MIN_SOURCES: usize = 8;
 
-/// Chat with retrieval, against embedding the question and searching.
+/// Compares chats with retrieval with embedding the question and searching.
 pub async fn chat(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let load = bench.chats();
     require_sources(&load, 1).await?;
     let name = "chat with retrieval";
-    let compared = bench.against_the_floor(name, &load, LOOKED_AT).await?;
+    let compared = bench.compare_with_floor(name, &load, CANDIDATES).await?;
     let many = Load { clients: MANY_CLIENTS, stop: Stop::After(4 * bench.effort.turn), ..load };
     let many = bench.run(&many).await?;
     compared.push_to(table, name);
-    table.push(Row::figure("chat with retrieval, 1 client, chats a second", rate(&compared.outcomes)));
+    table.push(Row::figure("chat with retrieval, 1 client, chats a second", rate(&compared.results)));
     table.push(Row::figure("chat with retrieval, 32 clients, chats a second", many.rate()));
     all_candidates(bench, table).await
 }
 
-/// The same where every chunk that is looked at is near enough: each of them is rendered, and its tokens are counted or known.
+/// Compares chats for which every candidate is relevant, so that all candidates are rendered and their tokens counted.
 async fn all_candidates(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     bench.server.restart_with_max_distance(ANY_DISTANCE).await?;
     let request = |question: &str| {
@@ -42,16 +42,16 @@ async fn all_candidates(bench: &mut Bench, table: &mut Table) -> anyhow::Result<
         request
     };
     let load = bench.one_client(CHAT, bench.bodies(request));
-    // Tokens that have been counted once are known from then on: the first turn is not the one to measure.
-    require_sources(&load, FITTING).await?;
+    // Token counts are cached, so the warm-up counts them before the measurement.
+    require_sources(&load, MIN_SOURCES).await?;
     let name = "chat with retrieval, 100 candidates near enough";
-    let compared = bench.against_the_floor(name, &load, LOOKED_AT).await?;
+    let compared = bench.compare_with_floor(name, &load, CANDIDATES).await?;
     compared.push_to(table, name);
-    table.push(Row::figure(&format!("{name}, 1 client, chats a second"), rate(&compared.outcomes)));
+    table.push(Row::figure(&format!("{name}, 1 client, chats a second"), rate(&compared.results)));
     bench.server.restart_with_max_distance(MAX_DISTANCE).await
 }
 
-/// A chat that found nothing would be passed through, which costs less. It warms up, too.
+/// Checks that chats find sources: a chat without sources is passed through, which costs less. Also warms up.
 async fn require_sources(load: &Load, at_least: usize) -> anyhow::Result<()> {
     let mut connection = Connection::open(load.address).await?;
     let mut with_sources = 0;
@@ -60,9 +60,6 @@ async fn require_sources(load: &Load, at_least: usize) -> anyhow::Result<()> {
         with_sources += usize::from(reply["source_nodes"].as_array().is_some_and(|nodes| nodes.len() >= at_least));
     }
     let asked = load.bodies.len();
-    ensure!(
-        with_sources * 10 >= asked * 9,
-        "only {with_sources} of {asked} chats were given {at_least} or more chunks"
-    );
+    ensure!(with_sources * 10 >= asked * 9, "only {with_sources} of {asked} chats have {at_least} or more sources");
     Ok(())
 }

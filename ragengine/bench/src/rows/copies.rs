@@ -15,19 +15,19 @@ use serde_json::json;
 use super::Bench;
 use super::ingest::mebibytes;
 use crate::http::Connection;
-use crate::memory::Watch;
+use crate::memory::MemoryWatch;
 use crate::server::Server;
 use crate::table::{Comparison, Row, Table};
 use crate::vectors;
 
-/// The index that is copied. It is flat: the building of a graph comes after a copy and is none of it.
+/// Name of the copied index. It is flat, because building a graph after a copy must not be measured.
 const COPIED: &str = "copied";
 
-/// Turns of each kind of copy and its floor.
+/// Number of turns of each operation and its floor.
 const TURNS: usize = 5;
 
-/// Copies of an index, against writing as many bytes to the same disk, and the server's memory meanwhile. It has a server of its own, with nothing
-/// else in it.
+/// Compares copies of an index with writing the same number of bytes to the same disk, and measures the server's
+/// memory. Uses a separate server without other indexes.
 pub async fn copies(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let chunks = bench.effort.copied_chunks;
     let folder = bench.folder.path().join("copies");
@@ -41,20 +41,20 @@ async fn measure(server: &mut Server, folder: &Path, chunks: usize, table: &mut 
     fill(server, folder, chunks).await?;
     for operation in Operation::ALL {
         eprintln!("{chunks} chunks: {}", operation.name());
-        // So that there is no room left over from what was measured before.
+        // A restart frees the memory of earlier measurements.
         server.restart().await?;
         let (comparison, bytes, more_bytes) = turns(server, folder, operation, chunks).await?;
         let name = |what: &str| format!("{chunks} chunks, {}: {what}", operation.name());
-        let row = comparison.row(&name("s, against writing as much with fsync"));
+        let row = comparison.row(&name("s, against writing the same bytes with fsync"));
         let rate = bytes as f64 / 1e6 / row.measured;
         table.push(row);
-        table.push(Row::figure(&name("MB a second"), rate));
+        table.push(Row::figure(&name("MB per second"), rate));
         table.push(Row::figure(&name("peak memory above idle, MiB"), mebibytes(more_bytes)));
     }
     Ok(())
 }
 
-/// Makes the index with the server, which knows its embedding model, and fills it without: nothing is embedded.
+/// Creates the index through the server, then stops the server and fills the index with generated vectors.
 async fn fill(server: &mut Server, folder: &Path, chunks: usize) -> anyhow::Result<()> {
     eprintln!("filling an index with {chunks} chunks");
     let settings = Bytes::from(json!({"vectorIndex": "Flat"}).to_string());
@@ -66,7 +66,7 @@ async fn fill(server: &mut Server, folder: &Path, chunks: usize) -> anyhow::Resu
     server.restart().await
 }
 
-/// Seconds of the copies and of the floor, the bytes of a copy, and the most memory above that of the server before the first.
+/// Returns the seconds of copies and floor, the size of a copy in bytes, and the peak memory above idle in bytes.
 async fn turns(
     server: &Server,
     folder: &Path,
@@ -77,8 +77,8 @@ async fn turns(
     require_chunks(&mut connection, chunks).await?;
     let source = operation.source(folder)?;
     let (mut comparison, mut bytes) = (Comparison::default(), 0);
-    let watch = Watch::begin(server.id())?;
-    watch.forget_peak()?;
+    let watch = MemoryWatch::begin(server.id())?;
+    watch.reset_peak()?;
     for _ in 0..TURNS {
         let began = Instant::now();
         operation.run(&mut connection, folder, source.clone()).await?;
@@ -88,7 +88,7 @@ async fn turns(
         let floor = floor::write(&folder.join("floor"), bytes)?;
         comparison.push(took.as_secs_f64(), floor.as_secs_f64());
     }
-    Ok((comparison, bytes, watch.more_bytes_at_peak()?))
+    Ok((comparison, bytes, watch.peak_above_idle()?))
 }
 
 async fn require_chunks(connection: &mut Connection, chunks: usize) -> anyhow::Result<()> {

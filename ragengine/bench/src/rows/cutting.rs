@@ -7,10 +7,11 @@ use super::Bench;
 use crate::cpu;
 use crate::table::{Comparison, Limit, Table};
 
-/// A document of any kind costs at most so many times what as many bytes of prose do.
+/// Limit of the cost of any document, relative to prose of the same size.
 const MAX_RATIO: f64 = 12.0;
 
-/// What cutting the worst documents costs, a megabyte of each, against as much plain prose. The model's own tokenizer counts.
+/// Compares splitting the most expensive documents into chunks with splitting plain prose of the same size. Tokens are
+/// counted with the tokenizer of the embedding model.
 pub async fn cutting(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let bytes = bench.effort.cut_bytes;
     let prose = repeated(&(bench.corpus.documents.join("\n\n") + "\n\n"), bytes);
@@ -27,7 +28,7 @@ pub async fn cutting(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The documents that were slowest to cut, of each kind.
+/// The slowest known documents of each kind.
 fn worst(bytes: usize) -> Vec<(&'static str, SplitType, String)> {
     let half = bytes / 2;
     let titled =
@@ -52,7 +53,7 @@ fn repeated(part: &str, bytes: usize) -> String {
     text[..text.floor_char_boundary(bytes)].to_owned()
 }
 
-/// Processor time of this thread, which alone works.
+/// Processor time of splitting, in seconds per megabyte. Splitting uses only the calling thread.
 fn seconds_a_megabyte(bench: &Bench, split: SplitType, text: &str) -> anyhow::Result<f64> {
     let max_passage_tokens = bench.floor.max_passage_tokens();
     let sizes = Sizes::resolve(None, None, max_passage_tokens);

@@ -12,25 +12,25 @@ use tokio::task::JoinSet;
 use super::ingest::{add, mebibytes, numbered};
 use super::{Bench, INDEX};
 use crate::http::Connection;
-use crate::memory::Watch;
+use crate::memory::MemoryWatch;
 use crate::server::Server;
 use crate::table::{Limit, Row, Table};
 
-/// One after the other: what the first leaves behind must not add up.
+/// Number of consecutive floods. Memory that each leaves behind must not add up.
 const FLOODS: usize = 3;
 
-/// What the clients may make it take. Some of their bodies are of the largest size, and many times as large once they are read into values.
+/// Limit of the additional memory, in MiB. Some bodies have the maximum size and need a multiple of it after parsing.
 const MEMORY_LIMIT: Limit = Limit::AtMost(450.0);
 
-/// Many clients at once, more than are let in, of whom some send much, some send the worst that they can, some never read and some leave: the
-/// server's memory meanwhile, and what became of them. Servers of their own are flooded: one whose limits are low enough to be met at every
-/// stage, and one with the defaults.
+/// Floods the server with more clients than it admits: some send large or expensive bodies, some never read, some
+/// disconnect. Measures the server's memory and the outcomes of the clients, on two separate servers: one whose low
+/// limits are all reached, and one with default limits.
 pub async fn flood(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
-    one_server(bench, "low limits", &low_limits(), table).await?;
-    one_server(bench, "default limits", &json!({}), table).await
+    flood_server(bench, "low limits", &low_limits(), table).await?;
+    flood_server(bench, "default limits", &json!({}), table).await
 }
 
-async fn one_server(bench: &Bench, kind: &str, limits: &Value, table: &mut Table) -> anyhow::Result<()> {
+async fn flood_server(bench: &Bench, kind: &str, limits: &Value, table: &mut Table) -> anyhow::Result<()> {
     let count = bench.effort.clients_of_a_flood;
     let folder = bench.folder.path().join(format!("flood, {kind}"));
     fs::create_dir_all(&folder)?;
@@ -44,26 +44,26 @@ async fn one_server(bench: &Bench, kind: &str, limits: &Value, table: &mut Table
     table.push(of_each("clients that wait for a reply", tally.all()));
     table.push(of_each("answered", tally.answered()));
     table.push(of_each("refused with 429", tally.refused()));
-    table.push(of_each("given up with 503 or 504", tally.given_up()));
-    table.push(of_each("cut off while they sent", tally.cut_off()));
-    table.push(Row::figure(&name("answered after, p50, s"), tally.seconds(0.5)));
-    table.push(Row::figure(&name("answered after, p99, s"), tally.seconds(0.99)));
+    table.push(of_each("timed out with 503 or 504", tally.timed_out()));
+    table.push(of_each("disconnected while sending", tally.cut_off()));
+    table.push(Row::figure(&name("time to answer, p50, s"), tally.seconds(0.5)));
+    table.push(Row::figure(&name("time to answer, p99, s"), tally.seconds(0.99)));
     Ok(())
 }
 
-/// The most memory above that of the idle server, and what became of all clients.
+/// Returns the peak memory above idle, in bytes, and the outcomes of all clients.
 async fn measure(bench: &Bench, server: &Server, kind: &str) -> anyhow::Result<(u64, Tally)> {
     let mut connection = Connection::open(server.address()).await?;
     add(&mut connection, INDEX, &numbered(&bench.corpus.spare)).await?;
     require_answers(bench, server).await?;
-    let watch = Watch::begin(server.id())?;
-    watch.forget_peak()?;
+    let watch = MemoryWatch::begin(server.id())?;
+    watch.reset_peak()?;
     let mut tally = Tally::default();
     for number in 1..=FLOODS {
         eprintln!("flood, {kind}: {number} of {FLOODS}");
         one_flood(bench, server, &mut tally).await?;
     }
-    Ok((watch.more_bytes_at_peak()?, tally))
+    Ok((watch.peak_above_idle()?, tally))
 }
 
 async fn one_flood(bench: &Bench, server: &Server, tally: &mut Tally) -> anyhow::Result<()> {
@@ -77,13 +77,13 @@ async fn one_flood(bench: &Bench, server: &Server, tally: &mut Tally) -> anyhow:
         let (client, outcome) = ended??;
         tally.add(client, outcome)?;
     }
-    // Those who never read have not left, and nobody else notices.
+    // The clients that never read are still connected and must not affect others.
     require_answers(bench, server).await?;
-    ensure!(silent.try_join_next().is_none(), "a client that never reads has ended");
+    ensure!(silent.try_join_next().is_none(), "a client that never reads has finished");
     Ok(())
 }
 
-/// Whoever comes alone is answered.
+/// Checks that a single client is answered.
 async fn require_answers(bench: &Bench, server: &Server) -> anyhow::Result<()> {
     for client in READERS {
         let outcome = client.run(server.address(), client.request(0, &bench.corpus)).await?;

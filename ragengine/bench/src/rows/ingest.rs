@@ -11,13 +11,13 @@ use crate::statistics::median;
 use crate::table::{Comparison, Limit, Row, Table};
 use crate::{cpu, memory};
 
-/// Documents in one request, which is a turn: some seconds of both cores.
+/// Documents in one request, which is one turn of some seconds on both cores.
 pub(super) const BATCH: usize = 64;
 
-/// An index for the first documents of all, which are not counted.
+/// Index for the documents of the warm-up, which are not measured.
 const WARM_UP: &str = "warm-up";
 
-/// Adding the documents, against embedding their texts; and the memory that it takes.
+/// Compares adding the documents with embedding their texts, and measures the peak memory.
 pub async fn ingest(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let mut connection = Connection::open(bench.server.address()).await?;
     warm_up(bench, &mut connection).await?;
@@ -46,7 +46,7 @@ pub async fn ingest(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Adding the documents, for measurements that ask for them.
+/// Adds the documents without measuring, for measurements that need them.
 pub async fn fill(bench: &Bench) -> anyhow::Result<()> {
     let mut connection = Connection::open(bench.server.address()).await?;
     for (number, batch) in numbered(&bench.corpus.documents).chunks(BATCH).enumerate() {
@@ -70,7 +70,7 @@ pub(super) async fn add(connection: &mut Connection, index_name: &str, documents
     Ok(())
 }
 
-/// Only then are the texts that the server embeds those of the floor.
+/// Checks that each document is one chunk, so that server and floor embed the same texts.
 async fn require_one_chunk_each(connection: &mut Connection, documents: u64) -> anyhow::Result<()> {
     let index: IndexDescription = serde_json::from_value(connection.get(&format!("/indexes/{INDEX}")).await?)?;
     ensure!(

@@ -8,11 +8,11 @@ use crate::nginx::{Buffering, Nginx};
 use crate::server::{LOG_FORMAT, LOG_LEVEL};
 use crate::table::{Comparison, Limit, Row, Table};
 
-/// Clients at once, in turn.
+/// Numbers of concurrent clients to measure.
 const CLIENTS: [usize; 3] = [1, 8, 32];
 
-/// Chats without an index, against Debian's nginx in front of the same language model. Both log: the server as its settings say, nginx a line
-/// for each request.
+/// Compares chats without an index with Debian's nginx in front of the same language model. Both write logs: the server
+/// with its settings, nginx one line per request.
 pub async fn pass_through(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let (program, folder) = (&bench.parts.nginx, bench.folder.path());
     let nginx = Nginx::start(program, folder, bench.upstream.address(), Buffering::On).await?;
@@ -29,21 +29,21 @@ async fn with_clients(bench: &Bench, nginx: &Nginx, clients: usize, table: &mut 
     let theirs = Load { address: nginx.address(), ..ours.clone() };
     let mut comparison = Comparison::default();
     let mut rates = Comparison::default();
-    let mut outcomes = Vec::new();
+    let mut results = Vec::new();
     for round in 1..=bench.effort.rounds {
         eprintln!("pass-through, {clients} clients: round {round} of {}", bench.effort.rounds);
         let (measured, floor) = (bench.run(&ours).await?, theirs.run(&workers).await?);
         comparison.push(measured.cpu_ms(), floor.cpu_ms());
         rates.push(measured.rate(), floor.rate());
-        outcomes.push(measured);
+        results.push(measured);
     }
     let plural = if clients == 1 { "" } else { "s" };
     let name = format!("pass-through chat, {clients} client{plural}, log.level {LOG_LEVEL}, log.format {LOG_FORMAT}");
     let limit = Limit::AtMost(3.0);
     table.push(comparison.row(&format!("{name}, against nginx with its log, CPU ms a request")).with_limit(limit));
     table.push(rates.row(&format!("{name}, against nginx with its log, chats a second")));
-    table.push(Row::figure(&format!("{name}, p50 ms"), latency(&outcomes, 0.5)));
-    table.push(Row::figure(&format!("{name}, p99 ms"), latency(&outcomes, 0.99)));
+    table.push(Row::figure(&format!("{name}, p50 ms"), latency(&results, 0.5)));
+    table.push(Row::figure(&format!("{name}, p99 ms"), latency(&results, 0.99)));
     Ok(())
 }
 

@@ -18,22 +18,22 @@ use crate::server::Server;
 use crate::statistics::percentile;
 use crate::table::{Limit, Row, Table};
 
-/// A probe is due after each such time, a hundred times as often as Kubernetes asks. Those of one connection queue: at a shorter interval than
-/// one takes beside what has both processors, the figure would be the length of the queue.
+/// Interval between probes: 1% of the default of Kubernetes. Probes share one connection, so a shorter interval would
+/// measure the queue on that connection while both processors are busy.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Turns that it goes on for.
+/// Duration of the measurement, in turns.
 const TURNS: u32 = 30;
 
-/// What Kubernetes asks, while every route of a server of its own gets the worst that it can be asked for, by a client each that asks again and
-/// again. It may be refused, and it may take as long as it takes: whether the server lives has to be told at once.
+/// Measures the liveness probe of a separate server while one client per route repeats the most expensive request.
+/// These requests may be rejected or slow, but the probe must be answered immediately.
 pub async fn probes(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let folder = bench.folder.path().join("probes");
     fs::create_dir_all(&folder)?;
     let mut server = Server::start_limited(&bench.parts, &folder, bench.upstream.address(), &json!({})).await?;
     let measured = measure(bench, &server).await;
     let milliseconds = measured.with_context(|| server.condition())?;
-    let name = |what: &str| format!("GET /livez while every route gets its worst input, {what} ms");
+    let name = |what: &str| format!("GET /livez while every route gets its most expensive input, {what} ms");
     table.push(Row::figure(&name("p99"), percentile(&milliseconds, 0.99)).with_limit(Limit::AtMost(100.0)));
     table.push(Row::figure(&name("p50"), percentile(&milliseconds, 0.5)));
     table.push(Row::figure(&name("longest"), percentile(&milliseconds, 1.0)));
@@ -46,20 +46,20 @@ async fn measure(bench: &Bench, server: &Server) -> anyhow::Result<Vec<f64>> {
     let is_over = Arc::new(AtomicBool::new(false));
     let mut clients: JoinSet<anyhow::Result<usize>> = computations()
         .into_iter()
-        .map(|(path, body)| ask_again_and_again(server.address(), path, body, Arc::clone(&is_over)))
+        .map(|(path, body)| repeat_request(server.address(), path, body, Arc::clone(&is_over)))
         .collect();
-    eprintln!("probes beside the worst of every route");
+    eprintln!("probes during the most expensive requests of every route");
     let (address, length) = (server.address(), TURNS * bench.effort.turn);
     let probed = tokio::task::spawn_blocking(move || probe_alone(address, length)).await?;
     is_over.store(true, Ordering::Relaxed);
-    // Whoever still waits for a reply need not get it. One that has failed says why.
+    // Only finished clients are checked for errors; requests that still run are dropped.
     while let Some(ended) = clients.try_join_next() {
-        ensure!(ended?? > 0, "a client that asks for the worst got no reply");
+        ensure!(ended?? > 0, "a client with expensive requests got no reply");
     }
     probed
 }
 
-/// Probes from a separate thread. The clients' threads are busy with their bodies: a probe that waits there would count as the server's time.
+/// Probes from a separate thread, because the threads of the clients are busy and would delay the probes.
 fn probe_alone(address: SocketAddr, length: Duration) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -68,7 +68,7 @@ fn probe_alone(address: SocketAddr, length: Duration) -> anyhow::Result<Vec<f64>
     })
 }
 
-/// How long after they were due probes were answered, in milliseconds. Those that fall due while one waits are late, too.
+/// Latency of each probe from its due time, in milliseconds. A slow probe also delays the following ones.
 async fn probe(connection: &mut Connection, length: Duration) -> anyhow::Result<Vec<f64>> {
     let began = Instant::now();
     let mut milliseconds = Vec::new();
@@ -82,8 +82,9 @@ async fn probe(connection: &mut Connection, length: Duration) -> anyhow::Result<
     Ok(milliseconds)
 }
 
-/// Whatever the reply: one that refuses is as good as another. Who is refused while sending may find the connection closed.
-async fn ask_again_and_again(
+/// Repeats a request until `is_over`. Rejections count as replies, as does a connection that the server closes while
+/// the body is sent.
+async fn repeat_request(
     address: SocketAddr,
     path: &'static str,
     body: Bytes,

@@ -4,18 +4,17 @@ use crate::load::{Load, Stop};
 use crate::table::{Limit, Row, Table};
 use crate::{log, memory};
 
-/// A start with the index, and the memory after it and some requests.
+/// Measures a start with an existing index, and the memory after some requests.
 pub async fn restart(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
-    eprintln!("starting the server again, with the index");
+    eprintln!("restarting the server with the index");
     bench.server.restart().await?;
     let start = log::start(&bench.server.log()?)?;
     let without_model = (start.indexes + start.after_model).as_secs_f64();
     let requests = Stop::Requests(bench.effort.requests_before_memory);
     bench.run(&Load { stop: requests, ..bench.retrievals() }).await?;
     let resident = memory::of_process(bench.server.id())?.resident;
-    table.push(
-        Row::figure("start to ready without the model's loading, s", without_model).with_limit(Limit::AtMost(1.0)),
-    );
+    table
+        .push(Row::figure("start to ready without loading the model, s", without_model).with_limit(Limit::AtMost(1.0)));
     table.push(
         Row::figure("memory after start and retrievals, MiB", mebibytes(resident)).with_limit(Limit::AtMost(300.0)),
     );

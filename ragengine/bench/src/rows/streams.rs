@@ -5,55 +5,55 @@ use crate::nginx::{Buffering, Nginx};
 use crate::statistics::median;
 use crate::stream_load::StreamLoad;
 use crate::table::{Comparison, Row, Table};
-use crate::upstream::{Pace, Streaming};
+use crate::upstream::{EventPace, Streaming};
 
-/// Clients at once.
+/// Number of concurrent clients.
 const CLIENTS: usize = 16;
 
-/// A short stream, whose first event comes after its head, as a language model's does.
-const SHORT: Streaming = Streaming { tokens: 3, pace: Pace::EveryMs(1) };
+/// A short stream. As with a language model, the first event follows the head after a delay.
+const SHORT: Streaming = Streaming { tokens: 3, pace: EventPace::EveryMs(1) };
 
-/// Streams that each client reads one after the other where tokens come without a pause: a turn would be too short otherwise.
+/// Number of streams per client if tokens come without pauses, because a turn with one stream would be too short.
 const REPETITIONS: usize = 10;
 
-/// Streamed chats, against Debian's nginx without buffering in front of the same language model.
+/// Compares streamed chats with Debian's nginx, without buffering, in front of the same language model.
 pub async fn streams(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let (program, folder) = (&bench.parts.nginx, bench.folder.path());
     let nginx = Nginx::start(program, folder, bench.upstream.address(), Buffering::Off).await?;
     first_tokens(bench, &nginx, table).await?;
     let tokens = bench.effort.streamed_tokens;
-    let apart = bench.streams(Streaming { tokens, pace: Pace::EveryMs(1) }, CLIENTS);
+    let apart = bench.streams(Streaming { tokens, pace: EventPace::EveryMs(1) }, CLIENTS);
     processor_time(bench, &nginx, "1 ms apart", &apart, table).await?;
-    let together = bench.streams(Streaming { tokens, pace: Pace::AtOnce }, CLIENTS * REPETITIONS);
+    let together = bench.streams(Streaming { tokens, pace: EventPace::AtOnce }, CLIENTS * REPETITIONS);
     processor_time(bench, &nginx, "without a pause", &together, table).await?;
     drop(nginx);
     at_once::at_once(bench, table).await
 }
 
 async fn first_tokens(bench: &Bench, nginx: &Nginx, table: &mut Table) -> anyhow::Result<()> {
-    let requests = |request: fn(&str) -> _| bench.bodies(|question| SHORT.asked_for_by(request(question)));
+    let requests = |request: fn(&str) -> _| bench.bodies(|question| SHORT.add_to(request(question)));
     let bodies = requests(chat_request);
     let ours = StreamLoad { address: bench.server.address(), path: CHAT, bodies, streaming: SHORT, clients: 1 };
     let theirs = StreamLoad { address: nginx.address(), ..ours.clone() };
     let from_index = StreamLoad { bodies: requests(index_chat_request), ..ours.clone() };
-    let mut on_their_way = Comparison::default();
-    let (mut of_index_on_their_way, mut of_index_in_all) = (Vec::new(), Vec::new());
+    let mut in_transit = Comparison::default();
+    let (mut index_in_transit, mut index_from_request) = (Vec::new(), Vec::new());
     for round in 1..=bench.effort.rounds {
         eprintln!("first tokens of streams: round {round} of {}", bench.effort.rounds);
-        on_their_way.push(ours.run(&[]).await?.on_its_way_ms(), theirs.run(&[]).await?.on_its_way_ms());
+        in_transit.push(ours.run(&[]).await?.in_transit_ms(), theirs.run(&[]).await?.in_transit_ms());
         let streamed = from_index.run(&[]).await?;
-        of_index_on_their_way.push(streamed.on_its_way_ms());
-        of_index_in_all.push(streamed.to_first_ms());
+        index_in_transit.push(streamed.in_transit_ms());
+        index_from_request.push(streamed.from_request_ms());
     }
-    table.push(on_their_way.row("first token of a stream against nginx, from the upstream to the client, p50 ms"));
+    table.push(in_transit.row("first token of a stream against nginx, from the upstream to the client, p50 ms"));
     let name = "first token of a stream from an index, from the upstream to the client, p50 ms";
-    table.push(Row::figure(name, median(&of_index_on_their_way)));
-    let name = "first token of a stream from an index, from the request on, p50 ms";
-    table.push(Row::figure(name, median(&of_index_in_all)));
+    table.push(Row::figure(name, median(&index_in_transit)));
+    let name = "first token of a stream from an index, from the request to the client, p50 ms";
+    table.push(Row::figure(name, median(&index_from_request)));
     Ok(())
 }
 
-/// Processor time of each token of long streams.
+/// Compares the processor time per token of long streams.
 async fn processor_time(
     bench: &Bench,
     nginx: &Nginx,
@@ -74,9 +74,9 @@ async fn processor_time(
 }
 
 impl Bench {
-    /// So many streams that are passed through.
+    /// A load of `count` streams that are passed through.
     fn streams(&self, streaming: Streaming, count: usize) -> StreamLoad {
-        let bodies = self.bodies(|question| streaming.asked_for_by(chat_request(question)));
+        let bodies = self.bodies(|question| streaming.add_to(chat_request(question)));
         let bodies = bodies.iter().cycle().take(count).cloned().collect();
         StreamLoad { address: self.server.address(), path: CHAT, bodies, streaming, clients: CLIENTS }
     }

@@ -1,4 +1,4 @@
-//! Keeping an index in step with its sources: `ragengine sync` as a process of its own, and the server that it talks to.
+//! Synchronisation of an index with its sources: `ragengine sync` as a separate process, and the server.
 
 mod difficult;
 mod job;
@@ -14,17 +14,17 @@ use super::Bench;
 use super::ingest::mebibytes;
 use crate::table::{Comparison, Limit, Row, Table};
 
-/// Files of a source that is compared with embedding alone: a turn of some seconds of both cores.
+/// Number of files per turn of the comparison with embedding: some seconds of both cores.
 const TURN: usize = 100;
 
-/// What synchronisations cost: a first one, one of what has not changed, one of files that want to be too much.
+/// Measures a first synchronisation, one of unchanged files, and one of large and hostile files.
 pub async fn sync(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     first(bench, table).await?;
     unchanged(bench, table).await?;
     difficult(bench, table).await
 }
 
-/// A first synchronisation, against embedding the same texts: each turn another source.
+/// Compares a first synchronisation with embedding the same texts. Each turn has a new source.
 async fn first(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let mut comparison = Comparison::default();
     for (turn, texts) in bench.corpus.documents.chunks(TURN).enumerate() {
@@ -40,31 +40,31 @@ async fn first(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same files twice: all in one source.
+/// Synchronises all files as one source twice; the second time they are unchanged.
 async fn unchanged(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let folder = bench.folder.path().join("all");
     write_files(&folder, &bench.corpus.documents)?;
     eprintln!("sync: {} files in one source, twice", bench.corpus.documents.len());
     let once = run(bench, "sync", "all", &folder)?;
     let data = bench.folder.path().join("data");
-    let before = written(&data)?;
+    let before = modification_times(&data)?;
     let twice = run(bench, "sync", "all", &folder)?;
-    ensure!(written(&data)? == before, "a synchronisation of what has not changed wrote to the disk");
+    ensure!(modification_times(&data)? == before, "a synchronisation of unchanged files wrote to the disk");
     let percent = twice.cpu.as_secs_f64() / once.cpu.as_secs_f64() * 1e2;
     table.push(Row::figure("sync of unchanged files, % of the first's CPU", percent).with_limit(Limit::AtMost(2.0)));
     table.push(Row::figure("sync of unchanged files, s", twice.took.as_secs_f64()));
-    table.push(Row::figure("sync of small files, its own peak memory, MiB", mebibytes(once.peak_bytes)));
+    table.push(Row::figure("sync of small files, peak memory of the job, MiB", mebibytes(once.peak_bytes)));
     Ok(())
 }
 
-/// Files that want more memory and time than they get.
+/// Synchronises files that try to use too much memory and time.
 async fn difficult(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let folder = bench.folder.path().join("difficult");
     difficult::write(&folder)?;
-    eprintln!("sync: files that want to be too much");
+    eprintln!("sync: large and hostile files");
     let measured = run(bench, "sync-difficult", "difficult", &folder)?;
     table.push(
-        Row::figure("sync of large and hostile files, its own peak memory, MiB", mebibytes(measured.peak_bytes))
+        Row::figure("sync of large and hostile files, peak memory of the job, MiB", mebibytes(measured.peak_bytes))
             .with_limit(Limit::AtMost(128.0)),
     );
     table.push(Row::figure("sync of large and hostile files, s", measured.took.as_secs_f64()));
@@ -84,14 +84,15 @@ fn write_files(folder: &Path, texts: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// When each file below a folder was last written.
-fn written(folder: &Path) -> anyhow::Result<Vec<(PathBuf, SystemTime)>> {
+/// Modification time of each file below a folder.
+fn modification_times(folder: &Path) -> anyhow::Result<Vec<(PathBuf, SystemTime)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => files.extend(written(&entry.path())?),
-            false => files.push((entry.path(), entry.metadata()?.modified()?)),
+        if entry.file_type()?.is_dir() {
+            files.extend(modification_times(&entry.path())?);
+        } else {
+            files.push((entry.path(), entry.metadata()?.modified()?));
         }
     }
     files.sort();

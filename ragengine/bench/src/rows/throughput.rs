@@ -1,8 +1,8 @@
 use super::{Bench, MANY_CLIENTS, latency};
-use crate::load::{Load, Outcome, Stop};
+use crate::load::{Load, LoadResult, Stop};
 use crate::table::{Comparison, Limit, Row, Table};
 
-/// Retrievals of many clients at once, against those of one.
+/// Compares the throughput of retrievals with many clients and with one.
 pub async fn throughput(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     let one = Load { stop: Stop::After(bench.effort.turn), ..bench.retrievals() };
     let many = Load { clients: MANY_CLIENTS, ..one.clone() };
@@ -21,8 +21,8 @@ pub async fn throughput(bench: &Bench, table: &mut Table) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn latencies(table: &mut Table, clients: &str, outcomes: &[Outcome]) {
+fn latencies(table: &mut Table, clients: &str, results: &[LoadResult]) {
     for (name, fraction) in [("p50", 0.5), ("p99", 0.99)] {
-        table.push(Row::figure(&format!("/retrieve, {clients}, {name} ms"), latency(outcomes, fraction)));
+        table.push(Row::figure(&format!("/retrieve, {clients}, {name} ms"), latency(results, fraction)));
     }
 }

@@ -5,27 +5,27 @@ use serde_json::{Value, json};
 
 use super::{CHAT, INDEX};
 
-/// `limits.maxBodyBytes`, by default.
+/// Default of `limits.maxBodyBytes`.
 const MAX_BODY_BYTES: usize = 32 << 20;
 
-/// A body of the largest size, whose JSON takes many times its bytes once it is read into values.
+/// A JSON body of the maximum size that needs a multiple of its size in memory after parsing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heavy {
-    /// A list of numbers in a field that nobody knows, in a chat that is passed on.
+pub enum HeavyBody {
+    /// A list of numbers in an unknown field of a chat that is passed through.
     Numbers,
-    /// A list of objects with a name each, in a chat from an index.
+    /// A list of small objects in an unknown field of a chat with retrieval.
     Objects,
-    /// Lists in lists, in the metadata of a document.
+    /// Nested lists in the metadata of a document.
     Metadata,
-    /// The same in the filter of a retrieval.
+    /// Nested lists in the metadata filter of a retrieval.
     Filter,
 }
 
-impl Heavy {
-    /// All of them.
+impl HeavyBody {
+    /// All bodies.
     pub const ALL: [Self; 4] = [Self::Numbers, Self::Objects, Self::Metadata, Self::Filter];
 
-    /// Its path and its bytes, which are made once: many clients send the same ones.
+    /// Path and body. The bodies are built once and shared, because many clients send them.
     pub fn request(self) -> (&'static str, Bytes) {
         static BODIES: LazyLock<[Bytes; 4]> = LazyLock::new(|| {
             let question = r#""messages":[{"role":"user","content":"Why?"}]"#;
@@ -50,7 +50,7 @@ impl Heavy {
     }
 }
 
-/// As many items between the head and the tail as the largest body has room for.
+/// A body of the maximum size: `head`, as many items as fit, `tail`.
 fn filled(head: &str, item: &str, tail: &str) -> Bytes {
     let room = MAX_BODY_BYTES - head.len() - item.len() - tail.len();
     let mut body = String::with_capacity(MAX_BODY_BYTES);
@@ -62,22 +62,22 @@ fn filled(head: &str, item: &str, tail: &str) -> Bytes {
     body.into()
 }
 
-/// The longest word that tokenizers look for pieces in, made of pieces that are short.
+/// A word of the maximum length that tokenizers split into pieces, made of short pieces.
 const LONG_WORD: &str =
     "qzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkwqzxjvkw ";
 
-/// What a request of a read may have, so that its size alone does not refuse it.
+/// Text size of a read request that is just within the size limit.
 const READ_BYTES: usize = 1900 << 10;
 
-/// What a document may have.
+/// Text size of a document that is just within the size limit.
 const DOCUMENT_BYTES: usize = 1900 << 10;
 
-/// What a conversation may have, so that its size alone does not say that it exceeds the context window.
+/// Size of a conversation that is not rejected for its size alone before tokens are counted.
 const CONVERSATION_BYTES: usize = 500 << 10;
 
 const EMBEDDED_TEXTS: usize = 2000;
 
-/// The worst that each route can be asked to compute, with the path that it goes to.
+/// The most expensive requests of each route, as path and body.
 pub fn computations() -> Vec<(&'static str, Bytes)> {
     let long_words = |bytes: usize| LONG_WORD.repeat(bytes / LONG_WORD.len());
     let embeddings =
@@ -100,10 +100,10 @@ pub fn computations() -> Vec<(&'static str, Bytes)> {
         ("/index", documents(&nested, json!({"split_type": "code", "language": "rust"}))),
     ];
     let bodies = requests.map(|(path, body)| (path, Bytes::from(body.to_string())));
-    bodies.into_iter().chain(Heavy::ALL.map(Heavy::request)).collect()
+    bodies.into_iter().chain(HeavyBody::ALL.map(HeavyBody::request)).collect()
 }
 
-/// The same document a few times.
+/// A write request with four copies of a document.
 fn documents(text: &str, metadata: Value) -> Value {
     let document = |number: usize| json!({"doc_id": format!("worst-{number}"), "text": text, "metadata": metadata});
     json!({"index_name": INDEX, "documents": (0..4).map(document).collect::<Vec<_>>()})
@@ -114,8 +114,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heavy_bodies_are_json_and_as_large_as_may_be() {
-        for heavy in Heavy::ALL {
+    fn heavy_bodies_are_json_of_the_maximum_size() {
+        for heavy in HeavyBody::ALL {
             let (path, body) = heavy.request();
             assert!(body.len() <= MAX_BODY_BYTES && body.len() > MAX_BODY_BYTES - 64, "{path}: {}", body.len());
             assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok(), "{path}");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_alone_refuses_no_computation() {
+    fn no_request_is_rejected_for_its_size_alone() {
         for (path, body) in computations() {
             assert!(body.len() <= MAX_BODY_BYTES, "{path}: {}", body.len());
             let is_read = matches!(path, "/retrieve" | "/v1/embeddings");

@@ -5,7 +5,7 @@ fn row(measured: f64, ratio: Option<f64>, limit: Option<Limit>) -> Row {
 }
 
 #[test]
-fn a_verdict_is_about_the_ratio_when_there_is_one() {
+fn the_limit_applies_to_the_ratio_if_there_is_one() {
     let cases = [
         (row(9.0, Some(1.3), Some(Limit::AtMost(1.3))), Some(true)),
         (row(0.1, Some(1.31), Some(Limit::AtMost(1.3))), Some(false)),
@@ -33,7 +33,7 @@ fn misses_are_counted() {
 }
 
 #[test]
-fn a_comparison_takes_the_median_of_the_ratios() {
+fn a_comparison_reports_the_median_of_the_ratios() {
     let mut comparison = Comparison::default();
     for (measured, floor) in [(2.0, 1.0), (30.0, 10.0), (50.0, 50.0)] {
         comparison.push(measured, floor);

@@ -1,4 +1,4 @@
-//! An answer as a stream of events.
+//! Streamed answers of the upstream.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -16,55 +16,55 @@ use crate::clock;
 /// The streamed answer that a request asks for in its field [`Streaming::FIELD`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Streaming {
-    /// Events with a piece of the answer each.
+    /// Number of events with a piece of the answer.
     pub tokens: usize,
-    /// When they leave.
-    pub pace: Pace,
+    /// When the events are sent.
+    pub pace: EventPace,
 }
 
-/// When the events of a stream leave.
+/// When the events of a stream are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Pace {
-    /// As fast as they are taken.
+pub enum EventPace {
+    /// As fast as the client reads them.
     AtOnce,
-    /// So many milliseconds after the one before; the first one after the head.
+    /// This number of milliseconds after the previous event, or after the head for the first one.
     EveryMs(u64),
-    /// The first at once, the others when the upstream is told to release them.
+    /// The first event immediately, the others after [`super::Upstream::release`].
     Held,
 }
 
-/// What the first event of a stream tells about itself, in its field [`Streaming::FIELD`]: times of [`clock::monotonic_ns`].
+/// Times of the first event of a stream, sent in its field [`Streaming::FIELD`], from [`clock::monotonic_ns`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
-    /// When the upstream had the request.
+    /// When the upstream had received the request.
     pub asked_ns: u64,
-    /// When the event left.
+    /// When the event was sent.
     pub sent_ns: u64,
 }
 
 impl Streaming {
-    /// The name of the field.
+    /// Name of the JSON field in requests and in first events.
     pub const FIELD: &str = "bench";
 
-    /// What a body asks for, if it asks for a stream.
-    pub fn of(body: &[u8]) -> Option<Self> {
+    /// Reads the settings from a request body. `None` if the body does not request a stream.
+    pub fn from_request(body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         Self::deserialize(body.get(Self::FIELD)?).ok().filter(|_| body["stream"] == true)
     }
 
-    /// A chat request that asks for it.
-    pub fn asked_for_by(&self, mut request: Value) -> Value {
+    /// Adds the settings to a chat request.
+    pub fn add_to(&self, mut request: Value) -> Value {
         request["stream"] = json!(true);
         request[Self::FIELD] = json!(self);
         request
     }
 
-    /// All events of the stream: the tokens, the end of the answer, `[DONE]`.
+    /// Number of all events of the stream: the tokens, the end of the answer, `[DONE]`.
     pub fn events(&self) -> usize {
         self.tokens + 2
     }
 
-    /// The events as frames of a body. `released` becomes true when held ones may go.
+    /// The events as frames of a body. Held events are sent when `released` becomes true.
     pub fn frames(
         self,
         asked_ns: u64,
@@ -72,9 +72,9 @@ impl Streaming {
     ) -> BoxStream<'static, Result<Frame<Bytes>, Infallible>> {
         let token = event(&chunk(json!({"content": " filter"}), Value::Null));
         let pauses = match self.pace {
-            Pace::AtOnce => Pauses::None,
-            Pace::EveryMs(milliseconds) => Pauses::Regular(ticks(Duration::from_millis(milliseconds))),
-            Pace::Held => Pauses::AfterFirst(released),
+            EventPace::AtOnce => Pauses::None,
+            EventPace::EveryMs(milliseconds) => Pauses::Regular(ticks(Duration::from_millis(milliseconds))),
+            EventPace::Held => Pauses::AfterFirst(released),
         };
         let next = move |(number, mut pauses): (usize, Pauses)| {
             let token = token.clone();
@@ -104,7 +104,7 @@ impl Pauses {
     async fn wait_before(&mut self, number: usize) {
         match self {
             Self::Regular(interval) => drop(interval.tick().await),
-            // Without an upstream there is nobody to wait for.
+            // An error means that the upstream was dropped: stop waiting.
             Self::AfterFirst(released) if number == 1 => drop(released.wait_for(|is_released| *is_released).await),
             Self::None | Self::AfterFirst(_) => {}
         }
@@ -113,7 +113,7 @@ impl Pauses {
 
 fn ticks(period: Duration) -> Interval {
     let mut interval = interval_at(Instant::now() + period, period);
-    // After a delay the next ones would come together otherwise, and cost less than apart.
+    // Otherwise the events after a delay are sent together, which costs less than sending them separately.
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     interval
 }
@@ -143,15 +143,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_says_what_it_wants() {
-        for pace in [Pace::AtOnce, Pace::EveryMs(7), Pace::Held] {
+    fn settings_are_read_from_a_request() {
+        for pace in [EventPace::AtOnce, EventPace::EveryMs(7), EventPace::Held] {
             let streaming = Streaming { tokens: 3, pace };
-            let body = streaming.asked_for_by(json!({"model": "m"}));
-            assert_eq!(Streaming::of(body.to_string().as_bytes()), Some(streaming));
+            let body = streaming.add_to(json!({"model": "m"}));
+            assert_eq!(Streaming::from_request(body.to_string().as_bytes()), Some(streaming));
         }
         let whole = json!({"stream": false, "bench": {"tokens": 3, "pace": "AtOnce"}});
-        assert_eq!(Streaming::of(whole.to_string().as_bytes()), None);
-        assert_eq!(Streaming::of(b"{\"stream\": true}"), None);
-        assert_eq!(Streaming::of(b"{"), None);
+        assert_eq!(Streaming::from_request(whole.to_string().as_bytes()), None);
+        assert_eq!(Streaming::from_request(b"{\"stream\": true}"), None);
+        assert_eq!(Streaming::from_request(b"{"), None);
     }
 }

@@ -3,24 +3,24 @@ use crate::corpus::Random;
 use super::DIMENSIONS;
 
 const CLUSTERS: usize = 1000;
-/// Directions in which the members of a cluster differ, and how much.
+/// Number of directions in which the members of a cluster differ, and the standard deviation along each.
 const RANK: usize = 8;
 const SPREAD: f32 = 0.3;
-/// Directions in which all vectors differ: without them each cluster would be an island.
+/// Number of directions in which all vectors differ. They connect the clusters.
 const SHARED_RANK: usize = 24;
 const SHARED_SPREAD: f32 = 0.2;
 const NOISE: f32 = 0.05;
 
-/// Vectors of length 1 in random clusters, of low rank within a cluster, as embeddings are. (Independent random ones are all about equally
-/// far from each other: nothing finds anything among them, and no model makes them.)
+/// Vectors of length 1 in random clusters of low rank, similar to embeddings. Independent random vectors are
+/// unsuitable: they are all about equally far from each other.
 pub struct Clusters {
     shared: Vec<Vec<f32>>,
-    /// The centre of each, and its directions.
+    /// For each cluster its centre, followed by its directions.
     clusters: Vec<Vec<Vec<f32>>>,
 }
 
 impl Clusters {
-    /// The same ones every time.
+    /// Deterministic clusters.
     pub fn new() -> Self {
         let mut random = Random::new(1);
         let mut directions = |count: usize| (0..count).map(|_| direction(&mut random)).collect::<Vec<_>>();
@@ -28,7 +28,7 @@ impl Clusters {
         Self { shared, clusters: (0..CLUSTERS).map(|_| directions(1 + RANK)).collect() }
     }
 
-    /// The vector of this number, the same one every time.
+    /// The vector with this number. Deterministic.
     pub fn vector(&self, number: u64) -> Vec<f32> {
         let mut random = Random::new(number);
         let cluster = &self.clusters[random.below(CLUSTERS)];
@@ -60,7 +60,7 @@ mod tests {
         let product = |left: &[f32], right: &[f32]| left.iter().zip(right).map(|(a, b)| a * b).sum::<f32>();
         assert!(vectors.iter().all(|vector| (product(vector, vector) - 1.0).abs() < 1e-4));
         assert_eq!(vectors[7], Clusters::new().vector(7));
-        // Of independent vectors the nearest of so many has a cosine of 0.2.
+        // Among as many independent vectors, the nearest one has a cosine of about 0.2.
         for place in 0..10 {
             let others = || (0..vectors.len()).filter(|&other| other != place);
             let cosines = || others().map(|other| product(&vectors[place], &vectors[other]));

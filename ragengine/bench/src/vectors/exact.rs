@@ -3,10 +3,11 @@ use ragengine_faiss::{Kind, Neighbor, PositionSet, SearchOptions, VectorIndex};
 use super::clusters::Clusters;
 use super::{DIMENSIONS, NEAREST};
 
-/// Rows compared at once, which bounds the memory.
+/// Vectors compared at once, to limit the memory.
 const BLOCK: usize = 20_000;
 
-/// The numbers of the nearest of `chunks` vectors for each query, among those that are a multiple of `of`.
+/// For each divisor in `each` and each query, the numbers of the nearest vectors among the multiples of the divisor
+/// below `chunks`. Exact, by comparing all vectors.
 pub fn nearest(queries: &[Vec<f32>], chunks: usize, each: &[usize]) -> anyhow::Result<Vec<Vec<Vec<usize>>>> {
     let clusters = Clusters::new();
     let mut found: Vec<Vec<Vec<Neighbor>>> = vec![vec![Vec::new(); queries.len()]; each.len()];

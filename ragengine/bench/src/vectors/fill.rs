@@ -17,47 +17,47 @@ use super::searches::FILTERS;
 use super::{POLL, create, open};
 use crate::corpus;
 
-/// Documents of one request, as `ragengine sync` sends them at most.
+/// Documents in one request: the maximum of `ragengine sync`.
 const REQUEST: usize = 500;
 
-/// A million chunks take half an hour of a processor of one's own.
-const LONGEST_BUILDING: Duration = Duration::from_secs(6 * 3600);
+/// Timeout of a build. A million chunks take half an hour of one processor.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
 
 const RESULT: &str = "filled.json";
 
-/// How long it took.
+/// Durations of filling an index.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Filled {
-    /// Putting all chunks in.
+pub struct FillTimes {
+    /// Writing all chunks.
     pub writing_seconds: f64,
-    /// Starting with them and without a snapshot.
+    /// Opening the index without a snapshot.
     pub start_seconds: f64,
-    /// Putting them together as the kind says, and writing the snapshot.
+    /// Building the graph and writing the snapshot.
     pub building_seconds: f64,
 }
 
-impl Filled {
-    /// What the process has written.
+impl FillTimes {
+    /// Reads the durations that the filling process wrote.
     ///
     /// # Errors
     ///
-    /// When it has not.
+    /// If the file is missing or invalid.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
-        let text = fs::read_to_string(folder.join(RESULT)).context("nothing is said of the filled index")?;
+        let text = fs::read_to_string(folder.join(RESULT)).context("the filling process wrote no durations")?;
         Ok(serde_json::from_str(&text)?)
     }
 }
 
-/// Fills an index and builds its graph.
+/// Fills a new index, builds its graph and writes the durations.
 ///
 /// # Errors
 ///
-/// When the disk refuses.
+/// If reading or writing the disk fails.
 pub fn fill(folder: &Path, chunks: usize) -> anyhow::Result<()> {
-    // The graph comes when all is there, so that it is built once.
+    // `usize::MAX` postpones the graph until all chunks are written, so that it is built once.
     let index = create(&folder.join("index"), usize::MAX)?;
     let writing = put(&index, chunks)?;
-    // Many small segments are made one meanwhile.
+    // The index merges its small segments in the background.
     wait_for(&index)?;
     drop(index);
     let began = Instant::now();
@@ -66,27 +66,27 @@ pub fn fill(folder: &Path, chunks: usize) -> anyhow::Result<()> {
     let began = Instant::now();
     index.rebuild_if_due();
     wait_for(&index)?;
-    let filled = Filled {
+    let times = FillTimes {
         writing_seconds: writing.as_secs_f64(),
         start_seconds: start.as_secs_f64(),
         building_seconds: began.elapsed().as_secs_f64(),
     };
-    fs::write(folder.join(RESULT), serde_json::to_string(&filled)?)?;
+    fs::write(folder.join(RESULT), serde_json::to_string(&times)?)?;
     Ok(())
 }
 
-/// Fills an index that is there, and that no server has open.
+/// Fills an existing index that no server has open.
 ///
 /// # Errors
 ///
-/// When the disk refuses.
+/// If reading or writing the disk fails.
 pub fn fill_to(directory: &Path, chunks: usize) -> anyhow::Result<()> {
     let index = open(directory)?;
     put(&index, chunks)?;
     wait_for(&index)
 }
 
-/// Puts documents of one chunk in. Returns how long the index took for it.
+/// Writes documents of one chunk each. Returns the time spent in the index.
 fn put(index: &Arc<Index>, chunks: usize) -> anyhow::Result<Duration> {
     let clusters = Clusters::new();
     let mut writing = Duration::ZERO;
@@ -101,11 +101,11 @@ fn put(index: &Arc<Index>, chunks: usize) -> anyhow::Result<Duration> {
     Ok(writing)
 }
 
-/// Until nobody else has the index: the thread that builds has it until all is done.
+/// Waits until the background thread, which holds a reference to the index, has finished.
 fn wait_for(index: &Arc<Index>) -> anyhow::Result<()> {
     let began = Instant::now();
     while Arc::strong_count(index) > 1 {
-        ensure!(began.elapsed() < LONGEST_BUILDING, "the graph is not built after {LONGEST_BUILDING:?}");
+        ensure!(began.elapsed() < BUILD_TIMEOUT, "the graph was not built within {BUILD_TIMEOUT:?}");
         std::thread::sleep(POLL);
     }
     Ok(())

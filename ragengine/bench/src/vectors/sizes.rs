@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crate::memory;
 
-/// Memory of this process, in bytes.
+/// Resident memory of this process, in bytes.
 pub fn resident() -> anyhow::Result<u64> {
     Ok(memory::of_process(std::process::id())?.resident)
 }
 
-/// What the files of a folder take on the disk, in bytes.
+/// Disk space of the files in a folder, in bytes.
 pub fn disk(folder: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

@@ -12,15 +12,15 @@ use crate::table::Row;
 
 const TURN: Duration = Duration::from_secs(3);
 
-/// What is written before each fsync of the floor: about what a document takes.
+/// Bytes written before each fsync of the floor: about the size of a document.
 const BYTES: usize = 4096;
 
-/// Documents of one chunk a second, each in a request of its own, which is answered when it is on the disk.
+/// Measures durable writes: documents of one chunk per second, one per request.
 pub fn rows(folder: &Path) -> anyhow::Result<Vec<Row>> {
-    let mut rows = vec![Row::figure("writes of 4 KiB a second, each with fsync, nothing else", floor(folder)?)];
+    let mut rows = vec![Row::figure("writes of 4 KiB with fsync, without an index, per second", floor(folder)?)];
     for writers in [1, 8, 32] {
         let written = written(&folder.join(format!("writes-{writers}")), writers)?;
-        rows.push(Row::figure(&format!("documents a second, {writers} writing, each waits for the disk"), written));
+        rows.push(Row::figure(&format!("documents per second, {writers} writers, each waits for the disk"), written));
     }
     Ok(rows)
 }
@@ -51,7 +51,7 @@ fn written(directory: &Path, writers: usize) -> anyhow::Result<f64> {
         running.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
     for writer in ended {
-        writer.map_err(|_| anyhow::anyhow!("a thread that writes panicked"))??;
+        writer.map_err(|_| anyhow::anyhow!("a writer thread panicked"))??;
     }
     Ok(index.size().documents as f64 / began.elapsed().as_secs_f64())
 }

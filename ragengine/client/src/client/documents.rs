@@ -1,4 +1,4 @@
-//! The documents of an index.
+//! Requests for the documents of an index.
 
 use reqwest::Method;
 
@@ -10,11 +10,11 @@ use crate::wire::{
 const PAGE: usize = 1000;
 
 impl Client {
-    /// Adds documents to an index, which is made when it is not there.
+    /// Adds documents to an index, which is created if it does not exist.
     ///
     /// # Errors
     ///
-    /// When the server refuses or nobody answers; nothing was added then.
+    /// When the server refuses or does not answer. If it refuses, nothing was added.
     pub async fn add(&self, index_name: &str, documents: Vec<Document>) -> Result<Vec<StoredDocument>, ClientError> {
         self.send(Method::POST, &["index"], Some(&AddDocuments { index_name: index_name.to_owned(), documents })).await
     }
@@ -23,17 +23,17 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the server refuses or nobody answers.
+    /// When the server refuses or does not answer.
     pub async fn delete(&self, index_name: &str, doc_ids: Vec<String>) -> Result<DeletedDocuments, ClientError> {
         self.send(Method::POST, &["indexes", index_name, "documents", "delete"], Some(&DeleteDocuments { doc_ids }))
             .await
     }
 
-    /// All documents of a source, by content. None when there is no such index.
+    /// Lists all documents of a source with their content hashes. Empty if the index does not exist.
     ///
     /// # Errors
     ///
-    /// When the server refuses or nobody answers.
+    /// When the server refuses or does not answer.
     pub async fn source_documents(&self, index_name: &str, source: &str) -> Result<Vec<SourceDocument>, ClientError> {
         let mut documents = Vec::new();
         loop {

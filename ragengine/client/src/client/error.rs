@@ -1,75 +1,76 @@
-//! Why a call did not give what was asked for, and the words for it.
+//! Errors of the client.
 
 use std::error::Error;
 
 use reqwest::StatusCode;
 
-/// Why a call did not give what was asked for.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The address is not one.
+    /// The server's address is invalid.
     #[error("'{0}' is not the address of a server: it must look like http://127.0.0.1:5000")]
     Address(String),
-    /// The token cannot be sent.
-    #[error("the token has characters that no header can hold")]
+    /// The token cannot be sent in a header.
+    #[error("the token has characters that are not allowed in a header")]
     Token,
-    /// No request can be made at all, whatever the address.
-    #[error("no HTTP client: {0}")]
+    /// The HTTP client cannot be created.
+    #[error("cannot create an HTTP client: {0}")]
     Http(String),
-    /// No connection could be made.
+    /// The connection failed.
     #[error("no connection to {url}: {reason}")]
     Unreachable {
         /// The server's address.
         url: String,
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
-    /// Nobody answered.
+    /// The request failed after the connection, or the reply is invalid.
     #[error("no answer from {url}: {reason}")]
     Transport {
         /// The server's address.
         url: String,
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
-    /// The server refused.
+    /// The server refused the request.
     #[error("the server answered {status}: {message}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
 }
 
 impl ClientError {
-    /// Whether the server refused what was sent, and not because of the index or itself: another document may be taken.
-    pub fn is_of_the_document(&self) -> bool {
+    /// Whether the server refused the documents that were sent, so that it may accept others.
+    pub fn is_document_error(&self) -> bool {
         matches!(self, Self::Refused { status: 400 | 413 | 422, .. })
     }
 
-    /// Whether nobody listens at the address, as far as can be told.
+    /// Whether no connection to the server could be made.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
 
-    /// Whether the server wants a token, or another one.
+    /// Whether the server requires a token, or a different one.
     pub fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Refused { status: 401, .. })
     }
 
-    /// Whether the server said that there is no such thing.
+    /// Whether the requested object does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
     }
 
-    /// Whether what is there stands against it: a source that another synchronisation has.
+    /// Whether the request conflicts with the server's state: for example, another synchronisation has locked the
+    /// source.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 409, .. })
     }
 }
 
-/// What lies at the bottom of an error, without the address that reqwest would print with it.
+/// The innermost cause of an error, without the address that reqwest includes.
 pub(super) fn innermost(error: &reqwest::Error) -> String {
     let mut reason: &(dyn Error + 'static) = error;
     while let Some(source) = reason.source() {
@@ -78,7 +79,7 @@ pub(super) fn innermost(error: &reqwest::Error) -> String {
     reason.to_string()
 }
 
-/// The server's own words, whatever they came in.
+/// The server's error message, from JSON or from plain text.
 pub(crate) fn refusal(status: StatusCode, text: &str) -> ClientError {
     let body: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     let message = match &body["detail"] {

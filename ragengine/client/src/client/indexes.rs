@@ -1,4 +1,4 @@
-//! Indexes.
+//! Requests for indexes.
 
 use reqwest::Method;
 
@@ -6,20 +6,20 @@ use super::{Client, ClientError};
 use crate::wire::{IndexDescription, IndexSettings};
 
 impl Client {
-    /// Makes an index, or confirms that it is there with these settings.
+    /// Creates an index, or confirms that it exists with these settings.
     ///
     /// # Errors
     ///
-    /// When the server refuses or nobody answers.
+    /// When the server refuses or does not answer.
     pub async fn put_index(&self, name: &str, settings: &IndexSettings) -> Result<IndexDescription, ClientError> {
         self.send(Method::PUT, &["indexes", name], Some(settings)).await
     }
 
-    /// An index.
+    /// Describes an index.
     ///
     /// # Errors
     ///
-    /// When there is none (see [`ClientError::is_not_found`]) or nobody answers.
+    /// When it does not exist (see [`ClientError::is_not_found`]) or the server does not answer.
     pub async fn index(&self, name: &str) -> Result<IndexDescription, ClientError> {
         self.send(Method::GET, &["indexes", name], None::<&()>).await
     }

@@ -1,4 +1,4 @@
-//! Sending a request, and reading the reply as far as its server is trusted.
+//! Sends requests and reads replies. Replies of untrusted servers are limited.
 
 use reqwest::header::AUTHORIZATION;
 use reqwest::{Method, Url};
@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use super::error::{ClientError, innermost, refusal};
 use super::{Client, Trust};
 
-/// The most that is read of a reply of a server that is not trusted, in bytes.
+/// Maximum length of a reply of an untrusted server, in bytes.
 const MAX_GUARDED_BYTES: usize = 256 << 10;
-/// The most that is repeated of such a server's words, in characters.
+/// Maximum length of a repeated message of an untrusted server, in characters.
 const MAX_GUARDED_CHARACTERS: usize = 200;
 
 impl Client {
@@ -48,11 +48,11 @@ impl Client {
         let status = response.status();
         let text = self.text(response).await?;
         if !status.is_success() {
-            return Err(self.repeated(refusal(status, &text)));
+            return Err(self.shortened(refusal(status, &text)));
         }
         serde_json::from_str(&text).map_err(|error| {
             let reason = format!("its reply is not understood: {error}");
-            self.repeated(ClientError::Transport { url: self.base.to_string(), reason })
+            self.shortened(ClientError::Transport { url: self.base.to_string(), reason })
         })
     }
 
@@ -71,8 +71,8 @@ impl Client {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The server's words, as far as they are repeated.
-    fn repeated(&self, error: ClientError) -> ClientError {
+    /// Shortens the message of an untrusted server.
+    fn shortened(&self, error: ClientError) -> ClientError {
         let short = |words: String| match self.trust {
             Trust::Full => words,
             Trust::Guarded => beginning(&words),
@@ -84,7 +84,7 @@ impl Client {
         }
     }
 
-    /// The address of a path, whose parts are escaped.
+    /// The URL of a path. Its segments are escaped.
     pub(crate) fn url(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -96,14 +96,14 @@ impl Client {
     pub(crate) fn transport(&self, error: &reqwest::Error) -> ClientError {
         let url = self.base.to_string();
         match (error.is_timeout(), error.is_connect()) {
-            (true, _) => ClientError::Transport { url, reason: "it took too long".to_owned() },
+            (true, _) => ClientError::Transport { url, reason: "the request timed out".to_owned() },
             (_, true) => ClientError::Unreachable { url, reason: innermost(error) },
             _ => ClientError::Transport { url, reason: innermost(error) },
         }
     }
 }
 
-/// As much of a text as is repeated of a server that is not trusted, on one line.
+/// The beginning of an untrusted server's message, on one line.
 fn beginning(text: &str) -> String {
     let on_one_line = text.chars().map(|character| if character.is_control() { ' ' } else { character });
     on_one_line.take(MAX_GUARDED_CHARACTERS).collect()

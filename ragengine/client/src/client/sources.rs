@@ -1,4 +1,4 @@
-//! The sources of an index, and how far their synchronisations are.
+//! Requests for the sources of an index and their synchronisations.
 
 use reqwest::Method;
 
@@ -6,7 +6,7 @@ use super::{Client, ClientError};
 use crate::wire::{DeletedSource, ListSources, PutSourceSync, SourceDescription};
 
 impl Client {
-    /// All sources of an index, in the order of their names.
+    /// Lists all sources of an index, ordered by name.
     ///
     /// # Errors
     ///
@@ -15,7 +15,7 @@ impl Client {
         self.send(Method::GET, &["indexes", index_name, "sources"], None::<&()>).await
     }
 
-    /// Some sources of an index, and as much of each as was asked for.
+    /// Lists selected sources of an index.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Client {
         self.read(self.authorized(self.http.get(url))).await
     }
 
-    /// A source of an index. One that is not known has nothing.
+    /// Describes a source of an index. An unknown source has no documents.
     ///
     /// # Errors
     ///
@@ -41,12 +41,13 @@ impl Client {
         self.send(Method::GET, &["indexes", index_name, "sources", source], None::<&()>).await
     }
 
-    /// Says how far the synchronisation of a source is. While it runs this has to be said again within a minute each time, or another
-    /// one may have the source.
+    /// Reports the state of a source's synchronisation. While it runs, report at least once a minute; otherwise another
+    /// synchronisation may take over the source.
     ///
     /// # Errors
     ///
-    /// When another synchronisation has the source (see [`ClientError::is_conflict`]), the server refuses, or nobody answers.
+    /// When another synchronisation has locked the source (see [`ClientError::is_conflict`]), the server refuses, or
+    /// does not answer.
     pub async fn put_source_sync(
         &self,
         index_name: &str,
@@ -56,7 +57,7 @@ impl Client {
         self.send(Method::PUT, &["indexes", index_name, "sources", source], Some(sync)).await
     }
 
-    /// Deletes a source: its documents and what is known of its synchronisation. One that is not known had nothing.
+    /// Deletes a source: its documents and the record of its synchronisation. Deleting an unknown source succeeds.
     ///
     /// # Errors
     ///

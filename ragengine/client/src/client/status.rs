@@ -1,29 +1,29 @@
-//! How the server is.
+//! Requests for the state of the server.
 
 use std::time::Duration;
 
 use super::{Client, ClientError};
 use crate::wire::{EngineStatus, Readiness};
 
-/// A server that cannot say how it is within this time has a problem of its own.
+/// Short, because the status is cheap to compute.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Client {
-    /// Whether the server can answer, and what it waits for.
+    /// The readiness of the server.
     ///
     /// # Errors
     ///
-    /// When nobody answers, or not as this server does.
+    /// When the server does not answer, or its reply is invalid.
     pub async fn readiness(&self) -> Result<Readiness, ClientError> {
         let response = self.http.get(self.url(&["readyz"])).send().await.map_err(|error| self.transport(&error))?;
         response.json().await.map_err(|error| self.transport(&error))
     }
 
-    /// How the server is. It is waited for at most 5 seconds.
+    /// The status of the server. The timeout is 5 seconds.
     ///
     /// # Errors
     ///
-    /// When nobody answers, or not as this server does.
+    /// When the server does not answer, or its reply is invalid.
     pub async fn status(&self) -> Result<EngineStatus, ClientError> {
         self.read(self.http.get(self.url(&["status"])).timeout(STATUS_TIMEOUT)).await
     }

@@ -4,68 +4,69 @@ use utoipa::ToSchema;
 
 use super::{Explanation, SourceNode};
 
-/// OpenAI's chat completion request, with three more fields. Whatever else it has goes to the language model as it is.
+/// OpenAI's chat completion request, with three additional fields. All other fields are sent to the language model
+/// unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatCompletionRequest {
-    /// The conversation, as OpenAI has it.
+    /// The conversation, in OpenAI's format.
     #[schema(value_type = Vec<Object>)]
     pub messages: Vec<Map<String, Value>>,
-    /// The model. Without one, the language model's endpoint's first.
+    /// The name of the model. Default: the configured model, or the first that the endpoint lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The index to answer from. Without one, the language model answers alone.
+    /// The index to answer from. Not set: the language model answers without documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_name: Option<String>,
-    /// The part of the free context window that documents may fill, 0.2 to 0.8.
+    /// The share of the free context window that documents may fill, 0.2 to 0.8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_token_ratio: Option<f64>,
-    /// Whether the reply says what was decided about every chunk, and why.
+    /// Whether the reply explains the decision about every chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
-    /// Whether the answer comes as server-sent events.
+    /// Whether the answer is streamed as server-sent events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Every other parameter of OpenAI's API.
+    /// All other parameters of OpenAI's API.
     #[serde(flatten)]
     #[schema(value_type = Object, additional_properties = true)]
     pub more: Map<String, Value>,
 }
 
-/// OpenAI's chat completion, with the documents that went into it. In a stream the two fields are on the chunk that carries
-/// `finish_reason`.
+/// OpenAI's chat completion, with the documents that were used. In a stream the two additional fields are on the chunk
+/// with `finish_reason`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatCompletion {
-    /// The answers, as OpenAI has them.
+    /// The answers, in OpenAI's format.
     #[schema(value_type = Vec<Object>)]
     pub choices: Vec<Map<String, Value>>,
-    /// The chunks that are in the prompt, the nearest first. Null when the language model answered alone.
+    /// The chunks in the prompt, nearest first. Null if the language model answered without documents.
     pub source_nodes: Option<Vec<SourceNode>>,
-    /// What was decided, when the request asks for it.
+    /// The explanation, if the request asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// Everything else that the language model sent: `id`, `model`, `usage` and the like.
+    /// All other fields from the language model, such as `id`, `model` and `usage`.
     #[serde(flatten)]
     #[schema(value_type = Object, additional_properties = true)]
     pub more: Map<String, Value>,
 }
 
-/// An error of the OpenAI API.
+/// An error in OpenAI's format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct OpenAiError {
-    /// What went wrong.
+    /// The details.
     pub error: OpenAiErrorDetail,
 }
 
-/// What went wrong, as OpenAI says it.
+/// The details of an error in OpenAI's format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct OpenAiErrorDetail {
-    /// In words.
+    /// The error message.
     pub message: String,
     /// The kind of error, such as `invalid_request_error`.
     pub r#type: Option<String>,
-    /// The parameter that is wrong, when one is.
+    /// The invalid parameter, if one is.
     pub param: Option<String>,
-    /// A short name.
+    /// A short name of the error.
     #[schema(value_type = Option<String>)]
     pub code: Value,
 }

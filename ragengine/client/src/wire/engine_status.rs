@@ -1,88 +1,89 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How the server is: what whoever operates it wants to know at once.
+/// The state of the server, for its operators.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EngineStatus {
-    /// Whether it can answer: what `/readyz` says.
+    /// Whether the server is ready, as reported by `/readyz`.
     pub ready: bool,
-    /// The id of the data folder. Another one means that the folder was emptied or replaced. Null until everything is loaded.
+    /// The id of the data folder. It changes if the folder is emptied or replaced. Null until everything is loaded.
     pub data_id: Option<String>,
-    /// How many indexes there are. 0 until everything is loaded.
+    /// Number of indexes. 0 until everything is loaded.
     pub indexes: u32,
-    /// How many documents all of them hold.
+    /// Number of documents in all indexes.
     pub documents: u64,
-    /// How many chunks those were cut into.
+    /// Number of chunks in all indexes.
     pub chunks: u64,
-    /// What it waits for, and what is wrong. What keeps it from being ready comes first.
+    /// Pending work and errors. Those that prevent readiness come first.
     pub problems: Vec<Problem>,
     /// The next generations of indexes that are being built.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generations: Vec<GrowingGeneration>,
-    /// The owners of sources that are to be deleted when these are gone: at most 1,000, each once for each index.
+    /// Owners whose sources are deleted with them: at most 1,000, each once per index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<OwnedSources>,
 }
 
-/// An owner that has sources in an index, which are to be deleted when it is gone.
+/// An owner whose sources in an index are deleted with it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 pub struct OwnedSources {
-    /// The index.
+    /// The name of the index.
     pub index: String,
     /// The owner's name.
     pub name: String,
     /// The owner's uid.
     pub uid: String,
-    /// Where the owner is known.
+    /// The scope of the owner.
     pub scope: String,
 }
 
 /// A next generation of an index that is being built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GrowingGeneration {
-    /// The index, which serves meanwhile.
+    /// The name of the index, which serves requests during the build.
     pub index: String,
-    /// How many documents it has so far.
+    /// Number of documents so far.
     pub documents: u64,
-    /// How many it is to have, as far as is known.
+    /// Expected number of documents.
     pub total: u64,
-    /// Why it does not get on. It is tried again.
+    /// The error that delays the build, which is retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Something that the server waits for, or that is wrong.
+/// Pending work or an error of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// Which it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// The same in words.
+    /// A description of the problem.
     pub detail: String,
 }
 
-/// What the server waits for, or what is wrong.
+/// The kinds of pending work and errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
     /// The indexes are being loaded.
     LoadingIndexes,
-    /// The embedding model is being fetched or loaded, or its endpoint asked.
+    /// The embedding model is being downloaded or loaded, or its endpoint is being checked.
     LoadingModel,
-    /// The indexes cannot be loaded, which is tried again.
+    /// The indexes cannot be loaded. Loading is retried.
     IndexesFailed,
-    /// An index is damaged, or the disk refused to read or write something of it. The others are served.
+    /// An index is damaged, or the disk failed to read or write it. Other indexes are available.
     IndexUnavailable,
     /// The volume is full.
     VolumeFull,
     /// The data folder cannot be written.
     VolumeFailed,
-    /// The local embedding model cannot be fetched or loaded. It is tried again.
+    /// The local embedding model cannot be downloaded or loaded. This is retried.
     EmbeddingModelFailed,
-    /// The embedding endpoint does not answer, or refuses. It is tried again.
+    /// The embedding endpoint does not answer, or refuses requests. This is retried.
     EmbeddingServiceFailed,
-    /// The language model's endpoint does not answer, or refuses. The server is ready all the same: retrieval works without.
+    /// The language model's endpoint does not answer, or refuses requests. The server is ready nevertheless, because
+    /// retrieval does not need it.
     InferenceServiceFailed,
-    /// One that a newer server has words for.
+    /// An unknown kind, reported by a newer server.
     #[serde(other)]
     Other,
 }
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_of_a_newer_server_is_read_as_another_one() {
+    fn an_unknown_kind_is_read_as_other() {
         let problem = |kind: &str| serde_json::from_value(serde_json::json!({"kind": kind, "detail": "d"}));
         let read: Problem = problem("volume_full").unwrap();
         assert_eq!(read.kind, ProblemKind::VolumeFull);

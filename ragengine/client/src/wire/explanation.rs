@@ -1,64 +1,65 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What was decided about a chat, and why: in a reply to `explain: true`.
+/// The decisions about a chat and their reasons, for a request with `explain: true`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Explanation {
-    /// `rag` when documents went into the prompt, else `passthrough`.
+    /// `rag` if the prompt contains documents, otherwise `passthrough`.
     pub path: String,
-    /// Why it was passed through: `no_index`, `tools`, `role`, `content`, `nothing_relevant` or `over_budget`. Empty otherwise.
+    /// Why no documents were used: `no_index`, `tools`, `role`, `content`, `nothing_relevant` or `over_budget`. Empty
+    /// otherwise.
     pub reason: String,
-    /// How tokens were counted: `served`, `tiktoken`, `embedding` or `estimate`. Not there when nothing was counted.
+    /// How tokens were counted: `served`, `tiktoken`, `embedding` or `estimate`. Missing if none were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
     /// The language model's context window in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u64>,
-    /// Tokens of the conversation without context.
+    /// Number of tokens of the conversation without context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_tokens: Option<u64>,
-    /// Tokens of the finished prompt.
+    /// Number of tokens of the finished prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<u64>,
-    /// The bound of the answer that was sent, when the request had one.
+    /// The answer's limit in tokens that was sent to the language model, if the request had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Tokens for context.
+    /// The token budget of the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<ContextTokens>,
-    /// How many windows the question was searched with: 1, or more when it is longer than the embedding model reads at once. A chunk's distance
-    /// is the least of theirs.
+    /// Number of windows of the question that were searched for: more than 1 if the question is longer than the input
+    /// limit of the embedding model. The distance of a chunk is that of the nearest window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_windows: Option<usize>,
-    /// How many chunks were looked at, at most.
+    /// Maximum number of retrieved chunks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<usize>,
-    /// The threshold: a squared L2 distance.
+    /// Maximum squared L2 distance of a chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_distance: Option<f32>,
-    /// Every chunk that was looked at, the nearest first.
+    /// Every retrieved chunk, nearest first.
     pub chunks: Vec<ExplainedChunk>,
 }
 
-/// Tokens for context.
+/// The token budget of the context.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ContextTokens {
-    /// What the context may take.
+    /// Number of tokens that the context may use.
     pub budget: u64,
-    /// What the selected chunks take.
+    /// Number of tokens that the selected chunks use.
     pub used: u64,
 }
 
-/// What was decided about a chunk.
+/// The decision about a chunk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExplainedChunk {
-    /// Its document.
+    /// The id of its document.
     pub doc_id: String,
-    /// Its own id.
+    /// The id of the chunk.
     pub node_id: String,
-    /// The squared L2 distance of its vector from the question's, 0 to 4; lower is nearer.
+    /// The squared L2 distance between the vectors of chunk and question, 0 to 4. Lower is nearer.
     pub distance: f32,
-    /// What it costs in the prompt. Chunks over the threshold are not counted.
+    /// Number of tokens in the prompt. Missing for chunks over the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// `selected`, `over_threshold` or `over_budget`.

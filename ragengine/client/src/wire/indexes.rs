@@ -1,117 +1,119 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How an index is made. What is not said is the server's default.
+/// Settings of an index. A field that is not set uses the server's default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IndexSettings {
-    /// How documents are cut.
+    /// How documents are split into chunks.
     #[serde(default)]
     pub chunking: ChunkingSettings,
-    /// How vectors are kept: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8`, M from 4 to 64, or `IVF<N>,Flat`, N from 4 to 16384.
+    /// The type of the vector index: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8` with M from 4 to 64, or
+    /// `IVF<N>,Flat` with N from 4 to 16384.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "HNSW32")]
     pub vector_index: Option<String>,
 }
 
-/// How documents are cut, in tokens of the embedding model.
+/// How documents are split into chunks. Sizes are in tokens of the embedding model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChunkingSettings {
-    /// The longest chunk.
+    /// Maximum chunk size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// How much of a chunk is repeated in the next.
+    /// Overlap between consecutive chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap_tokens: Option<u32>,
 }
 
-/// An index.
+/// An index of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct IndexDescription {
-    /// Its name.
+    /// The name of the index.
     pub name: String,
-    /// How many documents it holds.
+    /// Number of documents.
     pub documents: u64,
-    /// How many chunks they were cut into.
+    /// Number of chunks.
     pub chunks: u64,
-    /// The size of the documents' texts in bytes.
+    /// Total size of the documents' texts in bytes.
     pub bytes: u64,
-    /// How many chunks are in the structure that `vectorIndex` names. The others are searched one by one until it is built.
+    /// Number of chunks in the structure that `vectorIndex` names. The others are searched exhaustively until it is
+    /// built.
     pub graph_chunks: u64,
-    /// The kind of the structure that most chunks are in now: what `auto` has chosen, for example.
+    /// The current type of the vector index, for example the one that `auto` has chosen.
     #[serde(default)]
     #[schema(example = "HNSW32")]
     pub vector_index: String,
-    /// How it was made.
+    /// The settings of the index.
     pub settings: IndexSettings,
-    /// What its vectors were made with: the embedding model and the chunking. Vectors of different ones never meet.
+    /// Identifies the embedding model and the chunking. Vectors with different fingerprints are never mixed.
     pub fingerprint: String,
-    /// The embedding model.
+    /// The name of the embedding model.
     pub model: String,
-    /// The id of the data folder. Another one means that the folder was emptied or replaced.
+    /// The id of the data folder. It changes if the folder is emptied or replaced.
     pub data_id: String,
-    /// The generation with other settings, or another embedding model, that is to take its place.
+    /// The generation with other settings or another embedding model that will replace this index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_generation: Option<NextGeneration>,
 }
 
-/// What is to take the place of an index, which serves until then.
+/// A generation that will replace an index. The index serves requests until then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NextGeneration {
-    /// What becomes of it.
+    /// The phase of the generation.
     pub phase: GenerationPhase,
-    /// What its vectors are made with.
+    /// Identifies the embedding model and the chunking.
     pub fingerprint: String,
-    /// Its embedding model.
+    /// The name of the embedding model.
     pub model: String,
-    /// How it is made.
+    /// The settings of the generation.
     pub settings: IndexSettings,
-    /// How many documents it has so far.
+    /// Number of documents so far.
     pub documents: u64,
-    /// How many it is to have, as far as is known.
+    /// Expected number of documents.
     pub total: u64,
-    /// When it was begun (RFC 3339).
+    /// Start time (RFC 3339).
     pub started_at: String,
-    /// Why it does not get on. It is tried again.
+    /// The error that delays the build, which is retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What becomes of the next generation of an index.
+/// The phase of the next generation of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GenerationPhase {
-    /// It is being built.
+    /// The generation is being built.
     Building,
-    /// Somebody has given it up: it is built when somebody asks for it, or for another.
+    /// The build was cancelled. It restarts when a client requests this or another generation.
     Abandoned,
 }
 
-/// What a backup was restored to.
+/// The result of restoring a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RestoredIndexes {
-    /// The names of the indexes that were made, in the order of the backup.
+    /// The names of the restored indexes, in the order of the backup.
     pub indexes: Vec<String>,
 }
 
-/// Documents of one source, by content.
+/// A page of the documents of one source, with their content hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceDocuments {
     /// The documents of this page, in the order in which they were added.
     pub documents: Vec<SourceDocument>,
-    /// How many there are in all.
+    /// Total number of documents of the source.
     pub total_items: usize,
 }
 
 /// A document of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceDocument {
-    /// Its id.
+    /// The id of the document.
     pub doc_id: String,
-    /// The SHA-256 over its text and metadata.
+    /// The SHA-256 of its text and metadata.
     pub content_hash: String,
-    /// What its source calls this state of it, when that was said.
+    /// The revision of the document in its source, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
 }

@@ -6,15 +6,15 @@ use super::Metadata;
 /// A search in an index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Retrieve {
-    /// The index.
+    /// The name of the index.
     pub index_name: String,
-    /// What is looked for.
+    /// The text to search for.
     pub query: String,
-    /// How many chunks at most, 1 to 300.
+    /// Maximum number of chunks, 1 to 300.
     #[serde(default = "default_max_node_count")]
     #[schema(minimum = 1, maximum = 300, default = 5)]
     pub max_node_count: usize,
-    /// Only chunks of documents whose metadata has these values. A list stands for any of its values.
+    /// Restricts the search to documents whose metadata has these values. A list matches any of its values.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::optional_metadata")]
     #[schema(value_type = Option<Object>)]
     pub metadata_filter: Option<Metadata>,
@@ -24,17 +24,17 @@ fn default_max_node_count() -> usize {
     5
 }
 
-/// What a search found, the best first.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Retrieved {
-    /// What was looked for.
+    /// The text that was searched for.
     pub query: String,
-    /// The chunks.
+    /// The chunks, best first.
     pub results: Vec<RetrievedNode>,
-    /// How many there are.
+    /// Number of chunks.
     pub count: usize,
-    /// How many windows the question was cut into, each of which was searched with: only there when it is longer than the embedding model
-    /// reads at once.
+    /// Number of windows that the query was split into; each is searched separately. Present only if the query is
+    /// longer than the input limit of the embedding model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_windows: Option<usize>,
 }
@@ -43,48 +43,48 @@ pub struct Retrieved {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetrievedSource {
-    /// Vectors and full text.
+    /// Vector search and full-text search.
     Both,
-    /// Vectors only.
+    /// Vector search only.
     DenseOnly,
-    /// Full text only.
+    /// Full-text search only.
     SparseOnly,
 }
 
-/// A chunk that was found.
+/// A retrieved chunk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RetrievedNode {
-    /// Its document.
+    /// The id of its document.
     pub doc_id: String,
-    /// Its own id. It is the same for the same text at the same place of the same document.
+    /// The id of the chunk. It stays the same while the text and its position in the document stay the same.
     pub node_id: String,
-    /// Its text.
+    /// The text of the chunk.
     pub text: String,
-    /// How well it matches, at most 1; higher is better.
+    /// The relevance, at most 1. Higher is better.
     pub score: f32,
-    /// The cosine similarity of its vector, when vectors found it.
+    /// The cosine similarity to the query. Null unless vector search found the chunk.
     pub dense_score: Option<f32>,
-    /// Its full-text score, when full text found it.
+    /// The full-text score. Null unless full-text search found the chunk.
     pub sparse_score: Option<f32>,
-    /// Which search found it.
+    /// Which search found the chunk.
     pub source: RetrievedSource,
-    /// Its document's metadata, and its own `page` when the document is cut by pages.
+    /// The metadata of its document, with the chunk's `page` if the document is split by pages.
     #[schema(value_type = Object)]
     pub metadata: Metadata,
 }
 
-/// A chunk that an answer was made from.
+/// A chunk that was used for an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SourceNode {
-    /// Its document.
+    /// The id of its document.
     pub doc_id: String,
-    /// Its own id.
+    /// The id of the chunk.
     pub node_id: String,
-    /// Its text.
+    /// The text of the chunk.
     pub text: String,
-    /// The squared L2 distance of its vector from the question's, 0 to 4; lower is nearer.
+    /// The squared L2 distance between the vectors of chunk and question, 0 to 4. Lower is nearer.
     pub score: f32,
-    /// Its document's metadata, and its own `page` when the document is cut by pages.
+    /// The metadata of its document, with the chunk's `page` if the document is split by pages.
     #[schema(value_type = Object)]
     pub metadata: Metadata,
 }

@@ -1,55 +1,55 @@
-//! Sources and their synchronisations, and the bounds of what is said about them.
+//! Sources and their synchronisations, with the limits of their fields.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The most errors that a record has one by one. `error_count` counts all of them.
+/// Maximum number of errors in a record. `error_count` counts all of them.
 pub const MAX_ERRORS: usize = 100;
-/// The longest path of an error, in characters.
+/// Maximum length of an error's path, in characters.
 pub const MAX_PATH_CHARACTERS: usize = 512;
-/// The longest message of an error, in characters.
+/// Maximum length of an error's message, in characters.
 pub const MAX_ERROR_CHARACTERS: usize = 500;
-/// The longest message of a record, in characters.
+/// Maximum length of a record's message, in characters.
 pub const MAX_MESSAGE_CHARACTERS: usize = 1000;
-/// The longest revision of a document or a source, in bytes.
+/// Maximum length of a revision of a document or a source, in bytes.
 pub const MAX_REVISION_BYTES: usize = 256;
-/// The longest word that confirms a deletion, in bytes.
+/// Maximum length of the confirmation of a deletion, in bytes.
 pub const MAX_CONFIRMATION_BYTES: usize = 256;
-/// The longest name of a synchronisation, in bytes.
+/// Maximum length of the id of a synchronisation, in bytes.
 pub const MAX_SYNC_ID_BYTES: usize = 256;
-/// The longest name and uid of an owner, in bytes.
+/// Maximum length of an owner's name and uid, in bytes.
 pub const MAX_OWNER_BYTES: usize = 256;
 
-/// What becomes of a source when its owner is gone.
+/// What happens to a source when its owner is deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenOwnerIsGone {
-    /// It is deleted with its documents.
+    /// The source and its documents are deleted.
     Delete,
-    /// It stays, also where a newer client has another word.
+    /// The source is kept. Unknown values of newer clients count as this one.
     #[default]
     #[serde(other)]
     Retain,
 }
 
 impl WhenOwnerIsGone {
-    /// Whether it is deleted then.
+    /// Whether the source is deleted with its owner.
     pub fn is_delete(self) -> bool {
         self == Self::Delete
     }
 }
 
-/// Whose a source is: an object that may be deleted while the server is away.
+/// The owner of a source: an object that may be deleted while the server is not running.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 pub struct SourceOwner {
-    /// Its name: that of its sources begins with it and a dot.
+    /// The name of the owner. The names of its sources begin with it and a dot.
     pub name: String,
-    /// Its uid: another one is another owner of the same name.
+    /// The uid, which distinguishes owners of the same name.
     pub uid: String,
-    /// Where it is known, such as the uid of the volume: an owner of another place may be there still.
+    /// The scope of the owner, such as the uid of the volume. Owners of other scopes are not checked.
     #[serde(default)]
     pub scope: String,
-    /// What becomes of the source when it is gone.
+    /// What happens to the source when the owner is deleted.
     #[serde(default)]
     pub when_gone: WhenOwnerIsGone,
 }
@@ -57,20 +57,20 @@ pub struct SourceOwner {
 /// A file of a source that could not be read or indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileError {
-    /// Its path in the source, at most 512 characters.
+    /// The path of the file in the source, at most 512 characters.
     pub path: String,
-    /// What is wrong with it, at most 500 characters.
+    /// The error message, at most 500 characters.
     pub message: String,
 }
 
 impl FileError {
-    /// An error with as much of the path and the message as a record takes.
+    /// Creates an error, with path and message shortened to the limits of a record.
     pub fn shortened(path: &str, message: &str) -> Self {
         Self { path: beginning(path, MAX_PATH_CHARACTERS), message: beginning(message, MAX_ERROR_CHARACTERS) }
     }
 }
 
-/// The text, or its beginning and a mark that it is one.
+/// Shortens a text to `max_characters`, ending with `…` if it was longer.
 fn beginning(text: &str, max_characters: usize) -> String {
     match text.char_indices().nth(max_characters) {
         None => text.to_owned(),
@@ -78,61 +78,61 @@ fn beginning(text: &str, max_characters: usize) -> String {
     }
 }
 
-/// How far a synchronisation is.
+/// The phase of a synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SyncPhase {
-    /// It runs.
+    /// The synchronisation is running.
     Running,
-    /// It has done what it could: the index holds what the source holds, but for the files with errors and what was held back.
+    /// The index holds the documents of the source, except for files with errors and deletions that were held back.
     Complete,
-    /// It could not be done.
+    /// The synchronisation failed.
     Failed,
 }
 
-/// What whoever synchronises a source says about it.
+/// The state of a synchronisation, as reported by the client that runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PutSourceSync {
-    /// The name of the synchronisation, 1 to 256 bytes. While one runs, no other may have the source.
+    /// The id of the synchronisation, 1 to 256 bytes. While one runs, the source is locked for others.
     pub sync_id: String,
-    /// How far it is.
+    /// The phase.
     pub phase: SyncPhase,
-    /// Whose the source is. Not there: as it was.
+    /// The owner of the source. Not set: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SourceOwner>,
     /// The revision of the source that the index holds, such as a commit: at most 256 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// How many of its files are done.
+    /// Number of processed files.
     #[serde(default)]
     pub done: u64,
-    /// How many files there are.
+    /// Total number of files.
     #[serde(default)]
     pub total: u64,
-    /// How many documents would be deleted if it were confirmed.
+    /// Number of documents whose deletion was held back until it is confirmed.
     #[serde(default)]
     pub held_back: u64,
-    /// What confirms it, at most 256 bytes: it is for this source in this revision.
+    /// The value that confirms the deletion, at most 256 bytes. It is valid for this source in this revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<String>,
-    /// How many files had an error.
+    /// Number of files with errors.
     #[serde(default)]
     pub error_count: u64,
     /// The errors, at most 100 of them.
     #[serde(default, deserialize_with = "errors")]
     pub errors: Vec<FileError>,
-    /// Why it failed or was held back, at most 1,000 characters.
+    /// Why the synchronisation failed or the deletion was held back, at most 1,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// More are read than a record may have, so that one with too many is told so by its own words.
+/// The limit is higher than that of a record, so that a list that is somewhat too long gets a specific error message.
 fn errors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<FileError>, D::Error> {
     ragengine_json::bounded_list(deserializer, 10 * MAX_ERRORS)
 }
 
 impl PutSourceSync {
-    /// A record of which nothing is known yet but this.
+    /// Creates a state with these values and defaults for the others.
     pub fn new(sync_id: impl Into<String>, phase: SyncPhase) -> Self {
         Self {
             sync_id: sync_id.into(),
@@ -153,76 +153,76 @@ impl PutSourceSync {
 /// The latest synchronisation of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceSync {
-    /// The name of the synchronisation.
+    /// The id of the synchronisation.
     pub sync_id: String,
-    /// How far it is. One that was killed stays `running` until the next one begins, or the server is started again.
+    /// The phase. A synchronisation that was killed stays `running` until the next one begins or the server restarts.
     pub phase: SyncPhase,
-    /// Whose the source is, where that was said.
+    /// The owner of the source, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SourceOwner>,
     /// The revision of the source that the index holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// How many of its files are done.
+    /// Number of processed files.
     #[serde(default)]
     pub done: u64,
-    /// How many files there are.
+    /// Total number of files.
     #[serde(default)]
     pub total: u64,
-    /// How many documents would be deleted if it were confirmed.
+    /// Number of documents whose deletion was held back until it is confirmed.
     #[serde(default)]
     pub held_back: u64,
-    /// What confirms it: it is for this source in this revision.
+    /// The value that confirms the deletion. It is valid for this source in this revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<String>,
-    /// How many files had an error.
+    /// Number of files with errors.
     #[serde(default)]
     pub error_count: u64,
     /// The errors, at most 100 of them.
     #[serde(default, deserialize_with = "errors")]
     pub errors: Vec<FileError>,
-    /// Why it failed or was held back.
+    /// Why the synchronisation failed or the deletion was held back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When it began, by the server's clock (RFC 3339).
+    /// Start time by the server's clock (RFC 3339).
     pub started_at: String,
-    /// When it ended, by the server's clock (RFC 3339). Not there while it runs.
+    /// End time by the server's clock (RFC 3339). Missing while the synchronisation runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
 }
 
-/// A source of an index.
+/// A source of documents of an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceDescription {
-    /// Its name.
+    /// The name of the source.
     pub name: String,
-    /// How many documents the index has of it.
+    /// Number of documents from this source.
     pub documents: u64,
-    /// How many chunks they were cut into.
+    /// Number of chunks.
     pub chunks: u64,
-    /// The size of the documents' texts in bytes.
+    /// Total size of the documents' texts in bytes.
     pub bytes: u64,
-    /// Its latest synchronisation, when there was one.
+    /// The latest synchronisation, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<SourceSync>,
 }
 
-/// Which sources of an index are listed, and how much is said of each.
+/// Selects sources of an index, and the number of errors shown for each.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ListSources {
-    /// Only those whose names begin with this and a dot.
+    /// Only sources whose names begin with this value and a dot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The most errors of each. Not there: all that its record has.
+    /// Maximum number of errors shown for each source. Not set: all in its record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_errors: Option<usize>,
 }
 
-/// What a source that was deleted had.
+/// The result of deleting a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeletedSource {
-    /// How many documents were deleted with it.
+    /// Number of deleted documents.
     pub documents: u64,
 }
 
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_as_long_as_a_record_takes() {
+    fn an_error_is_shortened_to_the_limits_of_a_record() {
         for (given, path_characters, message_characters) in
             [(1, 1, 1), (500, 500, 500), (501, 501, 500), (600, 512, 500)]
         {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_and_how_far_has_to_be_said() {
+    fn only_the_id_and_the_phase_are_required() {
         let read: PutSourceSync = serde_json::from_value(json!({"sync_id": "a", "phase": "running"})).unwrap();
         assert_eq!(read, PutSourceSync::new("a", SyncPhase::Running));
     }

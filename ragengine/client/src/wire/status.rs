@@ -4,55 +4,55 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A sentence about what was done.
+/// A message about a completed request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Message {
-    /// The sentence.
+    /// The message.
     pub message: String,
 }
 
-/// Whether the server works, in the words that existing clients look for.
+/// The health of the server, in a format that existing clients expect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Health {
     /// `Healthy` or `Unhealthy`.
     pub status: String,
-    /// What is missing, when something is.
+    /// Why the server is unhealthy.
     pub detail: Option<String>,
 }
 
-/// One of the things that the server needs before it can answer.
+/// A condition of the server's readiness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Check {
-    /// Whether it is there.
+    /// Whether the condition holds.
     pub ready: bool,
-    /// What it is doing, or what is wrong.
+    /// The progress or the error.
     pub detail: String,
 }
 
-/// Whether the server can answer, and what it waits for.
+/// The readiness of the server, with its conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Readiness {
-    /// Whether everything below is ready, but for single indexes: one that cannot be used does not keep the others from being served.
+    /// Whether all conditions hold. Single unavailable indexes do not count, because the others are available.
     pub ready: bool,
-    /// `volume`, `model` and `indexes`.
+    /// The conditions `volume`, `model` and `indexes`.
     pub checks: BTreeMap<String, Check>,
 }
 
-/// What is wrong with a request: a sentence, or a list of the fields that are not as they must be.
+/// An error: a message, or a list of invalid fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorDetail {
     /// A string, or a list of [`FieldError`].
     pub detail: Value,
 }
 
-/// A field that is not as it must be.
+/// An invalid field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FieldError {
-    /// Where it is: `body` or `query`, then names and positions.
+    /// The location of the field: `body` or `query`, followed by names and positions.
     pub loc: Vec<Value>,
-    /// What is wrong.
+    /// The error message.
     pub msg: String,
-    /// A short name for what is wrong.
+    /// A short name of the error.
     #[serde(rename = "type")]
     pub kind: String,
 }

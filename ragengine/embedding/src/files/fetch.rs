@@ -1,4 +1,4 @@
-//! Fetching a model from a hub: into a directory beside its place, and from there into its place, weights last.
+//! Downloads a model from a hub into a temporary directory, and moves the files to their final directory, weights last.
 
 mod hub;
 mod source;
@@ -10,29 +10,32 @@ use std::path::{Path, PathBuf};
 use self::hub::MAIN;
 use self::source::{FetchedFile, Source};
 use self::staging::{Staging, create_folders};
-use super::kept::{self, Kept};
+use super::file_hashes::{self, FileHashes};
 use super::model_id::{self, ModelId};
 use super::{Error, ModelFiles, OPTIONAL, TOKENIZER, WEIGHTS};
 
 pub use hub::Hub;
 pub use source::Progress;
 
-/// The directory of a model: the one that `model_id` names, or `models_directory/organisation/name`, which is
-/// fetched from the hub when it is not complete. Of another revision than `main` it is `…/name@revision`, so that what is there is never
-/// taken for what is asked for. `on_progress` is called for each piece received.
+/// Returns the directory of a model: `model_id` itself if it is a directory, or `models_directory/organisation/name`.
+/// If that is incomplete, the model is downloaded from the hub. A revision other than `main` has a separate directory
+/// `…/name@revision`, so that files of different revisions are not mixed up. `on_progress` is called for each
+/// received piece.
 ///
-/// The hashes of what is fetched are kept beside it, and compared each time it is located. A directory of the user's has none.
+/// The hashes of downloaded files are stored beside them, and compared at each call. A local directory has no hashes.
 ///
-/// A fetch that fails or is dropped leaves nothing behind. One model is fetched by one caller at a time.
+/// A download that fails or is cancelled leaves nothing behind. Concurrent downloads of the same model are not
+/// supported.
 ///
 /// # Errors
 ///
-/// The id is neither a directory nor `organisation/name`; a directory lacks a required file; a file is not what was fetched; the hub lacks one,
-/// cannot be reached, or sends more than `max_file_bytes`; the directory cannot be written.
+/// The id is neither a directory nor `organisation/name`; a directory lacks a required file; a downloaded file has
+/// changed; the hub lacks a file, cannot be reached, or sends more than `max_file_bytes`; the directory cannot be
+/// written.
 ///
 /// # Panics
 ///
-/// When it fetches and the process has installed no rustls provider.
+/// When it downloads and the process has not installed a rustls provider.
 pub async fn locate_or_fetch(
     model_id: &str,
     models_directory: &Path,
@@ -59,24 +62,24 @@ pub async fn locate_or_fetch(
     Ok(place)
 }
 
-/// What the usual revision is in is named as it always was.
+/// The default revision has no suffix, for compatibility with earlier versions.
 fn folder_name(name: &str, revision: &str) -> String {
     if revision == MAIN { name.to_owned() } else { format!("{name}@{revision}") }
 }
 
-/// It reads all of a model, which takes a part of a second.
+/// Compares the hashes of all files, which takes a fraction of a second.
 async fn compare(place: PathBuf) -> Result<(), Error> {
-    apart(move || kept::compare_or_keep(&place)).await
+    run_blocking(move || file_hashes::compare_or_store(&place)).await
 }
 
-async fn apart(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
+async fn run_blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| {
-        Err(Error::Hub(format!("the hashes of the model's files were not compared or kept: {error}")))
+        Err(Error::Hub(format!("the hashes of the model's files could not be compared or stored: {error}")))
     })
 }
 
-/// Fetches everything there is; returns the files in the order in which they are to be published.
+/// Downloads all files of the model, and returns them in the order in which to publish them.
 async fn fetch_files(
     source: &Source<'_>,
     staging: &Staging,
@@ -84,29 +87,30 @@ async fn fetch_files(
 ) -> Result<Vec<FetchedFile>, Error> {
     let mut fetched = Vec::new();
     let tokenizer = source.fetch(TOKENIZER, &staging.0, on_progress).await?;
-    fetched.push(tokenizer.ok_or_else(|| source.not_there(TOKENIZER))?);
+    fetched.push(tokenizer.ok_or_else(|| source.missing(TOKENIZER))?);
     for file in OPTIONAL {
         fetched.extend(source.fetch(file, &staging.0, on_progress).await?);
     }
     for weights in WEIGHTS {
         if let Some(weights) = source.fetch(weights, &staging.0, on_progress).await? {
-            // Models of more than 2 GB keep their weights in a second file.
+            // Models larger than 2 GB have their weights in a second file.
             fetched.extend(source.fetch(&format!("{}_data", weights.name), &staging.0, on_progress).await?);
             fetched.push(weights);
             return Ok(fetched);
         }
     }
-    Err(source.not_there(WEIGHTS[0]))
+    Err(source.missing(WEIGHTS[0]))
 }
 
-/// Moves the files into place, after their hashes and the weights last: a directory with weights is complete.
+/// Moves the files to their final directory: first the hashes, the weights last. A directory with weights is therefore
+/// complete.
 async fn publish(staging: &Staging, place: &Path, fetched: Vec<FetchedFile>, revision: &str) -> Result<(), Error> {
     let sha256: BTreeMap<String, String> =
         fetched.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();
-    let (kept, folder) = (Kept { revision: Some(revision.to_owned()), sha256 }, staging.0.clone());
-    apart(move || kept.write(&folder)).await?;
+    let (hashes, folder) = (FileHashes { revision: Some(revision.to_owned()), sha256 }, staging.0.clone());
+    run_blocking(move || hashes.write(&folder)).await?;
     let files = fetched.into_iter().map(|file| file.name);
-    for file in [kept::FILE.to_owned()].into_iter().chain(files) {
+    for file in [file_hashes::FILE.to_owned()].into_iter().chain(files) {
         let to = place.join(&file);
         let parent = to.parent().unwrap_or(place);
         create_folders(parent).await?;

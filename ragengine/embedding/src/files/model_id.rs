@@ -1,27 +1,27 @@
-//! Model ids: a directory, or `organisation/name`.
+//! Parses model ids: a directory, or `organisation/name`.
 
 use std::path::PathBuf;
 
 use super::Error;
 
-/// Hugging Face's own limit for a name.
+/// Hugging Face's limit for a name.
 const MAX_SEGMENT_CHARS: usize = 96;
 
-/// What a model id means.
+/// A parsed model id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ModelId {
-    /// A directory of the user's.
+    /// A local directory.
     Directory(PathBuf),
-    /// A repository of a hub.
+    /// A repository on a hub.
     Repository {
         /// The part before the slash.
         organisation: String,
-        /// The part after it.
+        /// The part after the slash.
         name: String,
     },
 }
 
-/// Reads a model id. It becomes a part of paths and addresses, so only plain names pass.
+/// Parses a model id. It becomes part of paths and URLs, so that only plain names are allowed.
 pub(super) fn parse(model_id: &str) -> Result<ModelId, Error> {
     if model_id.starts_with('/') || model_id.starts_with("./") {
         return Ok(ModelId::Directory(PathBuf::from(model_id)));
@@ -34,13 +34,13 @@ pub(super) fn parse(model_id: &str) -> Result<ModelId, Error> {
     Ok(ModelId::Repository { organisation: organisation.to_owned(), name: name.to_owned() })
 }
 
-/// Checks one plain name, which may be a directory's.
+/// Checks one part of a model id, which becomes the name of a directory.
 pub(super) fn check_segment(segment: &str) -> Result<(), &'static str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     match segment {
         "" => Err("a part of it is empty"),
         _ if segment.len() > MAX_SEGMENT_CHARS => Err("a part of it is longer than 96 characters"),
-        _ if !segment.chars().all(plain) => Err("it has other characters than letters, digits, . _ - and one /"),
+        _ if !segment.chars().all(plain) => Err("it has characters other than letters, digits, . _ - and one /"),
         _ if segment.starts_with('.') || segment.contains("..") => Err("a part of it begins with a dot or has two"),
         _ => Ok(()),
     }

@@ -1,21 +1,21 @@
-//! Which texts run together.
+//! Groups texts into batches.
 //!
-//! A batch costs texts × longest text, so texts of similar length belong together. Bytes stand for tokens: within a
-//! request they are proportional enough, and nothing need be tokenised before a worker has it.
+//! The cost of a batch is texts × longest text, so that texts of similar length belong together. Lengths are in bytes:
+//! within a request they are roughly proportional to tokens, and need no tokenising.
 
-/// Shorter texts count as this long: below it a batch costs nearly the same whatever the lengths (a dozen tokens).
+/// Shorter texts count as this long (about a dozen tokens), because a batch of shorter ones costs nearly the same.
 const SHORT_BYTES: usize = 64;
 
-/// What a batch may hold.
+/// The limits of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
-    /// Texts.
+    /// Maximum number of texts.
     pub max_texts: usize,
-    /// Texts × longest text: what bounds a worker's memory when a model reads thousands of tokens.
+    /// Maximum of texts × longest text, in bytes. Bounds a worker's memory for models that read thousands of tokens.
     pub max_padded_bytes: usize,
 }
 
-/// A batch's size so far.
+/// The size of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     texts: usize,
@@ -24,7 +24,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Of some texts with these lengths in bytes.
+    /// The extent of texts with these lengths in bytes.
     pub fn of(lengths: impl IntoIterator<Item = usize>) -> Self {
         let mut extent = Self { texts: 0, shortest_bytes: usize::MAX, longest_bytes: 0 };
         for length in lengths {
@@ -36,7 +36,7 @@ impl Extent {
         extent
     }
 
-    /// Both together.
+    /// The extent of both together.
     pub fn with(self, other: Self) -> Self {
         Self {
             texts: self.texts + other.texts,
@@ -45,7 +45,7 @@ impl Extent {
         }
     }
 
-    /// Whether it is within the limits, and at most a third of it is padding.
+    /// Whether the batch is within the limits, and at most a third of it is padding.
     pub fn fits(self, limits: Limits) -> bool {
         self.texts <= limits.max_texts
             && self.texts.saturating_mul(self.longest_bytes) <= limits.max_padded_bytes
@@ -53,8 +53,8 @@ impl Extent {
     }
 }
 
-/// Cuts a request into batches: positions of its texts, longest texts first (which keeps
-/// the threads busy to the end). A text that fits nowhere is alone.
+/// Splits a request into batches of positions, longest texts first, which keeps the threads busy to the end. A text
+/// that exceeds the limits gets a separate batch.
 pub(super) fn cut(lengths: &[usize], limits: Limits) -> Vec<Vec<usize>> {
     let mut positions: Vec<usize> = (0..lengths.len()).collect();
     positions.sort_by_key(|&position| std::cmp::Reverse(lengths[position]));

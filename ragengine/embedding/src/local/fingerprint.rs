@@ -1,4 +1,4 @@
-//! What tells one use of a model from another.
+//! The fingerprint of a model and its use.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,18 @@ use crate::Error;
 use crate::files::ModelFiles;
 use crate::profile::Profile;
 
-/// Digits of a file's sha256 in the fingerprint: 64 bits, enough to tell models apart.
+/// Number of hexadecimal digits of a file's SHA-256 in the fingerprint: 64 bits distinguish models reliably.
 const FINGERPRINT_DIGITS: usize = 16;
 
-/// Name, contents and use in one line of text. A directory is named by its last part: where it is does not matter.
+/// Describes name, contents and use in one line. Of a directory only the last part is included, so that it can be
+/// moved.
 pub(super) fn fingerprint(model_id: &str, files: &ModelFiles, profile: &Profile) -> Result<String, Error> {
-    let name = match model_id.starts_with(['/', '.']) {
-        true => Path::new(model_id).file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        false => model_id.to_owned(),
+    let name = if model_id.starts_with(['/', '.']) {
+        Path::new(model_id).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    } else {
+        model_id.to_owned()
     };
-    // Large models keep their weights in a second file.
+    // Large models have their weights in a second file.
     let mut weights = files.model.clone().into_os_string();
     weights.push("_data");
     let weights = PathBuf::from(weights);
@@ -34,7 +36,7 @@ pub(super) fn fingerprint(model_id: &str, files: &ModelFiles, profile: &Profile)
     ))
 }
 
-/// The first digits of the sha256 of the files' contents.
+/// The first digits of the SHA-256 of the files' contents.
 fn digest(paths: &[&Path]) -> Result<String, Error> {
     let mut hasher = Sha256::new();
     for path in paths {

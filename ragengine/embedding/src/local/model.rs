@@ -1,4 +1,4 @@
-//! One model in memory: texts in, vectors out, on the calling thread.
+//! A loaded model. It embeds texts on the calling thread.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::profile::Profile;
 use crate::vector::normalise;
 use crate::{Error, Purpose, Vector};
 
-/// A loaded sentence-transformer. It keeps no state between calls and may be shared by threads.
+/// A loaded sentence-transformer. It has no state between calls and can be shared between threads.
 pub struct Model {
     model_id: String,
     graph: rten::Model,
@@ -29,19 +29,19 @@ pub struct Model {
 }
 
 impl Model {
-    /// Loads weights and tokenizer, and embeds one word to see that they work. Takes a second or so: not for an
+    /// Loads weights and tokenizer, and embeds one word as a check. Takes about a second: do not call it in an
     /// asynchronous task.
     ///
-    /// `model_id` is the name that the model goes by; a directory counts by its last part.
+    /// `model_id` is the name of the model. Of a directory, only the last part is used in the fingerprint.
     ///
     /// # Errors
     ///
-    /// [`Error::Load`] names the file that cannot be used, [`Error::Configuration`] says what does not fit.
+    /// [`Error::Load`] names an invalid file, [`Error::Configuration`] describes invalid options.
     pub fn load(model_id: &str, files: &ModelFiles, profile: Profile) -> Result<Self, Error> {
         let text =
             TextEncoder::load(&files.tokenizer, profile.max_tokens, &profile.query_prefix, &profile.passage_prefix)?;
         let unusable = |message: String| Error::Load { path: files.model.display().to_string(), message };
-        // Weights laid out for the processor: twice the memory, and half the time of a short query.
+        // Prepacked weights double the memory and halve the time of a short query.
         let graph = ModelOptions::with_all_ops()
             .prepack_weights(true)
             .load_file(&files.model)
@@ -55,17 +55,17 @@ impl Model {
         Ok(model)
     }
 
-    /// Embeds one batch, all of it at once: each text is padded to the longest, so memory and time grow with
-    /// texts × longest text. The vectors come in the order of the texts.
+    /// Embeds one batch in a single run. Each text is padded to the longest one, so that memory and time grow with
+    /// texts × longest text. The vectors are in the order of the texts.
     ///
-    /// `pool` has one thread: requests run beside each other, not the parts of one.
+    /// `pool` should have one thread, because requests run in parallel and each is not split further.
     ///
-    /// A query of more than [`Self::max_tokens`] keeps its first ones.
+    /// A query with more than [`Self::max_tokens`] tokens is truncated.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] for a passage over the limit; [`Error::Inference`] when the model fails or its result is
-    /// not finite.
+    /// [`Error::TooLong`] for a passage over the limit; [`Error::Inference`] when the model fails or its result is not
+    /// finite.
     pub fn embed(&self, pool: &Arc<ThreadPool>, purpose: Purpose, texts: &[&str]) -> Result<Vec<Vector>, Error> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -81,7 +81,7 @@ impl Model {
             return Err(Error::Inference(format!("it gave {} vectors for {} texts", vectors.len(), texts.len())));
         }
         for vector in &mut vectors {
-            normalise(vector).map_err(|error| Error::Inference(format!("a vector is not usable: {error}")))?;
+            normalise(vector).map_err(|error| Error::Inference(format!("a vector is invalid: {error}")))?;
         }
         Ok(vectors)
     }
@@ -101,7 +101,7 @@ impl Model {
     }
 
     fn pool(&self, hidden: Value, encodings: &[Encoding]) -> Result<Vec<Vector>, Error> {
-        let shape_error = |_| Error::Inference("the model's output has not the shape that was expected".to_owned());
+        let shape_error = |_| Error::Inference("the model's output does not have the expected shape".to_owned());
         match self.output {
             Output::Sentences(_) => {
                 let sentences = NdTensor::<f32, 2>::try_from(hidden).map_err(shape_error)?;
@@ -126,47 +126,48 @@ impl Model {
         Ok(vectors.first().map_or(0, Vec::len))
     }
 
-    /// The name that the model goes by.
+    /// The name of the model.
     pub fn model_id(&self) -> &str {
         &self.model_id
     }
 
-    /// Width of the vectors.
+    /// Number of dimensions of the vectors.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// Longest text in tokens, prefix and special tokens included.
+    /// Maximum text size in tokens, including prefix and special tokens.
     pub fn max_tokens(&self) -> usize {
         self.profile.max_tokens
     }
 
-    /// Longest passage as [`Self::count_tokens`] counts it: the limit less prefix and special tokens.
+    /// Maximum passage size without prefix and special tokens, as counted by [`Self::count_tokens`].
     pub fn max_passage_tokens(&self) -> usize {
         self.text.max_passage_tokens()
     }
 
-    /// Longest query as [`Self::count_tokens`] counts it: the limit less prefix and special tokens.
+    /// Maximum query size without prefix and special tokens, as counted by [`Self::count_tokens`].
     pub fn max_query_tokens(&self) -> usize {
         self.text.max_query_tokens()
     }
 
-    /// Tokens of a text alone, without prefix and special tokens.
+    /// Counts the tokens of a text, without prefix and special tokens.
     pub fn count_tokens(&self, text: &str) -> usize {
         self.text.count(text)
     }
 
-    /// Tokens that are put around every text.
+    /// Number of special tokens added to every text.
     pub fn special_tokens(&self) -> usize {
         self.text.special_tokens()
     }
 
-    /// How the model is used.
+    /// The profile of the model.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// What must be equal for two vectors to be comparable: name, contents of the files, pooling, limit, prefixes.
+    /// Vectors are comparable only if their fingerprints are equal: name, contents of the files, pooling, limit,
+    /// prefixes.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

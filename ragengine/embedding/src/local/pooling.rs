@@ -1,8 +1,8 @@
-//! From the vectors of a text's tokens to one vector.
+//! Combines the vectors of a text's tokens into one vector.
 
 use crate::profile::Pooling;
 
-/// Pools the first `tokens` rows of `hidden` (`padded length × width`, row by row); the rows behind them are padding.
+/// Pools the first `tokens` rows of `hidden` (`padded length × width`, row-major). The rows after them are padding.
 ///
 /// `tokens` is at least 1 and `hidden` at least `tokens × width` long.
 pub(super) fn pool(pooling: Pooling, hidden: &[f32], tokens: usize, width: usize) -> Vec<f32> {
@@ -11,7 +11,7 @@ pub(super) fn pool(pooling: Pooling, hidden: &[f32], tokens: usize, width: usize
         Pooling::Cls => rows.next().unwrap_or_default().to_vec(),
         Pooling::LastToken => rows.next_back().unwrap_or_default().to_vec(),
         Pooling::Max => fold(rows, width, f32::NEG_INFINITY, f32::max),
-        // The sum's length does not matter: the vector is normalised.
+        // The sum suffices, because the vector is normalised later.
         Pooling::Mean => fold(rows, width, 0.0, |sum, value| sum + value),
     }
 }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_never_counts() {
+    fn padding_is_ignored() {
         let hidden = [1.0, -2.0, 3.0, 4.0, 900.0, 900.0];
         let cases = [
             (Pooling::Mean, vec![4.0, 2.0]),

@@ -1,4 +1,4 @@
-//! The bounded queue between asynchronous callers and the threads that embed.
+//! The bounded queue between asynchronous callers and the threads that run the model.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 use super::batching::{Extent, Limits};
 use crate::{Error, Vector};
 
-/// Texts that run together, and where their vectors go.
+/// Texts that run together, and the channel for their vectors.
 pub(super) struct Job {
     pub texts: Vec<String>,
     pub reply: oneshot::Sender<Result<Vec<Vector>, Error>>,
@@ -21,26 +21,26 @@ impl Job {
         Extent::of(self.texts.iter().map(String::len))
     }
 
-    /// Nobody waits for it any more.
+    /// Whether the caller no longer waits for the result.
     fn is_cancelled(&self) -> bool {
         self.reply.is_closed()
     }
 }
 
-/// The sending end. The queue is closed when it is dropped.
+/// The sending end. Dropping it closes the queue.
 pub(super) struct Sender(Arc<Queue>);
 
-/// The receiving end, for any number of threads.
+/// The receiving end, which several threads can share.
 #[derive(Clone)]
 pub(super) struct Consumer(Arc<Queue>);
 
-/// Room in the queue for one job.
+/// Reserved room for one job.
 pub(super) struct Permit<'a> {
     queue: &'a Queue,
     room: SemaphorePermit<'a>,
 }
 
-/// There is no room.
+/// The queue is full.
 #[derive(Debug)]
 pub(super) struct Full;
 
@@ -52,19 +52,19 @@ struct Queue {
 #[derive(Default)]
 struct Waiting {
     jobs: VecDeque<Job>,
-    /// Threads that have nothing to do, the one that had something to do last at the end.
+    /// Idle threads. The one that worked most recently is at the end.
     idle: Vec<Thread>,
     is_closed: bool,
 }
 
-/// A queue of at most `capacity` jobs.
+/// Creates a queue of at most `capacity` jobs.
 pub(super) fn queue(capacity: usize) -> (Sender, Consumer) {
     let queue = Arc::new(Queue { waiting: Mutex::default(), room: Semaphore::new(capacity) });
     (Sender(Arc::clone(&queue)), Consumer(queue))
 }
 
 impl Sender {
-    /// Room for a job, if there is any now.
+    /// Reserves room for a job, without waiting.
     pub fn try_reserve(&self) -> Result<Permit<'_>, Full> {
         match self.0.room.try_acquire() {
             Ok(room) => Ok(Permit { queue: &self.0, room }),
@@ -72,13 +72,13 @@ impl Sender {
         }
     }
 
-    /// Room for a job, when there is some. Nothing when the queue is closed.
+    /// Waits for room for a job. None if the queue is closed.
     pub async fn reserve(&self) -> Option<Permit<'_>> {
         let room = self.0.room.acquire().await.ok()?;
         Some(Permit { queue: &self.0, room })
     }
 
-    /// How many more jobs it takes now.
+    /// Current number of free places.
     pub fn room(&self) -> usize {
         self.0.room.available_permits()
     }
@@ -96,8 +96,8 @@ impl Drop for Sender {
 }
 
 impl Permit<'_> {
-    /// Puts a job into the queue. The thread that embedded last takes it, if it is idle: what it needs is in its processor's caches. Turns would
-    /// have each question begin with cold ones.
+    /// Puts a job into the queue and wakes the idle thread that worked most recently, because its processor's caches
+    /// are still warm.
     pub fn send(self, job: Job) {
         let woken = {
             let mut waiting = self.queue.waiting.lock();
@@ -112,7 +112,7 @@ impl Permit<'_> {
 }
 
 impl Consumer {
-    /// Waits for a job, and takes with it those that wait behind it and fit. `None` when the queue is closed and empty.
+    /// Waits for a job, and takes it together with following jobs that fit. `None` when the queue is closed and empty.
     pub fn take(&self, limits: Limits) -> Option<Vec<Job>> {
         let this_thread = thread::current();
         let mut waiting = self.0.waiting.lock();
@@ -128,12 +128,12 @@ impl Consumer {
             drop(waiting);
             thread::park();
             waiting = self.0.waiting.lock();
-            // Threads may wake without having been woken.
+            // `park` may return spuriously.
             waiting.idle.retain(|thread| thread.id() != this_thread.id());
         }
     }
 
-    /// The jobs at the head of the queue that fit together, without those that nobody waits for.
+    /// Takes jobs from the head of the queue while they fit together, and drops cancelled ones.
     fn batch(&self, waiting: &mut Waiting, limits: Limits) -> Vec<Job> {
         let mut jobs: Vec<Job> = Vec::new();
         let mut extent = None;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_skipped() {
+    fn cancelled_jobs_are_skipped() {
         let (sender, consumer) = queue(8);
         let (first, first_reply) = job(&["first"]);
         let (second, second_reply) = job(&["second"]);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_takes_no_more() {
+    fn a_full_queue_refuses_jobs() {
         let (sender, consumer) = queue(1);
         let (first, _reply) = job(&["a"]);
         sender.try_reserve().unwrap().send(first);
@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_not_used_is_given_back() {
+    fn unused_permits_are_returned() {
         let (sender, _consumer) = queue(1);
         drop(sender.try_reserve().unwrap());
         assert_eq!(sender.room(), 1);
     }
 
-    /// Waits until so many threads have nothing to do.
+    /// Waits until `threads` threads are idle.
     fn wait_for_idle(consumer: &Consumer, threads: usize) {
         while consumer.0.waiting.lock().idle.len() < threads {
             thread::yield_now();
@@ -228,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_that_had_something_to_do_last_goes_first() {
+    fn the_thread_that_worked_most_recently_is_woken_first() {
         let (sender, consumer) = queue(8);
-        let (tell, told) = std::sync::mpsc::channel();
+        let (report, reports) = std::sync::mpsc::channel();
         for name in ["first", "second", "third"] {
-            let (consumer, tell) = (consumer.clone(), tell.clone());
+            let (consumer, report) = (consumer.clone(), report.clone());
             let idle = consumer.0.waiting.lock().idle.len();
             let own = consumer.clone();
-            thread::spawn(move || while own.take(LIMITS).is_some_and(|_| tell.send(name).is_ok()) {});
+            thread::spawn(move || while own.take(LIMITS).is_some_and(|_| report.send(name).is_ok()) {});
             wait_for_idle(&consumer, idle + 1);
         }
         let mut replies = Vec::new();
@@ -243,7 +243,7 @@ mod tests {
             let (job, reply) = job(&["a"]);
             replies.push(reply);
             sender.try_reserve().unwrap().send(job);
-            assert_eq!(told.recv().unwrap(), "third");
+            assert_eq!(reports.recv().unwrap(), "third");
             wait_for_idle(&consumer, 3);
         }
     }

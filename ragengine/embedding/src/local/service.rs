@@ -1,4 +1,4 @@
-//! A model behind two queues: queries never wait behind an ingest.
+//! A model with two queues, so that queries never wait for an ingest.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::queue::{Full, Job, Permit, Sender, queue};
 use super::worker::Worker;
 use crate::{Error, Purpose, Vector};
 
-/// A batch's texts × longest text, in bytes: about 900 tokens. A batch pays for short texts only, and a worker that has
-/// few long ones is sooner free for the next request, needs less memory, and leaves more to the other threads.
+/// Maximum of a batch's texts × longest text, in bytes: about 900 tokens. Batching only pays off for short texts.
+/// Small batches of long texts free a worker sooner, need less memory and leave more to the other threads.
 ///
 /// Milliseconds of one thread per text, the best of three runs (all-MiniLM-L6-v2 in fp32, AVX-512,
 /// `examples/embedding_cost.rs` in a release build):
@@ -29,16 +29,16 @@ use crate::{Error, Purpose, Vector};
 /// |    254 |  82.5 | 85.5 | 74.7 | 84.2 |  81.2 |
 const MAX_PADDED_BYTES: usize = 4 << 10;
 
-/// How many threads and how long the queues.
+/// The number of threads and the limits of the queues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceOptions {
-    /// Threads for queries, and as many again for passages; both at least 1. Default: one per processor.
+    /// Number of threads for queries. The same number is used for passages. At least 1. Default: one per processor.
     pub threads: usize,
-    /// Queries that may wait; one more is [`Error::Overloaded`].
+    /// Maximum number of waiting queries. A further one gets [`Error::Overloaded`].
     pub query_queue: usize,
-    /// Batches of passages that may wait; further ones wait with their callers.
+    /// Maximum number of waiting batches of passages. Callers with further ones wait.
     pub passage_queue: usize,
-    /// Texts that run together, at least 1; long texts run in smaller numbers, or alone.
+    /// Maximum number of texts in a batch, at least 1. Long texts run in smaller batches or alone.
     pub max_batch: usize,
 }
 
@@ -53,16 +53,16 @@ impl Default for ServiceOptions {
     }
 }
 
-/// Jobs that wait for a thread.
+/// Number of jobs that wait for a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths {
-    /// Queries (those of one request of several texts count once per batch).
+    /// Batches of queries.
     pub queries: usize,
     /// Batches of passages.
     pub passages: usize,
 }
 
-/// A model and its threads. Dropping it ends them; that waits for the batches that are running.
+/// A model and its threads. Dropping it waits for the running batches and ends the threads.
 pub struct Service {
     model: Arc<Model>,
     queries: Lane,
@@ -76,7 +76,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// The options have a zero, or the system gives no more threads.
+    /// An option is 0, or a thread cannot be started.
     pub fn start(model: impl Into<Arc<Model>>, options: &ServiceOptions) -> Result<Self, Error> {
         check(options)?;
         let model = model.into();
@@ -86,21 +86,21 @@ impl Service {
             queries: lane(Purpose::Query, options.query_queue)?,
             passages: lane(Purpose::Passage, options.passage_queue)?,
             limits,
-            // Enough that no thread waits for the next batch, and few enough that requests take turns.
+            // Large enough that no thread idles, and small enough that requests take turns.
             batches_in_flight: 2 * options.threads,
             model,
         })
     }
 
-    /// The vectors of the texts, in their order.
+    /// Embeds texts. The vectors are in the order of the texts.
     ///
-    /// Passages wait for room in their queue, a batch at a time, so a request may be of any size. Dropping the future
-    /// cancels what has not begun.
+    /// Passages wait for room in their queue batch by batch, so that a request may have any size. Dropping the future
+    /// cancels the batches that have not started.
     ///
     /// # Errors
     ///
-    /// [`Error::Overloaded`] for a query that finds its queue full, [`Error::TooLong`] with the position of a passage
-    /// over the limit (nothing is returned then), [`Error::Inference`].
+    /// [`Error::Overloaded`] for a query if the queue is full, [`Error::TooLong`] with the position of a passage over
+    /// the limit, [`Error::Inference`].
     pub async fn embed(&self, purpose: Purpose, mut texts: Vec<String>) -> Result<Vec<Vector>, Error> {
         let lengths: Vec<usize> = texts.iter().map(String::len).collect();
         let batches = batching::cut(&lengths, self.limits);
@@ -113,7 +113,7 @@ impl Service {
             let texts = positions.iter().map(|&position| std::mem::take(&mut texts[position])).collect();
             lane.submit(admission.take(), texts, positions)
         });
-        // The iterator is collected because it borrows the texts; the futures do nothing until they are polled.
+        // Collected because the iterator borrows the texts. The futures do nothing until they are polled.
         let submissions: Vec<_> = submissions.collect();
         let mut vectors = vec![Vector::new(); lengths.len()];
         let mut finished = stream::iter(submissions).buffer_unordered(self.batches_in_flight);
@@ -125,12 +125,12 @@ impl Service {
         Ok(vectors)
     }
 
-    /// The model: for counting tokens, and what it is.
+    /// The model, for counting tokens and for its properties.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// How much is waiting now.
+    /// The current lengths of the queues.
     pub fn queue_depths(&self) -> QueueDepths {
         QueueDepths { queries: self.queries.depth(), passages: self.passages.depth() }
     }
@@ -156,9 +156,9 @@ fn check(options: &ServiceOptions) -> Result<(), Error> {
     }
 }
 
-/// One queue and the threads that serve only it.
+/// One queue and its threads.
 struct Lane {
-    /// `None` only while it is dropped: that is what ends the threads.
+    /// `None` only while the lane is dropped, which ends the threads.
     sender: Option<Sender>,
     capacity: usize,
     threads: Vec<JoinHandle<()>>,
@@ -190,7 +190,7 @@ impl Lane {
         sender.try_reserve().map_err(|Full| Error::Overloaded { waiting: self.capacity })
     }
 
-    /// Waits for room (unless there is a permit already) and then for the vectors.
+    /// Waits for room, unless a permit is given, and then for the vectors.
     async fn submit<'a>(
         &'a self,
         permit: Option<Permit<'a>>,
@@ -222,7 +222,7 @@ impl Drop for Lane {
     fn drop(&mut self) {
         self.sender = None;
         for thread in self.threads.drain(..) {
-            // A panic of the thread has been reported by the panic hook.
+            // The panic hook has reported a panic of the thread.
             let _ = thread.join();
         }
     }

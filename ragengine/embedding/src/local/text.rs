@@ -1,4 +1,4 @@
-//! From a text to the token ids that a model reads.
+//! Converts texts to token ids.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use tokenizers::{Encoding, Tokenizer, TruncationDirection};
 
 use crate::{Error, Purpose};
 
-/// Of a query, no more is looked at than this for each token that the model reads: few tokens are longer than ten bytes,
-/// and tokenising megabytes would hold up a thread.
+/// A query is truncated to this many bytes for each token of the model's limit before it is tokenised. Few tokens are
+/// longer than ten bytes, and tokenising megabytes would block a thread.
 pub const MAX_BYTES_PER_QUERY_TOKEN: usize = 64;
 
-/// A tokenizer without limits of its own, and the model's limit.
+/// A tokenizer without truncation and padding, with the model's limit and prefixes.
 pub(super) struct TextEncoder {
     tokenizer: Tokenizer,
     special_tokens: usize,
@@ -21,18 +21,18 @@ pub(super) struct TextEncoder {
 }
 
 impl TextEncoder {
-    /// Reads `tokenizer.json`.
+    /// Loads `tokenizer.json`.
     ///
     /// # Errors
     ///
-    /// The file is not a tokenizer's, or prefix and special tokens alone fill `max_tokens`.
+    /// The file is not a tokenizer, or prefix and special tokens leave no room within `max_tokens`.
     pub fn load(path: &Path, max_tokens: usize, query_prefix: &str, passage_prefix: &str) -> Result<Self, Error> {
         let unusable = |error: tokenizers::Error| Error::Load {
             path: path.display().to_string(),
-            message: format!("it is not a tokenizer.json that can be read: {error}"),
+            message: format!("it is not a valid tokenizer.json: {error}"),
         };
         let mut tokenizer = Tokenizer::from_file(path).map_err(unusable)?;
-        // Many files fix both, all-MiniLM's at 128 tokens; the model's own limit is elsewhere.
+        // Many files set both (all-MiniLM's to 128 tokens), but the model's limit is defined elsewhere.
         tokenizer.with_truncation(None).map_err(unusable)?;
         tokenizer.with_padding(None);
         let special_tokens = tokenizer.encode_fast("", true).map_err(unusable)?.len();
@@ -45,7 +45,7 @@ impl TextEncoder {
             passage_prefix: passage_prefix.to_owned(),
         };
         encoder.check_room()?;
-        // A prefix and a text together may come to one token more than by themselves.
+        // A prefix and a text together may have one token more than separately.
         let prefix = encoder.count(query_prefix);
         let room = max_tokens - special_tokens - prefix;
         encoder.max_query_tokens = if prefix == 0 { room } else { room.saturating_sub(1).max(1) };
@@ -64,28 +64,28 @@ impl TextEncoder {
         )))
     }
 
-    /// Tokens of a text alone, without special tokens.
+    /// Counts the tokens of a text, without prefix and special tokens.
     pub fn count(&self, text: &str) -> usize {
-        // A text that cannot be tokenised has at most one token per byte; embedding it gives the error.
+        // If tokenising fails, the length in bytes is an upper bound. Embedding the text returns the error.
         self.tokenizer.encode_fast(text, false).map_or(text.len(), |encoding| encoding.len())
     }
 
-    /// Tokens that are put around every text.
+    /// Number of special tokens added to every text.
     pub fn special_tokens(&self) -> usize {
         self.special_tokens
     }
 
-    /// Tokens that are left for a passage beside its prefix and the special tokens.
+    /// Maximum number of tokens of a passage, without prefix and special tokens.
     pub fn max_passage_tokens(&self) -> usize {
         self.max_tokens - self.special_tokens - self.count(&self.passage_prefix)
     }
 
-    /// Tokens that are left for a query beside its prefix and the special tokens.
+    /// Maximum number of tokens of a query, without prefix and special tokens.
     pub fn max_query_tokens(&self) -> usize {
         self.max_query_tokens
     }
 
-    /// The encoding with prefix and special tokens; a query is cut at the limit.
+    /// Encodes a text with prefix and special tokens. A query is truncated at the limit.
     pub fn encode(&self, purpose: Purpose, text: &str, position: usize) -> Result<Encoding, Error> {
         let text = match purpose {
             Purpose::Query => {
@@ -102,7 +102,7 @@ impl TextEncoder {
         }
     }
 
-    /// The first tokens of a text, with the special tokens around them: `max_tokens` in all.
+    /// Encodes the first tokens of a text with special tokens around them, `max_tokens` in total.
     fn encode_start(&self, text: &str) -> Result<Encoding, Error> {
         let mut encoding = self.tokenizer.encode_fast(text, false).map_err(cannot_tokenise)?;
         encoding.truncate(self.max_tokens - self.special_tokens, 0, TruncationDirection::Right);

@@ -1,4 +1,4 @@
-//! A thread that embeds.
+//! A thread that runs the model.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::model::Model;
 use super::queue::{Consumer, Job};
 use crate::{Error, Purpose, Vector};
 
-/// What a thread that embeds passages adds to its niceness: at +10 it gets a tenth of a contended processor.
+/// Added to the niceness of threads that embed passages. At +10, a thread gets a tenth of a contended processor.
 const PASSAGE_NICENESS: i32 = 10;
 
-/// What a thread needs: it serves one queue, for one purpose.
+/// A thread's state. It serves one queue, for one purpose.
 pub(super) struct Worker {
     pub model: Arc<Model>,
     pub consumer: Consumer,
@@ -22,8 +22,8 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Serves until the queue is closed. The loop is inside the pool's one thread, so that a batch is not handed over
-    /// to another thread once more.
+    /// Runs until the queue is closed. The loop runs inside the pool's only thread, so that batches are not handed over
+    /// to another thread.
     pub fn run(self) {
         let pool = Arc::new(ThreadPool::with_num_threads(1));
         pool.run(|| {
@@ -40,14 +40,14 @@ impl Worker {
         let texts: Vec<&str> = jobs.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
         match self.embed(pool, &texts) {
             Ok(vectors) => answer_all(jobs, vectors),
-            // One job's error is not its neighbours'.
+            // Run the jobs separately, so that one job's error does not affect the others.
             Err(_) if jobs.len() > 1 => jobs.into_iter().for_each(|job| self.serve(pool, vec![job])),
             Err(error) => jobs.into_iter().for_each(|job| answer(job, Err(error.clone()))),
         }
     }
 
     fn embed(&self, pool: &Arc<ThreadPool>, texts: &[&str]) -> Result<Vec<Vector>, Error> {
-        // A panic in the runtime must not take the thread from the queue.
+        // A panic in the runtime must not end the thread.
         catch_unwind(AssertUnwindSafe(|| self.model.embed(pool, self.purpose, texts)))
             .unwrap_or_else(|_| Err(Error::Inference("the runtime panicked".to_owned())))
     }
@@ -62,17 +62,17 @@ fn answer_all(jobs: Vec<Job>, vectors: Vec<Vector>) {
 }
 
 fn answer(job: Job, result: Result<Vec<Vector>, Error>) {
-    // The caller may have gone meanwhile.
+    // The caller may no longer wait.
     let _ = job.reply.send(result);
 }
 
-/// Lets every thread of normal priority go first. Niceness is a thread's own on Linux, whatever POSIX says.
+/// Lowers the priority of this thread. On Linux niceness is a property of threads, unlike in POSIX.
 fn lower_priority() {
     let this_thread = Some(rustix::thread::gettid());
     let lowered = rustix::process::getpriority_process(this_thread)
         .and_then(|niceness| rustix::process::setpriority_process(this_thread, niceness + PASSAGE_NICENESS));
     if let Err(error) = lowered {
-        tracing::warn!(%error, "cannot lower the priority of a thread that embeds passages: queries may wait for ingest");
+        tracing::warn!(%error, "cannot lower the priority of a thread for passages: queries may wait for ingest");
     }
 }
 
@@ -85,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_thread_that_asks_is_lowered() {
+    fn only_the_calling_threads_priority_is_lowered() {
         let before = niceness();
         let lowered = std::thread::spawn(|| {
             lower_priority();
             niceness()
         });
-        // 19 is the system's last.
+        // 19 is the lowest priority.
         assert_eq!(lowered.join().unwrap(), (before + PASSAGE_NICENESS).min(19));
         assert_eq!(niceness(), before);
     }

@@ -1,4 +1,4 @@
-//! The configuration files' shapes: only what is used of them.
+//! The used fields of the configuration files.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Pooling;
 
-/// The parsed files; an absent file is `None` (or no modules).
+/// The parsed files. A missing file is `None`, or an empty list of modules.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigFiles {
     /// `config.json`.
@@ -21,19 +21,19 @@ pub struct ConfigFiles {
     pub sentence_transformers: Option<SentenceTransformersConfig>,
 }
 
-/// Of `config.json`.
+/// The fields of `config.json`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct TransformerConfig {
     /// `bert`, `roberta` …
     pub model_type: Option<String>,
-    /// Rows of the table of positions.
+    /// The number of rows in the table of positions.
     pub max_position_embeddings: Option<usize>,
 }
 
 impl TransformerConfig {
-    /// The longest text that has a position for each token.
+    /// The maximum number of tokens that have positions.
     ///
-    /// Models of the RoBERTa kind begin counting behind the padding's id 1, so two rows are never used.
+    /// Models of the RoBERTa family begin counting after the padding id 1, so that two rows are unused.
     pub(super) fn usable_positions(&self) -> Option<usize> {
         const OFFSET_KINDS: [&str; 5] = ["roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet"];
         let positions = self.max_position_embeddings?;
@@ -43,14 +43,14 @@ impl TransformerConfig {
     }
 }
 
-/// Of `sentence_bert_config.json`.
+/// The fields of `sentence_bert_config.json`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct SentenceBertConfig {
-    /// Longest text in tokens, special tokens included.
+    /// Maximum text size in tokens, including special tokens.
     pub max_seq_length: Option<usize>,
 }
 
-/// `1_Pooling/config.json`: a flag for each way, or (since Sentence Transformers 5.2) one name.
+/// The fields of `1_Pooling/config.json`: a flag for each method, or (since Sentence Transformers 5.2) the name of one.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct PoolingConfig {
     /// The newer form: `mean`, `cls` …
@@ -61,7 +61,7 @@ pub struct PoolingConfig {
     /// Mean.
     #[serde(default)]
     pub pooling_mode_mean_tokens: bool,
-    /// Largest values.
+    /// Maximum of each dimension.
     #[serde(default)]
     pub pooling_mode_max_tokens: bool,
     /// Mean times the square root of the length.
@@ -76,7 +76,7 @@ pub struct PoolingConfig {
 }
 
 impl PoolingConfig {
-    /// The one way that is named, or the unsupported combination in words.
+    /// The configured method, or a description of the unsupported combination as error.
     pub(super) fn pooling(&self) -> Result<Pooling, String> {
         let flags = [
             (self.pooling_mode_cls_token, "cls"),
@@ -108,13 +108,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// The class without its package.
+    /// The name of the class without its package.
     pub(super) fn class_name(&self) -> &str {
         self.kind.rsplit('.').next().unwrap_or(&self.kind)
     }
 }
 
-/// Of `config_sentence_transformers.json`.
+/// The fields of `config_sentence_transformers.json`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct SentenceTransformersConfig {
     /// Prefixes by name: `query`, `document`, `passage`.

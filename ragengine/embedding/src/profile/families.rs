@@ -1,4 +1,4 @@
-//! Prefixes of well-known models whose files do not name them.
+//! Prefixes of well-known model families whose files do not name them.
 
 /// A family's prefixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ const E5_INSTRUCT: Prefixes = Prefixes {
 const BGE_ENGLISH: Prefixes =
     Prefixes { query: "Represent this sentence for searching relevant passages: ", passage: "" };
 
-/// The prefixes of the family that the last part of `model_id` names.
+/// Looks up the prefixes of a model family by the last part of `model_id`.
 pub(super) fn prefixes(model_id: &str) -> Prefixes {
     let name = model_id.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let is_e5 = name.starts_with("e5-") || name.starts_with("multilingual-e5-");

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// The files as the hub has them, without what is not read.
+/// The files of models on the hub, without unused fields.
 fn files(config: Value, sentence_bert: Value, pooling: Value, modules: Value, prompts: Value) -> ConfigFiles {
     fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> Option<T> {
         (!value.is_null()).then(|| serde_json::from_value(value).unwrap())
@@ -124,7 +124,7 @@ fn well_known_models() {
 }
 
 #[test]
-fn overrides_win_and_an_empty_prefix_is_one() {
+fn overrides_win_even_with_an_empty_prefix() {
     let overrides = Overrides {
         max_tokens: Some(64),
         query_prefix: Some(String::new()),
@@ -143,7 +143,7 @@ fn overrides_win_and_an_empty_prefix_is_one() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn unsupported_models_and_overrides_are_errors() {
     let none = Overrides::default;
     let cases = [
         (

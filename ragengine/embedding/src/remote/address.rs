@@ -1,25 +1,26 @@
-//! The endpoint's address from what people write.
+//! Derives the endpoint's URL from the configured address.
 
 use reqwest::Url;
 
 use crate::Error;
 use crate::http::printable;
 
-/// `…/embeddings` as it is; behind a base, `/embeddings`; behind a bare host, `/v1/embeddings`. A query is kept.
+/// Completes an address: `…/embeddings` is used unchanged, `/embeddings` is appended to a base, and `/v1/embeddings`
+/// to a bare host. A query is kept.
 ///
 /// # Errors
 ///
-/// It is no address for HTTP, or it has credentials.
+/// The text is not an HTTP address, or it contains credentials.
 pub(super) fn embeddings(text: &str) -> Result<Url, Error> {
-    // The text may hold a credential: it is not repeated.
+    // The text is not quoted, because it may contain a credential.
     let mut url = Url::parse(text)
-        .map_err(|error| Error::Configuration(format!("the embedding endpoint's url is not an address: {error}")))?;
+        .map_err(|error| Error::Configuration(format!("the embedding endpoint's url is invalid: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") {
         let message = format!("the embedding endpoint's url {} must begin with https:// or http://", printable(&url));
         return Err(Error::Configuration(message));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        let message = "the embedding endpoint's url must not have a user or password: use its key".to_owned();
+        let message = "the embedding endpoint's url must not contain a user or password: use the API key".to_owned();
         return Err(Error::Configuration(message));
     }
     let path = match url.path().trim_end_matches('/') {
@@ -36,7 +37,7 @@ mod tests {
     use super::embeddings;
 
     #[test]
-    fn bases_and_whole_addresses() {
+    fn addresses_are_completed() {
         let cases = [
             ("https://api.openai.com/v1", "https://api.openai.com/v1/embeddings"),
             ("https://api.openai.com/v1/", "https://api.openai.com/v1/embeddings"),
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_is_refused_without_showing_credentials() {
+    fn an_invalid_address_is_refused_without_showing_credentials() {
         for text in ["", "host:80/v1", "ftp://host", "https://user:hunter2@host/v1", "/v1"] {
             let error = embeddings(text).unwrap_err();
             assert_eq!(error.kind(), "configuration", "{text}");

@@ -1,47 +1,48 @@
-//! An endpoint's options.
+//! The options of an endpoint.
 
 use std::time::Duration;
 
 use super::BYTES_PER_TOKEN;
 use crate::{Error, Secret};
 
-/// Where and how.
+/// The options of an embedding endpoint.
 #[derive(Debug, Clone)]
 pub struct EndpointOptions {
-    /// `…/embeddings`, a base such as `https://api.openai.com/v1`, or a bare host.
+    /// The address: `…/embeddings`, a base such as `https://api.openai.com/v1`, or a bare host.
     pub url: String,
-    /// The model's name there.
+    /// The name of the model.
     pub model: String,
-    /// Sent as `Authorization: Bearer`.
+    /// The API key, sent as `Authorization: Bearer`.
     pub api_key: Option<Secret>,
-    /// Asks for vectors of this width, for models that can shorten theirs; every reply must have it.
+    /// The number of dimensions to request, for models that support several. Every reply must have it.
     pub dimensions: Option<usize>,
-    /// Put before a query.
+    /// Text put before a query.
     pub query_prefix: String,
-    /// Put before a passage.
+    /// Text put before a passage.
     pub passage_prefix: String,
-    /// The longest text that the model reads. 8,191 is OpenAI's.
+    /// Maximum text size in tokens. Default: 8,191, the limit of OpenAI's models.
     pub max_tokens: usize,
-    /// Texts in one request.
+    /// Number of texts in one request.
     pub max_batch: usize,
-    /// Requests at a time, for queries and for passages each: queries do not wait behind an ingest.
+    /// Maximum number of concurrent requests. Queries and passages have separate limits, so that queries do not wait
+    /// for an ingest.
     pub max_in_flight: usize,
-    /// Queries that may wait beyond those; one more is [`Error::Overloaded`].
+    /// Maximum number of waiting queries. A further query gets [`Error::Overloaded`].
     pub query_queue: usize,
-    /// Attempts after the first.
+    /// Maximum number of retries.
     pub max_retries: u32,
-    /// The longest pause between attempts; an endpoint that asks for a longer one is not asked again.
+    /// Maximum wait between attempts. If an endpoint requests a longer one, the request is not retried.
     pub max_retry_wait: Duration,
-    /// For one connection.
+    /// The timeout of connecting.
     pub connect_timeout: Duration,
-    /// For one attempt, with its reply.
+    /// The timeout of one attempt, including its reply.
     pub timeout: Duration,
-    /// A longer reply is refused.
+    /// Maximum length of a reply in bytes.
     pub max_reply_bytes: usize,
 }
 
 impl EndpointOptions {
-    /// The defaults for a model at an address.
+    /// The default options for a model at an address.
     pub fn new(url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -62,7 +63,7 @@ impl EndpointOptions {
         }
     }
 
-    /// Refuses what could never work.
+    /// Checks for invalid options.
     pub(super) fn check(&self) -> Result<(), Error> {
         let limits = [
             ("max_batch", self.max_batch),
@@ -79,7 +80,9 @@ impl EndpointOptions {
             return Err(Error::Configuration(message));
         }
         if self.model.is_empty() {
-            return Err(Error::Configuration("the embedding endpoint needs the name of a model".to_owned()));
+            return Err(Error::Configuration(
+                "the name of the embedding endpoint's model must not be empty".to_owned(),
+            ));
         }
         Ok(())
     }

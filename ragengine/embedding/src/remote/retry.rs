@@ -1,34 +1,34 @@
-//! Whether and when a request is sent again.
+//! The retry policy.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use crate::Error;
 
-/// The pause before the second attempt; it doubles from there.
+/// The wait before the second attempt. It doubles for each further attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
 /// A failed attempt.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub error: Error,
-    may_pass: bool,
+    is_temporary: bool,
     retry_after: Option<Duration>,
 }
 
 impl Failure {
-    /// One that another attempt would only repeat.
-    pub fn last(error: Error) -> Self {
-        Self { error, may_pass: false, retry_after: None }
+    /// A permanent failure.
+    pub fn permanent(error: Error) -> Self {
+        Self { error, is_temporary: false, retry_after: None }
     }
 
-    /// One that may be over soon; `retry_after` is the endpoint's own wish.
-    pub fn passing(error: Error, retry_after: Option<Duration>) -> Self {
-        Self { error, may_pass: true, retry_after }
+    /// A temporary failure. `retry_after` is the wait that the endpoint requested.
+    pub fn temporary(error: Error, retry_after: Option<Duration>) -> Self {
+        Self { error, is_temporary: true, retry_after }
     }
 }
 
-/// How often, and how long to wait at most.
+/// The maximum number of retries, and the maximum wait before each.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Policy {
     pub max_retries: u32,
@@ -36,14 +36,14 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// The pause before the next attempt, or `None` to give up. `attempt` counts from 0; `jitter` is in 0..1 and
-    /// spreads the pauses over half of their length, so that callers do not come back together.
+    /// The wait before the next attempt, or `None` to give up. `attempt` counts from 0. `jitter` is in 0..1 and spreads
+    /// the waits over half of their length, so that clients do not retry simultaneously.
     pub fn wait(&self, attempt: u32, failure: &Failure, jitter: f64) -> Option<Duration> {
-        if !failure.may_pass || attempt >= self.max_retries {
+        if !failure.is_temporary || attempt >= self.max_retries {
             return None;
         }
         match failure.retry_after {
-            Some(wish) => (wish <= self.max_wait).then_some(wish),
+            Some(wait) => (wait <= self.max_wait).then_some(wait),
             None => {
                 let wait = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(attempt)).min(self.max_wait);
                 Some(wait.mul_f64(0.5 + jitter / 2.0))
@@ -52,7 +52,7 @@ impl Policy {
     }
 }
 
-/// A number in 0..1. Each `RandomState` has other keys: enough to spread retries.
+/// A random number in 0..1. The random keys of `RandomState` are sufficient to spread retries.
 pub(super) fn jitter() -> f64 {
     let random = RandomState::new().build_hasher().finish();
     (random >> 11) as f64 / (1_u64 << 53) as f64
@@ -65,23 +65,24 @@ mod tests {
     const POLICY: Policy = Policy { max_retries: 2, max_wait: Duration::from_secs(20) };
 
     #[test]
-    fn pauses() {
-        let passing = |retry_after: Option<u64>| Failure::passing(Error::Stopped, retry_after.map(Duration::from_secs));
+    fn waits_double_and_respect_retry_after() {
+        let temporary =
+            |retry_after: Option<u64>| Failure::temporary(Error::Stopped, retry_after.map(Duration::from_secs));
         let ms = |ms| Some(Duration::from_millis(ms));
         let cases = [
-            (0, passing(None), 0.0, ms(125)),
-            (0, passing(None), 1.0, ms(250)),
-            (1, passing(None), 1.0, ms(500)),
-            (2, passing(None), 1.0, None),
-            (0, passing(Some(7)), 0.5, ms(7000)),
-            (0, passing(Some(21)), 0.5, None),
-            (0, Failure::last(Error::Stopped), 0.5, None),
+            (0, temporary(None), 0.0, ms(125)),
+            (0, temporary(None), 1.0, ms(250)),
+            (1, temporary(None), 1.0, ms(500)),
+            (2, temporary(None), 1.0, None),
+            (0, temporary(Some(7)), 0.5, ms(7000)),
+            (0, temporary(Some(21)), 0.5, None),
+            (0, Failure::permanent(Error::Stopped), 0.5, None),
         ];
         for (attempt, failure, jitter, expected) in cases {
             assert_eq!(POLICY.wait(attempt, &failure, jitter), expected, "{attempt} {failure:?} {jitter}");
         }
         let patient = Policy { max_retries: 100, max_wait: Duration::from_secs(1) };
-        assert_eq!(patient.wait(90, &passing(None), 1.0), ms(1000));
+        assert_eq!(patient.wait(90, &temporary(None), 1.0), ms(1000));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The request and its reply, checked.
+//! The request's body, and validation of the reply.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::Vector;
 use crate::vector::normalise;
 
-/// The request's body.
+/// The body of the request.
 #[derive(Debug, Serialize)]
 pub(super) struct Request<'a> {
     model: &'a str,
@@ -33,12 +33,12 @@ struct Item {
     embedding: Vec<f32>,
 }
 
-/// The reply's vectors in the order of the inputs, normalised; or what is wrong with the reply.
+/// Returns the reply's vectors, normalised and in the order of the inputs, or a description of the error.
 ///
-/// Each index from 0 to `expected - 1` is there once (in any order), all are equally wide (`width`, if that was asked
-/// for), finite and not zero.
+/// Each index from 0 to `expected - 1` must appear once, in any order. All vectors must be finite, not zero, and of
+/// equal length (`width`, if given).
 pub(super) fn vectors(body: &[u8], expected: usize, width: Option<usize>) -> Result<Vec<Vector>, String> {
-    let reply: Reply = serde_json::from_slice(body).map_err(|error| format!("it is not the JSON expected: {error}"))?;
+    let reply: Reply = serde_json::from_slice(body).map_err(|error| format!("it is not the expected JSON: {error}"))?;
     if reply.data.len() != expected {
         return Err(format!("it has {} vectors for {expected} texts", reply.data.len()));
     }
@@ -47,10 +47,10 @@ pub(super) fn vectors(body: &[u8], expected: usize, width: Option<usize>) -> Res
         normalise(&mut embedding).map_err(|error| format!("vector {index}: {error}"))?;
         let place = vectors.get_mut(index).ok_or_else(|| format!("index {index} is beyond {expected} texts"))?;
         if place.replace(embedding).is_some() {
-            return Err(format!("index {index} comes twice"));
+            return Err(format!("index {index} appears twice"));
         }
     }
-    // As many as places, none beyond them and none twice: every place is taken.
+    // There are as many vectors as positions, and each position is valid and unique, so that every position is filled.
     let vectors: Vec<Vector> = vectors.into_iter().flatten().collect();
     check_widths(&vectors, width)?;
     Ok(vectors)
@@ -64,7 +64,8 @@ fn check_widths(vectors: &[Vector], asked_for: Option<usize>) -> Result<(), Stri
     }
 }
 
-/// The words in an error's body: OpenAI's `{"error": {"message": …}}`, the shapes of others, or the text itself.
+/// Extracts the message from an error's body: OpenAI's `{"error": {"message": …}}`, the formats of others, or the
+/// text itself.
 pub(super) fn error_message(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let json: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_that_cannot_be_used() {
+    fn invalid_replies_are_refused() {
         let good = json!([1.0, 0.0]);
         let cases = [
             (b"<html>".to_vec(), 1, None, "JSON"),
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_errors() {
+    fn the_message_of_an_error_is_extracted() {
         let cases = [
             (r#"{"error": {"message": "no quota", "type": "x"}}"#, Some("no quota")),
             (r#"{"error": "input too long", "error_type": "validation"}"#, Some("input too long")),

@@ -38,7 +38,7 @@ async fn fetch(models: &Path, hub: &Hub) -> Result<PathBuf, Error> {
     locate_or_fetch(MODEL, models, hub, &mut |_| {}).await
 }
 
-/// All files below a directory, directories without files not among them.
+/// Lists all files below a directory.
 fn files_below(directory: &Path) -> Vec<String> {
     fn walk(directory: &Path, root: &Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(directory).unwrap() {
@@ -101,14 +101,14 @@ async fn a_required_file_that_the_hub_lacks_is_named_with_what_to_do() {
         let error = fetch(models.path(), &hub(&server)).await.unwrap_err();
         let words = error.to_string();
         let place = models.path().join(MODEL).display().to_string();
-        for expected in [missing, &place, "embedding.local.modelID", "cannot fetch"] {
+        for expected in [missing, &place, "embedding.local.modelID", "cannot download"] {
             assert!(words.contains(expected), "{expected}: {words}");
         }
         assert!(files_below(models.path()).is_empty());
     }
 }
 
-/// The weights' connection breaks in the middle.
+/// The connection breaks while the weights are sent.
 fn broken(seen: &Seen) -> Response<Body> {
     if !seen.path.ends_with("onnx/model.onnx") {
         return file(seen, COMPLETE);
@@ -118,7 +118,7 @@ fn broken(seen: &Seen) -> Response<Body> {
 }
 
 #[tokio::test]
-async fn a_broken_fetch_leaves_nothing_and_the_next_one_begins_anew() {
+async fn a_broken_download_leaves_nothing_and_the_next_one_starts_over() {
     let models = tempfile::tempdir().unwrap();
     let server = Server::start(Vec::new(), broken).await;
     let error = fetch(models.path(), &hub(&server)).await.unwrap_err();
@@ -126,7 +126,7 @@ async fn a_broken_fetch_leaves_nothing_and_the_next_one_begins_anew() {
     assert!(files_below(models.path()).is_empty());
     assert!(!models.path().join(MODEL).exists());
 
-    // What a process that was killed leaves behind.
+    // The directory that a killed process leaves behind.
     let left = models.path().join("organisation/.name.partial");
     std::fs::create_dir_all(&left).unwrap();
     std::fs::write(left.join("vocab.txt"), "old").unwrap();
@@ -136,7 +136,7 @@ async fn a_broken_fetch_leaves_nothing_and_the_next_one_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_fetch_that_is_dropped_leaves_nothing() {
+async fn a_cancelled_download_leaves_nothing() {
     let models = tempfile::tempdir().unwrap();
     let server = Server::start(vec![None], not_found).await;
     let hub = hub(&server);
@@ -170,7 +170,7 @@ async fn limits_and_refusals_of_the_hub() {
     let models = tempfile::tempdir().unwrap();
     let server = hub_with(COMPLETE).await;
     let error = fetch(models.path(), &Hub { max_file_bytes: 10, ..hub(&server) }).await.unwrap_err();
-    assert!(error.to_string().contains("bigger than 10 bytes"), "{error}");
+    assert!(error.to_string().contains("larger than 10 bytes"), "{error}");
 
     for (status, words) in [(StatusCode::UNAUTHORIZED, "token"), (StatusCode::BAD_GATEWAY, "502")] {
         let server = Server::start(Vec::new(), move |_| status.into_response()).await;
@@ -183,7 +183,7 @@ async fn limits_and_refusals_of_the_hub() {
 }
 
 #[tokio::test]
-async fn ids_and_addresses_that_lead_elsewhere_are_refused_before_anything_is_asked() {
+async fn invalid_ids_and_addresses_are_refused_before_a_request_is_sent() {
     let models = tempfile::tempdir().unwrap();
     let server = hub_with(COMPLETE).await;
     let hub = hub(&server);
@@ -203,7 +203,7 @@ async fn ids_and_addresses_that_lead_elsewhere_are_refused_before_anything_is_as
 }
 
 #[tokio::test]
-async fn a_directory_of_the_users_is_used_as_it_is() {
+async fn a_local_directory_is_used_directly() {
     let directory = tempfile::tempdir().unwrap();
     let server = hub_with(COMPLETE).await;
     let id = directory.path().display().to_string();
@@ -217,7 +217,7 @@ async fn a_directory_of_the_users_is_used_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_was_fetched_is_compared_each_time() {
+async fn downloaded_files_are_compared_each_time() {
     let cases: [fn(&Path); 3] = [
         |place| std::fs::write(place.join("onnx/model.onnx"), "others").unwrap(),
         |place| std::fs::write(place.join("sentence_bert_config.json"), "{}").unwrap(),
@@ -232,15 +232,15 @@ async fn what_was_fetched_is_compared_each_time() {
         let error = fetch(models.path(), &hub(&server)).await.unwrap_err();
         let words = error.to_string();
         assert_eq!(error.kind(), "changed", "{words}");
-        assert!(words.contains("put the file back") && words.contains(&place.display().to_string()), "{words}");
-        // As the error says.
+        assert!(words.contains("restore the file") && words.contains(&place.display().to_string()), "{words}");
+        // As the error message suggests.
         std::fs::remove_file(place.join("ragengine-files.json")).unwrap();
         fetch(models.path(), &hub(&server)).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_revision_is_fetched_for_itself_and_what_is_there_is_not_taken_for_it() {
+async fn each_revision_is_downloaded_into_a_separate_directory() {
     let commit = "0123456789abcdef0123456789abcdef01234567";
     let models = tempfile::tempdir().unwrap();
     let server = hub_with(COMPLETE).await;
@@ -272,7 +272,7 @@ async fn a_hub_that_sends_another_commit_than_the_pinned_one_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_fetched_is_the_owners_alone() {
+async fn downloaded_files_are_readable_only_by_their_owner() {
     use std::os::unix::fs::MetadataExt as _;
     let models = tempfile::tempdir().unwrap();
     let server = hub_with(COMPLETE).await;

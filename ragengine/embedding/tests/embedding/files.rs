@@ -1,4 +1,4 @@
-//! The real model's files, as `make setup` puts them.
+//! The real model's files, downloaded by `make setup`.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -23,7 +23,7 @@ pub fn load(overrides: &Overrides) -> Model {
     Model::load(MODEL_ID, &files, profile).unwrap()
 }
 
-/// One model for all tests: loading takes a while.
+/// Shared by all tests, because loading is slow.
 pub fn shared_model() -> Arc<Model> {
     static MODEL: OnceLock<Arc<Model>> = OnceLock::new();
     Arc::clone(MODEL.get_or_init(|| Arc::new(load(&Overrides::default()))))

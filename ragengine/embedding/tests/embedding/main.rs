@@ -1,4 +1,4 @@
-//! The real model, and HTTP against scripted servers.
+//! Tests with the real model, and with scripted HTTP servers.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -14,13 +14,13 @@ fn passages(texts: &[&str]) -> Vec<Vector> {
     embed(&shared_model(), Purpose::Passage, texts).unwrap()
 }
 
-/// A text of `tokens` tokens: each of these words is one.
+/// A text of `tokens` tokens. Each word is one token.
 fn words(tokens: usize) -> String {
     ["river", "market", "engine", "window", "paper"].iter().cycle().take(tokens).copied().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn its_files_say_how_it_is_used() {
+fn the_profile_comes_from_the_models_files() {
     let model = shared_model();
     assert_eq!(model.dimensions(), 384);
     assert_eq!(model.max_tokens(), 256);
@@ -30,10 +30,10 @@ fn its_files_say_how_it_is_used() {
     assert_eq!(model.model_id(), MODEL_ID);
 }
 
-/// The similarities that the hub's own API documentation shows for this model.
+/// The expected similarities are from the hub's API documentation for this model:
 /// <https://huggingface.co/docs/inference-providers/tasks/sentence-similarity>
 #[test]
-fn similarities_are_those_that_are_published() {
+fn similarities_match_the_published_ones() {
     let vectors = passages(&[
         "That is a happy person",
         "That is a happy dog",
@@ -42,7 +42,7 @@ fn similarities_are_those_that_are_published() {
     ]);
     for (vector, published) in vectors[1..].iter().zip([0.6946, 0.9429, 0.2569]) {
         let similarity = cosine(&vectors[0], vector);
-        // The weights of the tests' model file are rounded to 8 bits.
+        // The tests' model has weights rounded to 8 bits.
         assert!((similarity - published).abs() < 0.02, "{similarity} {published}");
     }
 }
@@ -66,8 +66,7 @@ fn paraphrases_are_nearer_than_unrelated_texts() {
 #[test]
 fn a_vector_does_not_depend_on_its_batch() {
     let long = words(254);
-    let texts =
-        ["", "river", "What is the capital of France?", &long, "Größe, naïveté — 東京 🦀", "a b c d e f g h i j k"];
+    let texts = ["", "river", "What is the capital?", &long, "Größe, naïveté — 東京 🦀", "a b c d e f g h i j k"];
     let together = passages(&texts);
     for (text, in_batch) in texts.iter().zip(&together) {
         let alone = &passages(&[text])[0];
@@ -82,7 +81,7 @@ fn no_texts_give_no_vectors() {
     assert_eq!(passages(&[]), Vec::<Vector>::new());
 }
 
-/// The model's tokenizer.json cuts and pads at 128.
+/// The model's tokenizer.json truncates and pads to 128 tokens.
 #[test]
 fn all_256_tokens_are_read() {
     let start = words(126);
@@ -102,7 +101,7 @@ fn tokens_are_counted_without_special_ones() {
 }
 
 #[test]
-fn a_passage_over_the_limit_is_an_error_that_says_which() {
+fn a_passage_over_the_limit_is_an_error_with_its_position() {
     let model = shared_model();
     assert!(embed(&model, Purpose::Passage, &[&words(254)]).is_ok());
     let error = embed(&model, Purpose::Passage, &["short", &words(255)]).unwrap_err();
@@ -118,7 +117,7 @@ fn a_query_over_the_limit_keeps_its_start() {
 }
 
 #[test]
-fn overrides_are_used_and_told_by_the_fingerprint() {
+fn overrides_are_used_and_change_the_fingerprint() {
     let model = load(&Overrides {
         max_tokens: Some(16),
         query_prefix: Some("query: ".to_owned()),
@@ -139,7 +138,7 @@ fn overrides_are_used_and_told_by_the_fingerprint() {
 }
 
 #[test]
-fn the_fingerprint_names_the_contents_not_the_place() {
+fn the_fingerprint_depends_on_the_contents_but_not_on_the_directory() {
     let files = model_files();
     let profile = Profile::resolve(MODEL_ID, &files.read_configs().unwrap(), &Overrides::default()).unwrap();
     let elsewhere = Model::load(&format!("/elsewhere/{MODEL_ID}"), &files, profile).unwrap();
@@ -149,7 +148,7 @@ fn the_fingerprint_names_the_contents_not_the_place() {
 }
 
 #[test]
-fn files_that_are_no_model_are_named() {
+fn errors_name_the_invalid_file() {
     let real = model_files();
     let directory = tempfile::tempdir().unwrap();
     let broken = directory.path().join("broken.onnx");

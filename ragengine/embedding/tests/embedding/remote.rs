@@ -13,7 +13,8 @@ use crate::server::{Seen, Server, install_provider, not_found, reply};
 const WIDTH: usize = 3072;
 const KEY: &str = "sk-very-secret-0123456789";
 
-/// Vectors of an endpoint that works: the text's length in one place, 1 in the next; the last index comes first.
+/// A working endpoint. Its vectors have the text's length in one dimension and 1 in the next. The last index comes
+/// first.
 fn works(seen: &Seen) -> Response<Body> {
     let request: Value = serde_json::from_slice(&seen.body).unwrap();
     let texts = request["input"].as_array().unwrap();
@@ -101,7 +102,7 @@ async fn the_width_may_not_change() {
 }
 
 #[tokio::test]
-async fn replies_that_cannot_be_used_are_not_asked_for_again() {
+async fn invalid_replies_are_not_retried() {
     let bodies = [
         r#"{"data": []}"#,
         r#"{"data": [{"index": 0, "embedding": [null, 1.0]}]}"#,
@@ -125,7 +126,7 @@ async fn a_reply_over_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn a_refused_key_is_told_without_the_key() {
+async fn the_error_for_a_refused_key_does_not_contain_it() {
     let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}.")}}).to_string();
     let server = Server::start(vec![reply(401, &[], body)], works).await;
     let options = options(&server);
@@ -137,7 +138,7 @@ async fn a_refused_key_is_told_without_the_key() {
 }
 
 #[tokio::test]
-async fn passing_failures_are_tried_again() {
+async fn temporary_failures_are_retried() {
     let turns = || vec![reply(429, &[("retry-after", "0")], "slow down"), reply(503, &[], "loading")];
     let server = Server::start(turns(), works).await;
     assert_eq!(embed_one(options(&server)).await, Ok(WIDTH));
@@ -149,7 +150,7 @@ async fn passing_failures_are_tried_again() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_wants_a_long_pause_is_left_alone() {
+async fn an_endpoint_that_requests_a_long_wait_is_not_retried() {
     let server = Server::start(vec![reply(429, &[("retry-after", "3600")], "quota")], works).await;
     let error = embed_one(options(&server)).await.unwrap_err();
     assert_eq!(error, Error::Upstream { status: 429, message: "quota".to_owned() });
@@ -164,7 +165,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_hangs_is_given_up() {
+async fn a_hanging_endpoint_times_out() {
     let server = Server::start(vec![None], works).await;
     let timeout = Duration::from_millis(200);
     let error = embed_one(EndpointOptions { timeout, ..options(&server) }).await.unwrap_err();
@@ -173,7 +174,7 @@ async fn an_endpoint_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_not_there_is_named() {
+async fn an_unreachable_endpoint_is_named() {
     install_provider();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -191,7 +192,7 @@ async fn a_query_does_not_wait_for_an_ingest() {
     let endpoint = endpoint(EndpointOptions { max_in_flight: 1, ..options(&server) });
     let ingest = endpoint.embed(Purpose::Passage, texts(1));
     let query = async {
-        // The one place for passages is taken once the server has seen the request.
+        // The only permit for passages is in use once the server has received the request.
         while server.seen().is_empty() {
             tokio::task::yield_now().await;
         }
@@ -233,7 +234,7 @@ async fn limits_and_prefixes() {
     let error = endpoint.embed(Purpose::Passage, vec!["x".to_owned(), "x".repeat(28)]).await.unwrap_err();
     assert_eq!(error, Error::TooLong { position: 1, tokens: 11, max_tokens: 10 });
 
-    // A query is cut, between characters: 3 + 13 × 2 bytes of at most 30.
+    // A query is truncated between characters: 3 + 13 × 2 bytes of at most 30.
     assert!(endpoint.embed(Purpose::Query, vec!["ä".repeat(100)]).await.is_ok());
     let inputs: Vec<Value> = server
         .seen()

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri};
 use axum::response::IntoResponse;
 
-/// What a request was.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub path: String,
@@ -17,12 +17,12 @@ pub struct Seen {
     pub body: Bytes,
 }
 
-/// What to do with a request.
+/// The reaction to a request.
 pub type Reaction = Box<dyn FnOnce(&Seen) -> Response<Body> + Send>;
 
 type Otherwise = Box<dyn Fn(&Seen) -> Response<Body> + Send + Sync>;
 
-/// What the server does: the given reactions in turn, then the last word for every further request.
+/// The server's script: the given reactions in turn, then the last one for every further request.
 struct Script {
     turns: Mutex<VecDeque<Option<Reaction>>>,
     otherwise: Otherwise,
@@ -35,7 +35,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// `None` among the turns hangs for ever.
+    /// A reaction of `None` hangs forever.
     pub async fn start(
         turns: Vec<Option<Reaction>>,
         otherwise: impl Fn(&Seen) -> Response<Body> + Send + Sync + 'static,
@@ -67,7 +67,7 @@ async fn react(State(script): State<Arc<Script>>, uri: Uri, headers: HeaderMap, 
     }
 }
 
-/// A reaction that does not look at the request.
+/// A fixed reply.
 pub fn reply(status: u16, headers: &[(&'static str, &'static str)], body: impl Into<Body>) -> Option<Reaction> {
     let mut response = Response::new(body.into());
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
@@ -81,7 +81,7 @@ pub fn not_found(_: &Seen) -> Response<Body> {
     StatusCode::NOT_FOUND.into_response()
 }
 
-/// The clients need one; the second test to ask finds it there.
+/// Installs the rustls provider for the clients. Later calls find it installed.
 pub fn install_provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -17,7 +17,7 @@ fn one_thread() -> ServiceOptions {
     ServiceOptions { threads: 1, ..ServiceOptions::default() }
 }
 
-/// One poll: what the service is given at once, it has then.
+/// Polls once, so that the service has received the request.
 async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
     poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
 }
@@ -46,8 +46,8 @@ async fn vectors_come_in_the_order_of_the_texts() {
     assert_eq!(service.embed(Purpose::Query, Vec::new()).await, Ok(Vec::new()));
 }
 
-/// Two ingests were there before the query, one of a single batch: had the query waited in line, that one would be
-/// done first.
+/// Two ingests come before the query. One has a single batch, which would be finished first if the query waited in
+/// line.
 #[tokio::test]
 async fn a_query_does_not_wait_for_an_ingest() {
     let service = start(one_thread());
@@ -63,7 +63,7 @@ async fn a_query_does_not_wait_for_an_ingest() {
 }
 
 #[tokio::test]
-async fn an_ingest_larger_than_the_queue_is_served_and_others_take_turns_with_it() {
+async fn an_ingest_larger_than_the_queue_takes_turns_with_others() {
     let service = start(ServiceOptions { passage_queue: 1, ..one_thread() });
     let mut large = pin!(service.embed(Purpose::Passage, long_texts(60)));
     assert!(poll_once(large.as_mut()).await.is_pending());
@@ -85,7 +85,7 @@ async fn queries_beyond_the_queue_are_refused() {
     let answered = results.iter().filter(|result| result.is_ok()).count();
     assert!(refused > 0 && answered >= 2, "{refused} refused, {answered} answered");
     assert_eq!(refused + answered, 50);
-    // It has recovered.
+    // The service has recovered.
     assert!(service.embed(Purpose::Query, vec!["again".to_owned()]).await.is_ok());
 }
 
@@ -103,7 +103,7 @@ async fn a_passage_over_the_limit_is_named_by_its_place_in_the_request() {
     let error = service.embed(Purpose::Passage, texts.clone()).await.unwrap_err();
     assert_eq!(error, Error::TooLong { position: 13, tokens: 302, max_tokens: 256 });
 
-    // A neighbour in the same batch of another request is not harmed.
+    // Another request in the same batch is not affected.
     let (bad, good) = tokio::join!(
         service.embed(Purpose::Passage, vec![texts[13].clone()]),
         service.embed(Purpose::Passage, long_texts(1))
@@ -113,7 +113,7 @@ async fn a_passage_over_the_limit_is_named_by_its_place_in_the_request() {
 }
 
 #[test]
-fn dropping_it_ends_its_threads() {
+fn dropping_the_service_ends_its_threads() {
     let model = Arc::new(crate::files::load(&Default::default()));
     let service =
         Service::start(Arc::clone(&model), &ServiceOptions { threads: 3, ..ServiceOptions::default() }).unwrap();

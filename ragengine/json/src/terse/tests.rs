@@ -33,7 +33,7 @@ fn read(text: &str) -> Result<Sample, String> {
 }
 
 #[test]
-fn everything_is_read_as_without_it() {
+fn values_are_read_as_by_the_wrapped_deserializer() {
     let sample = json!({
         "name": "a\n", "count": 3, "ratio": 1, "is_new": true, "kind": "large", "list": [1, -2], "map": {"a": 1},
         "any": {"b": [null, "c"]}, "raw": {"d": 1e2}, "inner": {"name": null, "kind": "small"},

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn bytes_become_text_or_an_error_that_says_why_not() {
+fn bytes_are_decoded_or_refused_with_a_reason() {
     for (bytes, charset, text) in [
         (b"".as_slice(), None, Ok("")),
         ("Größe".as_bytes(), None, Ok("Größe")),
@@ -15,7 +15,7 @@ fn bytes_become_text_or_an_error_that_says_why_not() {
         (b"\xff\xfea", None, Err("it is not text: its bytes are not UTF-16LE")),
         (b"\x83", Some("shift_jis"), Err("it is not text: its bytes are not Shift_JIS")),
         (b"a", Some("klingon\n"), Err("it is not text: its encoding 'klingon\\n' is not known")),
-        (b"a\0b", None, Err("it is not text: it holds zero bytes")),
+        (b"a\0b", None, Err("it is not text: it contains zero bytes")),
     ] {
         let decoded = decode(bytes.to_vec(), charset).map_err(|error| error.to_string());
         assert_eq!(decoded.as_deref().map_err(String::as_str), text, "{bytes:?} {charset:?}");

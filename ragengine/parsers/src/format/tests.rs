@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_format_is_known_by_the_ending_or_the_content_type() {
+fn the_extension_or_the_content_type_determines_the_format() {
     for (path, content_type, format) in [
         ("a/guide.md", None, Some(Format::Markdown)),
         ("a.b/GUIDE.MD", None, Some(Format::Markdown)),

@@ -6,15 +6,15 @@ use markup5ever_rcdom::NodeData;
 use crate::ParseError;
 use crate::metadata::cut;
 
-/// No element is nested deeper: browsers stop at 512 too, and the converter needs a piece of the stack for each.
+/// Maximum nesting depth of elements. Browsers limit it to 512; the converter needs some stack for each level.
 const MAX_DEPTH: usize = 256;
-/// As much of a heading or a title as can matter, in bytes.
+/// Maximum length of a heading or title that is read, in bytes.
 const MAX_TITLE_BYTES: usize = 2_000;
 
-/// What a page says of itself, and where its main part is.
+/// The metadata and the main element of a page.
 #[derive(Default)]
 pub(super) struct Page {
-    /// `<main>`, else its only `<article>`.
+    /// `<main>`, otherwise the only `<article>`.
     pub main: Option<Rc<Node>>,
     title: Option<String>,
     heading: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Page {
     meta: Meta,
 }
 
-/// Values of `<meta>`.
+/// Values of `<meta>` elements.
 #[derive(Debug, Default)]
 struct Meta {
     title: Option<String>,
@@ -32,11 +32,11 @@ struct Meta {
 }
 
 impl Page {
-    /// Looks at every element of a page once.
+    /// Visits every element of a page once.
     ///
     /// # Errors
     ///
-    /// It is nested too deeply.
+    /// The page is nested too deeply.
     pub(super) fn of(tree: &Rc<Node>) -> Result<Self, ParseError> {
         let mut page = Self::default();
         let mut articles = Vec::new();
@@ -54,7 +54,7 @@ impl Page {
         Ok(page)
     }
 
-    /// `<title>`, else what it is called when it is shared, else its first heading of the first rank.
+    /// The `<title>`, otherwise the `og:title`, otherwise the first `<h1>`.
     pub(super) fn title(&self) -> Option<&str> {
         [&self.title, &self.meta.title, &self.heading]
             .into_iter()
@@ -63,12 +63,12 @@ impl Page {
             .find(|title| !title.trim().is_empty())
     }
 
-    /// The address that it wants to be known by.
+    /// The canonical address.
     pub(super) fn url(&self) -> Option<&str> {
         self.canonical.as_deref().or(self.meta.url.as_deref())
     }
 
-    /// When it was published or changed, else the first time that it names.
+    /// The date of publication or modification, otherwise the first `<time>`.
     pub(super) fn date(&self) -> Option<&str> {
         self.meta.date.as_deref().or(self.time.as_deref())
     }
@@ -80,11 +80,11 @@ impl Page {
         match &*name.local {
             "main" => keep_first(&mut self.main, Some(Rc::clone(node))),
             "article" => articles.push(Rc::clone(node)),
-            // A drawing has titles too.
+            // SVG elements can also have titles.
             "title" if self.title.is_none() && &*name.ns == "http://www.w3.org/1999/xhtml" => {
                 self.title = Some(text_of(node))
             }
-            // Headings can stand in each other: the others are not read.
+            // Headings can be nested, so that only the first one is read.
             "h1" if self.heading.is_none() => self.heading = Some(text_of(node)),
             "time" => keep_first(&mut self.time, attribute(node, "datetime")),
             "link" if attribute(node, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("canonical")) => {
@@ -133,7 +133,7 @@ fn attribute(node: &Rc<Node>, name: &str) -> Option<String> {
     attrs.borrow().iter().find(|attribute| &*attribute.name.local == name).map(|attribute| attribute.value.to_string())
 }
 
-/// The words in an element, as many as a title may have. What is in it is not followed further than a page may be nested.
+/// The text of an element, up to the maximum length of a title. The depth is limited by [`MAX_DEPTH`].
 fn text_of(node: &Rc<Node>) -> String {
     let mut text = String::new();
     let mut waiting = vec![Rc::clone(node)];

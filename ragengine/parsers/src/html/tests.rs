@@ -29,7 +29,7 @@ fn the_main_part_of_a_page_is_its_text() {
 }
 
 #[test]
-fn a_page_says_its_title_date_and_address() {
+fn title_date_and_address_of_a_page_are_found() {
     for (page, metadata) in [
         ("<title> a\n b </title><h1>c</h1>", json!({"title": "a b"})),
         ("<title></title><h1>c <i>d</i></h1><h1>e</h1>", json!({"title": "c d"})),
@@ -54,7 +54,7 @@ fn a_page_says_its_title_date_and_address() {
 }
 
 #[test]
-fn a_page_may_be_nested_as_deeply_as_is_safe() {
+fn a_page_that_is_nested_too_deeply_is_refused() {
     let nested = |depth: usize| format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth));
     assert_eq!(parse(&nested(250)).unwrap().text, "text");
     let error = parse(&nested(300)).unwrap_err();

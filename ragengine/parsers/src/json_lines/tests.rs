@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_line_is_a_document_or_says_what_is_wrong() {
+fn a_line_is_a_document_or_an_error() {
     for (line, expected) in [
         (r#"{"text": "a"}"#, Ok((None, "a", json!({})))),
         (r#"{"content": "a", "id": "k"}"#, Ok((Some("k"), "a", json!({})))),
@@ -25,7 +25,7 @@ fn a_line_is_a_document_or_says_what_is_wrong() {
         (r#"{"id": "k"}"#, Err("it has no text, content or body")),
         (r#"{"text": "a", "id": true}"#, Err("its id must be a string or a number")),
         (r#"{"text": "a", "metadata": [1]}"#, Err("its metadata must be an object")),
-        (r#"["a"]"#, Err("it is no JSON object")),
+        (r#"["a"]"#, Err("it is not a JSON object")),
         (r#"{"text": "a""#, Err("it is not JSON: EOF while parsing an object at column 12")),
         (r#"{"text": "a", "text": "b"}"#, Err("duplicate field `text`")),
     ] {
@@ -42,7 +42,7 @@ fn a_line_is_a_document_or_says_what_is_wrong() {
 }
 
 #[test]
-fn metadata_has_bounds() {
+fn metadata_is_limited() {
     let long = "é".repeat(2_000);
     let line = json!({"text": "a", "metadata": {"long": long, "list": vec![1; 1_000], "short": 1}}).to_string();
     let metadata = document(line.as_bytes()).unwrap().metadata;
@@ -54,7 +54,7 @@ fn metadata_has_bounds() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_read_over() {
+fn a_line_that_is_too_long_is_skipped() {
     for (text, lines) in [
         ("", vec![]),
         ("ab\ncd", vec![(Line::Whole, "ab"), (Line::Whole, "cd")]),
@@ -62,7 +62,7 @@ fn a_line_that_is_too_long_is_read_over() {
         ("abcdef\ngh\n", vec![(Line::TooLong, ""), (Line::Whole, "gh")]),
         ("ab\nabcdefghijk", vec![(Line::Whole, "ab"), (Line::TooLong, "")]),
     ] {
-        // Pieces that are smaller than a line.
+        // A buffer that is smaller than a line.
         let mut reader = std::io::BufReader::with_capacity(2, Cursor::new(text));
         let mut line = Vec::new();
         for (kind, content) in lines {

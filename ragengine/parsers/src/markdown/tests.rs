@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_front_matter_is_taken_off_and_understood() {
+fn a_front_matter_is_removed_and_parsed() {
     for (text, body, metadata) in [
         ("# A *b* `c`\nd", "# A *b* `c`\nd", json!({"title": "A b c"})),
         ("a\n\nSecond\n======", "a\n\nSecond\n======", json!({"title": "Second"})),
@@ -29,14 +29,14 @@ fn a_front_matter_is_taken_off_and_understood() {
 }
 
 #[test]
-fn a_front_matter_has_a_bound() {
+fn a_front_matter_has_a_maximum_length() {
     let fill = "x".repeat(MAX_FRONT_MATTER_BYTES);
     let text = format!("---\ntitle: T\nother: {fill}\n---\nb");
     assert_eq!(parse(&text).text, text);
 }
 
 #[test]
-fn a_title_has_a_bound() {
+fn a_title_has_a_maximum_length() {
     let document = parse(&format!("# {}", "é ".repeat(5_000)));
     let title = document.metadata["title"].as_str().unwrap();
     assert!((290..=300).contains(&title.len()), "{}", title.len());

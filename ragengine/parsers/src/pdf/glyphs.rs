@@ -5,11 +5,11 @@ use hayro_interpret::{BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, I
 
 use super::line::{Line, Lines, PlacedText};
 
-/// An em is so many units of a glyph's own space.
+/// Number of units of glyph space in an em.
 const UNITS_PER_EM: f64 = 1000.0;
 
-/// Takes the glyphs of a page in the order in which they are drawn, which is nearly always the order in which they are read: columns come one after
-/// the other.
+/// Collects the glyphs of a page in drawing order, which is nearly always reading order: columns come one after the
+/// other.
 #[derive(Default)]
 pub(super) struct Glyphs {
     lines: Lines,
@@ -37,7 +37,7 @@ impl<'a> Device<'a> for Glyphs {
     fn pop_transparency_group(&mut self) {}
 }
 
-/// What a glyph says, and where. None when its font does not know.
+/// The text and position of a glyph. None if its font does not map it to text.
 fn place(glyph: &PositionedGlyph<'_>, transform: Affine, writing_mode: WritingMode) -> Option<PlacedText> {
     let text = match glyph.as_unicode()? {
         BfString::Char(character) => character.to_string(),
@@ -57,8 +57,8 @@ fn place(glyph: &PositionedGlyph<'_>, transform: Affine, writing_mode: WritingMo
     is_drawn.then(|| PlacedText { text, origin, direction: direction / length, advance, size })
 }
 
-/// How far it is to the next glyph. A font may be stretched to what the file says its widths are, which this width then has in it already: with the
-/// larger of the two scales a space is rather missed than made up.
+/// The advance width of a glyph. If the font is stretched to match the widths in the file, this width already includes
+/// that. The caller uses the larger scale, because missing a space is better than inventing one.
 fn advance_width(glyph: &PositionedGlyph<'_>) -> f64 {
     let width = match &**glyph {
         Glyph::Outline(glyph) => glyph.advance_width(),

@@ -1,26 +1,27 @@
 use hayro_interpret::kurbo::{Point, Vec2};
 
-/// A gap that is wider than this part of the font's size is a space. Letters that are moved together or apart stay below it, and spaces that are
-/// squeezed to fill a line above.
+/// Minimum width of a gap that counts as a space, as a share of the font size. Kerned or spaced letters are below it,
+/// and squeezed spaces above.
 const MIN_SPACE: f64 = 0.13;
-/// What goes back further than this part of the font's size begins a new line. Accents and letters that are moved together go back less.
+/// Maximum backward movement within a line, as a share of the font size. Accents and kerned letters are below it.
 const MAX_BACK: f64 = 0.7;
-/// What stands higher or lower than this part of the font's size is in another line. Exponents and indices stay below it.
+/// Maximum vertical shift within a line, as a share of the font size. Superscripts and subscripts are below it.
 const MAX_SHIFT: f64 = 0.55;
 
-/// What a glyph says, and where.
+/// The text and position of a glyph.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlacedText {
     pub text: String,
     pub origin: Point,
-    /// Where the next glyph comes, with length 1.
+    /// The writing direction, with length 1.
     pub direction: Vec2,
-    /// How far it is to the next glyph.
+    /// The distance to the next glyph.
     pub advance: f64,
     pub size: f64,
 }
 
-/// A line of text. Distances are along its direction and across it, upwards.
+/// A line of text. `start` and `end` are positions along its direction, `across` is the position perpendicular to it,
+/// upwards.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub text: String,
@@ -31,7 +32,7 @@ pub(super) struct Line {
     pub size: f64,
 }
 
-/// Puts glyphs together to lines.
+/// Combines glyphs to lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     done: Vec<Line>,
@@ -40,7 +41,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Takes glyphs that are drawn together. Those that are drawn over themselves again, to be bold or to have a rim, are taken once.
+    /// Adds glyphs that are drawn together. A run that is drawn again at the same position, for bold or outlined text,
+    /// is ignored.
     pub(super) fn push_run(&mut self, run: &[PlacedText]) {
         let Some(first) = run.first() else {
             return;
@@ -75,7 +77,7 @@ impl Lines {
                 line.end = line.end.max(at.end);
             }
             _ => {
-                // A space between two lines belongs to neither.
+                // A space between two lines is ignored.
                 if text.trim().is_empty() {
                     return;
                 }
@@ -94,7 +96,7 @@ impl Lines {
 }
 
 impl Line {
-    /// An empty line where a glyph is.
+    /// Creates an empty line at the position of a glyph.
     fn starting_with(placed: &PlacedText) -> Self {
         let PlacedText { origin, direction, advance, size, .. } = placed;
         let start = origin.to_vec2().dot(*direction);
@@ -128,7 +130,7 @@ impl Line {
     }
 }
 
-/// Letters that are drawn as one are searched for as two. Control characters are no text; a form feed would end the page.
+/// Splits ligatures into letters, as in queries, and removes control characters; a form feed would end the page.
 fn spelled_out(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,14 +1,14 @@
 use super::line::Line;
 
-/// Lines further apart than so many times the font's size are of two paragraphs.
+/// Maximum distance between lines of one paragraph, in multiples of the font size.
 const MAX_LEADING: f64 = 1.75;
-/// Lines whose sizes differ by more than this are of two paragraphs: one of them is a heading.
+/// Maximum ratio of font sizes within a paragraph. With a larger one, one of the lines is a heading.
 const MAX_SIZE_RATIO: f64 = 1.15;
-/// A line that ends before this part of its paragraph's width was ended on purpose.
+/// Minimum width of a full line as a share of its paragraph's width. A shorter line has an intended line break.
 const MIN_FULL: f64 = 0.75;
 
-/// The text of a page: its lines put together to paragraphs, with an empty line between those. Lines that were only broken because they were full are
-/// one line again.
+/// Joins the lines of a page to paragraphs, separated by empty lines. Lines that were wrapped because they were full
+/// are joined.
 pub(super) fn text_of(lines: &[Line]) -> String {
     let paragraphs = lines.chunk_by(is_same_paragraph);
     let texts: Vec<String> = paragraphs.map(paragraph).filter(|text| !text.is_empty()).collect();
@@ -44,7 +44,7 @@ fn paragraph(lines: &[Line]) -> String {
     text
 }
 
-/// Prepares a text for what stands in its next line: a word that was divided is whole again, and scripts without spaces get none.
+/// Appends the separator for the next line: a hyphenated word is joined, and scripts without spaces get no space.
 fn join(text: &mut String, next: &str) {
     let mut before = text.chars().rev();
     let (last, one_before) = (before.next(), before.next());
@@ -64,20 +64,28 @@ fn join(text: &mut String, next: &str) {
 
 fn begins_item(text: &str) -> bool {
     let mut characters = text.chars();
-    let is_sign = characters.next().is_some_and(|first| matches!(first, '•' | '◦' | '▪' | '‣' | '–' | '·' | '*' | '-'));
+    let is_sign = |first| matches!(first, '•' | '◦' | '▪' | '‣' | '–' | '·' | '*' | '-');
+    let is_sign = characters.next().is_some_and(is_sign);
     (is_sign && characters.next().is_none_or(char::is_whitespace)) || begins_with_number(text)
 }
 
-/// `1.` or `12)`, and a space.
+/// Whether the text begins with a number such as `1.` or `12)`, followed by a space.
 fn begins_with_number(text: &str) -> bool {
     let rest = text.trim_start_matches(|character: char| character.is_ascii_digit());
     let digits = text.len() - rest.len();
     (1..=3).contains(&digits) && (rest.starts_with(". ") || rest.starts_with(") "))
 }
 
-/// Chinese and Japanese.
+/// Whether the character is of a script without spaces: Chinese or Japanese.
 fn is_without_spaces(character: char) -> bool {
-    matches!(character, '\u{2e80}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ff60}' | '\u{20000}'..='\u{3ffff}')
+    matches!(
+        character,
+        '\u{2e80}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{ff00}'..='\u{ff60}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 #[cfg(test)]

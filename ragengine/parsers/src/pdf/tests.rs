@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_text_string_is_read_by_its_mark() {
+fn a_byte_order_mark_determines_the_encoding() {
     for (bytes, text) in [
         (b"Caf\xe9".as_slice(), "Café"),
         (b"\xfe\xff\0C\x20\x13", "C–"),
@@ -13,9 +13,9 @@ fn a_text_string_is_read_by_its_mark() {
 }
 
 #[test]
-fn what_is_no_pdf_says_so() {
+fn an_invalid_file_is_refused() {
     for bytes in [b"".as_slice(), b"%PDF-1.7\n", b"<html></html>"] {
         let error = parse(bytes.to_vec(), &Limits::default()).unwrap_err();
-        assert_eq!(error.to_string(), "it is no PDF file that can be read", "{bytes:?}");
+        assert_eq!(error.to_string(), "it is not a valid PDF file", "{bytes:?}");
     }
 }

@@ -4,7 +4,7 @@ fn document(key: Option<&str>, text: &str) -> Result<ParsedDocument, String> {
     Ok(ParsedDocument { key: key.map(str::to_owned), text: text.to_owned(), ..ParsedDocument::default() })
 }
 
-/// What comes of rows: `key=text` for a document, `!place: message` for a problem.
+/// The result of rows: `key=text` for a document, `!place: message` for a problem.
 fn taken(limits: &Limits, rows: Vec<Result<ParsedDocument, String>>) -> (Vec<String>, Result<(), String>) {
     let mut shown = Vec::new();
     let mut emit = |parsed: Parsed| {
@@ -21,11 +21,11 @@ fn taken(limits: &Limits, rows: Vec<Result<ParsedDocument, String>>) -> (Vec<Str
 }
 
 #[test]
-fn keys_differ_and_problems_do_not_stop_the_others() {
+fn keys_are_unique_and_problems_do_not_stop_the_others() {
     let bad = || Err("bad".to_owned());
     let limits = Limits { max_documents: 3, max_document_bytes: 5, ..Limits::default() };
     for (rows, shown, result) in [
-        (vec![], vec![], Err("it holds no text")),
+        (vec![], vec![], Err("it contains no text")),
         (vec![document(None, "a"), document(Some("k"), "b")], vec!["1=a", "k=b"], Ok(())),
         (vec![bad(), document(None, "b"), bad()], vec!["!row 1: bad", "2=b", "!row 3: bad"], Ok(())),
         (vec![bad(), bad()], vec![], Err("none of its rows can be read; row 1: bad")),
@@ -44,8 +44,8 @@ fn keys_differ_and_problems_do_not_stop_the_others() {
             vec!["1=12345", "!row 2: its text is longer than 5 bytes"],
             Ok(()),
         ),
-        (vec![document(None, "a"), document(None, "b\0")], vec!["1=a", "!row 2: it holds zero bytes"], Ok(())),
-        (vec![document(None, "a"), document(None, " \n")], vec!["1=a", "!row 2: it holds no text"], Ok(())),
+        (vec![document(None, "a"), document(None, "b\0")], vec!["1=a", "!row 2: it contains zero bytes"], Ok(())),
+        (vec![document(None, "a"), document(None, " \n")], vec!["1=a", "!row 2: it contains no text"], Ok(())),
         (
             vec![document(None, "a"), document(Some("a\nb"), "b")],
             vec!["1=a", "!row 2: its id holds a control character"],
@@ -64,7 +64,7 @@ fn keys_differ_and_problems_do_not_stop_the_others() {
         (
             vec![document(None, "a"), document(None, "b"), document(None, "c"), document(None, "d")],
             vec!["1=a", "2=b", "3=c"],
-            Err("it holds more than 3 documents"),
+            Err("it contains more than 3 documents"),
         ),
     ] {
         let (found, outcome) = taken(&limits, rows);
@@ -74,17 +74,17 @@ fn keys_differ_and_problems_do_not_stop_the_others() {
 }
 
 #[test]
-fn only_so_many_problems_are_told() {
+fn the_number_of_reported_problems_is_limited() {
     let mut rows = vec![document(None, "a")];
     rows.extend((0..MAX_PROBLEMS + 7).map(|_| Err("bad".to_owned())));
     let (shown, result) = taken(&Limits::default(), rows);
     assert_eq!(result, Ok(()));
     assert_eq!(shown.len(), 1 + MAX_PROBLEMS + 1);
-    assert_eq!(shown.last().unwrap(), "!further on: 7 more rows cannot be read");
+    assert_eq!(shown.last().unwrap(), "!later rows: 7 more rows cannot be read");
 }
 
 #[test]
-fn whoever_wants_no_more_is_not_asked_again() {
+fn parsing_stops_when_the_consumer_does() {
     let mut asked = 0;
     let mut emit = |_| {
         asked += 1;

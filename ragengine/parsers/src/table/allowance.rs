@@ -2,13 +2,13 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// A reader that gives so many bytes and then fails, until it is allowed more.
+/// A reader that fails after a number of bytes, until its allowance is renewed.
 pub(super) struct Allowance<R> {
     reader: R,
     bytes: Rc<Cell<usize>>,
 }
 
-/// Allows a reader more.
+/// Renews the allowance of a reader.
 pub(super) struct Renewal(Rc<Cell<usize>>);
 
 impl<R: Read> Allowance<R> {

@@ -33,7 +33,7 @@ fn a_row_is_a_document() {
         (
             "a,b\n1\n2,3\n",
             CommaOrSemicolon,
-            vec!["!row 1: it has 1 columns, and the row of names has 2", r#"2|a: 2/b: 3|{}"#],
+            vec!["!row 1: it has 1 columns, but the header row has 2", r#"2|a: 2/b: 3|{}"#],
         ),
     ] {
         let (found, error) = rows(table, separator, &Limits::default());
@@ -42,17 +42,19 @@ fn a_row_is_a_document() {
 }
 
 #[test]
-fn what_is_no_table_says_why() {
+fn an_invalid_table_is_refused_with_a_reason() {
     let names = vec!["n"; MAX_COLUMNS + 1].join(",");
-    for (table, error) in
-        [("", "it holds no text"), ("a,b\n", "it holds no text"), (names.as_str(), "it has more than 1000 columns")]
-    {
+    for (table, error) in [
+        ("", "it contains no text"),
+        ("a,b\n", "it contains no text"),
+        (names.as_str(), "it has more than 1000 columns"),
+    ] {
         assert_eq!(rows(table, Separator::CommaOrSemicolon, &Limits::default()), (vec![], Some(error.to_owned())));
     }
 }
 
 #[test]
-fn rows_that_are_not_utf8_are_told() {
+fn rows_that_are_not_utf8_are_reported() {
     let mut shown = Vec::new();
     let table: &[u8] = b"a\n\xff\nb\n";
     let result = parse(table, Separator::CommaOrSemicolon, &Limits::default(), &mut |parsed| {
@@ -64,9 +66,9 @@ fn rows_that_are_not_utf8_are_told() {
     assert_eq!(shown.len(), 2);
 }
 
-/// The rest of the file would be one row.
+/// Without a limit, the rest of the file would be one row.
 #[test]
-fn a_quotation_mark_that_is_never_closed_ends_the_file() {
+fn an_unclosed_quotation_mark_ends_the_file() {
     let limits = Limits { max_document_bytes: 1_000, ..Limits::default() };
     let table = format!("a\n1\n\"{}", "x\n".repeat(4 * BUFFER_BYTES));
     let (found, error) = rows(&table, Separator::CommaOrSemicolon, &limits);

@@ -7,21 +7,21 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::Confinement;
-use super::outgoing::{Outgoing, Unsent};
+use super::outgoing::{Outgoing, SendError};
 use super::process::{WorkerCommand, why_it_did_not_start, why_it_ended};
-use super::protocol::{Greeting, MAX_GREETING_BYTES, Outcome, Reply, Request, max_reply_bytes};
+use super::protocol::{Greeting, MAX_GREETING_BYTES, ParseOutcome, Reply, Request, max_reply_bytes};
 use crate::{Input, Limits, ParseError, ParsedDocument};
 
-/// What a worker said last is kept, in bytes.
+/// Maximum length of a worker's error output that is kept, in bytes.
 const MAX_LAST_WORDS_BYTES: u64 = 4 << 10;
-/// How long a worker may take to be ready.
+/// Timeout of starting a worker.
 const MAX_START: Duration = Duration::from_secs(60);
-/// How long a worker that has closed its output may take to be gone.
+/// Timeout of waiting for the end of a worker that has closed its output.
 const MAX_EXIT: Duration = Duration::from_secs(5);
 
-const NONSENSE: &str = "it said what cannot be understood";
+const INVALID_REPLY: &str = "its reply is invalid";
 
-/// A running worker. When it is dropped, its process is killed.
+/// A running worker. Dropping it kills its process.
 pub(crate) struct Worker {
     process: Child,
     input: ChildStdin,
@@ -30,22 +30,22 @@ pub(crate) struct Worker {
     confinement: Confinement,
 }
 
-/// What became of a file in a worker.
+/// The result of parsing a file in a worker, and the state of the worker.
 pub(crate) enum Exchange {
     /// The worker is ready for the next file.
     Answered(Result<ParsedDocument, ParseError>),
-    /// The worker is to be replaced before the next file.
+    /// The worker must be replaced before the next file.
     Last(Result<ParsedDocument, ParseError>),
-    /// The worker is gone, or is not to be trusted any more.
+    /// The worker has ended or is no longer reliable.
     Lost(ParseError),
 }
 
 impl Worker {
-    /// Starts one, and waits until it is ready.
+    /// Starts a worker and waits until it is ready.
     ///
     /// # Errors
     ///
-    /// It cannot be started, or does not say that it is ready.
+    /// The worker cannot be started, or does not become ready in time.
     pub(crate) async fn start(command: &WorkerCommand) -> Result<Self, ParseError> {
         let mut process = command.start()?;
         let (Some(input), Some(output), Some(errors)) =
@@ -61,12 +61,12 @@ impl Worker {
         Ok(worker)
     }
 
-    /// What the kernel keeps it from.
+    /// The kernel restrictions of the worker.
     pub(crate) fn confinement(&self) -> Confinement {
         self.confinement
     }
 
-    /// Reads a file. However it ends, it ends in time.
+    /// Parses a file, with a timeout.
     pub(crate) async fn read(&mut self, input: &Input, limits: &Limits) -> Exchange {
         let max_seconds = limits.max_seconds;
         timeout(Duration::from_secs(max_seconds.into()), self.exchange(input, limits))
@@ -77,7 +77,7 @@ impl Worker {
     async fn greeting(&mut self) -> Result<Greeting, ParseError> {
         match self.line(MAX_GREETING_BYTES).await {
             Some(Ok(greeting)) => Ok(greeting),
-            Some(Err(_)) => Err(ParseError::NoWorker(NONSENSE.to_owned())),
+            Some(Err(_)) => Err(ParseError::NoWorker(INVALID_REPLY.to_owned())),
             None => Err(match self.end().await {
                 Ok((status, last_words)) => why_it_did_not_start(status, &last_words),
                 Err(reason) => ParseError::NoWorker(reason),
@@ -86,36 +86,36 @@ impl Worker {
     }
 
     async fn exchange(&mut self, input: &Input, limits: &Limits) -> Exchange {
-        // The worker has heard nothing of a file that cannot be opened.
+        // If the file cannot be opened, nothing was sent and the worker can be kept.
         let content = match Outgoing::open(&input.content, limits).await {
             Ok(content) => content,
             Err(error) => return Exchange::Answered(Err(error)),
         };
         match self.ask(input, content, limits).await {
             Ok(()) => {}
-            // What it said last tells more than that it does not listen.
-            Err(Unsent::Unheard) => return Exchange::Lost(self.why_it_is_gone(limits).await),
-            Err(Unsent::Unread(error)) => return Exchange::Lost(error),
+            // The worker's error output is more informative than the failed write.
+            Err(SendError::Worker) => return Exchange::Lost(self.end_reason(limits).await),
+            Err(SendError::File(error)) => return Exchange::Lost(error),
         }
         match self.line(max_reply_bytes(limits)).await {
             Some(Ok(Reply { outcome, is_last: false })) => Exchange::Answered(result_of(outcome)),
             Some(Ok(Reply { outcome, is_last: true })) => Exchange::Last(result_of(outcome)),
-            Some(Err(_)) => Exchange::Lost(ParseError::Failed(NONSENSE.to_owned())),
-            None => Exchange::Lost(self.why_it_is_gone(limits).await),
+            Some(Err(_)) => Exchange::Lost(ParseError::Failed(INVALID_REPLY.to_owned())),
+            None => Exchange::Lost(self.end_reason(limits).await),
         }
     }
 
-    async fn ask(&mut self, input: &Input, content: Outgoing<'_>, limits: &Limits) -> Result<(), Unsent> {
+    async fn ask(&mut self, input: &Input, content: Outgoing<'_>, limits: &Limits) -> Result<(), SendError> {
         let (charset, bytes) = (input.charset.clone(), content.bytes());
         let request = Request { format: input.format, charset, bytes, limits: *limits };
         let mut line =
-            serde_json::to_vec(&request).map_err(|error| Unsent::Unread(ParseError::Failed(error.to_string())))?;
+            serde_json::to_vec(&request).map_err(|error| SendError::File(ParseError::Failed(error.to_string())))?;
         line.push(b'\n');
-        self.input.write_all(&line).await.map_err(|_| Unsent::Unheard)?;
+        self.input.write_all(&line).await.map_err(|_| SendError::Worker)?;
         content.send(&mut self.input).await
     }
 
-    /// What the worker says. None when it is gone: half a line is as good as none.
+    /// Reads a line from the worker. None if the worker has ended, also in the middle of a line.
     async fn line<T: DeserializeOwned>(&mut self, max_bytes: u64) -> Option<serde_json::Result<T>> {
         let mut line = Vec::new();
         let count = (&mut self.output).take(max_bytes).read_until(b'\n', &mut line).await.ok()?;
@@ -123,14 +123,15 @@ impl Worker {
         is_whole.then(|| serde_json::from_slice(&line))
     }
 
-    async fn why_it_is_gone(&mut self, limits: &Limits) -> ParseError {
+    async fn end_reason(&mut self, limits: &Limits) -> ParseError {
         match self.end().await {
             Ok((status, last_words)) => why_it_ended(status, &last_words, limits),
             Err(reason) => ParseError::Failed(reason),
         }
     }
 
-    /// How it ended, and what it said last; or that it did not.
+    /// Waits for the end of the worker and returns its exit status and error output. It is an error if the worker does
+    /// not end.
     async fn end(&mut self) -> Result<(ExitStatus, String), String> {
         let gone = async {
             let mut words = Vec::new();
@@ -142,14 +143,14 @@ impl Worker {
         match timeout(MAX_EXIT, gone).await {
             Ok((Ok(status), words)) => Ok((status, words)),
             Ok((Err(error), _)) => Err(error.to_string()),
-            Err(_) => Err("it said nothing more, and did not end".to_owned()),
+            Err(_) => Err("it closed its output but did not end".to_owned()),
         }
     }
 }
 
-fn result_of(outcome: Outcome) -> Result<ParsedDocument, ParseError> {
+fn result_of(outcome: ParseOutcome) -> Result<ParsedDocument, ParseError> {
     match outcome {
-        Outcome::Parsed(document) => Ok(document),
-        Outcome::Failed(error) => Err(error),
+        ParseOutcome::Parsed(document) => Ok(document),
+        ParseOutcome::Failed(error) => Err(error),
     }
 }

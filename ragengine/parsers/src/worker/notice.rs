@@ -4,15 +4,15 @@ use tracing::warn;
 
 use super::Confinement;
 
-/// Says what workers are not kept from: once, however many there are.
+/// Reports missing confinement once, regardless of the number of workers.
 #[derive(Debug, Default)]
 struct Notice {
-    was_said: AtomicBool,
+    was_reported: AtomicBool,
 }
 
-static NOTICE: Notice = Notice { was_said: AtomicBool::new(false) };
+static NOTICE: Notice = Notice { was_reported: AtomicBool::new(false) };
 
-/// Says in the log what a worker that has just been started is not kept from, if that is anything and nothing was said of an earlier one.
+/// Logs a warning if a new worker is not fully confined, unless one was logged before.
 pub(crate) fn warn_once(confinement: Confinement) {
     if let Some(words) = NOTICE.words(confinement) {
         warn!("{words}");
@@ -21,7 +21,7 @@ pub(crate) fn warn_once(confinement: Confinement) {
 
 impl Notice {
     fn words(&self, confinement: Confinement) -> Option<&'static str> {
-        confinement.shortfall().filter(|_| !self.was_said.swap(true, Ordering::Relaxed))
+        confinement.shortfall().filter(|_| !self.was_reported.swap(true, Ordering::Relaxed))
     }
 }
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said_once() {
+    fn missing_confinement_is_reported_once() {
         let notice = Notice::default();
         let all = Confinement { files: true, network: true, calls: true };
         assert_eq!(notice.words(all), None);
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_said_what_a_worker_could_do() {
+    fn the_warning_names_the_possible_actions_of_a_worker() {
         for (files, network, calls, words) in [
             (false, false, true, &["Landlock is not in force", "seccomp) alone"]),
             (true, true, false, &["no filter of system calls", "no other files and no TCP connections"]),
@@ -50,7 +50,7 @@ mod tests {
             let said = Confinement { files, network, calls }.shortfall().unwrap();
             assert!(words.iter().all(|words| said.contains(words)), "{said}");
         }
-        // The filter refuses what an old Landlock does not.
+        // The filter refuses what an old Landlock allows.
         assert_eq!(Confinement { files: true, network: false, calls: true }.shortfall(), None);
     }
 }

@@ -5,30 +5,30 @@ use tokio::task::spawn_blocking;
 use crate::input::{check_size, open_file};
 use crate::{Content, Limits, ParseError};
 
-/// A file is sent in pieces of this many bytes, so that its parent needs no memory for it.
+/// A file is sent in pieces of this many bytes, so that the parent never holds all of it in memory.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The bytes of a file on their way to a worker, which cannot open it.
+/// The content of a file to send to a worker, which cannot open files.
 pub(super) struct Outgoing<'a> {
     bytes: usize,
     content: Box<dyn AsyncBufRead + Send + Unpin + 'a>,
 }
 
-/// Why they did not arrive.
+/// Why sending failed.
 #[derive(Debug)]
-pub(super) enum Unsent {
-    /// The worker does not listen any more.
-    Unheard,
-    /// There are none to send.
-    Unread(ParseError),
+pub(super) enum SendError {
+    /// The worker no longer reads.
+    Worker,
+    /// The file cannot be read.
+    File(ParseError),
 }
 
 impl<'a> Outgoing<'a> {
-    /// Opens a file.
+    /// Opens the content.
     ///
     /// # Errors
     ///
-    /// It is no file, cannot be opened or is larger than allowed.
+    /// It is not a regular file, cannot be opened, or is larger than allowed.
     pub(super) async fn open(content: &'a Content, limits: &Limits) -> Result<Self, ParseError> {
         match content {
             Content::Bytes(bytes) => {
@@ -45,30 +45,30 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// How many are sent: as many as there were when it was opened.
+    /// Number of bytes to send: the size when the file was opened.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Sends them.
+    /// Sends the content.
     ///
     /// # Errors
     ///
-    /// It cannot be read any more, or nobody listens.
-    pub(super) async fn send(mut self, worker: &mut (impl AsyncWrite + Unpin)) -> Result<(), Unsent> {
+    /// The file can no longer be read, or the worker no longer reads.
+    pub(super) async fn send(mut self, worker: &mut (impl AsyncWrite + Unpin)) -> Result<(), SendError> {
         let mut left = self.bytes;
         while left > 0 {
-            let piece = self.content.fill_buf().await.map_err(|error| Unsent::Unread(error.into()))?;
+            let piece = self.content.fill_buf().await.map_err(|error| SendError::File(error.into()))?;
             if piece.is_empty() {
                 let reason = "it became shorter while it was read".to_owned();
-                return Err(Unsent::Unread(ParseError::Unreadable(reason)));
+                return Err(SendError::File(ParseError::Unreadable(reason)));
             }
             let count = piece.len().min(left);
-            worker.write_all(&piece[..count]).await.map_err(|_| Unsent::Unheard)?;
+            worker.write_all(&piece[..count]).await.map_err(|_| SendError::Worker)?;
             self.content.consume(count);
             left -= count;
         }
-        worker.flush().await.map_err(|_| Unsent::Unheard)
+        worker.flush().await.map_err(|_| SendError::Worker)
     }
 }
 
@@ -78,8 +78,8 @@ mod tests {
 
     use super::*;
 
-    /// What is sent of a file to which this happens after it was opened.
-    async fn sent(happens: impl Fn(&std::fs::File)) -> Result<Vec<u8>, Unsent> {
+    /// Sends a file that is modified after it was opened, and returns the sent bytes.
+    async fn sent(happens: impl Fn(&std::fs::File)) -> Result<Vec<u8>, SendError> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&[7; 3 * PIECE_BYTES]).unwrap();
         let content = Content::File(file.path().to_owned());
@@ -91,19 +91,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_sent_as_long_as_it_was() {
+    async fn a_growing_file_is_sent_up_to_its_initial_size() {
         assert_eq!(sent(|_| ()).await.unwrap(), [7; 3 * PIECE_BYTES]);
         assert_eq!(sent(|mut file| file.write_all(b"more").unwrap()).await.unwrap(), [7; 3 * PIECE_BYTES]);
     }
 
     #[tokio::test]
     async fn a_file_that_becomes_shorter_is_an_error() {
-        let Err(Unsent::Unread(error)) = sent(|file| file.set_len(9).unwrap()).await else { panic!("it was sent") };
+        let Err(SendError::File(error)) = sent(|file| file.set_len(9).unwrap()).await else { panic!("it was sent") };
         assert_eq!(error.to_string(), "it cannot be read: it became shorter while it was read");
     }
 
     #[tokio::test]
-    async fn what_is_too_large_is_not_opened() {
+    async fn content_over_the_limit_is_refused() {
         let limits = Limits { max_file_bytes: 3, ..Limits::default() };
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(4).unwrap();

@@ -8,26 +8,26 @@ use tokio::process::{Child, Command};
 use crate::metadata::cut;
 use crate::{Limits, ParseError};
 
-/// What is told of a worker that did not start, in bytes.
-const MAX_TOLD_BYTES: usize = 300;
+/// Maximum length of the reported error output of a worker that did not start, in bytes.
+const MAX_REPORTED_BYTES: usize = 300;
 
-/// How a worker is started: a program that calls [`serve`](super::serve) with its standard input and output.
+/// The command that starts a worker: a program that calls [`serve`](super::serve) with its standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
-    /// Where the program is: usually `std::env::current_exe()`.
+    /// The path of the program, usually `std::env::current_exe()`.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<OsString>,
 }
 
 impl WorkerCommand {
-    /// Starts it. It gets no environment of ours: what is secret in it is no business of a parser.
+    /// Starts the worker with an empty environment, because this process' environment may contain secrets.
     pub(super) fn start(&self) -> Result<Child, ParseError> {
         Command::new(&self.program)
             .args(&self.arguments)
             .env_clear()
-            // Else this library starts threads, and takes memory for each, when a program is loaded that it is a part of. An older Landlock would not
-            // restrict them.
+            // Otherwise this library, if linked, starts threads and allocates memory for each when the program is
+            // loaded. An old Landlock would not restrict them.
             .env("OPENBLAS_NUM_THREADS", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -38,16 +38,16 @@ impl WorkerCommand {
     }
 }
 
-/// Why a worker ended before it was given any file: no fault of a file.
+/// Describes why a worker ended before it got a file, so that the file is not the cause.
 pub(super) fn why_it_did_not_start(status: ExitStatus, last_words: &str) -> ParseError {
     let how = how_it_ended(status);
-    ParseError::NoWorker(match cut(last_words.trim(), MAX_TOLD_BYTES) {
+    ParseError::NoWorker(match cut(last_words.trim(), MAX_REPORTED_BYTES) {
         "" => how,
         words => format!("{how}: {words}"),
     })
 }
 
-/// Why a worker ended in the middle of a file, from how it ended and what it said last.
+/// Describes why a worker ended while it parsed a file, from its exit status and error output.
 pub(super) fn why_it_ended(status: ExitStatus, last_words: &str, limits: &Limits) -> ParseError {
     if last_words.contains("memory allocation of") {
         return ParseError::OutOfMemory { max_bytes: limits.max_memory_bytes };
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_worker_ended_says_why() {
+    fn the_end_of_a_worker_is_explained() {
         let limits = Limits::default();
         for (status, last_words, words) in [
             (6, "memory allocation of 9 bytes failed\n", "it needs more than 64 MiB of memory"),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_does_not_start_says_why() {
+    fn the_failed_start_of_a_worker_is_explained() {
         for (last_words, words) in [
             ("", "no parser can be started: it ended with exit code 127"),
             ("libm.so.6: not found\n", "no parser can be started: it ended with exit code 127: libm.so.6: not found"),

@@ -9,31 +9,33 @@ use serde::Serialize;
 
 use super::confinement::Confining;
 use super::memory::MemoryBound;
-use super::protocol::{Greeting, MAX_REQUEST_BYTES, Outcome, Reply, Request};
+use super::protocol::{Greeting, MAX_REQUEST_BYTES, ParseOutcome, Reply, Request};
 use crate::metadata::cut;
 use crate::parse::parse_whole;
 use crate::{Content, Input, ParseError, ParsedDocument};
 
-/// What is told of a panic, in bytes.
+/// Maximum length of a reported panic message in bytes.
 const MAX_PANIC_BYTES: usize = 300;
 const READER_STACK_BYTES: usize = 256 << 10;
 
-/// Does the work of a worker until its parent closes `input` or is gone: the whole of a process that [`Parser`](crate::Parser) starts. It is called
-/// before anything else is done in it, and above all before there are other threads.
+/// Runs a worker until its parent closes `input` or ends. This is the whole program of a process that
+/// [`Parser`](crate::Parser) starts. Call it before anything else in the process, and above all before there are other
+/// threads.
 ///
-/// Before it reads anything, the process gives up for good what parsing does not take: see [`Confinement`](super::Confinement).
+/// Before it reads input, the process permanently gives up the rights that parsing does not need: see
+/// [`Confinement`](super::Confinement).
 ///
 /// # Errors
 ///
-/// When the process cannot bound itself, or its parent cannot be heard.
+/// When the process cannot limit its memory, or cannot communicate with its parent.
 pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Result<()> {
-    // What a file makes the parser say is for the parent to tell, in one line.
+    // Panic messages are returned to the parent instead of being printed.
     std::panic::set_hook(Box::new(|_| {}));
     let memory = MemoryBound::of_this_process()?;
     let confining = Confining::begin();
     let gate = Arc::new(Barrier::new(2));
     let requests = listen(input, Arc::clone(&gate))?;
-    // What a thread does to begin is refused later.
+    // Starting a thread needs system calls that are denied later.
     gate.wait();
     let confinement = confining.end();
     gate.wait();
@@ -42,11 +44,11 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Resul
     for (request, bytes) in requests {
         memory.set(request.limits.max_memory_bytes)?;
         let outcome = match catch_unwind(AssertUnwindSafe(|| answer(request, bytes))) {
-            Ok(Ok(document)) => Outcome::Parsed(document),
-            Ok(Err(error)) => Outcome::Failed(error),
-            Err(panic) => Outcome::Failed(ParseError::Failed(words_of(panic.as_ref()))),
+            Ok(Ok(document)) => ParseOutcome::Parsed(document),
+            Ok(Err(error)) => ParseOutcome::Failed(error),
+            Err(panic) => ParseOutcome::Failed(ParseError::Failed(words_of(panic.as_ref()))),
         };
-        let reply = Reply { outcome, is_last: memory.is_much_kept()? };
+        let reply = Reply { outcome, is_last: memory.holds_much()? };
         say(&mut output, &reply)?;
     }
     Ok(())
@@ -63,8 +65,8 @@ fn say(output: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
     output.flush()
 }
 
-/// Reads requests in a thread of its own, so that the end of the parent is heard while a file is read: the process ends with it. It passes the
-/// gate twice before it reads: when it has begun, and when it may.
+/// Reads requests in a separate thread, so that the process ends as soon as its parent does, even while it parses. The
+/// thread waits at the gate twice: after it has started, and until the process is confined.
 fn listen(input: impl Read + Send + 'static, gate: Arc<Barrier>) -> io::Result<Receiver<(Request, Vec<u8>)>> {
     let (sender, receiver) = sync_channel(0);
     thread::Builder::new().name("requests".to_owned()).stack_size(READER_STACK_BYTES).spawn(move || {
@@ -94,5 +96,5 @@ fn read_requests(mut input: impl BufRead, requests: &SyncSender<(Request, Vec<u8
 
 fn words_of(panic: &(dyn Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    cut(words.unwrap_or("it said nothing"), MAX_PANIC_BYTES).to_owned()
+    cut(words.unwrap_or("the panic has no message"), MAX_PANIC_BYTES).to_owned()
 }

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Bytes that formats mean something by.
+/// Bytes with a meaning in some format.
 const PIECES: [&str; 34] = [
     "---\n",
     "title: a\n",
@@ -50,7 +50,7 @@ pub fn pieces() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// A real file, a few of whose bytes are others.
+/// A real file with a few changed bytes.
 pub fn damaged_pdf() -> impl Strategy<Value = Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/handbook.pdf");
     let file = std::fs::read(path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Files that are made to cost far more than their size.
+//! Creates files that cost far more than their size.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::{Compress, Compression, FlushCompress};
 
-/// A page of so many elements, each in the one before.
+/// A page of nested elements.
 pub fn nested_page(folder: &Path, elements: usize) -> PathBuf {
     let path = folder.join("nested.html");
     let mut file = BufWriter::new(File::create(&path).unwrap());
@@ -17,7 +17,7 @@ pub fn nested_page(folder: &Path, elements: usize) -> PathBuf {
     path
 }
 
-/// A page of so many empty elements beside each other.
+/// A page of empty sibling elements.
 pub fn wide_page(folder: &Path, elements: usize) -> PathBuf {
     let path = folder.join("wide.html");
     let mut file = BufWriter::new(File::create(&path).unwrap());
@@ -28,9 +28,9 @@ pub fn wide_page(folder: &Path, elements: usize) -> PathBuf {
     path
 }
 
-/// A PDF file whose one page is so many MiB of blanks when it is unpacked, and hardly a thousandth of that before.
+/// A PDF file with one page that unpacks to many MiB of blanks, from about a thousandth of that.
 pub fn pdf_bomb(folder: &Path, unpacked_mib: usize) -> PathBuf {
-    // Flushed fully, a piece can be followed by itself: the file is made without packing all of it.
+    // After a full flush, the compressed piece can be repeated, so that the whole data need not be compressed.
     let mut compress = Compress::new(Compression::best(), false);
     let mut piece = Vec::with_capacity(1 << 20);
     compress.compress_vec(&vec![b' '; 1 << 20], &mut piece, FlushCompress::Full).unwrap();
@@ -41,7 +41,7 @@ pub fn pdf_bomb(folder: &Path, unpacked_mib: usize) -> PathBuf {
     pdf(folder, "bomb.pdf", &packed, "/FlateDecode")
 }
 
-/// A PDF file whose page shows forms that each show the next one many times.
+/// A PDF file with a page of nested forms, each of which draws the next one many times.
 pub fn pdf_that_hangs(folder: &Path) -> PathBuf {
     const DEPTH: usize = 12;
     let mut objects = vec![
@@ -54,7 +54,8 @@ pub fn pdf_that_hangs(folder: &Path) -> PathBuf {
     for form in 0..DEPTH {
         let next = 6 + form;
         let head = format!(
-            "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /F {next} 0 R >> >> /Length LENGTH >>"
+            "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /F {next} 0 R >> >> \
+             /Length LENGTH >>"
         );
         objects.push(stream(&head, &"/F Do ".repeat(40)));
     }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::{HANG, WORKER, bad_files};
 
-/// Long enough for every file that ends by itself, on any machine.
+/// Long enough for every test file that does not hang, on any machine.
 pub const LIMITS: Limits = Limits {
     max_file_bytes: 64 << 20,
     max_document_bytes: 2 << 20,
@@ -18,28 +18,28 @@ pub const LIMITS: Limits = Limits {
     max_memory_bytes: 64 << 20,
 };
 
-/// What a worker says first.
+/// The greeting of a worker.
 const GREETING: &str = r#"{"confinement": {"files": true, "network": true, "calls": true}}"#;
 
 pub fn all() -> Vec<Trial> {
     vec![
         trial("a_page_is_read_in_the_worker", a_page_is_read_in_the_worker),
-        trial("a_page_that_is_nested_too_deeply_says_so", a_page_that_is_nested_too_deeply_says_so),
-        trial("a_page_that_explodes_is_out_of_memory", a_page_that_explodes_is_out_of_memory),
-        trial("a_pdf_that_explodes_is_out_of_memory", a_pdf_that_explodes_is_out_of_memory),
-        trial("a_pdf_that_hangs_takes_too_long", a_pdf_that_hangs_takes_too_long),
+        trial("a_page_that_is_nested_too_deeply_is_refused", a_page_that_is_nested_too_deeply_is_refused),
+        trial("a_page_that_needs_too_much_memory_is_refused", a_page_that_needs_too_much_memory_is_refused),
+        trial("a_pdf_that_needs_too_much_memory_is_refused", a_pdf_that_needs_too_much_memory_is_refused),
+        trial("a_pdf_that_hangs_times_out", a_pdf_that_hangs_times_out),
         trial("a_worker_is_kept_for_the_next_file", a_worker_is_kept_for_the_next_file),
-        trial("a_worker_has_no_environment_of_ours", a_worker_has_no_environment_of_ours),
+        trial("a_worker_does_not_inherit_the_environment", a_worker_does_not_inherit_the_environment),
         trial("a_worker_that_ends_is_replaced", a_worker_that_ends_is_replaced),
         trial("a_worker_that_is_full_is_replaced", a_worker_that_is_full_is_replaced),
-        trial("a_worker_that_cannot_be_started_says_why", a_worker_that_cannot_be_started_says_why),
+        trial("the_failed_start_of_a_worker_is_explained", the_failed_start_of_a_worker_is_explained),
         trial("bytes_go_to_the_worker", bytes_go_to_the_worker),
-        trial("what_nobody_takes_stops", what_nobody_takes_stops),
+        trial("parsing_stops_when_the_channel_is_closed", parsing_stops_when_the_channel_is_closed),
         trial("a_worker_ends_with_its_parent", a_worker_ends_with_its_parent),
     ]
 }
 
-/// Does what a parent does that is killed in the middle of a file.
+/// Runs a parent that is killed while its worker parses a file.
 pub fn hang(folder: &Path) {
     let path = bad_files::pdf_that_hangs(folder);
     let mut parser = Parser::new(noted(folder), LIMITS);
@@ -50,7 +50,7 @@ fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     Trial::test(name, test)
 }
 
-/// A worker that writes its process id to `started`, a line for each start.
+/// A worker that appends its process id to the file `started`, one line for each start.
 fn noted(folder: &Path) -> WorkerCommand {
     shell(folder, "echo $$ >> \"$1/started\"; exec \"$2\" \"$3\"")
 }
@@ -91,7 +91,7 @@ pub fn good_page(folder: &Path) -> PathBuf {
     path
 }
 
-/// After whatever a file did, the next one is read as if nothing had been.
+/// Checks that a bad file does not affect the next one.
 fn then_a_good_file(limits: Limits, bad: impl Fn(&Path) -> PathBuf, error: &ParseError) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (bad, good) = (bad(folder.path()), good_page(folder.path()));
@@ -113,25 +113,25 @@ fn a_page_is_read_in_the_worker() -> Result<(), Failed> {
     Ok(())
 }
 
-fn a_page_that_is_nested_too_deeply_says_so() -> Result<(), Failed> {
+fn a_page_that_is_nested_too_deeply_is_refused() -> Result<(), Failed> {
     let error = ParseError::Malformed("its elements are nested more than 256 deep".to_owned());
     then_a_good_file(LIMITS, |folder| bad_files::nested_page(folder, 10_000), &error)
 }
 
-fn a_page_that_explodes_is_out_of_memory() -> Result<(), Failed> {
+fn a_page_that_needs_too_much_memory_is_refused() -> Result<(), Failed> {
     let error = ParseError::OutOfMemory { max_bytes: LIMITS.max_memory_bytes };
     then_a_good_file(LIMITS, |folder| bad_files::wide_page(folder, 1_000_000), &error)
 }
 
-fn a_pdf_that_explodes_is_out_of_memory() -> Result<(), Failed> {
+fn a_pdf_that_needs_too_much_memory_is_refused() -> Result<(), Failed> {
     let error = ParseError::OutOfMemory { max_bytes: LIMITS.max_memory_bytes };
     then_a_good_file(LIMITS, |folder| bad_files::pdf_bomb(folder, 10 << 10), &error)
 }
 
-fn a_pdf_that_hangs_takes_too_long() -> Result<(), Failed> {
+fn a_pdf_that_hangs_times_out() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (bad, good) = (bad_files::pdf_that_hangs(folder.path()), good_page(folder.path()));
-    // The good page has to be read in it too, by a worker that has just been started.
+    // The timeout must be long enough for a new worker to parse the good page.
     let mut parser = parser(Limits { max_seconds: 5, ..LIMITS });
     run(async {
         assert_eq!(read(&mut parser, &bad).await, Err(ParseError::TookTooLong { max_seconds: 5 }));
@@ -155,7 +155,7 @@ fn a_worker_is_kept_for_the_next_file() -> Result<(), Failed> {
     Ok(())
 }
 
-fn a_worker_has_no_environment_of_ours() -> Result<(), Failed> {
+fn a_worker_does_not_inherit_the_environment() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let good = good_page(folder.path());
     let command = shell(folder.path(), r#"cat /proc/$$/environ > "$1/environment"; exec "$2" "$3""#);
@@ -172,7 +172,7 @@ fn a_worker_that_ends_is_replaced() -> Result<(), Failed> {
         ("exit 3", "no parser can be started: it ended with exit code 3"),
         ("echo broken >&2; exit 1", "no parser can be started: it ended with exit code 1: broken"),
         ("kill -9 $$", "no parser can be started: it was ended by signal 9"),
-        ("echo nonsense; exec cat", "no parser can be started: it said what cannot be understood"),
+        ("echo nonsense; exec cat", "no parser can be started: its reply is invalid"),
         (&format!("{ready} exit 3"), "its parser failed: it ended with exit code 3"),
         (&format!("{ready} kill -9 $$"), "its parser failed: it was ended by signal 9"),
         (&format!("{ready} read line; exit 0"), "its parser failed: it ended with exit code 0"),
@@ -180,10 +180,7 @@ fn a_worker_that_ends_is_replaced() -> Result<(), Failed> {
             &format!("{ready} echo memory allocation of 7 bytes failed >&2; kill -6 $$"),
             "it needs more than 64 MiB of memory",
         ),
-        (
-            &format!("{ready} read line; echo nonsense; exec cat"),
-            "its parser failed: it said what cannot be understood",
-        ),
+        (&format!("{ready} read line; echo nonsense; exec cat"), "its parser failed: its reply is invalid"),
         (&format!("{ready} read line; printf '{{'; exit 1"), "its parser failed: it ended with exit code 1"),
     ] {
         let folder = tempfile::tempdir()?;
@@ -197,7 +194,7 @@ fn a_worker_that_ends_is_replaced() -> Result<(), Failed> {
     Ok(())
 }
 
-/// It answers once, and would not answer again.
+/// This worker answers only once.
 fn a_worker_that_is_full_is_replaced() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let good = good_page(folder.path());
@@ -214,7 +211,7 @@ fn a_worker_that_is_full_is_replaced() -> Result<(), Failed> {
     Ok(())
 }
 
-fn a_worker_that_cannot_be_started_says_why() -> Result<(), Failed> {
+fn the_failed_start_of_a_worker_is_explained() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let good = good_page(folder.path());
     let command = WorkerCommand { program: folder.path().join("missing"), arguments: Vec::new() };
@@ -238,7 +235,7 @@ fn bytes_go_to_the_worker() -> Result<(), Failed> {
     Ok(())
 }
 
-fn what_nobody_takes_stops() -> Result<(), Failed> {
+fn parsing_stops_when_the_channel_is_closed() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let rows = folder.path().join("rows.csv");
     std::fs::write(&rows, "a\n1\n2\n3\n")?;
@@ -252,7 +249,7 @@ fn what_nobody_takes_stops() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The parent is killed while the worker is busy, so neither can say goodbye.
+/// The parent is killed while the worker is busy, so that neither can end in an orderly way.
 fn a_worker_ends_with_its_parent() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let program = std::env::current_exe()?;
@@ -260,7 +257,7 @@ fn a_worker_ends_with_its_parent() -> Result<(), Failed> {
     wait_until("the worker has started", || starts(folder.path()) == 1);
     let worker = std::fs::read_to_string(folder.path().join("started"))?;
     let state = PathBuf::from(format!("/proc/{}/stat", worker.trim()));
-    // It is busy when it has used the processor.
+    // The worker is busy once it has used processor time.
     wait_until("the worker is busy", || state_of(&state).is_some_and(|fields| fields[11] != "0"));
 
     parent.kill()?;
@@ -269,7 +266,7 @@ fn a_worker_ends_with_its_parent() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What `/proc` says of a process after its name: its state comes first, its processor time twelfth.
+/// The fields of `/proc/PID/stat` after the name: the state is the first, the processor time the twelfth.
 fn state_of(path: &Path) -> Option<Vec<String>> {
     let line = std::fs::read_to_string(path).ok()?;
     let (_, fields) = line.rsplit_once(") ")?;

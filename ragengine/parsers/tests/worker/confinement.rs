@@ -1,4 +1,4 @@
-//! What a worker can still do. It is tried in the worker itself, against the kernel of this machine and against ones that know less.
+//! Tests the confinement of workers from inside a worker, with this machine's kernel and with simulated older ones.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -20,33 +20,39 @@ use crate::cases::{LIMITS, good_page, parser, read, run};
 use crate::kernel::{Kernel, Missing};
 use crate::prying::{ATTEMPTS, BECOME, Older, Place, PryingInput, PryingOutput, prepare};
 
-/// The argument that makes this program a worker that tries what it may not do: in a folder, with an address and a socket.
+/// The argument that makes this program a worker that makes forbidden attempts, followed by a folder, an address and a
+/// socket.
 pub const PRY: &str = "--pry";
-/// The argument, before a file, that makes this program a parent that has it read by two workers.
+/// The argument, followed by a file, that makes this program a parent that parses it with two workers.
 pub const TWO_WORKERS: &str = "--two-workers";
-/// The argument that makes this program a worker that nests too deeply.
+/// The argument that makes this program a worker that overflows its stack.
 pub const OVERFLOW: &str = "--overflow";
-/// That it has a thread already.
+/// The argument that makes the worker start a thread before it is confined.
 const OLDER: &str = "--older-thread";
 
 pub fn all() -> Vec<Trial> {
     vec![
-        Trial::test("a_worker_is_refused_what_a_parser_never_needs", a_worker_is_refused_what_a_parser_never_needs),
-        Trial::test("threads_that_were_there_are_refused_it_too", threads_that_were_there_are_refused_it_too),
-        Trial::test("a_worker_still_says_why_it_ends", a_worker_still_says_why_it_ends),
-        Trial::test("what_is_missing_is_said_once_for_all_workers", what_is_missing_is_said_once_for_all_workers),
+        Trial::test("a_worker_is_denied_what_parsing_does_not_need", a_worker_is_denied_what_parsing_does_not_need),
+        Trial::test("existing_threads_are_confined_too", existing_threads_are_confined_too),
+        Trial::test("a_confined_worker_can_still_report_why_it_ends", a_confined_worker_can_still_report_why_it_ends),
+        Trial::test(
+            "missing_confinement_is_reported_once_for_all_workers",
+            missing_confinement_is_reported_once_for_all_workers,
+        ),
     ]
 }
 
-/// What came of it: by thread and attempt, and what the worker said of itself first.
+/// The results by thread and attempt, and the worker's greeting.
 struct Pried {
     greeting: Value,
     attempts: BTreeMap<(String, String), String>,
 }
 
-/// Does what a worker does, with input and output that pry.
+/// Runs a worker whose input and output make the forbidden attempts.
 pub fn pry(arguments: &[String]) -> std::io::Result<()> {
-    let [folder, address, socket] = arguments else { return Err(std::io::Error::other("where?")) };
+    let [folder, address, socket] = arguments else {
+        return Err(std::io::Error::other("expected a folder, an address and a socket"));
+    };
     let files = getrlimit(Resource::Nofile);
     let address: SocketAddr = address.parse().map_err(std::io::Error::other)?;
     let place = Place { folder: folder.into(), address, socket: socket.clone(), files };
@@ -79,28 +85,28 @@ fn pried(missing: Missing, has_older_thread: bool) -> Pried {
     let mut attempts = BTreeMap::new();
     for line in BufReader::new(worker.stderr.take().unwrap()).lines() {
         let line = line.unwrap();
-        let [thread, attempt, came_of_it] = line.splitn(3, ": ").collect::<Vec<_>>()[..] else { panic!("{line}") };
-        attempts.insert((thread.to_owned(), attempt.to_owned()), came_of_it.to_owned());
+        let [thread, attempt, result] = line.splitn(3, ": ").collect::<Vec<_>>()[..] else { panic!("{line}") };
+        attempts.insert((thread.to_owned(), attempt.to_owned()), result.to_owned());
         if (thread, attempt) == ("main", BECOME) {
             break;
         }
     }
-    // Its parent is gone.
+    // Closing its input tells the worker that its parent has ended.
     drop(worker.stdin.take());
     assert!(worker.wait().unwrap().success());
     attempts.entry(("main".into(), BECOME.into())).or_insert_with(|| "done".into());
     Pried { greeting: serde_json::from_str(&greeting).unwrap(), attempts }
 }
 
-/// Checks that a thread was refused what the kernel can refuse, and that the rest worked.
+/// Checks that the attempts of a thread were denied if the kernel supports it, and succeeded otherwise.
 fn check(pried: &Pried, thread: &str, kernel: Kernel) {
     let landlocks = ATTEMPTS.iter().map(|attempt| (attempt.name, attempt.landlock));
     let become_program = (thread == "main").then_some((BECOME, Some(ABI::V1)));
     for (name, landlock) in landlocks.chain(become_program) {
         let is_refused = kernel.seccomp || landlock.is_some_and(|first| first <= kernel.landlock);
         let expected = if is_refused { "refused" } else { "done" };
-        let came_of_it = pried.attempts.get(&(thread.to_owned(), name.to_owned()));
-        assert_eq!(came_of_it.map(String::as_str), Some(expected), "{thread}: {name}: {kernel:?}");
+        let result = pried.attempts.get(&(thread.to_owned(), name.to_owned()));
+        assert_eq!(result.map(String::as_str), Some(expected), "{thread}: {name}: {kernel:?}");
     }
 }
 
@@ -112,12 +118,12 @@ fn greeting(kernel: Kernel) -> Value {
 fn kernel() -> Kernel {
     let kernel = Kernel::of_this_machine();
     if kernel.landlock < ABI::V6 || !kernel.seccomp {
-        eprintln!("this kernel cannot do everything, and only what it can do is asserted: {kernel:?}");
+        eprintln!("this kernel does not support all restrictions, and only the supported ones are tested: {kernel:?}");
     }
     kernel
 }
 
-fn a_worker_is_refused_what_a_parser_never_needs() -> Result<(), Failed> {
+fn a_worker_is_denied_what_parsing_does_not_need() -> Result<(), Failed> {
     for missing in Missing::COMBINATIONS {
         let kernel = kernel().without(missing);
         let pried = pried(missing, false);
@@ -129,9 +135,9 @@ fn a_worker_is_refused_what_a_parser_never_needs() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A library may start threads before the worker is one. A filter of calls is put on them too; Landlock is from its eighth version on only, and before
-/// that it is not said to be in force.
-fn threads_that_were_there_are_refused_it_too() -> Result<(), Failed> {
+/// A library may start threads before the worker is confined. The seccomp filter also applies to them. Landlock does so
+/// since version 8; with older versions it is reported as not in force.
+fn existing_threads_are_confined_too() -> Result<(), Failed> {
     for missing in Missing::COMBINATIONS {
         let kernel = kernel().without(missing);
         let for_all =
@@ -144,7 +150,7 @@ fn threads_that_were_there_are_refused_it_too() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whatever it is asked, it needs more stack than there is.
+/// Runs a worker that overflows its stack on any request.
 pub fn overflow() -> std::io::Result<()> {
     ragengine_parsers::worker::serve(std::io::stdin(), Bottomless)
 }
@@ -165,11 +171,11 @@ impl Write for Bottomless {
     }
 }
 
-/// Its parent tells by it which limit a file has met.
-fn a_worker_still_says_why_it_ends() -> Result<(), Failed> {
+/// The parent derives the exceeded limit from the message.
+fn a_confined_worker_can_still_report_why_it_ends() -> Result<(), Failed> {
     let program = std::env::current_exe()?;
     let mut worker = Command::new(program).arg(OVERFLOW).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    // Else it would end with its parent.
+    // Kept open, because the worker ends when its input is closed.
     let _input = worker.stdin.take();
     let output = worker.wait_with_output()?;
     assert!(String::from_utf8_lossy(&output.stderr).contains("has overflowed its stack"), "{output:?}");
@@ -177,7 +183,7 @@ fn a_worker_still_says_why_it_ends() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Has a file read by two parsers, and says on standard output what the log says, and what they say of their workers.
+/// Parses a file with two parsers, and prints the log and the reported confinement of the workers on standard output.
 pub fn read_with_two_workers(path: &Path) {
     tracing_subscriber::fmt().with_ansi(false).with_writer(std::io::stdout).init();
     let mut output = std::io::stdout();
@@ -190,11 +196,11 @@ pub fn read_with_two_workers(path: &Path) {
     }
 }
 
-fn what_is_missing_is_said_once_for_all_workers() -> Result<(), Failed> {
+fn missing_confinement_is_reported_once_for_all_workers() -> Result<(), Failed> {
     for missing in Missing::COMBINATIONS {
         let folder = tempfile::tempdir()?;
         let kernel = kernel().without(missing);
-        // What a process forgets, those that it starts do not know either.
+        // Child processes inherit the simulated restrictions.
         let mut parent = Command::new(std::env::current_exe()?);
         let path = good_page(folder.path());
         let output = parent.args(missing.arguments()).arg(TWO_WORKERS).arg(path).stderr(Stdio::inherit()).output()?;

@@ -1,4 +1,4 @@
-//! What a worker reads, which can open nothing: the same as this process does.
+//! Tests that a confined worker parses files with the same results as this process.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ use crate::WORKER;
 use crate::cases::{LIMITS, parser, run};
 use crate::strategies::{damaged_pdf, pieces};
 
-/// More than any of these files holds.
+/// More than the number of documents in any test file.
 const MAX_DOCUMENTS: usize = 1_000;
 
 pub fn all() -> Vec<Trial> {
@@ -27,27 +27,27 @@ pub fn all() -> Vec<Trial> {
     ]
 }
 
-/// What became of a file.
+/// The result of parsing a file.
 #[derive(Debug, PartialEq)]
-struct Outcome {
+struct ParseOutcome {
     parsed: Vec<Parsed>,
     result: Result<(), ParseError>,
 }
 
-fn in_this_process(input: &Input) -> Outcome {
+fn in_this_process(input: &Input) -> ParseOutcome {
     let mut parsed = Vec::new();
     let result = parse(input, &LIMITS, &mut |next| {
         parsed.push(next);
         Ok(())
     });
-    Outcome { parsed, result }
+    ParseOutcome { parsed, result }
 }
 
-async fn by(parser: &mut Parser, input: Input) -> Outcome {
+async fn by(parser: &mut Parser, input: Input) -> ParseOutcome {
     let (sender, mut receiver) = mpsc::channel(MAX_DOCUMENTS);
     let result = parser.parse(input, &sender).await;
     let parsed = std::iter::from_fn(|| receiver.try_recv().ok()).collect();
-    Outcome { parsed, result }
+    ParseOutcome { parsed, result }
 }
 
 fn files() -> Vec<(Format, PathBuf)> {
@@ -70,7 +70,7 @@ fn each_file_is_read_as_in_this_process() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Those that need none, too. What has rows is one text there.
+/// Includes formats that need no worker. A worker treats formats with rows as plain text.
 fn a_worker_reads_every_format() -> Result<(), Failed> {
     let mut worker = Command::new(std::env::current_exe()?)
         .arg(WORKER)
@@ -104,7 +104,7 @@ fn a_worker_reads_every_format() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whatever way a parser takes through a file, it asks the kernel for nothing that it is refused.
+/// On every path, a parser only makes allowed system calls.
 fn any_bytes_are_read_as_in_this_process() -> Result<(), Failed> {
     let files = prop_oneof![
         pieces().prop_map(|bytes| (Format::Html, bytes)),

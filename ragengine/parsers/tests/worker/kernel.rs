@@ -1,4 +1,4 @@
-//! What the kernel can do against a process that is taken over, and processes whose kernel can do less.
+//! Detects the restrictions that the kernel supports, and simulates kernels that support fewer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,14 +9,14 @@ use landlock::{
 };
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
-/// What a process has of it.
+/// The restrictions that are available to a process.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     pub landlock: ABI,
     pub seccomp: bool,
 }
 
-/// What a process does not have of it.
+/// The restrictions that are simulated as unavailable.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Missing {
     pub landlock: bool,
@@ -27,7 +27,7 @@ pub const WITHOUT_LANDLOCK: &str = "--without-landlock";
 pub const WITHOUT_SECCOMP: &str = "--without-seccomp";
 
 impl Kernel {
-    /// The one of this machine, asked otherwise than the worker asks it.
+    /// Detects the features of this machine's kernel, in a different way from the worker.
     pub fn of_this_machine() -> Self {
         Self { landlock: landlock(), seccomp: std::thread::spawn(|| apply([])).join().is_ok_and(|done| done.is_ok()) }
     }
@@ -59,7 +59,7 @@ impl Missing {
             .filter_map(|(is_missing, name)| is_missing.then_some(name))
     }
 
-    /// From now on the kernel does not know these calls, for this process and those that it starts.
+    /// Makes the system calls of the missing restrictions fail as unknown, for this process and its children.
     pub fn forget(self) -> io::Result<()> {
         let landlock = self.landlock.then_some(libc::SYS_landlock_create_ruleset);
         let seccomp = self.seccomp.then_some(libc::SYS_seccomp);
@@ -77,10 +77,10 @@ fn apply(unknown: impl IntoIterator<Item = i64>) -> io::Result<()> {
     seccompiler::apply_filter(&program).map_err(io::Error::other)
 }
 
-/// Asks for something, and takes nothing else instead.
+/// Requests a feature strictly, without a fallback.
 type Ask = fn() -> Result<(), RulesetError>;
 
-/// The newest whose parts can be had, of those that brought what tests ask for.
+/// The newest supported version among those that added restrictions used by the tests.
 fn landlock() -> ABI {
     let steps: [(ABI, Ask); 5] = [
         (ABI::V10, || strict().handle_access(AccessNet::from_all(ABI::V10))?.create().map(drop)),

@@ -1,4 +1,4 @@
-//! What a worker does that was taken over: it tries whatever is no business of a parser, in each of its threads, and says what came of it.
+//! Simulates a worker that was taken over: it makes forbidden attempts in each of its threads and reports the results.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -14,33 +14,34 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use landlock::ABI;
 use rustix::process::{PidfdFlags, Resource, Rlimit, Signal, getppid, kill_process, pidfd_open, prlimit};
 
-/// Where it tries.
+/// The targets of the attempts.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// There is a folder in it for each thread: see [`prepare`].
+    /// A folder with a subfolder for each thread: see [`prepare`].
     pub folder: PathBuf,
-    /// Somebody listens there.
+    /// The address of a TCP listener.
     pub address: SocketAddr,
-    /// And there.
+    /// The abstract name of a Unix listener.
     pub socket: String,
-    /// How many files a process may open here.
+    /// The limit of open files.
     pub files: Rlimit,
 }
 
-/// Something that it tries.
+/// A forbidden attempt.
 pub struct Attempt {
     pub name: &'static str,
-    /// The first Landlock that refuses it.
+    /// The first version of Landlock that denies it.
     pub landlock: Option<ABI>,
     run: fn(&Place, &Path) -> io::Result<()>,
 }
 
-/// The threads that try: the one that hears the requests, the one that parses, and one that was there before both.
+/// The threads that make attempts: the one that reads requests, the one that parses, and one that was started before
+/// both.
 pub const THREADS: [&str; 3] = ["requests", "main", "older"];
-/// It is tried last, by the main thread: when that works, the process is another program.
+/// Tried last, by the main thread, because it replaces the process if it succeeds.
 pub const BECOME: &str = "become a program";
 
-/// Each works where nothing forbids it, or the tests would prove nothing.
+/// Each succeeds in an unconfined process; otherwise the tests would prove nothing.
 pub const ATTEMPTS: [Attempt; 22] = [
     attempt("read a file", Some(ABI::V1), |_, own| File::open(own.join("a")).map(drop)),
     attempt("read what the kernel says", Some(ABI::V1), |_, _| fs::read("/proc/self/maps").map(drop)),
@@ -78,7 +79,7 @@ fn parent() -> io::Result<rustix::process::Pid> {
     getppid().ok_or_else(|| io::Error::other("it has no parent"))
 }
 
-/// Makes what the threads find.
+/// Creates the files for the attempts.
 pub fn prepare(folder: &Path) -> io::Result<()> {
     for thread in THREADS {
         fs::create_dir(folder.join(thread))?;
@@ -89,7 +90,7 @@ pub fn prepare(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Tries everything, and says on standard error what came of it, one line each.
+/// Makes all attempts and prints each result on a line of standard error.
 pub fn try_all(place: &Place, thread: &str) {
     let own = place.folder.join(thread);
     for attempt in ATTEMPTS {
@@ -100,8 +101,8 @@ pub fn try_all(place: &Place, thread: &str) {
     }
 }
 
-fn say(thread: &str, attempt: &str, came_of_it: io::Result<()>) {
-    let words = match came_of_it {
+fn say(thread: &str, attempt: &str, result: io::Result<()>) {
+    let words = match result {
         Ok(()) => "done".to_owned(),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => "refused".to_owned(),
         Err(error) => error.to_string(),
@@ -109,7 +110,7 @@ fn say(thread: &str, attempt: &str, came_of_it: io::Result<()>) {
     eprintln!("{thread}: {attempt}: {words}");
 }
 
-/// A thread that was there before the worker was confined. It tries everything when it is told.
+/// A thread that was started before the worker was confined. It makes its attempts on request.
 pub struct Older {
     go: SyncSender<()>,
     done: Receiver<()>,
@@ -117,14 +118,14 @@ pub struct Older {
 
 impl Older {
     pub fn start(place: Place) -> Self {
-        let (go, told) = sync_channel(0);
+        let (go, started) = sync_channel(0);
         let (end, done) = sync_channel(1);
         std::thread::spawn(move || {
-            if told.recv().is_ok() {
+            if started.recv().is_ok() {
                 try_all(&place, "older");
             }
             let _ = end.send(());
-            // It would make calls to end.
+            // Ending the thread would need denied system calls.
             std::thread::park();
         });
         Self { go, done }
@@ -136,7 +137,7 @@ impl Older {
     }
 }
 
-/// Where requests come from: the first byte is asked for by the thread that hears them.
+/// The worker's input. The first read is made by the thread that reads requests.
 pub struct PryingInput {
     pub place: Option<Place>,
     pub older: Option<Older>,
@@ -156,7 +157,7 @@ impl Read for PryingInput {
     }
 }
 
-/// Where answers go: they are written by the thread that parses.
+/// The worker's output, written by the thread that parses.
 pub struct PryingOutput {
     pub place: Option<Place>,
     pub others_done: Receiver<()>,
@@ -167,7 +168,7 @@ impl Write for PryingOutput {
         io::stdout().write_all(bytes)?;
         io::stdout().flush()?;
         if let Some(place) = self.place.take() {
-            // It may become another program, which ends the other threads.
+            // Replacing the process would end the other threads, so that they must be finished.
             self.others_done.recv().unwrap();
             try_all(&place, "main");
         }

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Chat {
-    /// Whether a request may ask with `explain: true` what was decided about every chunk, and why. The reply then shows ids, distances and tokens, never texts.
+    /// Whether a request may set `explain: true`. The reply then explains the decision about every chunk with ids,
+    /// distances and token counts, without texts.
     pub explain: bool,
-    /// After so many seconds without an event a stream gets a comment, so that nothing in between takes it for dead. A stream whose language model has not begun by then begins without it; an error is then its last event.
+    /// A stream without events for so many seconds gets a comment, so that proxies keep the connection open. If the
+    /// language model has not answered by then, the stream begins anyway; a later error becomes its last event.
     pub keep_alive_seconds: u64,
 }
 

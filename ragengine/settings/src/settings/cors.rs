@@ -1,10 +1,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which pages of other sites may use the server from a browser.
+/// Access from browsers to pages of other sites (CORS).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Cors {
-    /// Their origins: scheme, host and, where it is not the scheme's own, port, such as `https://chat.example`. A request whose `Origin` has another host or port than its `Host` is a 403 unless it is one of these; one without an `Origin`, as programs send it, passes.
+    /// Allowed origins: scheme, host and, unless it is the scheme's default, port, such as `https://chat.example`. A
+    /// request whose `Origin` has a different host or port from its `Host` gets a 403 unless its origin is listed. A
+    /// request without `Origin`, as programs send it, is accepted.
     pub allowed_origins: Vec<String>,
 }

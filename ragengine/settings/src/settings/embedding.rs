@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::SecretReference;
 
-/// `local` or `remote`, not both. With neither, the local model all-MiniLM-L6-v2.
+/// Either `local` or `remote`. Default: the local model all-MiniLM-L6-v2.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Embedding {
-    /// A sentence-transformer that this server runs itself, on the CPU.
+    /// A sentence-transformer model that this server runs on the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local: Option<LocalEmbedding>,
     /// An OpenAI-compatible `/v1/embeddings` endpoint.
@@ -15,18 +15,18 @@ pub struct Embedding {
     pub remote: Option<RemoteEmbedding>,
 }
 
-/// The embedding model that the settings come down to.
+/// The embedding model in effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EmbeddingSource {
-    /// A model that this server runs itself.
+    /// A model that this server runs.
     Local(LocalEmbedding),
-    /// An endpoint.
+    /// A remote endpoint.
     Remote(RemoteEmbedding),
 }
 
 impl Embedding {
-    /// The one that is meant. `remote` wins here; [`crate::validate`] refuses settings that have both.
+    /// Returns the configured model. If both are set this is `remote`, but [`crate::validate`] refuses such settings.
     pub fn source(&self) -> EmbeddingSource {
         match (&self.remote, &self.local) {
             (Some(remote), _) => EmbeddingSource::Remote(remote.clone()),
@@ -36,35 +36,38 @@ impl Embedding {
     }
 }
 
-/// A sentence-transformer exported as ONNX with its tokenizer.json.
+/// A sentence-transformer model, exported as ONNX, with its tokenizer.json.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LocalEmbedding {
-    /// The model's name on the hub (`organisation/name`), looked for in `dataDir/models` and else fetched into it (the hashes of what was fetched are kept there, and compared at each start); or the path of a folder with its files (absolute, or beginning with `./`).
+    /// The model's name on the hub (`organisation/name`), or the path of a folder with its files (absolute, or
+    /// beginning with `./`). A model of the hub is downloaded into `dataDir/models` unless it is there. The hashes of
+    /// downloaded files are stored there and compared at each start.
     #[serde(rename = "modelID")]
     pub model_id: String,
-    /// The revision that is fetched: a commit, which pins the model, a tag or a branch. What is there of another revision is not taken for it.
+    /// The revision to download: a commit, which pins the model, a tag or a branch. Files of another revision are not
+    /// used.
     pub revision: String,
-    /// Where models are fetched from.
+    /// The address that models are downloaded from.
     pub hub_url: String,
     /// The hub's access token, for models that need one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hub_token: Option<SecretReference>,
-    /// Threads that embed queries, and as many that embed documents. 0: one for each core.
+    /// Threads that embed queries. The same number of threads embeds documents. 0: one for each core.
     pub threads: u32,
-    /// The longest text in tokens, instead of the model's own limit.
+    /// Maximum text size in tokens. Default: the model's own limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// How the vectors of a text's tokens become one, instead of what the model's files say.
+    /// How the vectors of a text's tokens are combined. Default: what the model's files say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pooling: Option<Pooling>,
-    /// Text put before every query, instead of what the model's files or its family ask for.
+    /// Text put before every query. Default: what the model's files or its family specify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query_prefix: Option<String>,
-    /// Text put before every chunk, instead of what the model's files or its family ask for.
+    /// Text put before every chunk. Default: what the model's files or its family specify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passage_prefix: Option<String>,
-    /// Queries that may wait for a thread; one more is a 429.
+    /// Maximum number of queries that wait for a thread. Further queries get a 429.
     pub queue: u32,
 }
 
@@ -85,13 +88,13 @@ impl Default for LocalEmbedding {
     }
 }
 
-/// How the vectors of a text's tokens become one.
+/// How the vectors of a text's tokens are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Pooling {
-    /// Their mean.
+    /// The mean of all vectors.
     Mean,
-    /// The first token's.
+    /// The vector of the first token.
     Cls,
 }
 
@@ -99,23 +102,23 @@ pub enum Pooling {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemoteEmbedding {
-    /// Its address: up to `/v1`, or up to `/v1/embeddings`.
+    /// The endpoint's address, ending in `/v1` or `/v1/embeddings`.
     pub url: String,
-    /// The model's name there.
+    /// The model's name at the endpoint.
     pub model: String,
-    /// The key that is sent as a bearer token.
+    /// The API key, sent as a bearer token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<SecretReference>,
-    /// The width of the vectors to ask for, where the model offers several.
+    /// The number of dimensions to request. Needed only if the model offers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u32>,
-    /// The longest text that it takes, in tokens.
+    /// Maximum text size in tokens.
     #[serde(default = "remote_max_tokens")]
     pub max_tokens: u32,
-    /// Texts in one request.
+    /// Number of texts in one request.
     #[serde(default = "remote_batch_size")]
     pub batch_size: u32,
-    /// How long one request may take, in seconds.
+    /// Timeout of one request, in seconds.
     #[serde(default = "remote_timeout_seconds")]
     pub timeout_seconds: u64,
     /// Text put before every query.

@@ -9,40 +9,46 @@ use crate::SecretReference;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct InferenceService {
-    /// Its address. One that ends in `/chat/completions` is used as it is, to one that ends in `/v1` the rest is added, and to a bare host `/v1/chat/completions`; one that ends in `/completions` means the `/chat/completions` beside it.
+    /// The endpoint's address. An address ending in `/chat/completions` is used unchanged. `/chat/completions` is
+    /// appended to one ending in `/v1`, and `/v1/chat/completions` to a bare host. In one ending in `/completions`,
+    /// that is replaced with `/chat/completions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The model for requests that name none. Not set: the first that the endpoint lists.
+    /// The model for requests that name none. Default: the first model that the endpoint lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The models that callers may ask for, besides `model`; any other is a 400 that lists them, and `/v1/models` shows no other. Empty: any. Without `model`, requests that name none get the first of these that the endpoint lists.
+    /// The models that clients may request, in addition to `model`. A request for another model gets a 400 that lists
+    /// them, and `/v1/models` hides other models. Empty: every model. If `model` is not set, requests that name no
+    /// model get the first of these that the endpoint lists.
     pub models: Vec<String>,
-    /// The key that is sent as a bearer token.
+    /// The API key, sent as a bearer token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<SecretReference>,
-    /// The model's context window in tokens. Not set: read from the endpoint, and 4,096 where it does not say.
+    /// The model's context window in tokens. Default: the value that the endpoint reports, or 4,096 if it reports none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window_size: Option<u32>,
-    /// A folder with the model's `tokenizer.json` and, for its chat template, `tokenizer_config.json` or `chat_template.jinja`, as they are in its repository on the hub: prompts are then counted exactly. Not set: OpenAI's models are counted with their own encodings, all others are estimated at three bytes a token.
+    /// A folder with the model's `tokenizer.json` and, for its chat template, `tokenizer_config.json` or
+    /// `chat_template.jinja`, as found in its repository on the hub. Prompts are then counted exactly. Default: prompts
+    /// for OpenAI's models are counted with their encodings, and all others are estimated at three bytes per token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<PathBuf>,
-    /// How long an answer may take, in seconds: the whole of it, or the time between two pieces of a stream.
+    /// Timeout of an answer, in seconds. For a stream it limits the time between two pieces.
     pub timeout_seconds: u64,
-    /// How long connecting may take, in seconds.
+    /// Timeout of connecting, in seconds.
     pub connect_timeout_seconds: u64,
-    /// Chats that the endpoint is asked at a time, streams included; more of them wait.
+    /// Maximum number of concurrent requests to the endpoint, streams included. Further chats wait.
     pub max_concurrent_requests: u32,
-    /// How many more chats may wait for their turn; one more is a 429 with `Retry-After`.
+    /// Maximum number of waiting chats. Further chats get a 429 with `Retry-After`.
     pub max_waiting_requests: u32,
-    /// How long a chat may wait for its turn, in seconds; it is a 429 with `Retry-After` then.
+    /// Maximum time that a chat waits, in seconds. After that it gets a 429 with `Retry-After`.
     pub queue_timeout_seconds: u64,
-    /// Connections that are kept open for reuse.
+    /// Maximum number of idle connections kept open for reuse.
     pub max_idle_connections: u32,
-    /// How long a connection is kept open without use, in seconds. Shorter than the endpoint's own limit.
+    /// How long an idle connection is kept open, in seconds. Must be shorter than the endpoint's own limit.
     pub idle_timeout_seconds: u64,
-    /// The largest answer that is not a stream, in bytes.
+    /// Maximum size of an answer that is not a stream, in bytes.
     pub max_reply_bytes: u64,
-    /// How often the endpoint is asked whether it is there, by its list of models, in seconds. 0: never.
+    /// Interval between health checks of the endpoint, which request its list of models, in seconds. 0: never.
     pub probe_seconds: u64,
 }
 

@@ -1,53 +1,61 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Bounds on what a request may ask for.
+/// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Limits {
-    /// Connections at a time. For one more the one is closed that has been idle longest without a request; while none is idle, more wait.
+    /// Maximum number of connections. A further connection replaces the one that has been idle longest; it waits while
+    /// none is idle.
     pub max_connections: u32,
-    /// Connections of one address at a time (of IPv6, of one /64 network); one more is closed. 0: as many as there may be, because an ingress brings everybody from one address.
+    /// Maximum number of connections from one address (for IPv6, from one /64 network). Further ones are closed. 0: no
+    /// limit per address, because behind an ingress all clients have the same address.
     pub max_connections_per_address: u32,
-    /// The largest request body in bytes; a larger one is a 413.
+    /// Maximum size of a request body in bytes. A larger one gets a 413.
     pub max_body_bytes: u64,
-    /// The largest body of a read (a retrieval, texts to embed) in bytes; a larger one is a 413. Chats have `maxBodyBytes`, because of pictures.
+    /// Maximum size of the body of a read (a retrieval, texts to embed) in bytes. A larger one gets a 413. Chats are
+    /// limited by `maxBodyBytes` instead, because they may contain images.
     pub max_read_body_bytes: u64,
-    /// Tokens of all texts of one request to `/v1/embeddings`; more is a 400.
+    /// Maximum number of tokens of all texts in one request to `/v1/embeddings`. A larger request gets a 400.
     pub max_embedding_tokens: u32,
-    /// Bytes of request bodies that are held at a time, all requests together; a request whose body finds no room is a 429. The first 64 KiB of each are not counted, so that questions get in while documents fill it.
+    /// Maximum memory for the request bodies of all requests together, in bytes. A request that exceeds it gets a 429.
+    /// The first 64 KiB of each body are not counted, so that questions are accepted while documents fill the memory.
     pub max_bodies_bytes: u64,
-    /// How long a request's body may take to arrive, in seconds; of a copy that is restored, each 64 KiB of it.
+    /// Timeout of receiving a request's body, in seconds. While a backup is restored, it applies to each 64 KiB.
     pub body_timeout_seconds: u64,
-    /// Documents in one request.
+    /// Maximum number of documents in one request.
     pub max_documents: u32,
-    /// Bytes of one document's text; a larger one has to be split.
+    /// Maximum size of one document's text in bytes. Split larger documents.
     pub max_document_bytes: u32,
-    /// Bytes of one document's metadata, as JSON.
+    /// Maximum size of one document's metadata, as JSON, in bytes.
     pub max_metadata_bytes: u32,
-    /// How long cutting a document of `maxDocumentBytes` into chunks may take, in seconds; a shorter one has its part of that, and 2 seconds at least. One that takes longer is a 400 that names it.
+    /// Timeout of splitting a document of `maxDocumentBytes` into chunks, in seconds. The timeout of a shorter document
+    /// is proportional to its size, and at least 2 seconds. A request with a document that takes longer gets a 400 that
+    /// names it.
     pub cut_timeout_seconds: u64,
-    /// Indexes that may exist.
+    /// Maximum number of indexes.
     pub max_indexes: u32,
-    /// Retrievals, lists and embeddings that run at a time.
+    /// Maximum number of concurrent retrievals, lists and embeddings.
     pub max_running_reads: u32,
-    /// How many more of them may wait; one more is a 429.
+    /// Maximum number of waiting requests. Further ones get a 429.
     pub max_waiting_reads: u32,
-    /// Chats that are prepared at a time: read, searched for, put together. Asking the language model has a bound of its own, `inferenceService.maxConcurrentRequests`.
+    /// Maximum number of chats in preparation, which is parsing, retrieval and building the prompt. Requests to the
+    /// language model are limited by `inferenceService.maxConcurrentRequests`.
     pub max_running_chats: u32,
-    /// How many more of them may wait; one more is a 429.
+    /// Maximum number of waiting requests. Further ones get a 429.
     pub max_waiting_chats: u32,
-    /// Requests that change something and run at a time.
+    /// Maximum number of concurrent writes.
     pub max_running_writes: u32,
-    /// How many more of them may wait; one more is a 429.
+    /// Maximum number of waiting requests. Further ones get a 429.
     pub max_waiting_writes: u32,
-    /// How long a read may take from the end of its body to its reply, and a chat until the language model is asked, in seconds: a 503 while it waits for its turn, then a 504.
+    /// Timeout of a read, from the end of its body to its reply, and of a chat, until the language model is asked, in
+    /// seconds. A request still waiting to run then gets a 503, a running one a 504.
     pub read_timeout_seconds: u64,
-    /// The same for a write, in seconds.
+    /// Timeout of a write, in seconds.
     pub write_timeout_seconds: u64,
-    /// How long a client may take nothing of what is sent to it, in seconds. Its connection is closed then.
+    /// How long a client may stop reading its reply, in seconds, before its connection is closed.
     pub send_timeout_seconds: u64,
-    /// How long requests that run may take to finish when the server is told to stop, in seconds.
+    /// How long running requests may take to finish when the server shuts down, in seconds.
     pub shutdown_grace_seconds: u64,
 }
 

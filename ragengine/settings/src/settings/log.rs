@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Log {
-    /// What is logged: `error`, `warn`, `info`, `debug` or `trace`, or directives such as `info,ragengine::chat=debug`.
+    /// The log level, `error`, `warn`, `info`, `debug` or `trace`, or directives such as `info,ragengine::chat=debug`.
     pub level: String,
-    /// How a line looks.
+    /// The format of a log line.
     pub format: LogFormat,
-    /// Whether lines may quote what callers sent and what endpoints answered: what is wrong with a request in words, the names that it asks for, the messages of the language model and the embedding endpoint. When they may not, they have kinds, statuses, lengths and places instead.
+    /// Whether log lines may quote requests and replies: descriptions of invalid requests, requested names, and
+    /// messages of the language model and the embedding endpoint. If `false`, they contain only kinds, statuses,
+    /// lengths and positions.
     pub texts: bool,
 }
 
@@ -19,14 +21,14 @@ impl Default for Log {
     }
 }
 
-/// How a log line looks.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LogFormat {
-    /// Readable on a terminal, JSON elsewhere.
+    /// Text on a terminal, JSON elsewhere.
     Auto,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// Readable.
+    /// Human-readable text.
     Text,
 }

@@ -1,20 +1,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a chat takes from an index.
+/// How a chat retrieves chunks from an index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Retrieval {
-    /// Chunks farther than this from the question are not used: a squared L2 distance of normalised vectors, 0 (the same) to 4. What it means depends on the embedding model.
+    /// Maximum distance between a chunk and the question: a squared L2 distance of normalised vectors, from 0
+    /// (identical) to 4. Chunks farther away are not used. A good value depends on the embedding model.
     pub max_distance: f32,
-    /// The part of the tokens left that context may take when a request does not say: 0.2 to 0.8.
+    /// The share of the remaining context window that retrieved chunks may fill, 0.2 to 0.8. A request may override it.
     pub context_token_ratio: f64,
-    /// Chunks looked at by a chat, at least.
+    /// Minimum number of chunks that a chat retrieves.
     #[serde(rename = "minTopK")]
     pub min_top_k: u32,
-    /// Tokens that a chunk is taken to have, in the reckoning of how many are looked at.
+    /// Assumed size of a chunk in tokens, used to compute how many chunks to retrieve.
     pub tokens_per_chunk: u32,
-    /// Windows that a question is cut into at most, when it is longer than the embedding model reads at once: each is embedded and searched with. A longer question is a 400.
+    /// Maximum number of windows of a question that is longer than the input limit of the embedding model. Each window
+    /// is embedded and searched separately. A longer question gets a 400.
     pub max_question_windows: u32,
 }
 

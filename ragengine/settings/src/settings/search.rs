@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Search {
-    /// Below this many chunks every search is exact, whatever `vectorIndex` says.
+    /// An index with fewer chunks is searched exactly, whatever `vectorIndex` says.
     pub exact_below_rows: u32,
-    /// How many nodes of a graph a search keeps in view: more is slower and finds more.
+    /// Candidate nodes that a search of an HNSW graph keeps (FAISS's `efSearch`). A higher value is slower and finds
+    /// more.
     pub ef_search: u32,
-    /// How many lists of an `IVF<N>,Flat` a search compares: more is slower and finds more. Not set: three times the square root of their number.
+    /// Lists that a search of an `IVF<N>,Flat` index compares (FAISS's `nprobe`). A higher value is slower and finds
+    /// more. Default: three times the square root of the number of lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_probe: Option<u32>,
     /// Threads that search. 0: one for each core.

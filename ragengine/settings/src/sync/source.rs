@@ -3,44 +3,44 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Where documents come from.
+/// A source of documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Source {
-    /// Its name among the sources of its owner: a DNS label.
+    /// The name of the source, unique for its owner: a DNS label.
     pub name: String,
-    /// Patterns of the paths that are taken, such as `docs/**/*.md`. None: all whose format is known.
+    /// Patterns of the paths to read, such as `docs/**/*.md`. Empty: every file in a known format.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
-    /// Patterns of the paths that are left out.
+    /// Patterns of the paths to skip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
-    /// What is added to the metadata of each of its documents.
+    /// Metadata added to each document of the source.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// What it is.
+    /// The location of the documents.
     pub origin: Origin,
 }
 
-/// The kinds of sources.
+/// The location of a source's documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
-    /// Documents that stand in the task itself.
+    /// Documents in the task itself.
     Inline(Inline),
-    /// A folder, such as a mounted claim. Symbolic links are not followed.
+    /// A folder, such as a mounted volume. Symbolic links are not followed.
     Folder(Folder),
-    /// The folder of a mounted ConfigMap: its files are the keys.
+    /// The folder of a mounted ConfigMap, with one file for each key.
     ConfigMap(Folder),
-    /// Web pages and files.
+    /// Web pages and files, downloaded over HTTP.
     Http(Http),
-    /// A repository.
+    /// A Git repository.
     Git(Git),
-    /// The objects of a bucket.
+    /// The objects of an S3 bucket.
     S3(S3),
 }
 
-/// Documents that stand in the task itself.
+/// Documents in the task itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Inline {
@@ -48,11 +48,11 @@ pub struct Inline {
     pub documents: Vec<InlineDocument>,
 }
 
-/// A document that stands in the task itself.
+/// A document in the task itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InlineDocument {
-    /// Its path, whose ending says how it is read: `faq.md`.
+    /// The path of the document, such as `faq.md`. Its extension determines the format.
     pub path: String,
     /// Its text.
     pub text: String,
@@ -62,71 +62,74 @@ pub struct InlineDocument {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Folder {
-    /// Where it is.
+    /// The path of the folder.
     pub path: PathBuf,
 }
 
-/// Web pages and files.
+/// Web pages and files, downloaded over HTTP.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Http {
-    /// Their addresses.
+    /// The addresses of pages and files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub urls: Vec<String>,
-    /// The address of a sitemap that lists more of them: XML, or one address a line.
+    /// The address of a sitemap that lists more pages: XML, or one address per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sitemap: Option<String>,
-    /// Origins besides its own that a sitemap may list, such as `https://cdn.example.com`.
+    /// Additional origins of pages in the sitemap, such as `https://cdn.example.com`. The sitemap's own origin is
+    /// always allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_origins: Vec<String>,
-    /// A folder with the files of a Secret: `token`, or `username` and `password`; `ca.crt` for a certificate authority of one's own.
+    /// A folder with the files of a Secret: `token`, or `username` and `password`; `ca.crt` for a private certificate
+    /// authority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
-    /// The only hosts that the credentials may be sent to, as the Secret's annotation names them: `git.example.com`, `git.example.com:8443`, or
-    /// `*.example.com` for all below it. Empty: whichever the source names.
+    /// The hosts that the credentials may be sent to, from the Secret's annotation: `git.example.com`,
+    /// `git.example.com:8443`, or `*.example.com` for all subdomains. Empty: any host that the source names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credential_hosts: Vec<String>,
 }
 
-/// A repository.
+/// A Git repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Git {
-    /// Its address over https (or http).
+    /// The address of the repository, with `https` or `http`.
     pub url: String,
-    /// A branch, a tag or a whole commit id. Without it, what the repository calls HEAD.
+    /// A branch, a tag or a full commit id. Default: the repository's HEAD.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "ref")]
     pub reference: Option<String>,
-    /// A folder with the files of a Secret: `token`, or `username` and `password`; `ca.crt` for a certificate authority of one's own.
+    /// A folder with the files of a Secret: `token`, or `username` and `password`; `ca.crt` for a private certificate
+    /// authority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
-    /// The only hosts that the credentials may be sent to, as the Secret's annotation names them: `git.example.com`, `git.example.com:8443`, or
-    /// `*.example.com` for all below it. Empty: whichever the source names.
+    /// The hosts that the credentials may be sent to, from the Secret's annotation: `git.example.com`,
+    /// `git.example.com:8443`, or `*.example.com` for all subdomains. Empty: any host that the source names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credential_hosts: Vec<String>,
 }
 
-/// The objects of a bucket.
+/// The objects of an S3 bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct S3 {
     /// Its name.
     pub bucket: String,
-    /// The address of the service. Without it, Amazon's.
+    /// The address of the S3 service. Default: Amazon's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// The region, `us-east-1` when nothing is said.
+    /// The region. Default: `us-east-1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// Only objects whose keys begin like this.
+    /// Only objects whose keys begin with this prefix are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// A folder with the files of a Secret: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` where there is one; `ca.crt` for
-    /// a certificate authority of one's own. Without it, requests are not signed.
+    /// A folder with the files of a Secret: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, optionally
+    /// `AWS_SESSION_TOKEN`; `ca.crt` for a private certificate authority. Not set: requests are not signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<PathBuf>,
-    /// The only hosts that the credentials may be sent to, as the Secret's annotation names them: `git.example.com`, `git.example.com:8443`, or
-    /// `*.example.com` for all below it. Empty: whichever the source names.
+    /// The hosts that the credentials may be sent to, from the Secret's annotation: `git.example.com`,
+    /// `git.example.com:8443`, or `*.example.com` for all subdomains. Empty: any host that the source names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credential_hosts: Vec<String>,
 }

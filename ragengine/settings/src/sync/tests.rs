@@ -5,7 +5,7 @@ fn range(text: &str) -> AddressRange {
 }
 
 #[test]
-fn a_range_contains_what_shares_its_prefix() {
+fn a_range_contains_the_addresses_with_its_prefix() {
     let cases = [
         ("10.0.0.0/8", "10.255.1.2", true),
         ("10.0.0.0/8", "11.0.0.0", false),
@@ -22,14 +22,14 @@ fn a_range_contains_what_shares_its_prefix() {
 }
 
 #[test]
-fn what_is_no_range_is_refused() {
+fn a_text_that_is_not_a_range_is_refused() {
     for text in ["", "10.0.0.0/33", "10.0.0/8", "fd00::/129", "10.0.0.0/", "a/8"] {
         assert!(text.parse::<AddressRange>().is_err(), "{text}");
     }
 }
 
 #[test]
-fn a_task_is_read_back_as_it_was_written() {
+fn a_task_survives_being_written_and_read() {
     let task = SyncTask {
         server: "http://docs.default.svc".into(),
         write_token: Some(SecretReference::File("/token".into())),
@@ -53,7 +53,7 @@ fn a_task_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn what_a_source_may_do_beyond_itself_is_said_only_where_it_is() {
+fn empty_host_and_origin_lists_are_not_written() {
     let plain = ["http: {urls: [https://a/]}", "git: {url: https://a/x}", "s3: {bucket: a}"];
     let named = [
         "http: {urls: [https://a/], allowedOrigins: [https://b], credentialHosts: [a, '*.b:8443']}",

@@ -1,7 +1,7 @@
 use crate::from_yaml;
 
 #[test]
-fn what_cannot_work_is_refused_by_name() {
+fn an_invalid_setting_is_refused_by_name() {
     for (yaml, setting) in [
         ("{listen: '127.0.0.1:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
         ("{listen: '0.0.0.0:5000', adminListen: '127.0.0.1:5000'}", "adminListen"),
@@ -71,9 +71,9 @@ fn what_cannot_work_is_refused_by_name() {
 }
 
 #[test]
-fn who_may_reach_the_server_is_taken() {
+fn hosts_and_origins_are_accepted() {
     let settings = from_yaml(
-        "{listen: '127.0.0.1:5000', adminListen: '127.0.0.2:5000', allowedHosts: [docs.example, '[fd00::1]', 10.0.0.1], \
+        "{listen: '127.0.0.1:5000', adminListen: '127.0.0.2:5000', allowedHosts: [docs.example, '[fd00::1]', 10.0.0.1],
          cors: {allowedOrigins: ['https://chat.example', 'http://localhost:3000', 'chrome-extension://abc']}}",
     );
     let settings = settings.unwrap();
@@ -82,7 +82,7 @@ fn who_may_reach_the_server_is_taken() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once() {
+fn every_invalid_setting_is_reported_at_once() {
     let message = from_yaml("retrieval: {minTopK: 0, maxDistance: 9}").unwrap_err().to_string();
     assert_eq!(message.lines().count(), 2, "{message}");
 }

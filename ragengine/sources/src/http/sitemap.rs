@@ -12,6 +12,9 @@ const MAX_DEPTH: usize = 32;
 /// The longest address, in bytes.
 const MAX_ADDRESS_BYTES: usize = 8192;
 
+/// The error of a body without content. A broken server may send one, which does not mean that there are no pages.
+const EMPTY: &str = "it is empty";
+
 /// The addresses in a sitemap.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
@@ -52,7 +55,7 @@ fn parse_lines(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, Stri
             check_number(&found, max_addresses)?;
         }
     }
-    Ok(found)
+    if found.pages.is_empty() { Err(EMPTY.into()) } else { Ok(found) }
 }
 
 fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String> {
@@ -61,6 +64,7 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
     let mut open: Vec<Element> = Vec::new();
     let mut address = String::new();
     let mut found = Sitemap::default();
+    let mut has_root = false;
     loop {
         buffer.clear();
         match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
@@ -71,6 +75,11 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
                     return Err("its elements are too deep in each other".into());
                 }
                 address.clear();
+                has_root = true;
+            }
+            Event::Empty(empty) if open.is_empty() => {
+                check_root(&open, empty.local_name().as_ref())?;
+                has_root = true;
             }
             Event::End(_) => match open.pop() {
                 Some(Element::PageAddress) => found.pages.push(address.trim().to_owned()),
@@ -84,6 +93,7 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
                 address.push_str(&text.decode().map_err(|error| error.to_string())?)
             }
             Event::GeneralRef(reference) if is_address(&open) => push_reference(&reference, &mut address)?,
+            Event::Eof if !has_root => return Err(EMPTY.into()),
             Event::Eof if open.is_empty() => return Ok(found),
             Event::Eof => return Err("it ends too early".into()),
             _ => {}

@@ -20,9 +20,6 @@ const MAX_SITEMAP_BYTES: u64 = 20 * 1024 * 1024;
 const MAX_SITEMAPS: usize = 1000;
 const MAX_DEPTH: usize = 3;
 
-/// The path of a listing's error of which it is not known what it stands for: nothing of the source counts as gone.
-const WHOLE_SOURCE: &str = "/";
-
 /// What a source names itself, and a sitemap may lead to.
 #[derive(Clone, Copy)]
 pub struct Trusted<'a> {
@@ -38,9 +35,9 @@ struct Found {
     read_at: Url,
 }
 
-/// The pages of a sitemap and of those that it leads to. When one of them cannot be had, nothing is known of its pages, and so of the whole. Those
-/// of another origin than the sitemap's, as the source names it or where it is read, are errors, unless they are allowed or were named
-/// themselves.
+/// The pages of a sitemap and of those that it leads to. When one of them cannot be had, nothing is known of its pages, and so of the whole. A
+/// sitemap without pages may be incomplete, so no page of the source counts as gone. Pages of another origin than the sitemap's, as the source names
+/// it or where it is read, are errors, unless they are allowed or were named themselves.
 pub async fn list(
     web: &Web,
     first: Url,
@@ -59,6 +56,11 @@ pub async fn list(
         if depth == 0 {
             origins = own.clone();
         }
+        if !lists_something(&sitemap) {
+            listing.add_incomplete(format!(
+                "the sitemap {url} lists no pages, so it may be incomplete: nothing of the source is deleted"
+            ))?;
+        }
         for text in sitemap.pages {
             match parse_url(&text) {
                 Ok(page) if own.contain(&page) => pages.push(page),
@@ -73,7 +75,7 @@ pub async fn list(
             let next = parse_url(&text)?;
             match seen.insert(next.clone()) {
                 true if own.contain(&next) => waiting.push((next, depth + 1)),
-                true => listing.add_error(WHOLE_SOURCE, foreign(&next, &url))?,
+                true => listing.add_incomplete(foreign(&next, &url))?,
                 false => {}
             }
         }
@@ -82,6 +84,10 @@ pub async fn list(
         }
     }
     Ok(pages)
+}
+
+fn lists_something(sitemap: &Sitemap) -> bool {
+    !sitemap.sitemaps.is_empty() || sitemap.pages.iter().any(|page| parse_url(page).is_ok())
 }
 
 /// A page that is not asked for. What is known of it stays, as that of any file with an error.

@@ -7,36 +7,36 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 
-use super::listed::without_odd_keys;
+use super::listed::{LeftOut, files_of};
 
 /// A page of a listing has a thousand keys of a kilobyte each at most.
 const MAX_PAGE_BYTES: usize = 16 << 20;
 
-/// Gives a client that goes only where it may to the library, instead of one that it would make. It takes keys that the library cannot have out of
-/// listings.
+/// Gives a client that goes only where it may to the library, instead of one that it would make. It takes what is
+/// no file out of listings.
 #[derive(Debug, Clone)]
 pub struct Connector {
     client: reqwest::Client,
-    odd_keys: Arc<Mutex<Vec<String>>>,
+    left_out: Arc<Mutex<Vec<LeftOut>>>,
 }
 
 impl Connector {
     /// One that asks with this client.
     pub fn new(client: reqwest::Client) -> Self {
-        Self { client, odd_keys: Arc::default() }
+        Self { client, left_out: Arc::default() }
     }
 
-    /// The keys that were left out since this was asked last.
-    pub fn odd_keys(&self) -> Vec<String> {
-        std::mem::take(&mut *self.odd_keys.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What was left out since this was asked last.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        std::mem::take(&mut *self.left_out.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn without_odd_keys(&self, response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    async fn files_of(&self, response: HttpResponse) -> Result<HttpResponse, HttpError> {
         let (mut head, body) = response.into_parts();
         let page = Limited::new(body, MAX_PAGE_BYTES).collect().await;
         let page = page.map_err(|error| HttpError::new_boxed(HttpErrorKind::Decode, error))?.to_bytes();
-        let listed = without_odd_keys(&page);
-        self.odd_keys.lock().unwrap_or_else(PoisonError::into_inner).extend(listed.odd_keys);
+        let listed = files_of(&page).map_err(|error| HttpError::new(HttpErrorKind::Decode, error))?;
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner).extend(listed.left_out);
         head.headers.remove("content-length");
         Ok(HttpResponse::from_parts(head, listed.xml.into()))
     }
@@ -53,6 +53,6 @@ impl HttpService for Connector {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_listing = request.uri().query().is_some_and(|query| query.contains("list-type=2"));
         let response = self.client.call(request).await?;
-        if is_listing && response.status().is_success() { self.without_odd_keys(response).await } else { Ok(response) }
+        if is_listing && response.status().is_success() { self.files_of(response).await } else { Ok(response) }
     }
 }

@@ -1,92 +1,129 @@
-//! What a server lists, without the keys that the library cannot have: one of them would cost the whole listing.
+//! Takes objects that are no files out of a listing. The library refuses the whole listing because of one odd key.
 
 use std::ops::Range;
 
 use quick_xml::Reader;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesStart, Event};
 
-/// A page of a listing, as XML, and the keys that were left out of it.
+/// A page of a listing without the objects that are no files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The page without them. What cannot be read as XML is as it came: the library says what is wrong with it.
+    /// The page, as XML.
     pub xml: Vec<u8>,
-    /// The keys.
-    pub odd_keys: Vec<String>,
+    /// The objects that were taken out.
+    pub left_out: Vec<LeftOut>,
 }
 
-/// Leaves out what has a key that is no path, such as `a//b` and `/a`.
-pub fn without_odd_keys(xml: &[u8]) -> Listed {
-    let odd: Vec<(Range<usize>, String)> =
-        objects(xml).unwrap_or_default().into_iter().filter(|(_, key)| is_odd(key)).collect();
-    let mut kept = Vec::with_capacity(xml.len());
-    let mut from = 0;
-    for (range, _) in &odd {
-        kept.extend_from_slice(&xml[from..range.start]);
-        from = range.end;
+/// An object that is not a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeftOut {
+    /// An empty object whose key ends with a slash. It stands for a folder.
+    Folder,
+    /// An object whose key is not a path, such as `a//b` or `/a`. `a/` is such a key when the object has content.
+    Odd(String),
+}
+
+/// A page that does not say which objects there are. The library takes some of these for the end of the listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// The page is something else, or breaks off.
+    #[error("the server sent no listing, or only a part of one")]
+    NoListing,
+    /// The listing has more pages, and the server does not say where the next one is.
+    #[error("the listing is cut off: it has no token for the next page")]
+    NoNextPage,
+}
+
+/// Takes the objects that are not files out of a page.
+///
+/// # Errors
+///
+/// When the page is not a whole listing.
+pub fn files_of(xml: &[u8]) -> Result<Listed, PageError> {
+    let page = read(xml).filter(|page| page.is_whole).ok_or(PageError::NoListing)?;
+    if page.is_truncated && !page.has_next {
+        return Err(PageError::NoNextPage);
     }
-    kept.extend_from_slice(&xml[from..]);
-    Listed { xml: kept, odd_keys: odd.into_iter().map(|(_, key)| key).collect() }
+    let mut listed = Listed { xml: Vec::with_capacity(xml.len()), left_out: Vec::new() };
+    let mut from = 0;
+    for object in page.objects {
+        let range = object.range.clone();
+        if let Some(left_out) = left_out(object) {
+            listed.xml.extend_from_slice(&xml[from..range.start]);
+            listed.left_out.push(left_out);
+            from = range.end;
+        }
+    }
+    listed.xml.extend_from_slice(&xml[from..]);
+    Ok(listed)
 }
 
-/// Where each object stands in the page, and its key.
-fn objects(xml: &[u8]) -> Option<Vec<(Range<usize>, String)>> {
+/// The parts of a page that are used here.
+#[derive(Default)]
+struct Page {
+    objects: Vec<Object>,
+    /// Whether the root is that of a listing, and ends.
+    is_whole: bool,
+    is_truncated: bool,
+    has_next: bool,
+}
+
+#[derive(Default)]
+struct Object {
+    /// Its position in the page.
+    range: Range<usize>,
+    key: Option<String>,
+    size: Option<u64>,
+}
+
+fn read(xml: &[u8]) -> Option<Page> {
+    const ROOT: &[u8] = b"ListBucketResult";
     let mut reader = Reader::from_reader(xml);
-    let (mut objects, mut begin, mut key) = (Vec::new(), None, None::<String>);
+    let (mut page, mut object, mut root) = (Page::default(), None::<Object>, None::<Vec<u8>>);
     loop {
         let before = usize::try_from(reader.buffer_position()).ok()?;
         match reader.read_event().ok()? {
-            Event::Eof => return Some(objects),
-            Event::Start(tag) if tag.local_name().as_ref() == b"Contents" => (begin, key) = (Some(before), None),
-            Event::Start(tag) if tag.local_name().as_ref() == b"Key" && begin.is_some() => {
-                let text = reader.read_text(tag.name()).ok()?;
-                let text = text.decode().ok()?;
-                key = Some(quick_xml::escape::unescape(&text).ok()?.into_owned());
+            Event::Eof => return Some(page),
+            Event::Start(tag) => {
+                let name = tag.local_name().as_ref().to_vec();
+                match (name.as_slice(), &mut object) {
+                    (b"Contents", _) => object = Some(Object { range: before..before, ..Object::default() }),
+                    (b"Key", Some(object)) => object.key = Some(text(&mut reader, &tag)?),
+                    (b"Size", Some(object)) => object.size = text(&mut reader, &tag)?.trim().parse().ok(),
+                    (b"IsTruncated", None) => page.is_truncated = text(&mut reader, &tag)?.trim() == "true",
+                    (b"NextContinuationToken", None) => page.has_next = !text(&mut reader, &tag)?.is_empty(),
+                    _ => {}
+                }
+                root.get_or_insert(name);
             }
+            Event::Empty(tag) if root.is_none() => page.is_whole = tag.local_name().as_ref() == ROOT,
             Event::End(tag) if tag.local_name().as_ref() == b"Contents" => {
                 let end = usize::try_from(reader.buffer_position()).ok()?;
-                objects.extend(begin.take().zip(key.take()).map(|(begin, key)| (begin..end, key)));
+                page.objects.extend(object.take().map(|object| Object { range: object.range.start..end, ..object }));
             }
+            Event::End(tag) if tag.local_name().as_ref() == ROOT => page.is_whole = root.as_deref() == Some(ROOT),
             _ => {}
         }
     }
 }
 
-/// Whether a key is no path. One that ends with a slash stands for a folder.
-fn is_odd(key: &str) -> bool {
-    let path = key.strip_suffix('/').unwrap_or(key);
-    path.starts_with('/') || object_store::path::Path::parse(path).is_err()
+fn text(reader: &mut Reader<&[u8]>, tag: &BytesStart<'_>) -> Option<String> {
+    let text = reader.read_text(tag.name()).ok()?;
+    let text = text.decode().ok()?;
+    Some(quick_xml::escape::unescape(&text).ok()?.into_owned())
+}
+
+/// Whether an object is left out, and why. The library reports an object without a key.
+fn left_out(object: Object) -> Option<LeftOut> {
+    let Object { key: Some(key), size, .. } = object else {
+        return None;
+    };
+    let is_odd = key.starts_with('/') || key.ends_with('/') || object_store::path::Path::parse(&key).is_err();
+    match key.ends_with('/') && size == Some(0) {
+        true => Some(LeftOut::Folder),
+        false => is_odd.then_some(LeftOut::Odd(key)),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(key: &str) -> String {
-        format!("<Contents><Key>{key}</Key><Size>1</Size><ETag>\"a\"</ETag></Contents>\n")
-    }
-
-    fn page(keys: &[&str]) -> String {
-        let objects: String = keys.iter().map(|key| object(key)).collect();
-        format!("<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>{objects}</ListBucketResult>")
-    }
-
-    #[test]
-    fn an_odd_key_costs_itself_alone() {
-        let keys = ["a.md", "a//b.md", "sub/", "/c.md", "d/../e.md", "R&amp;D/f.md", "g&amp;//h.md", "./i.md", "//"];
-        let listed = without_odd_keys(page(&keys).as_bytes());
-        assert_eq!(listed.odd_keys, ["a//b.md", "/c.md", "d/../e.md", "g&//h.md", "./i.md", "//"]);
-        let rest = String::from_utf8(listed.xml).unwrap().replace("\n\n", "\n");
-        let whole: String = page(&["a.md", "sub/", "R&amp;D/f.md"]);
-        assert_eq!(rest.replace('\n', ""), whole.replace('\n', ""));
-    }
-
-    #[test]
-    fn what_is_no_page_is_as_it_came() {
-        for text in
-            ["", "not XML", "<Contents><Key>a//b</Key>", "<Error><Code>NoSuchBucket</Code></Error>", "<a><b></a>"]
-        {
-            let expected = Listed { xml: text.as_bytes().to_vec(), odd_keys: Vec::new() };
-            assert_eq!(without_odd_keys(text.as_bytes()), expected, "{text}");
-        }
-    }
-}
+mod tests;

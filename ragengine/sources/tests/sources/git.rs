@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use ragengine_settings::sync::{Git, Origin};
-use ragengine_sources::Fetched;
+use ragengine_sources::{Extent, Fetched};
 
 use crate::support::git_server::{Repository, Rules, serve};
 use crate::support::{Bench, expected, fetch, file, paths, texts, write};
@@ -276,6 +276,7 @@ async fn names_that_lead_out_of_the_tree_are_errors() {
     assert_eq!(texts(&opened).await, expected(&[("good.md", "a")]));
     let errors: Vec<_> = opened.errors().iter().map(|error| error.path.as_str()).collect();
     assert_eq!(errors, ["/etc", "a/../../b.md", "\u{fffd}.md"]);
+    assert!(opened.errors().iter().all(|error| error.extent == Extent::Itself), "{:?}", opened.errors());
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use axum::routing::get;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ragengine_settings::sync::{Http, Origin};
-use ragengine_sources::{Opened, SourceError};
+use ragengine_sources::{Extent, Opened, SourceError};
 use tokio::net::TcpListener;
 
 use crate::support::{Bench, expected, paths, texts};
@@ -118,6 +118,9 @@ async fn a_sitemap_of_which_a_part_is_missing_is_none() {
         ("/pages.xml", pages(&pages_of_many.iter().map(String::as_str).collect::<Vec<_>>())),
         ("/bomb.xml.gz", format!("<urlset>{}</urlset>", " ".repeat(30_000_000))),
         ("/bomb.txt.gz", " ".repeat(30_000_000)),
+        ("/empty.xml", String::new()),
+        ("/empty.xml.gz", "\u{feff}\n".to_owned()),
+        ("/empty-part.xml", index(&["HOST/empty.xml"])),
     ])
     .await;
     let cases = [
@@ -131,6 +134,9 @@ async fn a_sitemap_of_which_a_part_is_missing_is_none() {
         ("/pages.xml", "too_many_files"),
         ("/bomb.xml.gz", "sitemap"),
         ("/bomb.txt.gz", "sitemap"),
+        ("/empty.xml", "sitemap"),
+        ("/empty.xml.gz", "sitemap"),
+        ("/empty-part.xml", "sitemap"),
     ];
     for (path, kind) in cases {
         let allowed = ["http://169.254.169.254"];
@@ -139,6 +145,35 @@ async fn a_sitemap_of_which_a_part_is_missing_is_none() {
         assert_eq!(error.kind(), kind, "{path}: {error}");
     }
     assert_eq!(bench.left_files(), 0);
+}
+
+#[tokio::test]
+async fn a_sitemap_that_lists_nothing_may_be_incomplete() {
+    let bench = Bench::new();
+    let address = server(vec![
+        ("/sitemap.xml", index(&["HOST/1.xml", "HOST/2.xml", "HOST/3.txt"])),
+        ("/1.xml", pages(&["HOST/a.md"])),
+        ("/2.xml", pages(&[])),
+        ("/3.txt", "Down for maintenance".to_owned()),
+        ("/no-part.xml", index(&[])),
+        ("/no-address.xml", "<urlset><url><lastmod>2026-05-01</lastmod></url></urlset>".to_owned()),
+        ("/empty-address.xml", pages(&[""])),
+    ])
+    .await;
+    let opened = open(&bench, address, "/sitemap.xml").await.unwrap();
+    assert_eq!(paths(&opened), [format!("{address}/a.md"), format!("{address}/extra.md")]);
+    let named: Vec<_> = opened.errors().iter().filter(|error| error.extent == Extent::Everything).collect();
+    let [third, second] = named[..] else { panic!("{named:?}") };
+    for (error, sitemap) in [(second, "2.xml"), (third, "3.txt")] {
+        let words = format!("the sitemap http://{address}/{sitemap} lists no page");
+        assert!(error.path == "/" && error.message.contains(&words), "{error:?}");
+    }
+    for path in ["/2.xml", "/no-part.xml", "/no-address.xml", "/empty-address.xml"] {
+        let opened = open(&bench, address, path).await.unwrap();
+        assert_eq!(paths(&opened), [format!("{address}/extra.md")], "{path}");
+        let is_whole = opened.errors().iter().all(|error| error.extent != Extent::Everything);
+        assert!(!is_whole, "{path}: {:?}", errors(&opened));
+    }
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
 use ragengine_client::wire::SourceDocument;
+use ragengine_sources::Extent;
 use serde_json::Map;
 
 use super::*;
@@ -9,13 +10,18 @@ fn reading() -> Reading {
     Reading::of(&Map::new())
 }
 
+/// The revision of a file with its own content.
+fn revision(number: usize) -> String {
+    format!("sha256:{number:064}")
+}
+
 /// Files `0`, `1`, …, each of one document, in a revision of its own.
 fn known(files: usize) -> Known {
     let source = SourceName::new("o", "s");
     let document = |number: usize| SourceDocument {
         doc_id: source.doc_id(&number.to_string(), None),
         content_hash: String::new(),
-        revision: Some(reading().mark(&format!("r{number}"), Place::Last { documents: 1 })),
+        revision: Some(reading().mark(&revision(number), Place::Last { documents: 1 })),
     };
     Known::of(&source, (0..files).map(document).collect())
 }
@@ -73,7 +79,7 @@ fn more_than_half_is_held_back_until_it_is_confirmed() {
         ("more than a half left", known(3), staying(&["0"], &[]), held_back(2)),
         ("all left", known(1), staying(&[], &[]), held_back(1)),
         ("nothing was there", known(0), staying(&[], &[]), delete(&[])),
-        ("all moved", known(2), staying(&[], &[("a/0", "r0"), ("a/1", "r1")]), delete(&["0", "1"])),
+        ("all moved", known(2), staying(&[], &[("a/0", &revision(0)), ("a/1", &revision(1))]), delete(&["0", "1"])),
         ("all are others", known(2), staying(&[], &[("a", "x"), ("b", "y")]), held_back(2)),
         ("one changed", known(2), staying(&["1"], &[("0", "x")]), delete(&[])),
     ];
@@ -122,25 +128,82 @@ fn files_that_were_emptied_count_as_lost() {
 
 #[test]
 fn a_file_that_was_emptied_into_another_is_not_cut_off() {
-    let mut staying = staying(&["1", "2"], &[("a/0", "r0")]);
+    let mut staying = staying(&["1", "2"], &[("a/0", &revision(0))]);
     staying.read("0".to_owned(), read("new", 0));
     assert_eq!(leaving(&known(3), &staying, &reading(), Deletions::Guarded), delete(&["0"]));
 }
 
 #[test]
-fn what_could_not_be_listed_stays() {
-    for (unlisted, expected) in [("a", vec!["o.s/ab"]), ("", vec![]), ("a/1", vec!["o.s/a/2", "o.s/ab"])] {
-        let source = SourceName::new("o", "s");
-        let document = |path: &str| SourceDocument {
-            doc_id: source.doc_id(path, None),
-            content_hash: String::new(),
-            revision: None,
-        };
-        let known = Known::of(&source, ["a/1", "a/2", "ab"].map(document).to_vec());
+fn an_error_of_the_listing_keeps_what_it_is_about() {
+    let paths = ["a/1", "a/2", "ab", "docs", "docs/x", "far/p?q=/", "n%1"];
+    let cases: [(&str, Extent, &[&str]); 11] = [
+        ("a/", Extent::Below, &["a/1", "a/2"]),
+        ("docs/", Extent::Below, &["docs", "docs/x"]),
+        ("/", Extent::Below, &paths),
+        ("/", Extent::Everything, &paths),
+        ("a/1", Extent::Itself, &["a/1"]),
+        ("docs", Extent::Itself, &["docs"]),
+        ("far/p?q=/", Extent::Itself, &["far/p?q=/"]),
+        ("n%1", Extent::Itself, &["n%1"]),
+        // Keys of objects.
+        ("docs/", Extent::Itself, &[]),
+        ("docs//", Extent::Itself, &[]),
+        ("//", Extent::Itself, &[]),
+    ];
+    let source = SourceName::new("o", "s");
+    let document =
+        |path: &str| SourceDocument { doc_id: source.doc_id(path, None), content_hash: String::new(), revision: None };
+    for (path, extent, kept) in cases {
+        let known = Known::of(&source, paths.map(document).to_vec());
         let mut staying = Staying::default();
-        staying.below(unlisted.to_owned());
-        assert_eq!(leaving(&known, &staying, &reading(), Deletions::Confirmed).deleted, expected, "{unlisted}");
+        staying.not_listed(&FileError { path: path.to_owned(), message: String::new(), extent });
+        let deleted = leaving(&known, &staying, &reading(), Deletions::Confirmed).deleted;
+        let expected: Vec<_> =
+            paths.iter().filter(|path| !kept.contains(path)).map(|path| source.doc_id(path, None)).collect();
+        assert_eq!(deleted, expected, "{path} {extent:?}");
     }
+}
+
+#[test]
+fn an_object_with_an_odd_key_does_not_show_that_a_source_is_well() {
+    let mut staying = Staying::default();
+    staying.not_listed(&FileError { path: "0/".to_owned(), message: String::new(), extent: Extent::Below });
+    staying.not_listed(&FileError { path: "a//b".to_owned(), message: String::new(), extent: Extent::Itself });
+    // One of two is gone, and no file is there.
+    assert_eq!(leaving(&known(2), &staying, &reading(), Deletions::Guarded), held_back(1));
+}
+
+/// All files of a site may have the time of its last release, and a server may make its tags of that.
+#[test]
+fn a_file_is_moved_when_its_content_is_elsewhere_and_not_when_its_time_is() {
+    let digest = "etag:\"d41d8cd98f00b204e9800998ecf8427e\"";
+    let cases = [
+        ("modified:Sun, 06 Nov 1994 08:49:37 GMT", false),
+        ("modified:784111777;7", false),
+        ("etag:\"2ebd1ec1-7\"", false),
+        (digest, true),
+        (&revision(1), true),
+    ];
+    for (shared, are_moved) in cases {
+        let source = SourceName::new("o", "s");
+        let document = |number: usize| SourceDocument {
+            doc_id: source.doc_id(&number.to_string(), None),
+            content_hash: String::new(),
+            revision: Some(reading().mark(shared, Place::Last { documents: 1 })),
+        };
+        let known = Known::of(&source, (0..3).map(document).collect());
+        let found = leaving(&known, &staying(&["0"], &[("new", shared)]), &reading(), Deletions::Guarded);
+        let expected = if are_moved { delete(&["1", "2"]) } else { held_back(2) };
+        assert_eq!(found, expected, "{shared}");
+    }
+}
+
+#[test]
+fn a_file_whose_content_makes_no_document_elsewhere_is_not_moved() {
+    let mut staying = staying(&["2"], &[]);
+    staying.read("0.csv".to_owned(), read(&revision(0), 0));
+    staying.read("1.csv".to_owned(), read(&revision(1), 0));
+    assert_eq!(leaving(&known(3), &staying, &reading(), Deletions::Guarded), held_back(2));
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_model_is_known_by_its_name() {
 }
 
 #[test]
-fn a_window_is_that_of_the_longest_name() {
+fn the_longest_matching_name_determines_the_window() {
     for (model, tokens) in [
         ("gpt-3.5-turbo", Some(16_385)),
         ("gpt-3.5-turbo-0613", Some(4_096)),
@@ -109,12 +109,13 @@ fn nothing_in_a_text_is_special() {
 }
 
 #[test]
-fn only_gpt_oss_gets_instructions_that_nobody_sent() {
+fn only_gpt_oss_adds_instructions_to_a_conversation() {
     assert_eq!(Encoding::O200k.tokens_before_messages(), 0);
     assert!((60..120).contains(&Encoding::O200kHarmony.tokens_before_messages()));
 }
 
-/// Texts that try to grow over a line break: blanks, slashes, contractions, digits, marks and letters of other scripts.
+/// Texts whose tokens could span a line break: blanks, slashes, contractions, digits, marks and letters of other
+/// scripts.
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(
         prop_oneof![
@@ -136,7 +137,7 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(|parts| parts.concat())
 }
 
-/// The same block with another number.
+/// Replaces the number of a block.
 fn with_number(block: &str, number: usize) -> String {
     let (_, rest) = block.split_once(']').unwrap();
     format!("[{number}]{rest}")
@@ -144,7 +145,7 @@ fn with_number(block: &str, number: usize) -> String {
 
 proptest! {
     #[test]
-    fn a_prompt_costs_what_its_parts_cost(
+    fn a_prompt_has_as_many_tokens_as_its_parts(
         texts in proptest::collection::vec((text(), text()), 0..6),
         first_number in 1_usize..990,
         instructions in text(),
@@ -152,7 +153,8 @@ proptest! {
     ) {
         let heading = Some("A > B");
         let block = |number: usize, title: &str, text: &str| {
-            block(number, &Passage { title: Some(title), heading, url: Some("https://e/x"), page: Some(number as u64), text })
+            let page = Some(number as u64);
+            block(number, &Passage { title: Some(title), heading, url: Some("https://e/x"), page, text })
         };
         for encoding in [Encoding::Cl100k, Encoding::O200k] {
             let blocks: Vec<String> =

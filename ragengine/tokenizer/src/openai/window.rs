@@ -2,8 +2,8 @@
 
 use super::{bare_name, is_of_family};
 
-/// Models and their windows in tokens, prompt and answer together, from OpenAI's list of models. Of the names that fit,
-/// the longest counts.
+/// Models and their windows in tokens, for prompt and answer together, from OpenAI's list of models. The longest
+/// matching name is used.
 const WINDOWS: [(&str, u64); 33] = [
     ("gpt-3.5-turbo", 16_385),
     ("gpt-3.5-turbo-0301", 4_096),
@@ -40,7 +40,7 @@ const WINDOWS: [(&str, u64); 33] = [
     ("gpt-oss", 131_072),
 ];
 
-/// The context window of one of OpenAI's models in tokens, by its name, written as for
+/// The context window of an OpenAI model in tokens. Accepts the same names as
 /// [`Tokenizer::openai`](crate::Tokenizer::openai). None for any other name.
 pub fn openai_window(model: &str) -> Option<u64> {
     let name = bare_name(model);

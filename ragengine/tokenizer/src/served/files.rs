@@ -1,4 +1,4 @@
-//! What is read of a model's folder, by transformers' rules.
+//! Reads the files of a model's folder, by the rules of transformers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,28 +14,28 @@ const TEMPLATE: &str = "chat_template.jinja";
 const CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 
-/// The biggest tokenizer.json are about 40 MB; anything much bigger is another file.
+/// The largest tokenizer.json files have about 40 MB. A much larger file is a different one.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// The name of the template that counts when a model has several.
+/// The name of the template to use if a model has several.
 const DEFAULT_TEMPLATE: &str = "default";
 
-/// Where a model's tokenizer is.
+/// The paths of a model's tokenizer files.
 pub(super) struct ModelFiles {
     directory: PathBuf,
     /// The tokenizer, in the format of the `tokenizers` library.
     pub tokenizer: PathBuf,
 }
 
-/// What `tokenizer_config.json` and `special_tokens_map.json` say.
+/// The used settings of `tokenizer_config.json` and `special_tokens_map.json`.
 #[derive(Default)]
 pub(super) struct Config {
     template: Option<ConfiguredTemplate>,
-    /// `bos_token`, `eos_token` and so on, and what they are.
+    /// Special tokens by name, such as `bos_token` and `eos_token`.
     pub special_tokens: BTreeMap<String, String>,
 }
 
-/// A template's source, and the file that it comes from.
+/// A template's source, and the path of its file.
 pub(super) struct TemplateFile {
     pub path: PathBuf,
     pub source: String,
@@ -68,7 +68,7 @@ impl ModelFiles {
         Ok(Self { directory: path.to_owned(), tokenizer })
     }
 
-    /// The configuration; where two files give a special token, `tokenizer_config.json` counts.
+    /// Reads the configuration. If both files define a special token, `tokenizer_config.json` wins.
     pub fn read_config(&self) -> Result<Config, Error> {
         let mut config = Config::default();
         config.special_tokens.extend(special_tokens(&self.read_object(SPECIAL_TOKENS)?));
@@ -84,7 +84,7 @@ impl ModelFiles {
         Ok(config)
     }
 
-    /// The chat template. A file of its own wins over the configuration's.
+    /// Reads the chat template. `chat_template.jinja` wins over the template in the configuration.
     pub fn read_template(&self, config: &Config) -> Result<Option<TemplateFile>, Error> {
         let path = self.directory.join(TEMPLATE);
         if path.exists() {
@@ -101,7 +101,7 @@ impl ModelFiles {
         Ok(source.map(|source| TemplateFile { path: self.directory.join(CONFIG), source: source.clone() }))
     }
 
-    /// The object in a file of the folder; an empty one without the file.
+    /// Reads a JSON object from a file of the folder. Empty if the file is missing.
     fn read_object(&self, name: &str) -> Result<Map<String, Value>, Error> {
         let path = self.directory.join(name);
         if !path.exists() {
@@ -111,7 +111,7 @@ impl ModelFiles {
     }
 }
 
-/// The whole file.
+/// Reads a file of at most [`MAX_FILE_BYTES`].
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let bytes = fs::metadata(path).map_err(Error::io(path))?.len();
     if bytes > MAX_FILE_BYTES {
@@ -120,7 +120,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(Error::io(path))
 }
 
-/// Everything called `…_token` that is a string, or an object with one as its `content`.
+/// The fields named `…_token` whose value is a string, or an object with a string `content`.
 fn special_tokens(object: &Map<String, Value>) -> impl Iterator<Item = (String, String)> {
     object.iter().filter(|(name, _)| name.ends_with("_token")).filter_map(|(name, value)| {
         let content = value.as_str().or_else(|| value["content"].as_str())?;

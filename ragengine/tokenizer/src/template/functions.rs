@@ -1,4 +1,4 @@
-//! What transformers adds to Jinja, and where Python writes a value differently.
+//! Functions that transformers adds to Jinja, and Python's formatting of values.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,13 +14,13 @@ pub(super) fn raise_exception(message: String) -> Result<Value, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, message))
 }
 
-/// `strftime_now(format)`: now, in UTC.
+/// `strftime_now(format)`: the current time in UTC.
 pub(super) fn strftime_now(format: &str) -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     strftime(seconds, format)
 }
 
-/// Prints as Python does: `None`, `True` and `False`.
+/// Prints values as Python does: `None`, `True` and `False`.
 pub(super) fn format_as_python(output: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
     match value.kind() {
         ValueKind::None => output.write_str("None").map_err(Error::from),
@@ -36,7 +36,7 @@ pub(super) fn to_json(value: &Value, arguments: Kwargs) -> Result<String, Error>
         Some(pair) => Some((pair.get_item_by_index(0)?.to_string(), pair.get_item_by_index(1)?.to_string())),
         None => None,
     };
-    // Neither changes the length of what a message holds.
+    // Ignored, because they do not change the length of the text.
     let _ = (arguments.get::<Option<Value>>("ensure_ascii")?, arguments.get::<Option<Value>>("sort_keys")?);
     arguments.assert_all_used()?;
     match (indent, separators) {
@@ -55,7 +55,7 @@ fn write_json(value: &Value, formatter: impl Formatter) -> Result<String, Error>
     String::from_utf8(written).map_err(|error| failed(error.to_string()))
 }
 
-/// JSON on one line with any separators.
+/// JSON on one line with the given separators.
 struct Separators {
     item: String,
     key: String,

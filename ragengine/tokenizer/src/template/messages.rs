@@ -1,10 +1,10 @@
-//! What a server hands to a chat template: not quite what the caller sent.
+//! Converts the caller's messages to the form in which a server passes them to a chat template.
 
 use serde_json::{Map, Value};
 
-/// The messages as vLLM gives them to a template that takes texts (`vllm/entrypoints/chat_utils.py`): the text parts of
-/// a content become one text, no content becomes an empty one, and the arguments of a tool call become an object.
-/// Contents that hold anything else than text stay as they are.
+/// Converts messages as vLLM does for a template that expects texts (`vllm/entrypoints/chat_utils.py`): the text parts
+/// of a content are joined, a missing content becomes an empty text, and the arguments of a tool call become an object.
+/// Contents with other parts than text stay unchanged.
 pub(super) fn as_served(messages: &[Value]) -> Vec<Value> {
     messages.iter().map(message_as_served).collect()
 }
@@ -21,7 +21,7 @@ fn message_as_served(message: &Value) -> Value {
     Value::Object(served)
 }
 
-/// The content as one text; None when it is one already, or cannot be.
+/// Converts a content to one text. None if it is already a text or has other parts.
 fn text_of(content: Option<&Value>) -> Option<String> {
     match content {
         None | Some(Value::Null) => Some(String::new()),

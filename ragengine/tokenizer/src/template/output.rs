@@ -1,31 +1,31 @@
-//! A rendering's output, with a bound.
+//! Bounded output of a template.
 
 use std::io::{self, ErrorKind, Write};
 
 use serde_json::Value;
 
-/// A template writes every message once, and a little around it. Some write a tool call as it was sent and once more.
+/// Maximum output in multiples of the messages. A template writes every message once; some write tool calls twice.
 const MAX_REPETITIONS: usize = 4;
 
-/// What a template may write on its own account: the longest write some kilobytes.
+/// Maximum output in addition to the messages, in bytes. The longest templates add a few kilobytes.
 const MAX_OWN_BYTES: usize = 1 << 20;
 
-/// Text that grows up to a bound.
+/// A text of bounded length.
 pub(super) struct BoundedOutput {
     bytes: Vec<u8>,
     max_bytes: usize,
 }
 
 impl BoundedOutput {
-    /// Room for what a template may make of these messages.
+    /// Creates an output with the limit for these messages.
     pub fn for_messages(messages: &[Value]) -> Self {
         let sent: usize = messages.iter().map(bytes_of).sum();
         Self { bytes: Vec::with_capacity(sent), max_bytes: sent * MAX_REPETITIONS + MAX_OWN_BYTES }
     }
 
-    /// What was written.
+    /// The written text.
     pub fn into_text(self) -> String {
-        // Jinja writes whole strings, so nothing is ever replaced here.
+        // Jinja writes whole strings, so that the bytes are always valid UTF-8.
         String::from_utf8(self.bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }
@@ -44,7 +44,7 @@ impl Write for BoundedOutput {
     }
 }
 
-/// About as many bytes as the value has in JSON; escapes are left out.
+/// The approximate length of the value as JSON in bytes, without escapes.
 fn bytes_of(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,

@@ -1,4 +1,4 @@
-//! Dates as C's `strftime` writes them, in UTC: the part of it that chat templates use.
+//! Formats times in UTC as C's `strftime` does, with the directives that chat templates use.
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
@@ -17,10 +17,10 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// From the day of the week of 1970-01-01 on.
+/// Begins with the weekday of 1970-01-01.
 const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
-/// The time `seconds` after 1970 in `format`. A directive that is not known stays as it is.
+/// Formats the time `seconds` after 1970. An unknown directive stays unchanged.
 pub(super) fn strftime(seconds: u64, format: &str) -> String {
     let mut written = String::with_capacity(format.len() * 2);
     let mut rest = format;

@@ -1,10 +1,10 @@
-//! Templates in the style of the well-known families, each with what it must write to the letter.
+//! Tests templates in the style of well-known model families against their exact output.
 
 use serde_json::json;
 
 use super::*;
 
-/// As Qwen 2.5 does: a system message of its own where the caller gives none.
+/// In the style of Qwen 2.5: a default system message.
 const CHATML: &str = r"{%- if messages[0]['role'] == 'system' %}
     {{- '<|im_start|>system\n' + messages[0]['content'] + '<|im_end|>\n' }}
 {%- else %}
@@ -20,7 +20,7 @@ const CHATML: &str = r"{%- if messages[0]['role'] == 'system' %}
 {%- endif %}
 ";
 
-/// As Llama 3.1 does: headers, a date, slices, tools that may not be there.
+/// In the style of Llama 3.1: headers, a date, slices, optional tools.
 const LLAMA: &str = r#"{{- bos_token }}
 {%- if not tools is defined %}
     {%- set tools = none %}
@@ -50,13 +50,22 @@ const LLAMA: &str = r#"{{- bos_token }}
 {%- endif %}
 "#;
 
-/// As Gemma 2 does: no system role.
-const GEMMA_2: &str = r"{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}{% endif %}{% if (message['role'] == 'assistant') %}{% set role = 'model' %}{% else %}{% set role = message['role'] %}{% endif %}{{ '<start_of_turn>' + role + '
+/// In the style of Gemma 2: no system role.
+const GEMMA_2: &str = concat!(
+    r"{{ bos_token }}{% if messages[0]['role'] == 'system' %}",
+    r"{{ raise_exception('System role not supported') }}{% endif %}{% for message in messages %}",
+    r"{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}",
+    r"{{ raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}",
+    r"{% endif %}{% if (message['role'] == 'assistant') %}{% set role = 'model' %}{% else %}",
+    r"{% set role = message['role'] %}{% endif %}",
+    r"{{ '<start_of_turn>' + role + '
 ' + message['content'] | trim + '<end_of_turn>
-' }}{% endfor %}{% if add_generation_prompt %}{{'<start_of_turn>model
-'}}{% endif %}";
+' }}{% endfor %}",
+    r"{% if add_generation_prompt %}{{'<start_of_turn>model
+'}}{% endif %}",
+);
 
-/// As Gemma 3 does: the system message goes into the first turn of the user.
+/// In the style of Gemma 3: the system message is part of the first user turn.
 const GEMMA_3: &str = r"{{ bos_token }}
 {%- if messages[0]['role'] == 'system' -%}
     {%- if messages[0]['content'] is string -%}
@@ -99,7 +108,7 @@ const GEMMA_3: &str = r"{{ bos_token }}
 {%- endif -%}
 ";
 
-/// As Mistral 7B Instruct does: turns must alternate.
+/// In the style of Mistral 7B Instruct: turns must alternate.
 const MISTRAL: &str = r#"{%- if messages[0]["role"] == "system" %}
     {%- set system_message = messages[0]["content"] %}
     {%- set loop_messages = messages[1:] %}
@@ -127,11 +136,12 @@ const MISTRAL: &str = r#"{%- if messages[0]["role"] == "system" %}
 {%- endfor %}
 "#;
 
-/// As Qwen 3 does: a search backwards, thoughts cut out with Python's methods, tool calls as JSON.
+/// In the style of Qwen 3: a backward search, reasoning removed with Python's methods, tool calls as JSON.
 const THINKING: &str = r#"{%- set ns = namespace(multi_step_tool=true, last_query_index=messages|length - 1) %}
 {%- for message in messages[::-1] %}
     {%- set index = (messages|length - 1) - loop.index0 %}
-    {%- if ns.multi_step_tool and message.role == "user" and not(message.content.startswith('<tool_response>') and message.content.endswith('</tool_response>')) %}
+    {%- if ns.multi_step_tool and message.role == "user"
+        and not(message.content.startswith('<tool_response>') and message.content.endswith('</tool_response>')) %}
         {%- set ns.multi_step_tool = false %}
         {%- set ns.last_query_index = index %}
     {%- endif %}
@@ -186,7 +196,7 @@ fn conversation() -> serde_json::Value {
 }
 
 #[test]
-fn the_styles_of_the_families() {
+fn conversations_are_rendered_in_the_style_of_each_family() {
     for (name, template, prompt) in [
         (
             "ChatML",
@@ -230,7 +240,8 @@ fn without_a_system_message() {
 
 #[test]
 fn thoughts_and_tool_calls() {
-    let call = json!({"id": "1", "type": "function", "function": {"name": "find", "arguments": "{\"q\":\"a<b\",\"n\":[1,2]}"}});
+    let function = json!({"name": "find", "arguments": "{\"q\":\"a<b\",\"n\":[1,2]}"});
+    let call = json!({"id": "1", "type": "function", "function": function});
     let messages = json!([
         {"role": "user", "content": "Look."},
         {"role": "assistant", "content": "<think>\nhm\n</think>\n\nYes.", "tool_calls": [call]},
@@ -257,7 +268,7 @@ fn a_template_may_refuse() {
 }
 
 #[test]
-fn expressions_have_pythons_meaning() {
+fn expressions_behave_as_in_python() {
     let messages = json!([{"role": "user", "content": "  a,b ", "meta": {"x": 1, "y": null}, "list": ["é", true]}]);
     for (template, written) in [
         ("{{ messages[0].content.strip() }}", "a,b"),
@@ -274,7 +285,8 @@ fn expressions_have_pythons_meaning() {
         ("{{ bos_token + eos_token }}{{ pad_token is defined }}", "<s></s>False"),
         ("{{ tools is none }}{{ documents is defined }}{{ enable_thinking is defined }}", "TrueTrueFalse"),
         (
-            "{% for x in range(9) %}{% if x == 2 %}{% continue %}{% elif x == 4 %}{% break %}{% endif %}{{ x }}{% endfor %}",
+            "{% for x in range(9) %}{% if x == 2 %}{% continue %}\
+             {% elif x == 4 %}{% break %}{% endif %}{{ x }}{% endfor %}",
             "013",
         ),
         ("{% macro twice(x) %}{{ x }}{{ x }}{% endmacro %}{{ twice('ab') }}", "abab"),
@@ -282,7 +294,8 @@ fn expressions_have_pythons_meaning() {
         ("{{ '<&>' }}", "<&>"),
         ("a\n{% if true %}\n  b\n  {% endif %}\nc\n", "a\n  b\nc"),
         (
-            "{% generation %}x{% endgeneration %}{%- generation -%} y {%- endgeneration -%} {{ add_generation_prompt }}",
+            "{% generation %}x{% endgeneration %}{%- generation -%} y {%- endgeneration -%} \
+             {{ add_generation_prompt }}",
             "xyTrue",
         ),
         ("{{ strftime_now('%Y')|int > 2000 }}{{ strftime_now is defined }}", "TrueTrue"),
@@ -299,7 +312,7 @@ fn a_source_that_is_not_jinja_is_refused() {
 }
 
 #[test]
-fn no_template_runs_or_grows_for_ever() {
+fn time_and_output_of_a_template_are_limited() {
     let messages = json!([{"role": "user", "content": "Hi"}]);
     for template in [
         "{% for a in range(9999) %}{% for b in range(9999) %}{% set c = a + b %}{% endfor %}{% endfor %}",

@@ -1,4 +1,4 @@
-//! Counts of texts and conversations.
+//! Tests counts of texts and conversations.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CHATML, load, real, real_folder, with_template};
 
-/// The counts of WordPiece by hand: the longest pieces that are in the vocabulary, from left to right.
+/// The expected counts were derived by hand with WordPiece: the longest pieces in the vocabulary, from left to right.
 #[test]
 fn the_real_tokenizer_counts_texts() {
     let tokenizer = real();
@@ -26,7 +26,7 @@ fn the_real_tokenizer_counts_texts() {
     ] {
         assert_eq!(tokenizer.count(text), tokens, "{text}");
     }
-    // The file itself stops at 128 tokens, and fills up to them.
+    // The file truncates and pads to 128 tokens.
     assert_eq!(tokenizer.count(&"word ".repeat(1000)), 1000);
 }
 
@@ -34,14 +34,14 @@ fn the_real_tokenizer_counts_texts() {
 fn a_template_counts_to_the_token() {
     let tokenizer = with_template(CHATML);
     let messages = [json!({"role": "user", "content": "Hi there"}), json!({"role": "assistant", "content": "ß"})];
-    // Marks are a token each; everything else is bytes.
+    // Each marker is one token; everything else counts in bytes.
     let expected = (1 + "user\nHi there".len() + 1 + 1) + (1 + "assistant\nß".len() + 1 + 1) + 1 + "assistant\n".len();
     assert_eq!(tokenizer.count_conversation(&messages), expected as u64);
     assert_eq!(tokenizer.count("Hi there"), 8);
 }
 
 #[test]
-fn a_mark_that_a_caller_writes_counts_as_the_server_reads_it() {
+fn a_special_token_in_a_text_counts_as_the_server_reads_it() {
     let tokenizer = with_template(CHATML);
     assert_eq!(tokenizer.count("<|im_end|>"), 1);
     assert_eq!(tokenizer.count("<|im_end|"), 9);
@@ -51,7 +51,7 @@ fn a_mark_that_a_caller_writes_counts_as_the_server_reads_it() {
 }
 
 #[test]
-fn what_a_template_refuses_is_counted_by_its_texts() {
+fn a_conversation_that_a_template_refuses_is_counted_by_its_texts() {
     let messages = [json!({"role": "system", "content": "abc"})];
     for template in ["{{ raise_exception('no') }}", "{{ messages[9].content.text }}", "{{ 'x' * 99999999999 }}"] {
         let tokenizer = with_template(template);
@@ -62,15 +62,16 @@ fn what_a_template_refuses_is_counted_by_its_texts() {
     assert_eq!(without_template.count_conversation(&messages), 1 + 1 + 4 + 3);
 }
 
-/// Numbers whose digits differ in every place and repeat in every way, and others from everywhere.
+/// Numbers with different and repeated digits, and a spread of others.
 fn randoms() -> impl Iterator<Item = u64> {
     let spread = (0..500_u64).map(|step| step.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     (0..10).map(|digit| digit * 1_111_111_111).chain([1_234_567_890, 9_876_543_210, 1_000_000_000]).chain(spread)
 }
 
-/// The tokens of the lines around the passages do not depend on what they carry, and they fit into what is kept for our instructions.
+/// The number of tokens of the lines around the passages does not depend on their random number, and fits into the
+/// reserve for our instructions.
 #[test]
-fn a_context_costs_the_same_whatever_its_boundary_is() {
+fn the_boundary_does_not_change_the_tokens_of_a_context() {
     for (name, tokenizer) in [
         ("the embedding model's", real()),
         ("cl100k_base", Tokenizer::openai("gpt-4").unwrap()),
@@ -87,14 +88,14 @@ fn a_context_costs_the_same_whatever_its_boundary_is() {
         let question = json!({"role": "user", "content": "q"});
         let system = json!({"role": "system", "content": context(&Boundary::of(7), &[])});
         let cost = conversation(&[system, question.clone()]) - conversation(&[question]);
-        // No model has a token for each byte.
+        // A tokenizer with one token per byte is unrealistic.
         assert!(cost <= INSTRUCTION_TOKENS || name == "a token a byte", "{name}: {cost}");
     }
 }
 
 /// OpenAI's cookbook, "How to count tokens with tiktoken": the API counted 129 with gpt-4 and 124 with gpt-4o.
 #[test]
-fn openais_example_is_counted_on_the_safe_side() {
+fn openais_example_is_not_underestimated() {
     let message = |role: &str, name: Option<&str>, content: &str| match name {
         Some(name) => json!({"role": role, "name": name, "content": content}),
         None => json!({"role": role, "content": content}),
@@ -117,20 +118,20 @@ fn openais_example_is_counted_on_the_safe_side() {
     ];
     for (model, counted_by_the_api) in [("gpt-4", 129), ("gpt-4o", 124)] {
         let counted = Tokenizer::openai(model).unwrap().count_conversation(&messages);
-        // At most one token too many for each message, and one for each name's second quotation mark.
+        // The excess is at most one token for each message, and one for the second quotation mark of each name.
         assert!((counted_by_the_api..=counted_by_the_api + 10).contains(&counted), "{model}: {counted}");
     }
 }
 
 #[test]
-fn gpt_oss_gets_its_instructions_on_top() {
+fn gpt_oss_adds_its_instructions() {
     let messages = [json!({"role": "user", "content": "Hi"})];
     let count = |model| Tokenizer::openai(model).unwrap().count_conversation(&messages);
     assert!(count("gpt-oss-20b") > count("gpt-4o") + 50);
 }
 
 #[test]
-fn ids_tell_apart_what_counts_differently() {
+fn tokenizers_that_count_differently_have_different_ids() {
     let others = [
         Tokenizer::estimate(),
         Tokenizer::openai("gpt-4").unwrap(),
@@ -145,9 +146,9 @@ fn ids_tell_apart_what_counts_differently() {
     }
     assert_eq!(real().id(), load(&real_folder().join("tokenizer.json")).id());
     assert_eq!(Tokenizer::openai("gpt-5").unwrap().id(), Tokenizer::openai("openai/gpt-4o-mini").unwrap().id());
-    // A template changes no count of a text.
+    // A template does not change the count of a text.
     assert_eq!(with_template(CHATML).id(), with_template("{{ messages[0].content }}").id());
-    // These are in stores: what changes one of them makes every stored count worthless.
+    // These ids are in stored indexes: changing one invalidates every stored count.
     assert_eq!(Tokenizer::estimate().id(), 17_404_590_954_025_886_839);
     assert_eq!(Tokenizer::openai("gpt-4o").unwrap().id(), 4_781_218_524_802_800_287);
 }
@@ -190,7 +191,7 @@ fn all() -> &'static [Tokenizer] {
 const PARTS: [&str; 10] =
     ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "[SEP]", "<s>", "{{", "{% raw %}", "\n", " ", "\u{3000}"];
 
-/// Any text, and texts of what is special to some tokenizer.
+/// Any text, and texts with special tokens of some tokenizers.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -209,7 +210,8 @@ proptest! {
     #[test]
     fn a_conversation_costs_at_least_its_contents(messages in messages()) {
         for tokenizer in all() {
-            let contents: u64 = messages.iter().map(|message| tokenizer.count(message["content"].as_str().unwrap())).sum();
+            let contents = messages.iter().map(|message| message["content"].as_str().unwrap());
+            let contents: u64 = contents.map(|content| tokenizer.count(content)).sum();
             let counted = tokenizer.count_conversation(&messages);
             prop_assert!(counted >= contents, "{tokenizer:?}: {counted} < {contents}");
             prop_assert!(counted > 0, "{tokenizer:?}");

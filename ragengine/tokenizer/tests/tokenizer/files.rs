@@ -1,4 +1,4 @@
-//! What is read of a folder, and what is said of files that cannot be used.
+//! Tests the files that are read from a folder, and the errors for invalid ones.
 
 use ragengine_tokenizer::Tokenizer;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn count(files: &[(&str, &str)]) -> u64 {
     load(folder(&files).path()).count_conversation(&[json!({"role": "user", "content": "Hi"})])
 }
 
-/// A configuration whose template writes so many bytes.
+/// A configuration whose template writes `bytes` bytes.
 fn writing(bytes: usize) -> Value {
     json!("x".repeat(bytes))
 }
@@ -53,7 +53,7 @@ fn special_tokens_are_known_by_name() {
 }
 
 #[test]
-fn the_path_of_the_file_is_as_good_as_that_of_its_folder() {
+fn the_path_may_be_that_of_the_file_or_of_its_folder() {
     let tokenizer = byte_tokenizer(&[]).to_string();
     let folder = folder(&[("tokenizer.json", &tokenizer), ("chat_template.jinja", "123")]);
     let (by_folder, by_file) = (load(folder.path()), load(&folder.path().join("tokenizer.json")));
@@ -75,7 +75,7 @@ fn truncation_and_padding_are_switched_off() {
 }
 
 #[test]
-fn a_post_processor_adds_nothing() {
+fn a_post_processor_does_not_change_the_counts() {
     let mut tokenizer = byte_tokenizer(&["<s>"]);
     tokenizer["post_processor"] = json!({
         "type": "TemplateProcessing",
@@ -94,14 +94,14 @@ fn a_post_processor_adds_nothing() {
 }
 
 #[test]
-fn bad_files_are_named_with_what_is_wrong() {
+fn errors_name_the_invalid_file_and_the_reason() {
     let good = byte_tokenizer(&[]).to_string();
     let good = ("tokenizer.json", good.as_str());
     for (files, kind, file, reason) in [
         (&[][..], "missing", "", "has no tokenizer.json"),
         (&[("tokenizer.json", "")], "tokenizer", "tokenizer.json", "EOF"),
-        (&[("tokenizer.json", "{\"version\": \"1.0\"}")], "tokenizer", "tokenizer.json", "not a tokenizer.json"),
-        (&[("tokenizer.json", "[1]")], "tokenizer", "tokenizer.json", "not a tokenizer.json"),
+        (&[("tokenizer.json", "{\"version\": \"1.0\"}")], "tokenizer", "tokenizer.json", "not a valid tokenizer.json"),
+        (&[("tokenizer.json", "[1]")], "tokenizer", "tokenizer.json", "not a valid tokenizer.json"),
         (&[good, ("tokenizer_config.json", "{")], "config", "tokenizer_config.json", "EOF"),
         (&[good, ("tokenizer_config.json", "[]")], "config", "tokenizer_config.json", "expected a map"),
         (&[good, ("tokenizer_config.json", r#"{"chat_template": 7}"#)], "config", "tokenizer_config.json", "a string"),
@@ -125,7 +125,7 @@ fn bad_files_are_named_with_what_is_wrong() {
 }
 
 #[test]
-fn a_path_that_is_not_there_and_a_file_that_is_not_text() {
+fn a_missing_path_and_a_binary_template_are_errors() {
     let folder = folder(&[("tokenizer.json", &byte_tokenizer(&[]).to_string())]);
     let nowhere = folder.path().join("nowhere/tokenizer.json");
     let error = Tokenizer::from_path(&nowhere).unwrap_err();
@@ -137,7 +137,7 @@ fn a_path_that_is_not_there_and_a_file_that_is_not_text() {
 }
 
 #[test]
-fn a_file_far_too_big_is_not_read() {
+fn a_file_that_is_too_large_is_not_read() {
     let folder = folder(&[]);
     let path = folder.path().join("model.safetensors");
     std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();

@@ -1,4 +1,4 @@
-//! Tokenizers from real and from small files.
+//! Tests tokenizers from real and from minimal files.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! Folders with the files of a model.
+//! Creates folders with the files of a model.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
-/// ChatML without a line that it adds itself.
+/// ChatML without a default system message.
 pub const CHATML: &str = "{% for message in messages %}\
      {{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{% endfor %}\
      {% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
-/// The real tokenizer that `make setup` fetches.
+/// The real tokenizer that `make setup` downloads.
 pub fn real_folder() -> PathBuf {
     let cache = std::env::var_os("RAGENGINE_CACHE")
         .map(PathBuf::from)
@@ -24,7 +24,7 @@ pub fn real() -> Tokenizer {
     Tokenizer::from_path(&real_folder()).unwrap_or_else(|error| panic!("run `make setup`: {error}"))
 }
 
-/// A tokenizer.json for which every byte is a token, and each of `special`.
+/// A tokenizer.json with one token for every byte and for each of `special`.
 pub fn byte_tokenizer(special: &[&str]) -> Value {
     let mut letters: Vec<char> = ByteLevel::alphabet().into_iter().collect();
     letters.sort_unstable();
@@ -45,7 +45,7 @@ pub fn byte_tokenizer(special: &[&str]) -> Value {
     })
 }
 
-/// A folder with these files.
+/// Creates a folder with these files.
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     for (name, content) in files {
@@ -54,7 +54,7 @@ pub fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// A byte tokenizer with the marks of ChatML and this template.
+/// A byte tokenizer with the markers of ChatML and this template.
 pub fn with_template(template: &str) -> Tokenizer {
     let tokenizer = byte_tokenizer(&["<|im_start|>", "<|im_end|>", "<s>"]).to_string();
     let folder = folder(&[("tokenizer.json", &tokenizer), ("chat_template.jinja", template)]);

@@ -1,4 +1,4 @@
-//! `git http-backend`, which is a CGI program: <https://git-scm.com/docs/git-http-backend>, <https://www.rfc-editor.org/rfc/rfc3875>.
+//! `git http-backend` is a CGI program: <https://git-scm.com/docs/git-http-backend> and RFC 3875.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -14,10 +14,10 @@ use tokio::process::Command;
 
 use super::repository::environment;
 
-/// What a client wants is a list of commits.
+/// The maximum size of a request, in bytes. A fetch sends only a list of commits.
 const MAX_REQUEST: usize = 1 << 20;
 
-/// Has git answer a request.
+/// Passes a request to git and returns git's response.
 pub async fn run(work: &Path, request: Request) -> anyhow::Result<Response> {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, MAX_REQUEST).await?;
@@ -28,7 +28,7 @@ pub async fn run(work: &Path, request: Request) -> anyhow::Result<Response> {
     let mut running = backend.spawn().context("git http-backend")?;
     let mut input = running.stdin.take().context("git http-backend has no input")?;
     let write = async {
-        // It may have answered without reading all of it.
+        // git may answer before it has read the whole request.
         drop(input.write_all(&body).await);
         drop(input);
     };
@@ -54,16 +54,16 @@ fn variables(head: &Parts) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Headers, an empty line, the body. The status is a header, 200 when it is not there.
+/// Parses headers, an empty line and the body. The status is in a header. Default: 200.
 fn parse(mut output: Vec<u8>) -> anyhow::Result<Response> {
-    let end = output.windows(4).position(|window| window == b"\r\n\r\n").context("a reply without headers")?;
+    let end = output.windows(4).position(|window| window == b"\r\n\r\n").context("the reply has no headers")?;
     let body = output.split_off(end + 4);
     let mut response = Response::builder();
     for line in String::from_utf8(output)?.lines().filter(|line| !line.is_empty()) {
         match line.split_once(": ") {
             Some(("Status", status)) => response = response.status(&status.as_bytes()[..status.len().min(3)]),
             Some((name, value)) => response = response.header(name, value),
-            None => bail!("this is no header: {line}"),
+            None => bail!("invalid header: {line}"),
         }
     }
     Ok(response.body(Body::from(body))?)

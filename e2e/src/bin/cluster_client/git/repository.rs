@@ -10,15 +10,15 @@ use ragengine_e2e::source::{BRANCH, REPOSITORY};
 
 use crate::content::bytes;
 
-/// A repository without a working tree.
+/// A bare repository.
 pub struct Repository {
     work: PathBuf,
 }
 
-/// What every git is told. A large file is not held in memory, and not sent to whoever wants none.
+/// git must not hold a large file in memory, and must support clients that omit blobs.
 const SETTINGS: [(&str, &str); 2] = [("core.bigFileThreshold", "1m"), ("uploadpack.allowFilter", "true")];
 
-/// The whole environment of every git: nothing of the machine's own settings counts.
+/// The whole environment of every git process, so that settings of the machine have no effect.
 pub fn environment(work: &Path) -> Vec<(String, String)> {
     let fixed = [
         ("HOME", work.display().to_string()),
@@ -36,7 +36,7 @@ pub fn environment(work: &Path) -> Vec<(String, String)> {
 }
 
 impl Repository {
-    /// Makes an empty one.
+    /// Creates an empty repository.
     pub fn make(work: &Path) -> anyhow::Result<Self> {
         let repository = Self { work: work.to_owned() };
         let branch = format!("--initial-branch={BRANCH}");
@@ -46,7 +46,7 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Commits changes to what the branch has; the commit's id.
+    /// Commits changes to the branch and returns the commit's id.
     pub fn commit(&self, changes: &Changes) -> anyhow::Result<String> {
         let before = self.head()?;
         let import = self
@@ -57,10 +57,10 @@ impl Repository {
             .spawn();
         let mut import = import.context("git fast-import")?;
         let written = write(&mut import, before.as_deref(), changes);
-        // Its own words come first: an input that it does not take is a broken pipe for who writes it.
+        // git's own error comes first: invalid input shows up here only as a broken pipe.
         succeeded("git fast-import", &import.wait_with_output()?)?;
         written?;
-        self.head()?.context("there is no commit after a commit")
+        self.head()?.context("the branch has no commit after a commit")
     }
 
     fn head(&self) -> anyhow::Result<Option<String>> {
@@ -83,7 +83,7 @@ impl Repository {
     }
 }
 
-/// A commit as <https://git-scm.com/docs/git-fast-import> has it.
+/// Writes a commit in the format of <https://git-scm.com/docs/git-fast-import>.
 fn write(import: &mut Child, before: Option<&str>, changes: &Changes) -> anyhow::Result<()> {
     let mut to = BufWriter::new(import.stdin.take().context("git fast-import has no input")?);
     writeln!(to, "commit refs/heads/{BRANCH}\ncommitter Tests <tests@example.com> now\ndata 0")?;

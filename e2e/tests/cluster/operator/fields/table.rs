@@ -1,23 +1,23 @@
 use serde_json::{Value, json};
 
-/// What a change of a field changes.
+/// The effect of a change of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changes {
-    /// The settings file, and with it the pod.
+pub enum Effect {
+    /// The settings file changes, and the pod is replaced.
     Settings,
-    /// The settings file, the pod, and the Service's ports.
+    /// The settings file and the Service's ports change, and the pod is replaced.
     Version,
-    /// The pod only.
+    /// Only the pod is replaced.
     Pod,
-    /// How many pods there are.
+    /// Only the number of pods changes.
     Replicas,
-    /// A NetworkPolicy only.
+    /// Only a NetworkPolicy changes.
     NetworkPolicy,
-    /// The claim only.
+    /// Only the claim changes.
     Claim,
-    /// Nothing: the API server does not let the claim grow, and nothing else is touched.
+    /// Nothing changes, because the API server does not let the claim grow.
     Refused,
-    /// Nothing at all.
+    /// Nothing changes.
     Nothing,
 }
 
@@ -25,14 +25,14 @@ pub enum Changes {
 pub struct Base {
     pub name: &'static str,
     pub spec: Value,
-    pub fields: Vec<(String, Value, Changes)>,
+    pub fields: Vec<(String, Value, Effect)>,
 }
 
-/// Fields that only the API server has a say in: they can never be changed.
+/// Fields that the API server does not let change.
 pub const UNCHANGEABLE: [&str; 1] = ["storage.persistentVolume.storageClassName"];
 
 pub fn bases() -> Vec<Base> {
-    use Changes::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Version};
+    use Effect::{Claim, NetworkPolicy, Nothing, Pod, Refused, Replicas, Settings, Version};
     vec![
         Base {
             name: "local",
@@ -54,7 +54,8 @@ pub fn bases() -> Vec<Base> {
                     ("retrieval.minTopK", json!(20), Settings),
                     ("retrieval.tokensPerChunk", json!(250), Settings),
                     ("image.repository", json!("registry.example/ragengine"), Pod),
-                    // A server of another version may not know the listener for probes, which the settings and the Service name.
+                    // Another version of the server may lack the listener for probes, which is in the settings and the
+                    // Service.
                     ("image.tag", json!("other"), Version),
                     ("image.digest", json!(format!("sha256:{}", "0a".repeat(32))), Pod),
                     ("image.pullPolicy", json!("Never"), Pod),
@@ -105,7 +106,7 @@ pub fn bases() -> Vec<Base> {
                 ("embedding.remote.url", json!("https://b.example/v1"), Settings),
                 ("embedding.remote.model", json!("b"), Settings),
                 ("embedding.remote.accessSecret", json!("key-a"), Settings),
-                // The file that the settings name stays the same.
+                // The path in the settings stays the same.
                 ("embedding.remote.accessSecret", json!("key-b"), Pod),
                 ("embedding.remote.dimensions", json!(256), Settings),
                 ("embedding.remote.maxTokens", json!(512), Settings),
@@ -149,14 +150,14 @@ pub fn bases() -> Vec<Base> {
     ]
 }
 
-fn fields(list: Vec<(&str, Value, Changes)>) -> Vec<(String, Value, Changes)> {
+fn fields(list: Vec<(&str, Value, Effect)>) -> Vec<(String, Value, Effect)> {
     list.into_iter().map(|(field, value, changes)| (field.to_owned(), value, changes)).collect()
 }
 
-/// What may be reached: every field of a list of destinations, each in a list of its own.
-fn destinations(list: &str) -> Vec<(String, Value, Changes)> {
+/// Changes of every field of a list of network destinations.
+fn destinations(list: &str) -> Vec<(String, Value, Effect)> {
     let to =
-        |field: &str, destination: Value| (format!("{list}.to.{field}"), json!([destination]), Changes::NetworkPolicy);
+        |field: &str, destination: Value| (format!("{list}.to.{field}"), json!([destination]), Effect::NetworkPolicy);
     let port = |field: &str, port: Value| to(&format!("ports.{field}"), json!({"podSelector": {}, "ports": [port]}));
     vec![
         to("namespaceSelector.matchLabels", json!({"namespaceSelector": {"matchLabels": {"team": "models"}}})),

@@ -6,7 +6,7 @@ pub struct Case {
     pub name: &'static str,
     pub spec: Value,
     pub reason: Reason,
-    /// What the message has to say.
+    /// Parts of the expected message.
     pub words: [&'static str; 2],
 }
 
@@ -25,13 +25,13 @@ pub fn cases() -> Vec<Case> {
             name: "node",
             spec: json!({"compute": nowhere}),
             reason: Reason::PodUnschedulable,
-            words: ["no node takes the pod", "affinity/selector"],
+            words: ["no node can run the pod", "affinity/selector"],
         },
         Case {
             name: "claim",
             spec: json!({"storage": {"persistentVolumeClaim": "not-there"}}),
             reason: Reason::ClaimMissing,
-            words: ["PersistentVolumeClaim not-there", "make it"],
+            words: ["PersistentVolumeClaim not-there", "create it"],
         },
         Case {
             name: "class",

@@ -3,10 +3,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is written at once, as the server does.
+/// Bytes per write, as in the server.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// How long it takes to write so many bytes into a new file until they are on the disk.
+/// Writes and syncs a new file of this size, removes it, and returns the duration of writing and syncing.
 pub fn write(path: &Path, bytes: u64) -> anyhow::Result<Duration> {
     let piece = [7; PIECE_BYTES];
     let began = Instant::now();
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_writes_and_leaves_nothing() {
+    fn the_file_is_written_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("floor");
         assert!(write(&path, 3 * PIECE_BYTES as u64 + 1).unwrap() > Duration::ZERO);

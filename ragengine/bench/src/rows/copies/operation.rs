@@ -7,34 +7,34 @@ use hyper::Method;
 use super::COPIED;
 use crate::http::Connection;
 
-/// A kind of copy. Those that read follow those that write what they read.
+/// An operation that copies an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// To a file of the client's.
+    /// Copies all indexes to a file of the client.
     Backup,
-    /// From there.
+    /// Restores the file of `Backup`.
     Restore,
-    /// To a file of the server's.
+    /// Copies the index to a file of the server.
     Persist,
-    /// From there.
+    /// Loads the file of `Persist`.
     Load,
 }
 
 impl Operation {
-    /// All, in an order in which they can be done.
+    /// All operations. Each one that reads a file follows the one that writes it.
     pub const ALL: [Self; 4] = [Self::Backup, Self::Restore, Self::Persist, Self::Load];
 
-    /// What a row calls it.
+    /// Name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Backup => "backup",
-            Self::Restore => "restore over what is there",
+            Self::Restore => "restore over an existing index",
             Self::Persist => "persist",
-            Self::Load => "load over what is there",
+            Self::Load => "load over an existing index",
         }
     }
 
-    /// The file that it writes or reads.
+    /// File that the operation writes or reads.
     pub fn file(self, folder: &Path) -> PathBuf {
         match self {
             Self::Backup | Self::Restore => folder.join("backup.tar"),
@@ -42,11 +42,11 @@ impl Operation {
         }
     }
 
-    /// What the client sends.
+    /// Body of the request.
     ///
     /// # Errors
     ///
-    /// When there is no backup.
+    /// If the backup cannot be read.
     pub fn source(self, folder: &Path) -> anyhow::Result<Bytes> {
         match self {
             Self::Restore => Ok(fs::read(self.file(folder))?.into()),
@@ -54,11 +54,11 @@ impl Operation {
         }
     }
 
-    /// Does it, until all is on the disk.
+    /// Runs the operation until all data is on the disk.
     ///
     /// # Errors
     ///
-    /// When the server refuses, or the disk does.
+    /// If the server rejects the request or the disk fails.
     pub async fn run(self, connection: &mut Connection, folder: &Path, source: Bytes) -> anyhow::Result<()> {
         let path = match self {
             Self::Backup => return self.back_up(connection, folder).await,

@@ -10,104 +10,108 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::super::ingest::numbered;
-use super::super::worst::Heavy;
+use super::super::worst::HeavyBody;
 use super::super::{CHAT, INDEX, RETRIEVED, index_chat_request};
 use crate::corpus::Corpus;
 use crate::http::Connection;
-use crate::upstream::{Pace, Streaming};
+use crate::upstream::{EventPace, Streaming};
 
-/// A body that is counted and kept until it is read to its end, and then is no document.
+/// A large body that the server must receive completely before it finds that it is not a document.
 static LARGE: LazyLock<Bytes> = LazyLock::new(|| vec![b' '; 8 << 20].into());
 
-const LONG_ANSWER: Streaming = Streaming { tokens: 2000, pace: Pace::AtOnce };
+const LONG_ANSWER: Streaming = Streaming { tokens: 2000, pace: EventPace::AtOnce };
 
-/// The end of a streamed chat.
+/// Last event of a streamed chat.
 const LAST_EVENT: &[u8] = b"data: [DONE]\n\n";
 
-/// What a client does.
+/// Behaviour of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
-    /// It retrieves.
-    Asks,
-    /// It reads a long stream.
+    /// Sends a retrieval.
+    Retrieves,
+    /// Reads a long stream.
     Chats,
-    /// It adds a document.
+    /// Adds a document.
     Writes,
-    /// It sends a large body.
-    SendsMuch,
-    /// It sends a body of the largest size that is hard to hold once it is read.
-    SendsWorst(Heavy),
-    /// It asks for a long stream and takes nothing of it.
+    /// Sends a large body.
+    SendsLargeBody,
+    /// Sends a body of the maximum size that needs much memory after parsing.
+    SendsHeavyBody(HeavyBody),
+    /// Requests a long stream and reads nothing.
     NeverReads,
-    /// It asks and closes its connection.
-    Leaves,
+    /// Sends a request and closes its connection.
+    Disconnects,
 }
 
-use Client::{Asks, Chats, Leaves, NeverReads, SendsMuch, SendsWorst, Writes};
+use Client::{Chats, Disconnects, NeverReads, Retrieves, SendsHeavyBody, SendsLargeBody, Writes};
 
-/// Those that can be answered.
-pub const READERS: [Client; 3] = [Asks, Chats, Writes];
+/// Clients that get a normal answer.
+pub const READERS: [Client; 3] = [Retrieves, Chats, Writes];
 
-/// What became of a client.
+/// Outcome of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Outcome {
-    /// It got a whole reply of this status, so long after it had begun to connect.
+pub enum ClientOutcome {
+    /// Received a whole reply, with the status and the time since the start of the connection.
     Replied(StatusCode, Duration),
-    /// Its connection was closed while it sent.
+    /// The server closed the connection while the client was sending.
     CutOff,
-    /// It did not wait.
-    Gone,
+    /// The client closed the connection.
+    Disconnected,
 }
 
-impl Outcome {
-    /// Whether a client got what it wanted. A large body that was taken is found to be no document; the worst may be refused for what they are.
+impl ClientOutcome {
+    /// Whether the request was processed. The large body is not a document and gives 422; expensive bodies may be
+    /// rejected as invalid or too large.
     pub fn is_answered(self, client: Client) -> bool {
         match self {
             Self::Replied(status, _) => match client {
-                SendsMuch => status == StatusCode::UNPROCESSABLE_ENTITY,
-                SendsWorst(_) => matches!(status.as_u16(), 200 | 400 | 413 | 422),
+                SendsLargeBody => status == StatusCode::UNPROCESSABLE_ENTITY,
+                SendsHeavyBody(_) => matches!(status.as_u16(), 200 | 400 | 413 | 422),
                 _ => status == StatusCode::OK,
             },
-            Self::CutOff | Self::Gone => false,
+            Self::CutOff | Self::Disconnected => false,
         }
     }
 }
 
 impl Client {
-    /// All kinds in turn, again and again.
+    /// All kinds in turn, repeated.
     pub fn mixed() -> impl Iterator<Item = Self> {
-        [Asks, Chats, Writes, SendsMuch, NeverReads, Leaves].into_iter().chain(Heavy::ALL.map(SendsWorst)).cycle()
+        [Retrieves, Chats, Writes, SendsLargeBody, NeverReads, Disconnects]
+            .into_iter()
+            .chain(HeavyBody::ALL.map(SendsHeavyBody))
+            .cycle()
     }
 
-    /// The path and the body of its request.
+    /// Path and body of the request.
     pub fn request(self, number: usize, corpus: &Corpus) -> (&'static str, Bytes) {
         let question = &corpus.questions[number % corpus.questions.len()];
         let text = &corpus.documents[number % corpus.documents.len()];
         match self {
-            Asks | Leaves => {
+            Retrieves | Disconnects => {
                 let body = json!({"index_name": INDEX, "query": question, "max_node_count": RETRIEVED});
                 ("/retrieve", body.to_string().into())
             }
-            Chats | NeverReads => (CHAT, LONG_ANSWER.asked_for_by(index_chat_request(question)).to_string().into()),
+            Chats | NeverReads => (CHAT, LONG_ANSWER.add_to(index_chat_request(question)).to_string().into()),
             Writes => {
                 let body = json!({"index_name": INDEX, "documents": numbered(std::slice::from_ref(text))});
                 ("/index", body.to_string().into())
             }
-            SendsMuch => ("/index", LARGE.clone()),
-            SendsWorst(heavy) => heavy.request(),
+            SendsLargeBody => ("/index", LARGE.clone()),
+            SendsHeavyBody(heavy) => heavy.request(),
         }
     }
 
-    /// Sends its request and waits for what becomes of it; one that never reads waits for ever.
+    /// Sends the request and waits for its outcome. `NeverReads` waits forever.
     ///
     /// # Errors
     ///
-    /// When it cannot connect, or a connection breaks that should not.
-    pub async fn run(self, address: SocketAddr, request: (&str, Bytes)) -> anyhow::Result<Outcome> {
+    /// If the connection cannot be opened or breaks unexpectedly.
+    pub async fn run(self, address: SocketAddr, request: (&str, Bytes)) -> anyhow::Result<ClientOutcome> {
         let (path, body) = request;
         match self {
-            Asks | Chats | Writes | SendsMuch | SendsWorst(_) => self.wait(address, path, body).await,
-            Leaves => send_only(address, path, &body).await.map(|_connection| Outcome::Gone),
+            Retrieves | Chats | Writes | SendsLargeBody | SendsHeavyBody(_) => self.wait(address, path, body).await,
+            Disconnects => send_only(address, path, &body).await.map(|_connection| ClientOutcome::Disconnected),
             NeverReads => {
                 let _connection = send_only(address, path, &body).await?;
                 std::future::pending().await
@@ -115,29 +119,29 @@ impl Client {
         }
     }
 
-    fn sends_much(self) -> bool {
-        matches!(self, SendsMuch | SendsWorst(_))
+    fn sends_large_body(self) -> bool {
+        matches!(self, SendsLargeBody | SendsHeavyBody(_))
     }
 
-    async fn wait(self, address: SocketAddr, path: &str, body: Bytes) -> anyhow::Result<Outcome> {
+    async fn wait(self, address: SocketAddr, path: &str, body: Bytes) -> anyhow::Result<ClientOutcome> {
         let began = Instant::now();
         let mut connection = Connection::open(address).await?;
         match connection.reply(Method::POST, path, body).await {
             Ok((status, reply)) => {
                 let is_cut = self == Chats && status == StatusCode::OK && !reply.ends_with(LAST_EVENT);
                 ensure!(!is_cut, "a stream ended early");
-                Ok(Outcome::Replied(status, began.elapsed()))
+                Ok(ClientOutcome::Replied(status, began.elapsed()))
             }
-            // Who is refused while sending may find the connection closed before the reply is read.
-            Err(error) if self.sends_much() && error.chain().any(|cause| cause.is::<hyper::Error>()) => {
-                Ok(Outcome::CutOff)
+            // A server that rejects the body may close the connection before the client reads the reply.
+            Err(error) if self.sends_large_body() && error.chain().any(|cause| cause.is::<hyper::Error>()) => {
+                Ok(ClientOutcome::CutOff)
             }
             Err(error) => Err(error),
         }
     }
 }
 
-/// A client that reads nothing: any other would take some of the reply.
+/// Sends a request over a plain TCP stream: an HTTP client would read a part of the reply.
 async fn send_only(address: SocketAddr, path: &str, body: &[u8]) -> anyhow::Result<TcpStream> {
     let mut connection = TcpStream::connect(address).await.context(address)?;
     let length = body.len();

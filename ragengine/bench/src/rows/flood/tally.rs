@@ -3,15 +3,15 @@ use std::time::Duration;
 use anyhow::bail;
 use hyper::StatusCode;
 
-use super::client::{Client, Outcome};
+use super::client::{Client, ClientOutcome};
 use crate::statistics::percentile;
 
-/// What became of the clients that wait for a reply.
+/// Counts of the outcomes of clients that wait for a reply.
 #[derive(Debug, Default)]
 pub struct Tally {
     answered: Vec<Duration>,
     refused: usize,
-    given_up: usize,
+    timed_out: usize,
     cut_off: usize,
 }
 
@@ -20,45 +20,47 @@ impl Tally {
     ///
     /// # Errors
     ///
-    /// When it got what no client may get.
-    pub fn add(&mut self, client: Client, outcome: Outcome) -> anyhow::Result<()> {
+    /// If the client got an unexpected status.
+    pub fn add(&mut self, client: Client, outcome: ClientOutcome) -> anyhow::Result<()> {
         match outcome {
-            Outcome::Replied(_, took) if outcome.is_answered(client) => self.answered.push(took),
-            Outcome::Replied(StatusCode::TOO_MANY_REQUESTS, _) => self.refused += 1,
-            Outcome::Replied(StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, _) => self.given_up += 1,
-            Outcome::Replied(status, _) => bail!("{client:?} got {status}"),
-            Outcome::CutOff => self.cut_off += 1,
-            Outcome::Gone => {}
+            ClientOutcome::Replied(_, took) if outcome.is_answered(client) => self.answered.push(took),
+            ClientOutcome::Replied(StatusCode::TOO_MANY_REQUESTS, _) => self.refused += 1,
+            ClientOutcome::Replied(StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, _) => {
+                self.timed_out += 1
+            }
+            ClientOutcome::Replied(status, _) => bail!("{client:?} got {status}"),
+            ClientOutcome::CutOff => self.cut_off += 1,
+            ClientOutcome::Disconnected => {}
         }
         Ok(())
     }
 
-    /// All of them.
+    /// Number of all counted clients.
     pub fn all(&self) -> usize {
-        self.answered.len() + self.refused + self.given_up + self.cut_off
+        self.answered.len() + self.refused + self.timed_out + self.cut_off
     }
 
-    /// Those that got what they wanted.
+    /// Number of clients whose request was processed.
     pub fn answered(&self) -> usize {
         self.answered.len()
     }
 
-    /// Those that were told to come again: by a 429 that they could read, and by nothing else.
+    /// Number of clients that received 429.
     pub fn refused(&self) -> usize {
         self.refused
     }
 
-    /// Those whose turn did not come in time.
-    pub fn given_up(&self) -> usize {
-        self.given_up
+    /// Number of clients that received 503 or 504.
+    pub fn timed_out(&self) -> usize {
+        self.timed_out
     }
 
-    /// Those whose connection was closed while they sent.
+    /// Number of clients whose connection was closed while they were sending.
     pub fn cut_off(&self) -> usize {
         self.cut_off
     }
 
-    /// Seconds that a part (0 to 1) of the answered did not exceed.
+    /// Percentile `fraction` (0 to 1) of the times of answered clients, in seconds.
     pub fn seconds(&self, fraction: f64) -> f64 {
         percentile(&self.answered.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(), fraction)
     }
@@ -66,33 +68,33 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::worst::Heavy;
+    use super::super::super::worst::HeavyBody;
     use super::*;
 
     #[test]
-    fn every_outcome_has_its_place() {
-        let replied = |status| Outcome::Replied(StatusCode::from_u16(status).unwrap(), Duration::from_secs(2));
+    fn every_outcome_is_counted() {
+        let replied = |status| ClientOutcome::Replied(StatusCode::from_u16(status).unwrap(), Duration::from_secs(2));
         let cases = [
-            (Client::Asks, replied(200), Some([1, 0, 0, 0])),
-            (Client::SendsMuch, replied(422), Some([1, 0, 0, 0])),
+            (Client::Retrieves, replied(200), Some([1, 0, 0, 0])),
+            (Client::SendsLargeBody, replied(422), Some([1, 0, 0, 0])),
             (Client::Chats, replied(429), Some([0, 1, 0, 0])),
             (Client::Writes, replied(503), Some([0, 0, 1, 0])),
             (Client::Chats, replied(504), Some([0, 0, 1, 0])),
-            (Client::SendsWorst(Heavy::Filter), replied(413), Some([1, 0, 0, 0])),
-            (Client::SendsWorst(Heavy::Numbers), replied(200), Some([1, 0, 0, 0])),
-            (Client::SendsWorst(Heavy::Objects), replied(429), Some([0, 1, 0, 0])),
-            (Client::SendsWorst(Heavy::Metadata), Outcome::CutOff, Some([0, 0, 0, 1])),
-            (Client::SendsWorst(Heavy::Metadata), replied(500), None),
-            (Client::SendsMuch, Outcome::CutOff, Some([0, 0, 0, 1])),
-            (Client::Leaves, Outcome::Gone, Some([0, 0, 0, 0])),
+            (Client::SendsHeavyBody(HeavyBody::Filter), replied(413), Some([1, 0, 0, 0])),
+            (Client::SendsHeavyBody(HeavyBody::Numbers), replied(200), Some([1, 0, 0, 0])),
+            (Client::SendsHeavyBody(HeavyBody::Objects), replied(429), Some([0, 1, 0, 0])),
+            (Client::SendsHeavyBody(HeavyBody::Metadata), ClientOutcome::CutOff, Some([0, 0, 0, 1])),
+            (Client::SendsHeavyBody(HeavyBody::Metadata), replied(500), None),
+            (Client::SendsLargeBody, ClientOutcome::CutOff, Some([0, 0, 0, 1])),
+            (Client::Disconnects, ClientOutcome::Disconnected, Some([0, 0, 0, 0])),
             (Client::Writes, replied(422), None),
-            (Client::SendsMuch, replied(200), None),
-            (Client::Asks, replied(500), None),
+            (Client::SendsLargeBody, replied(200), None),
+            (Client::Retrieves, replied(500), None),
         ];
         for (client, outcome, expected) in cases {
             let mut tally = Tally::default();
             let added = tally.add(client, outcome).ok();
-            let found = [tally.answered(), tally.refused(), tally.given_up(), tally.cut_off()];
+            let found = [tally.answered(), tally.refused(), tally.timed_out(), tally.cut_off()];
             assert_eq!(added.map(|()| found), expected, "{client:?}, {outcome:?}");
             assert_eq!(tally.all(), found.iter().sum::<usize>());
             assert_eq!(tally.seconds(1.0), 2.0 * found[0] as f64);

@@ -13,73 +13,73 @@ use crate::load::Load;
 use crate::memory;
 use crate::stream_load::require_all;
 use crate::table::{Row, Table};
-use crate::upstream::{Pace, Streaming};
+use crate::upstream::{EventPace, Streaming};
 
-const HELD: Streaming = Streaming { tokens: 20, pace: Pace::Held };
+const HELD: Streaming = Streaming { tokens: 20, pace: EventPace::Held };
 
-/// Many streams that are open at the same time: every one gets its first token, while no other has ended, and its end.
+/// Opens many concurrent streams. All must get their first token before any ends, and all must complete.
 pub async fn at_once(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> {
     let count = bench.effort.streams_at_once;
     measure(bench, "passed through", chat_request, count, table).await?;
-    // More questions at a time than the queue of the embedding model holds are refused.
+    // The queue of the embedding model would reject more concurrent questions.
     measure(bench, "from an index", index_chat_request, MANY_CLIENTS, table).await
 }
 
-/// `asked` requests wait for their first token at a time.
+/// At most `concurrency` requests wait for their first token at the same time.
 async fn measure(
     bench: &mut Bench,
     kind: &str,
     request: fn(&str) -> Value,
-    asked: usize,
+    concurrency: usize,
     table: &mut Table,
 ) -> anyhow::Result<()> {
     let count = bench.effort.streams_at_once;
     eprintln!("{count} streams {kind}");
-    // So that there is no room left over from what was measured before.
+    // A restart frees the memory of earlier measurements.
     bench.server.restart().await?;
     let warm_up = Load { clients: MANY_CLIENTS, ..bench.one_client(CHAT, bench.bodies(request)) };
     bench.run(&warm_up).await?;
 
     let resident = || anyhow::Ok(memory::of_process(bench.server.id())?.resident);
     let before = resident()?;
-    let bodies = bench.bodies(|question| HELD.asked_for_by(request(question)));
-    let (streams, took) = open(bench, bodies.iter().cycle().take(count), asked).await?;
+    let bodies = bench.bodies(|question| HELD.add_to(request(question)));
+    let (streams, took) = open(bench, bodies.iter().cycle().take(count), concurrency).await?;
     let more = resident()?.saturating_sub(before);
     bench.upstream.release();
-    let ends: JoinSet<_> = streams.into_iter().map(|stream| async { stream.read_to_its_end().await }).collect();
+    let ends: JoinSet<_> = streams.into_iter().map(|stream| async { stream.read_to_end().await }).collect();
     let ends = ends.join_all().await;
     bench.upstream.hold();
     ends.into_iter().collect::<anyhow::Result<()>>()?;
 
     let name = |what: &str| format!("{count} streams {kind}: {what}");
     let kibibytes = more as f64 / 1024.0;
-    table.push(Row::figure(&name("memory while all are open, MiB more"), kibibytes / 1024.0));
-    table.push(Row::figure(&name("memory, KiB a stream"), kibibytes / count as f64));
-    table.push(Row::figure(&name("the last first token after, s"), took.as_secs_f64()));
+    table.push(Row::figure(&name("additional memory while all are open, MiB"), kibibytes / 1024.0));
+    table.push(Row::figure(&name("memory per stream, KiB"), kibibytes / count as f64));
+    table.push(Row::figure(&name("time until all first tokens, s"), took.as_secs_f64()));
     Ok(())
 }
 
-/// A stream that has begun.
+/// An open stream that has received its first token.
 struct Open {
     stream: EventStream,
-    /// It ends with it.
+    /// Dropping the connection would end the stream.
     _connection: Connection,
 }
 
 impl Open {
-    async fn read_to_its_end(self) -> anyhow::Result<()> {
+    async fn read_to_end(self) -> anyhow::Result<()> {
         require_all(self.stream, &HELD).await
     }
 }
 
-/// Opens all streams, waits until each has its first token, and tells how long that took.
+/// Opens all streams and waits for the first token of each. Returns the streams and the duration.
 async fn open(
     bench: &Bench,
     bodies: impl Iterator<Item = &Bytes>,
-    asked: usize,
+    concurrency: usize,
 ) -> anyhow::Result<(Vec<Open>, Duration)> {
     let started = Instant::now();
-    let (address, turns) = (bench.server.address(), Arc::new(Semaphore::new(asked)));
+    let (address, turns) = (bench.server.address(), Arc::new(Semaphore::new(concurrency)));
     let mut opening = JoinSet::new();
     for body in bodies.cloned() {
         let turns = Arc::clone(&turns);

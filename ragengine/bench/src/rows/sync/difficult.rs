@@ -4,7 +4,7 @@ use std::path::Path;
 
 const MIB: usize = 1 << 20;
 
-/// Files as large as any that is read, one larger, and some that become much more when they are read.
+/// Writes files of the maximum size, one that is too large, and some that expand when they are parsed.
 pub fn write(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("good.md"), "# Good\n\nThis one is read like any other.\n")?;
@@ -28,7 +28,7 @@ fn repeat(path: &Path, head: &str, part: &str, bytes: usize) -> anyhow::Result<(
     Ok(file.flush()?)
 }
 
-/// A PDF file of one page whose content is packed to a thousandth of its size.
+/// A PDF file with one page whose content is compressed to about 0.1% of its size.
 fn bomb(bytes: usize) -> anyhow::Result<Vec<u8>> {
     let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     let line = b"BT (all of this is shown on one page) Tj ET\n".repeat(1000);

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::{cpu, memory};
 
-/// How often the memory of the job is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+/// Interval between two measurements of the memory.
+const MEMORY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// No synchronisation takes so long.
+/// Maximum duration of a synchronisation.
 const TIMEOUT: Duration = Duration::from_secs(900);
 
 /// One synchronisation of a folder.
@@ -25,22 +25,22 @@ pub struct Job<'a> {
     pub folder: &'a Path,
 }
 
-/// What it cost.
+/// Cost of a synchronisation.
 pub struct Measured {
-    /// Processor time: the job's own, that of what it has started, and the server's meanwhile.
+    /// Processor time of the job, its child processes and the server.
     pub cpu: Duration,
-    /// How long it took.
+    /// Duration of the synchronisation.
     pub took: Duration,
-    /// The most memory that the job had together with what it has started.
+    /// Peak memory of the job and its child processes together, in bytes.
     pub peak_bytes: u64,
 }
 
 impl Job<'_> {
-    /// Runs it to its end.
+    /// Runs the synchronisation and waits for its end.
     ///
     /// # Errors
     ///
-    /// When it fails, with its log.
+    /// If the job fails, with its log, or times out.
     pub fn run(&self, folder: &Path, server: u32) -> anyhow::Result<Measured> {
         let (task, log) = (folder.join("task.yaml"), folder.join("sync.log"));
         fs::write(&task, self.task().to_string())?;
@@ -56,14 +56,14 @@ impl Job<'_> {
             }
             if started.elapsed() > TIMEOUT {
                 child.kill()?;
-                bail!("the synchronisation takes longer than {} s", TIMEOUT.as_secs());
+                bail!("the synchronisation did not end within {} s", TIMEOUT.as_secs());
             }
             peak_bytes = peak_bytes.max(resident(child.id()));
-            thread::sleep(LOOK);
+            thread::sleep(MEMORY_INTERVAL);
         };
-        ensure!(status.success(), "the synchronisation ended with {status}: {}", fs::read_to_string(&log)?);
+        ensure!(status.success(), "the synchronisation exited with {status}: {}", fs::read_to_string(&log)?);
         let after = cpu::of_ended_children()? + cpu::of_process(server)?;
-        let cpu = after.checked_sub(before).context("processor time went backwards")?;
+        let cpu = after.checked_sub(before).context("the processor time decreased")?;
         Ok(Measured { cpu, took: started.elapsed(), peak_bytes })
     }
 
@@ -78,7 +78,7 @@ impl Job<'_> {
     }
 }
 
-/// A process that has just ended has nothing.
+/// Resident memory of a process and its child processes, in bytes. Processes that have just exited count as 0.
 fn resident(pid: u32) -> u64 {
     let processes = cpu::children(pid).unwrap_or_default().into_iter().chain([pid]);
     processes.filter_map(|process| memory::of_process(process).ok()).map(|memory| memory.resident).sum()

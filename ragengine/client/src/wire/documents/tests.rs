@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// So many documents, one like the other.
+/// Reads a request with `count` copies of a document.
 fn read(count: usize, document: &str) -> Result<usize, String> {
     let body = format!(r#"{{"index_name":"i","documents":[{}]}}"#, vec![document; count].join(","));
     let request = serde_json::from_str::<AddDocuments>(&body).map_err(|error| error.to_string())?;
@@ -15,7 +15,7 @@ fn with_fields(text: &str, fields: usize) -> String {
 }
 
 #[test]
-fn as_many_documents_as_a_request_may_have_are_taken_with_their_fields() {
+fn a_request_may_have_the_maximum_number_of_typical_documents() {
     let text = "A sentence about cats.";
     let three = json!({"text": text, "metadata": {"title": "Cats", "url": "https://example.com/cats", "page": 12}});
     for (count, document) in [
@@ -31,7 +31,7 @@ fn as_many_documents_as_a_request_may_have_are_taken_with_their_fields() {
 }
 
 #[test]
-fn documents_that_take_far_more_memory_than_they_have_bytes_are_refused() {
+fn documents_that_take_much_more_memory_than_their_json_are_refused() {
     let lists = format!(r#"{{"text":"a","metadata":{{"":[{}]}}}}"#, ["[[[[[[0]]]]]]"; 100].join(","));
     for (count, document) in [
         (20_000, r#"{"text":"a","metadata":{"":[{},{}]}}"#.to_owned()),
@@ -47,7 +47,7 @@ fn documents_that_take_far_more_memory_than_they_have_bytes_are_refused() {
 }
 
 #[test]
-fn more_documents_than_anybody_may_send_are_refused() {
+fn more_documents_than_the_hard_limit_are_refused() {
     let text = json!({"text": "word ".repeat(90)}).to_string();
     assert!(read(MAX_ITEMS + 1, &text).unwrap_err().contains("more than 100000 items"));
 }

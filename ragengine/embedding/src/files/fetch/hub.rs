@@ -1,28 +1,29 @@
-//! Where models are fetched from.
+//! The hub that models are downloaded from.
 
 use std::time::Duration;
 
 use crate::Secret;
 
-/// What is fetched when nobody says anything else.
+/// The default revision.
 pub(super) const MAIN: &str = "main";
 
-/// Where models are fetched from, and how long that may take.
+/// The hub that models are downloaded from, with timeouts and limits.
 #[derive(Debug, Clone)]
 pub struct Hub {
-    /// Files are at `{endpoint}/{model id}/resolve/{revision}/{file}`.
+    /// The base URL: files are at `{endpoint}/{model id}/resolve/{revision}/{file}`.
     pub endpoint: String,
     /// A branch, tag or commit. A commit pins the model.
     pub revision: String,
-    /// For repositories that are not public; sent only to the endpoint, not where it redirects to.
+    /// The access token for repositories that are not public. It is sent only to the endpoint, not to targets of
+    /// redirects.
     pub token: Option<Secret>,
-    /// For one connection.
+    /// The timeout of connecting.
     pub connect_timeout: Duration,
-    /// For the next piece of a file.
+    /// The timeout between two pieces of a file.
     pub read_timeout: Duration,
-    /// For a whole file.
+    /// The timeout of a whole file.
     pub file_timeout: Duration,
-    /// A bigger file is refused.
+    /// Maximum size of a file. A larger one is an error.
     pub max_file_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! One model of one hub, file by file.
+//! Downloads the files of one model from a hub.
 
 use std::path::Path;
 
@@ -13,30 +13,30 @@ use crate::Secret;
 use crate::files::Error;
 use crate::http::{describe, printable};
 
-/// Bytes gathered before they are written: a piece of the network's is some ten kilobytes.
+/// Size of the write buffer in bytes. A received piece has only some ten kilobytes.
 const WRITE_BUFFER_BYTES: usize = 1 << 20;
 
-/// In it Hugging Face says of which commit a file is.
+/// Hugging Face's header with the commit of a file.
 const COMMIT_HEADER: &str = "x-repo-commit";
 
-/// How far a file has come.
+/// The progress of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// Its name in the repository.
+    /// The name of the file in the repository.
     pub file: &'a str,
-    /// So far.
+    /// Bytes received so far.
     pub received_bytes: u64,
-    /// When the hub says so.
+    /// Size of the file, if the hub reports it.
     pub total_bytes: Option<u64>,
 }
 
-/// A file that was fetched.
+/// A downloaded file.
 pub(super) struct FetchedFile {
     pub(super) name: String,
     pub(super) sha256: String,
 }
 
-/// One model of one hub.
+/// A model on a hub.
 pub(super) struct Source<'a> {
     client: Client,
     base: String,
@@ -49,8 +49,8 @@ impl<'a> Source<'a> {
     pub(super) fn new(model_id: &str, hub: &'a Hub, place: &'a Path) -> Result<Self, Error> {
         let endpoint = hub.endpoint.trim_end_matches('/');
         let url =
-            // It may hold a credential: it is not repeated.
-            Url::parse(endpoint).map_err(|error| Error::Hub(format!("the hub's address is not one: {error}")))?;
+            // The URL is not quoted, because it may contain a credential.
+            Url::parse(endpoint).map_err(|error| Error::Hub(format!("the hub's address is invalid: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Error::Hub(format!(
                 "the hub's address {} must begin with https:// or http://",
@@ -69,7 +69,7 @@ impl<'a> Source<'a> {
         Ok(Self { client, base, hub, authorization, place })
     }
 
-    /// Fetches one file into `directory`; None when the hub has no such file.
+    /// Downloads one file into `directory`. None if the hub has no such file.
     pub(super) async fn fetch(
         &self,
         file: &str,
@@ -95,12 +95,12 @@ impl<'a> Source<'a> {
         Ok(Some(FetchedFile { name: file.to_owned(), sha256 }))
     }
 
-    /// A hub that says of which commit a file is must not say another one than was asked for.
+    /// Checks that the file is from the requested commit, if the hub reports the commit.
     fn require_pinned(&self, response: &Response, file: &str) -> Result<(), Error> {
         let commit = response.headers().get(COMMIT_HEADER).and_then(|commit| commit.to_str().ok());
         match commit {
             Some(commit) if is_commit(&self.hub.revision) && !commit.eq_ignore_ascii_case(&self.hub.revision) => {
-                Err(self.failed(file, format!("the hub sends the commit {commit}")))
+                Err(self.failed(file, format!("the hub sent the commit {commit} instead of the requested one")))
             }
             _ => Ok(()),
         }
@@ -114,7 +114,7 @@ impl<'a> Source<'a> {
         on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<String, Error> {
         let total_bytes = response.content_length();
-        let too_big = || self.failed(file, format!("it is bigger than {} bytes", self.hub.max_file_bytes));
+        let too_big = || self.failed(file, format!("it is larger than {} bytes", self.hub.max_file_bytes));
         if total_bytes.is_some_and(|bytes| bytes > self.hub.max_file_bytes) {
             return Err(too_big());
         }
@@ -140,7 +140,7 @@ impl<'a> Source<'a> {
         Ok(hex::encode(hasher.finalize()))
     }
 
-    pub(super) fn not_there(&self, file: &str) -> Error {
+    pub(super) fn missing(&self, file: &str) -> Error {
         self.failed(file, "the hub has no such file (an ONNX export and a tokenizer.json are needed)".to_owned())
     }
 
@@ -151,14 +151,14 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A whole one: an abbreviation may be a tag's name.
+/// Whether the revision is a full commit id. An abbreviated one may be the name of a tag.
 fn is_commit(revision: &str) -> bool {
     revision.len() == 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn bearer(token: &Secret) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
-        .map_err(|_| Error::Hub("the hub's token has characters that no header may have".to_owned()))?;
+        .map_err(|_| Error::Hub("the hub's token has characters that are not allowed in a header".to_owned()))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -1,4 +1,4 @@
-//! The directory beside a model's place that its files are fetched into.
+//! The temporary directory that a model's files are downloaded into.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ pub(super) struct Staging(pub(super) PathBuf);
 
 impl Staging {
     pub(super) async fn create(path: PathBuf) -> Result<Self, Error> {
-        // A process that was killed may have left one.
+        // A killed process may have left a directory behind.
         match tokio::fs::remove_dir_all(&path).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&path)(error)),
             _ => {}
@@ -21,12 +21,12 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next attempt.
+        // If this fails, the next attempt removes the directory.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Only their owner may read what is fetched: some models are not public.
+/// Creates directories that only their owner may read, because some models are not public.
 pub(super) async fn create_folders(path: &Path) -> Result<(), Error> {
     tokio::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).await.map_err(Error::io(path))
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Glyphs half as wide as they are high, from a place to the right.
+/// Glyphs half as wide as high, starting at a position.
 fn run(text: &str, x: f64, y: f64, size: f64) -> Vec<PlacedText> {
     let place = |(index, character): (usize, char)| PlacedText {
         text: character.to_string(),
@@ -42,7 +42,7 @@ fn glyphs_become_words_and_lines() {
 }
 
 #[test]
-fn text_that_stands_upright_is_read_along_it() {
+fn vertical_text_is_read_in_its_direction() {
     let up = Vec2::new(0.0, 1.0);
     let place = |text: &str, y: f64| PlacedText {
         text: text.to_owned(),

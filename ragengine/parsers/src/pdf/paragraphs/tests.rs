@@ -2,7 +2,7 @@ use hayro_interpret::kurbo::Vec2;
 
 use super::*;
 
-/// A line of size 10 at a height, between two places.
+/// A line of font size 10, at a height and between two positions.
 fn line(text: &str, across: f64, start: f64, end: f64) -> Line {
     Line { text: text.to_owned(), direction: Vec2::new(1.0, 0.0), start, end, across, size: 10.0 }
 }

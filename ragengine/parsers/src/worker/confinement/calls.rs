@@ -8,8 +8,8 @@ use seccompiler::{
     SeccompRule, apply_filter_all_threads,
 };
 
-/// The calls that parsing takes, with any arguments: to read and write what is open, and for memory, threads that wait for each other, the time, chance
-/// and the end of the process.
+/// The system calls that parsing needs, with any arguments: for open files, memory, synchronisation of threads, time,
+/// random numbers and the end of the process.
 const ALLOWED: [c_long; 25] = [
     libc::SYS_brk,
     libc::SYS_clock_gettime,
@@ -27,7 +27,7 @@ const ALLOWED: [c_long; 25] = [
     libc::SYS_munmap,
     libc::SYS_read,
     libc::SYS_restart_syscall,
-    // A thread that a library has started, and that has not begun yet, would end the process without it.
+    // Needed by a thread that a library has started but that has not run yet; otherwise it would end the process.
     libc::SYS_rseq,
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
@@ -39,20 +39,20 @@ const ALLOWED: [c_long; 25] = [
     libc::SYS_writev,
 ];
 
-/// Gives up every other call, in all threads of this process. Whether the kernel can do that.
+/// Denies all other system calls in all threads of this process. Returns whether the kernel supports it.
 pub(super) fn refuse_others() -> bool {
     filter().is_ok_and(|filter| apply_filter_all_threads(&filter).is_ok())
 }
 
-/// What is refused fails as what is not permitted does, instead of ending the process: libraries ask for things that they can do without.
+/// Denied calls fail with EPERM instead of ending the process, because libraries make optional calls.
 fn filter() -> Result<BpfProgram, BackendError> {
     let mut rules: BTreeMap<c_long, Vec<SeccompRule>> = ALLOWED.into_iter().map(|call| (call, Vec::new())).collect();
-    // Memory, but none that could be executed.
+    // Memory without permission to execute it.
     rules.insert(libc::SYS_mmap, rule([without(2, libc::PROT_EXEC)?])?);
     rules.insert(libc::SYS_mprotect, rule([without(2, libc::PROT_EXEC)?])?);
-    // Its own bound of memory, which is another for each file.
+    // The memory limit of this process, which is set for each file.
     rules.insert(libc::SYS_prlimit64, rule([equal(0, 0)?, equal(1, Resource::Data as u32)?])?);
-    // A process that ends itself sends itself a signal.
+    // `abort` sends a signal to the own process.
     rules.insert(libc::SYS_tgkill, rule([equal(0, process::id())?])?);
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     SeccompFilter::new(rules, refused, SeccompAction::Allow, std::env::consts::ARCH.try_into()?)?.try_into()

@@ -5,24 +5,25 @@ use landlock::{
     RulesetError, RulesetStatus, Scope,
 };
 
-/// What Landlock refuses this process from now on.
+/// The restrictions that Landlock enforces for this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Refused {
     pub files: bool,
     pub network: bool,
 }
 
-/// The newest version whose refusals are asked for. Where the kernel has an older one, they are those that it has.
+/// The newest requested version of Landlock. An older kernel enforces the restrictions that it supports.
 const NEWEST: ABI = ABI::V10;
 
-/// Gives up files, connections, and signals to other processes, as far as the kernel can refuse them. What is open stays open.
+/// Denies access to files, connections and signals to other processes, as far as the kernel supports it. Open files
+/// stay open.
 pub(super) fn refuse_all() -> Refused {
-    // Before it is refused.
+    // Read before access to files is denied.
     let has_other_threads = fs::read_dir("/proc/self/task").map_or(true, |threads| threads.count() > 1);
     restrict().map_or_else(|_| Refused::default(), |status| refused(&status, has_other_threads))
 }
 
-/// No rule allows anything, so that all of it is refused.
+/// Restricts the process with a ruleset without rules, so that everything is denied.
 fn restrict() -> Result<RestrictionStatus, RulesetError> {
     Ruleset::default()
         .handle_access(AccessFs::from_all(NEWEST))?
@@ -33,7 +34,7 @@ fn restrict() -> Result<RestrictionStatus, RulesetError> {
         .restrict_self()
 }
 
-/// A thread that is not restricted could do for another what that may not.
+/// The restrictions count only if they apply to all threads, because an unrestricted thread could act for the others.
 fn refused(status: &RestrictionStatus, has_other_threads: bool) -> Refused {
     let is_enforced = status.ruleset != RulesetStatus::NotEnforced;
     match status.landlock {

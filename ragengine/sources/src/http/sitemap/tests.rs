@@ -9,7 +9,8 @@ fn pages(pages: &[&str]) -> Sitemap {
 #[test]
 fn sitemaps_are_read() {
     let cases = [
-        ("", pages(&[])),
+        ("<urlset/>", pages(&[])),
+        ("<sitemapindex></sitemapindex>", pages(&[])),
         ("\u{feff}https://a/1\r\n\n  https://a/2  \n", pages(&["https://a/1", "https://a/2"])),
         (
             "\u{feff}<?xml version='1.0' encoding='UTF-8'?>
@@ -44,6 +45,10 @@ fn what_is_no_sitemap_is_refused() {
     let cases = [
         ("<!doctype html><html><body>not found</body></html>", "no urlset"),
         ("<rss></rss>", "no urlset"),
+        ("", "it is empty"),
+        (" \r\n", "it is empty"),
+        ("\u{feff}", "it is empty"),
+        ("<?xml version='1.0'?>", "it is empty"),
         ("<urlset><url>", "too early"),
         ("<urlset></url>", ""),
         ("<!DOCTYPE x [<!ENTITY a 'aaaa'>]><urlset><url><loc>&a;</loc></url></urlset>", "entity"),

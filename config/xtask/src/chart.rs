@@ -1,0 +1,170 @@
+//! The Helm chart: lint, what the schema of its values refuses and in which words, its definitions, the kustomize base. What it renders to
+//! is compared with the other generated files.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::place::Place;
+use crate::{render, run};
+
+/// A value that the schema refuses, and the words of the error.
+const REFUSED: [(&str, &str); 17] = [
+    ("replica=2", "additional properties 'replica' not allowed"),
+    (r#"image={"repo":"a"}"#, "at '/image': additional properties 'repo' not allowed"),
+    (r#"metrics={"podMonitor":{"label":{}}}"#, "additional properties 'label' not allowed"),
+    (r#"replicas="two""#, "at '/replicas': got string, want integer"),
+    ("replicas=-1", "at '/replicas': minimum"),
+    (r#"watchNamespaces="team-a,team-b""#, "at '/watchNamespaces': got string, want array"),
+    (r#"watchNamespaces=["Team_A"]"#, "at '/watchNamespaces/0': 'Team_A' does not match pattern"),
+    (r#"image={"pullPolicy":"never"}"#, "must be one of 'Always', 'IfNotPresent', 'Never'"),
+    (r#"image={"digest":"sha256:abc"}"#, "at '/image/digest': 'sha256:abc' does not match pattern"),
+    (r#"serverImage={"digest":"latest"}"#, "at '/serverImage/digest': 'latest' does not match pattern"),
+    (r#"serverImagePullSecrets=[{"name":"registry"}]"#, "at '/serverImagePullSecrets/0': got object, want string"),
+    (r#"openshift="yes""#, "at '/openshift': value must be one of 'auto', true, false"),
+    (r#"log={"format":"xml"}"#, "must be one of 'json', 'text'"),
+    ("concurrency=0", "at '/concurrency': minimum"),
+    ("maxRollouts=0", "at '/maxRollouts': minimum"),
+    (r#"crds={"install":"yes"}"#, "at '/crds/install': got string, want boolean"),
+    (r#"podLabels={"team":1}"#, "at '/podLabels/team': got number, want string"),
+];
+
+/// Words that a template would stop at.
+const BRACES: &str = r#"{{ fail "a template" }}"#;
+
+/// Checks the chart.
+///
+/// # Errors
+///
+/// The first thing that is wrong.
+pub fn check(place: &Place) -> Result<()> {
+    let chart = Chart { place, helm: place.helm().context("helm is missing: e2e/cluster/helm.sh installs it")? };
+    chart.has_the_version_of_the_workspace()?;
+    chart.every_rendering_has_its_values()?;
+    chart.is_linted()?;
+    chart.schema_refuses_mistakes()?;
+    chart.openshift_chooses_the_users()?;
+    chart.definitions_outlive_the_chart()?;
+    chart.definition_is_no_template()?;
+    run::output(run::command(place.cluster_bin.join("kubectl"), &place.root).args(["kustomize", "config/base"]))
+        .map(drop)
+}
+
+struct Chart<'a> {
+    place: &'a Place,
+    helm: std::path::PathBuf,
+}
+
+impl Chart<'_> {
+    fn helm(&self, arguments: &[&str]) -> Command {
+        let mut helm = run::command(&self.helm, &self.place.root.join("charts/ragengine"));
+        helm.args(arguments);
+        helm
+    }
+
+    /// One of its templates, rendered.
+    fn template(&self, template: &str, options: &[&str]) -> Result<String> {
+        run::output(self.helm(&["template", "ragengine", ".", "--show-only", template]).args(options))
+    }
+
+    fn has_the_version_of_the_workspace(&self) -> Result<()> {
+        let text = fs::read_to_string(self.place.root.join("charts/ragengine/Chart.yaml"))?;
+        let wanted = env!("CARGO_PKG_VERSION");
+        for name in ["version", "appVersion"] {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            let found = line.map(|value| value.trim_matches('"'));
+            ensure!(
+                found == Some(wanted),
+                "{name} in charts/ragengine/Chart.yaml is {found:?}; the workspace's version is {wanted}"
+            );
+        }
+        Ok(())
+    }
+
+    fn every_rendering_has_its_values(&self) -> Result<()> {
+        for entry in fs::read_dir(self.place.root.join("charts/ragengine/tests"))? {
+            let path = entry?.path();
+            let values = path.with_extension("values.yaml");
+            ensure!(
+                path.to_string_lossy().ends_with(".values.yaml") || values.is_file(),
+                "{} has no values beside it: delete it",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+
+    fn is_linted(&self) -> Result<()> {
+        run::run(&mut self.helm(&["lint", "--strict", "--quiet", "."]))?;
+        for values in render::values(self.place)? {
+            run::run(self.helm(&["lint", "--strict", "--quiet", ".", "--values"]).arg(values))?;
+        }
+        Ok(())
+    }
+
+    fn schema_refuses_mistakes(&self) -> Result<()> {
+        for (value, words) in REFUSED {
+            let output = self.helm(&["template", "ragengine", ".", "--set-json", value]).output()?;
+            ensure!(!output.status.success(), "the chart takes {value}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            ensure!(said.contains(words), "the error about {value} lacks the words `{words}`: {said}");
+        }
+        Ok(())
+    }
+
+    fn openshift_chooses_the_users(&self) -> Result<()> {
+        let group = ["--api-versions", "security.openshift.io/v1"];
+        let cases: [(&[&str], &[&str], bool); 4] = [
+            (&[], &[], true),
+            (&group, &[], false),
+            (&group, &["--set", "openshift=false"], true),
+            (&[], &["--set", "openshift=true"], false),
+        ];
+        for (api, options, asks) in cases {
+            let rendered = self.template("templates/deployment.yaml", &[api, options].concat())?;
+            ensure!(
+                rendered.contains("runAsUser") == asks,
+                "with {api:?} {options:?}, runAsUser in the operator's pod should be {asks}"
+            );
+        }
+        Ok(())
+    }
+
+    fn definitions_outlive_the_chart(&self) -> Result<()> {
+        let rendered = self.template("templates/crds.yaml", &[])?;
+        let count = |line: &str| rendered.lines().filter(|found| *found == line).count();
+        let definitions = count("kind: CustomResourceDefinition");
+        ensure!(
+            definitions > 0 && count("    helm.sh/resource-policy: keep") == definitions,
+            "a definition would be deleted with the chart"
+        );
+        let rendered = self.template("templates/crds.yaml", &["--set", "crds.keep=false"])?;
+        ensure!(!rendered.contains("resource-policy"), "crds.keep=false keeps a definition");
+        Ok(())
+    }
+
+    /// Braces in the description of a field are data.
+    fn definition_is_no_template(&self) -> Result<()> {
+        let copy = tempfile::tempdir()?;
+        run::run(run::command("cp", &self.place.root).args(["--recursive", "charts/ragengine/."]).arg(copy.path()))?;
+        describe_with_braces(&copy.path().join("files/crds/ragengine.dev_ragengines.yaml"))?;
+        let mut template = run::command(&self.helm, copy.path());
+        template.args(["template", "ragengine", ".", "--show-only", "templates/crds.yaml"]);
+        let rendered = run::output(&mut template).context("words in a definition are taken for a template")?;
+        ensure!(rendered.contains(BRACES), "words in a definition are taken for a template");
+        Ok(())
+    }
+}
+
+/// Replaces the first description in a definition.
+fn describe_with_braces(definition: &Path) -> Result<()> {
+    let text = fs::read_to_string(definition)?;
+    let Some(line) = text.lines().find(|line| line.trim_start().starts_with("description: ")) else {
+        bail!("{} has no description", definition.display());
+    };
+    let indent = line.len() - line.trim_start().len();
+    let described = format!("{}description: '{BRACES}'", " ".repeat(indent));
+    Ok(fs::write(definition, text.replacen(line, &described, 1))?)
+}

@@ -1,0 +1,125 @@
+//! Mutation tests of the pure code, with cargo-mutants: each small change of the code should fail a test. Those that fail none are named
+//! in config/mutants/survivors.txt, each with its reason.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::place::Place;
+use crate::run;
+
+const SURVIVORS: &str = "config/mutants/survivors.txt";
+
+/// The pure code: a crate, and the files in it.
+const PURE: [(&str, &[&str]); 5] = [
+    ("ragengine-pipeline", &["ragengine/pipeline/src/**"]),
+    ("ragengine-tokenizer", &["ragengine/tokenizer/src/**"]),
+    ("ragengine-settings", &["ragengine/settings/src/**"]),
+    (
+        "ragengine-sync",
+        &["ragengine/sync/src/leaving.rs", "ragengine/sync/src/leaving/**", "ragengine/sync/src/removed.rs"],
+    ),
+    (
+        "ragengine-operator",
+        &[
+            "operator/src/rag_engine/build/**",
+            "operator/src/rag_engine/status/**",
+            "operator/src/index/build/**",
+            "operator/src/index/plan.rs",
+            "operator/src/index/plan/**",
+            "operator/src/index/status.rs",
+            "operator/src/apply/difference.rs",
+            "operator/src/apply/difference/**",
+            "operator/src/lease.rs",
+        ],
+    ),
+];
+
+/// Changes the pure code in every small way that cargo-mutants knows, and runs the crate's tests against each change.
+///
+/// # Errors
+///
+/// cargo-mutants cannot run, or a change fails no test and [`SURVIVORS`] does not name it.
+pub fn mutants(place: &Place, packages: &[String], one_of: u32) -> Result<()> {
+    let known = survivors(
+        &fs::read_to_string(place.root.join(SURVIVORS)).with_context(|| format!("{SURVIVORS} cannot be read"))?,
+    )?;
+    let mut unknown = Vec::new();
+    for (package, files) in PURE {
+        if !packages.is_empty() && !packages.iter().any(|wanted| wanted == package) {
+            continue;
+        }
+        for survivor in survive(place, package, files, one_of)? {
+            if !known.contains_key(&without_place(&survivor)) {
+                unknown.push(survivor);
+            }
+        }
+    }
+    ensure!(
+        unknown.is_empty(),
+        "no test fails when the code is changed so. Add a test, or the change with its reason to {SURVIVORS}:\n{}",
+        unknown.join("\n")
+    );
+    println!("Every change fails a test, or is in {SURVIVORS}.");
+    Ok(())
+}
+
+/// The changes to one crate that fail no test.
+fn survive(place: &Place, package: &str, files: &[&str], one_of: u32) -> Result<Vec<String>> {
+    let output = place.target.join("mutants").join(package);
+    fs::create_dir_all(&output)?;
+    let mut command = run::cargo_with(&place.root, &place.cargo_mutants_bin, &["mutants", "--package", package]);
+    // Not a copy of the workspace: the build of its dependencies is used as it is.
+    command.args(["--in-place", "--no-shuffle", "--colors", "never", "--timeout-multiplier", "5", "--baseline", "run"]);
+    command.arg("--output").arg(&output);
+    for file in files {
+        command.args(["--file", file]);
+    }
+    if one_of > 1 {
+        command.args(["--shard", &format!("0/{one_of}"), "--sharding", "round-robin"]);
+    }
+    // 0: all were caught. 2: some were missed. 3: some took too long, which a test noticed.
+    let status = command.status().context("cargo-mutants cannot be started")?;
+    ensure!(matches!(status.code(), Some(0 | 2 | 3)), "cargo-mutants failed on {package}: {status}");
+    let missed = fs::read_to_string(output.join("mutants.out/missed.txt"))?;
+    Ok(missed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// The known survivors and their reasons: `FILE: CHANGE # REASON`, a line each.
+fn survivors(text: &str) -> Result<BTreeMap<String, String>> {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (change, reason) =
+                line.split_once(" # ").with_context(|| format!("{SURVIVORS}: no reason in this line: {line}"))?;
+            Ok((change.trim().to_owned(), reason.trim().to_owned()))
+        })
+        .collect()
+}
+
+/// `FILE:LINE:COLUMN: CHANGE` without line and column, which move.
+fn without_place(survivor: &str) -> String {
+    let mut parts = survivor.splitn(4, ':');
+    match (parts.next(), parts.nth(2)) {
+        (Some(file), Some(change)) => format!("{file}:{change}"),
+        _ => survivor.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{survivors, without_place};
+
+    #[test]
+    fn a_survivor_is_known_wherever_its_line_moves() {
+        let known = survivors("# comment\n\na/b.rs: replace > with >= in fits # equal lengths are the same\n").unwrap();
+        let found = without_place("a/b.rs:17:5: replace > with >= in fits");
+        assert_eq!(known.get(&found).map(String::as_str), Some("equal lengths are the same"));
+    }
+
+    #[test]
+    fn a_survivor_without_a_reason_is_refused() {
+        assert!(survivors("a/b.rs: replace > with >= in fits").is_err());
+    }
+}

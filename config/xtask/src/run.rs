@@ -1,0 +1,78 @@
+//! Running other programs in the checkout.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+/// The checkout: this crate is two folders below it.
+pub fn root() -> PathBuf {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder.ancestors().nth(2).unwrap_or(crate_folder).to_owned()
+}
+
+/// A command that runs in the folder `root` and reads nothing.
+pub fn command(program: impl AsRef<OsStr>, root: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root).stdin(Stdio::null());
+    command
+}
+
+/// `cargo` with arguments, as the cargo that runs this.
+pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), root);
+    // Each crate that is compiled reads these of its own package, not of this one.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
+        cargo.env_remove(name);
+    }
+    cargo.args(arguments);
+    cargo
+}
+
+/// The same, with a folder first in PATH: for a subcommand of cargo that is installed there.
+pub fn cargo_with(root: &Path, bin: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = cargo(root, arguments);
+    cargo.env("PATH", path_with(bin));
+    cargo
+}
+
+/// PATH with a folder before all others.
+pub fn path_with(bin: &Path) -> std::ffi::OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(bin.to_owned()).chain(env::split_paths(&path));
+    env::join_paths(folders).unwrap_or(path)
+}
+
+/// Runs a command that prints to the terminal.
+///
+/// # Errors
+///
+/// It cannot be started, or it fails.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("{} cannot be started", name(command)))?;
+    if !status.success() {
+        bail!("{} failed: {status}", name(command));
+    }
+    Ok(())
+}
+
+/// Runs a command and returns what it prints on standard output.
+///
+/// # Errors
+///
+/// It cannot be started, it fails (what it says is in the error), or it prints something else than UTF-8.
+pub fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("{} cannot be started", name(command)))?;
+    if !output.status.success() {
+        bail!("{} failed: {}\n{}", name(command), output.status, String::from_utf8_lossy(&output.stderr).trim_end());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{} printed something else than text", name(command)))
+}
+
+/// The program with its first arguments, for errors.
+fn name(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args().take(3));
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
