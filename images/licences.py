@@ -1,7 +1,7 @@
 """Prints the licences of the crates that a program is linked from.
 
-First a list of the crates, then each licence text once, with its crates. The output is reproducible: it has no paths and
-no dates, and everything is sorted.
+First a list of the crates, then each licence text once, with its crates. The output is reproducible: it is sorted,
+and it has no paths and no dates.
 
 usage: licences.py PACKAGE TARGET
 """

@@ -13,7 +13,7 @@ check_foreign_cluster() {
     for variable in "$@"; do [[ -n ${!variable:-} ]] || missing+=("$variable=..."); done
     ((${#missing[@]} == 0)) ||
         fail "KUBECONFIG names your cluster: name the images that it pulls, or unset KUBECONFIG to create a cluster." \
-            "Build them: images/build.sh --profile dev; again with --image ragengine-operator and --image ragengine-e2e" \
+            "Build: images/build.sh --profile dev; again with --image ragengine-operator and --image ragengine-e2e" \
             "Push them to a registry that the cluster pulls from, and set: ${missing[*]}"
     # The tests do not need kubectl. Without it they are the first to connect to the cluster.
     if command -v kubectl >/dev/null; then

@@ -1,4 +1,4 @@
-//! What the operator answers over HTTP: /healthz, /readyz and /metrics.
+//! The operator's HTTP server: /healthz, /readyz and /metrics.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
 
-/// Sets the metrics that are only counted when somebody asks.
+/// Updates the metrics that are counted on demand.
 pub type Gauge = Box<dyn Fn(&Metrics) + Send>;
 
-/// What is told.
+/// The state that the HTTP server reports.
 pub struct Admin {
     metrics: Arc<Metrics>,
     gauges: Mutex<Vec<Gauge>>,
@@ -26,27 +26,27 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Not ready yet.
+    /// Starts as not ready.
     pub fn new(metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self { metrics, gauges: Mutex::default(), is_ready: AtomicBool::new(false) })
     }
 
-    /// It acts with full caches, or stands by for the one that does.
+    /// Sets whether the operator is ready: the leader with filled caches, or a standby that can read the lease.
     pub fn is_ready(&self, is_ready: bool) {
         self.is_ready.store(is_ready, Ordering::Relaxed);
     }
 
-    /// From now on this is counted too.
+    /// Adds a function that runs before the metrics are served.
     pub fn also_counts(&self, gauge: Gauge) {
         self.gauges.lock().push(gauge);
     }
 }
 
-/// Answers, for ever.
+/// Serves until it is aborted.
 ///
 /// # Errors
 ///
-/// When the address cannot be had.
+/// When the address cannot be bound.
 pub async fn serve(admin: Arc<Admin>, address: SocketAddr) -> std::io::Result<()> {
     let router = Router::new()
         .route("/healthz", get(async || "ok\n"))
@@ -57,13 +57,11 @@ pub async fn serve(admin: Arc<Admin>, address: SocketAddr) -> std::io::Result<()
 }
 
 async fn ready(State(admin): State<Arc<Admin>>) -> impl IntoResponse {
-    match admin.is_ready.load(Ordering::Relaxed) {
-        true => (StatusCode::OK, "ok\n"),
-        false => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the lease cannot be looked at, or the watches have not shown everything yet: the log says what fails\n",
-        ),
+    if admin.is_ready.load(Ordering::Relaxed) {
+        return (StatusCode::OK, "ok\n");
     }
+    let message = "the lease cannot be read, or the watches are not filled yet: see the log of the operator\n";
+    (StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> impl IntoResponse {

@@ -1,4 +1,4 @@
-//! Where the API server is, behind the address of its Service: sources may not lead there either.
+//! The addresses of the API server behind its Service, which sources must not use either.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,32 +10,36 @@ use tracing::warn;
 
 use crate::requests::within_limit;
 
-/// The namespace and the name of the EndpointSlice that the API server keeps of itself.
+/// The namespace and name of the EndpointSlice in which the API server publishes its addresses.
 pub const PLACE: (&str, &str) = ("default", "kubernetes");
-/// How often it is looked whether it has moved, and the same after a failure.
+/// The interval between two reads, after a success and after a failure.
 const INTERVALS: (Duration, Duration) = (Duration::from_secs(300), Duration::from_secs(30));
 
-/// The API server's addresses, as far as they are known.
+/// The known addresses of the API server.
 #[derive(Debug, Default)]
 pub struct ApiServer(RwLock<Vec<IpAddr>>);
 
 impl ApiServer {
-    /// Those that were found last.
+    /// The addresses that were read last.
     pub fn addresses(&self) -> Vec<IpAddr> {
         self.0.read().clone()
     }
 
-    /// Looks for them, for ever. Those that were found once are kept while nobody can say.
+    /// Reads the addresses again and again. After a failure the last ones are kept.
     pub async fn run(&self, client: &Client) {
-        let mut is_told = false;
+        let mut is_logged = false;
         loop {
             let found = look(client).await;
             let pause = if found.is_ok() { INTERVALS.0 } else { INTERVALS.1 };
             match found {
                 Ok(addresses) => *self.0.write() = addresses,
-                Err(error) if !is_told => {
-                    is_told = true;
-                    warn!(%error, "the API server's addresses cannot be read: sources are kept from its Service only");
+                Err(error) if !is_logged => {
+                    is_logged = true;
+                    warn!(
+                        %error,
+                        "the API server's addresses cannot be read: \
+                         only the address of its Service is blocked for sources"
+                    );
                 }
                 Err(_) => {}
             }
@@ -62,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_address_of_every_endpoint_is_one() {
+    fn all_addresses_of_all_endpoints_are_read() {
         let slice = json!({"addressType": "IPv4", "endpoints": [
             {"addresses": ["10.0.0.7"]}, {"addresses": ["10.0.0.8", "fd00::8"]}, {"addresses": ["a.name"]},
         ]});

@@ -1,4 +1,4 @@
-//! The only writer of objects: server-side apply with one field manager, and only on a difference.
+//! The only writer of an engine's objects: server-side apply with one field manager, and only if something differs.
 
 mod difference;
 mod memory;
@@ -23,71 +23,71 @@ use crate::hash::hash;
 use crate::names::{APPLIED_HASH, FIELD_MANAGER, Identity};
 use crate::requests::within_limit;
 
-/// Who replaces lists whole before they are applied. It keeps nothing.
+/// The field manager that replaces whole lists before an apply. It ends up owning no fields.
 const REPAIRER: &str = "ragengine-operator-repair";
 
-/// An object that the API server, or this operator, will not have.
+/// An object that the API server or the operator refuses to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{object}: {message}")]
 pub struct Refused {
-    /// Which one.
+    /// Kind and name of the object.
     pub object: String,
-    /// Why, and what to do.
+    /// Why it was refused, and what to do.
     pub message: String,
 }
 
-/// Why objects are not as they were asked to be.
+/// Why an object could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Trying again does not help until somebody changes something.
+    /// A permanent failure: a user must change something.
     #[error("{0}")]
     Refused(Refused),
-    /// Trying again may help.
+    /// A temporary failure: a retry may succeed.
     #[error("{object}: {source}")]
     Failed {
-        /// Which object.
+        /// Kind and name of the object.
         object: String,
-        /// What the API server said.
+        /// The error of the request.
         source: kube::Error,
     },
-    /// There is no randomness to make a token of.
+    /// The system provides no random numbers for a token.
     #[error("cannot create a write token because the system has no random numbers: {0}")]
     Randomness(getrandom::Error),
 }
 
-/// Whether the caches show what was applied.
+/// Whether the caches show the applied object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// They do, or what was sent has just come back.
+    /// The cache or the reply shows the current object.
     Current,
-    /// They will in a moment.
+    /// The cache does not show the object yet.
     Lagging,
 }
 
-/// What became of one object.
+/// The result of applying one object.
 #[derive(Debug)]
 pub struct ApplyOutcome<K> {
-    /// What there is now: what came back, or what was there before.
+    /// The object in the cluster: from the reply, or the previous one.
     pub live: Option<Arc<K>>,
-    /// Whether it is as it was asked to be.
+    /// Whether the object could be applied.
     pub result: Result<Freshness, ApplyError>,
 }
 
-/// What was sent of one object.
+/// The request that was sent for one object.
 enum Sent<K> {
-    /// Nothing: it is as it should be, or was sent a moment ago.
+    /// None, because the object is up to date or was just sent.
     Nothing(Freshness),
-    /// It: so it came back.
+    /// The object was sent. This is the reply.
     Object(K),
 }
 
-/// Writes the objects of one resource.
+/// Writes the objects of one RAGEngine.
 pub struct Writer<'a> {
-    /// Access to the API server.
+    /// The client of the API server.
     pub client: &'a Client,
-    /// What was sent last.
+    /// The objects that were sent last.
     pub memory: &'a Memory,
-    /// Whose objects they are.
+    /// The RAGEngine that owns the objects.
     pub identity: &'a Identity,
 }
 
@@ -100,7 +100,7 @@ impl Writer<'_> {
         (K::kind(&()), self.identity.namespace.clone(), name.to_owned())
     }
 
-    /// Applies one object, unless it is as it should be.
+    /// Applies one object if it differs from the desired one.
     pub async fn apply<K>(&self, desired: K, live: Option<Arc<K>>) -> ApplyOutcome<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
@@ -112,7 +112,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Applies an object that may not be asked for: then it is removed.
+    /// Applies an object, or removes it if it is not desired.
     pub async fn apply_or_remove<K>(&self, desired: Option<K>, live: Option<Arc<K>>) -> ApplyOutcome<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
@@ -138,7 +138,7 @@ impl Writer<'_> {
             Decision::Wait => return Ok(Sent::Nothing(Freshness::Lagging)),
             Decision::Compare => {}
         }
-        if live.is_some_and(|live| is_as_asked(&desired, live)) {
+        if live.is_some_and(|live| is_up_to_date(&desired, live)) {
             self.memory.shown(key, &hash, version.as_deref());
             return Ok(Sent::Nothing(Freshness::Current));
         }
@@ -159,7 +159,7 @@ impl Writer<'_> {
         applied.meta_mut().managed_fields = None;
         self.memory.sent(key, &hash, applied.meta().resource_version.as_deref());
         let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
-        info!(engine, object, "{}", if is_new { "made" } else { "changed" });
+        info!(engine, object, "{}", if is_new { "object created" } else { "object changed" });
         Ok(Sent::Object(applied))
     }
 
@@ -171,8 +171,8 @@ impl Writer<'_> {
         within_limit(self.api::<K>().patch(name, &parameters, &Patch::Apply(desired))).await
     }
 
-    /// Replaces the lists of an object whole, then applies it. Applying alone keeps the items that others have put into a list, and some cannot stand
-    /// beside ours: a port of a Service that was edited is a second port of the same name.
+    /// Replaces the lists of an object, then applies it. An apply alone keeps list items of other field managers, and
+    /// some of these conflict: an edited port of a Service becomes a second port of the same name.
     async fn overwrite<K>(&self, name: &str, desired: &K) -> Result<K, kube::Error>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
@@ -182,8 +182,9 @@ impl Writer<'_> {
         self.send(name, desired).await
     }
 
-    /// Owns by applying alone what was written otherwise as well, and applies once more. A field that is had twice stays when it is not asked for any
-    /// more, as this apply may have found already: what leaves `podTemplate` would not leave the Deployment.
+    /// Removes the operator's other ownership entries, and applies once more. A field that is owned through two entries
+    /// would stay in the object after it leaves the desired state, for example a field that is removed from
+    /// `podTemplate`.
     async fn own_once<K>(&self, name: &str, desired: &K, applied: K) -> Result<K, kube::Error>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
@@ -198,7 +199,7 @@ impl Writer<'_> {
         self.send(name, desired).await
     }
 
-    /// What the caches do not have may be there all the same, made by somebody else: it is not taken over.
+    /// An object that is not in the caches may exist without the operator's labels. It must not be overwritten.
     async fn require_ours<K>(&self, name: &str) -> Result<(), ApplyError>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
@@ -211,25 +212,25 @@ impl Writer<'_> {
         }
     }
 
-    /// What somebody else has made is not taken over.
+    /// Refuses an object that was not created for this RAGEngine.
     fn is_ours(&self, metadata: &ObjectMeta, object: &str) -> Result<(), ApplyError> {
-        let message =
-            "already exists and was not created by this RAGEngine: delete or rename it, or give the RAGEngine another name";
+        let message = "already exists and was not created by this RAGEngine: \
+                       delete or rename it, or give the RAGEngine another name";
         let refused = || Refused { object: object.to_owned(), message: message.to_owned() };
         if self.identity.made(metadata) { Ok(()) } else { Err(ApplyError::Refused(refused())) }
     }
 }
 
-/// What an object has to be to be applied.
+/// The requirements of an object that can be applied.
 pub trait Applicable: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {}
 impl<K: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static> Applicable for K {}
 
-/// An object in words: `Service docs`.
+/// Kind and name as text: `Service docs`.
 pub fn described<K: Resource<DynamicType = ()>>(name: &str) -> String {
     format!("{} {name}", K::kind(&()))
 }
 
-fn is_as_asked<K: Serialize>(desired: &K, live: &K) -> bool {
+fn is_up_to_date<K: Serialize>(desired: &K, live: &K) -> bool {
     match (serde_json::to_value(desired), serde_json::to_value(live)) {
         (Ok(desired), Ok(live)) => difference::is_satisfied(&desired, &live),
         _ => false,
@@ -240,7 +241,7 @@ fn is_invalid(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 422)
 }
 
-/// A refusal that stays one, or a failure that may pass.
+/// Distinguishes permanent refusals from temporary failures.
 pub fn classify(object: String, error: kube::Error) -> ApplyError {
     match error {
         kube::Error::Api(status) if matches!(status.code, 400 | 403 | 413 | 422) => {

@@ -1,4 +1,4 @@
-//! How long to wait before a failed reconcile is tried again.
+//! The back-off of failed reconciles.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use parking_lot::Mutex;
 
 use crate::hash::hash;
 
-/// The first wait, and the longest.
+/// The minimum and maximum wait.
 const WAITS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(300));
 
-/// The failures in a row of each RAGEngine, by uid.
+/// The number of consecutive failures of each resource, by uid.
 #[derive(Default)]
 pub struct Failures(Mutex<HashMap<String, u32>>);
 
 impl Failures {
-    /// It has failed once more: the time to wait.
+    /// Records a failure and returns how long to wait.
     pub fn failed(&self, uid: &str) -> Duration {
         let mut failures = self.0.lock();
         let count = failures.entry(uid.to_owned()).or_default();
@@ -23,13 +23,14 @@ impl Failures {
         wait(uid, *count)
     }
 
-    /// It has succeeded, or is gone.
+    /// Forgets the failures of a resource that succeeded or was deleted.
     pub fn forget(&self, uid: &str) {
         self.0.lock().remove(uid);
     }
 }
 
-/// Doubled each time, and up to a half more: those that failed together do not come back together. The same every time for the same uid.
+/// Doubles with each failure and adds up to 50%, so that resources that failed together are not retried together.
+/// Deterministic for each uid.
 fn wait(uid: &str, failures: u32) -> Duration {
     let doubled = WAITS.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(WAITS.1);
     let fraction = u8::from_str_radix(&hash(&(uid, failures))[..2], 16).unwrap_or(0);
@@ -51,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_begins_anew() {
+    fn a_success_resets_the_wait() {
         let failures = Failures::default();
         let first = failures.failed("a");
         assert!(failures.failed("a") > first);

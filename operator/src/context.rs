@@ -1,4 +1,4 @@
-//! What every reconcile can reach.
+//! The context that all reconciles share.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -23,55 +23,55 @@ use crate::names::{Identity, IndexIdentity, Kind, Owner};
 use crate::records::Records;
 use crate::watches::{Caches, Referrers};
 
-/// How long a cache usually does not show what was made.
+/// How long a cache usually takes to show a created object.
 const LAG: std::time::Duration = std::time::Duration::from_secs(1);
-/// How long a cache may not show what was made.
+/// The maximum time that a cache may take to show a created object.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// What the reconciles of one scope share.
+/// The shared state of the reconciles of one scope.
 pub struct Context {
-    /// Access to the API server.
+    /// The client of the API server.
     pub client: Client,
-    /// What was seen.
+    /// The caches of the watches.
     pub caches: Caches,
-    /// Who refers to what.
+    /// Which resources refer to which objects.
     pub referrers: Arc<Referrers>,
-    /// The servers that are asked how they are.
+    /// The pollers of the servers' status.
     pub engines: Arc<Engines>,
-    /// The synchronisations that servers are asked about.
+    /// The pollers of the servers' synchronisation records.
     pub records: Arc<Records>,
-    /// The RAGEngines that were seen.
+    /// All RAGEngines.
     pub engine_store: Store<RagEngine>,
-    /// The Indexes that were seen.
+    /// All Indexes.
     pub index_store: Store<Index>,
-    /// What was sent last.
+    /// The objects that were sent last.
     pub memory: Memory,
-    /// The statuses that were written last.
+    /// The statuses of RAGEngines that were written last.
     pub statuses: Statuses<RagEngineStatus>,
-    /// The same of Indexes.
+    /// The statuses of Indexes that were written last.
     pub index_statuses: Statuses<IndexStatus>,
-    /// The Jobs that were made last.
+    /// The Jobs that were created last.
     pub started: Started,
-    /// The Indexes that are gone and whose documents may be deleted.
+    /// Deleted Indexes whose documents may be deleted.
     pub departures: Departures,
-    /// Where the API server is.
+    /// The addresses of the API server.
     pub api_server: Arc<ApiServer>,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
-    /// The failures in a row.
+    /// The consecutive failures of each resource.
     pub failures: Failures,
-    /// Who waits.
+    /// The resources that wait for a reconcile.
     pub waiting: Arc<Waiting>,
-    /// Tells users of changes.
+    /// Publishes events.
     pub events: Events,
-    /// What Prometheus sees.
+    /// The metrics.
     pub metrics: Arc<Metrics>,
-    /// What the operator was started with.
+    /// The operator's settings.
     pub defaults: Defaults,
 }
 
 impl Context {
-    /// A RAGEngine is gone.
+    /// Forgets a RAGEngine that was deleted.
     pub fn forget(&self, identity: &Identity) {
         let Identity { namespace, name, uid } = identity;
         let names =
@@ -81,13 +81,13 @@ impl Context {
         self.forget_uid(uid);
     }
 
-    /// An Index is gone. This is what it said last of its documents.
+    /// Forgets an Index that was deleted. `policy` is its last deletion policy.
     pub fn forget_index(&self, identity: &IndexIdentity, policy: IndexDeletionPolicy) {
         self.referrers.forget(&identity.owner());
         self.forget_index_uid(&identity.uid, policy);
     }
 
-    /// An Index is gone, and another has its name.
+    /// Forgets an Index that was deleted and replaced by another one of the same name.
     pub fn forget_index_uid(&self, uid: &str, policy: IndexDeletionPolicy) {
         self.departures.saw_go(uid, policy);
         self.records.forget(uid);
@@ -96,7 +96,7 @@ impl Context {
         self.failures.forget(uid);
     }
 
-    /// A RAGEngine is gone, and another has its name.
+    /// Forgets a RAGEngine that was deleted and replaced by another one of the same name.
     pub fn forget_uid(&self, uid: &str) {
         self.defaults.rollouts.end(uid);
         self.departures.forget_engine(uid);
@@ -106,20 +106,20 @@ impl Context {
     }
 }
 
-/// Tells the time.
+/// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The Job that was made last for each Index, by uid: the cache shows it a little later.
+/// The last Job of each Index, by uid. The cache shows it a little later.
 #[derive(Default)]
 pub struct Started(Mutex<HashMap<String, (String, Instant)>>);
 
 impl Started {
-    /// A Job of this name was made.
+    /// Records a Job that was created.
     pub fn started(&self, uid: &str, job_name: &str) {
         self.0.lock().insert(uid.to_owned(), (job_name.to_owned(), Instant::now()));
     }
 
-    /// Whether the cache does not show it yet. After a while it is believed: the Job was deleted again.
+    /// Whether the cache does not show the Job yet. After 10 seconds the cache is believed: the Job was deleted again.
     pub fn is_lagging(&self, uid: &str, cached: &[Arc<Job>]) -> bool {
         let mut started = self.0.lock();
         let Some((name, at)) = started.get(uid) else { return false };
@@ -131,7 +131,7 @@ impl Started {
         is_lagging
     }
 
-    /// How many were made a moment ago, and the cache may not show.
+    /// The number of Jobs that were just created and may be missing in the cache.
     pub fn recent(&self) -> usize {
         self.0.lock().values().filter(|(_, at)| at.elapsed() < LAG).count()
     }
@@ -141,7 +141,7 @@ impl Started {
     }
 }
 
-/// The status of each resource as it was written last, by uid: the cache shows it a little later.
+/// The status of each resource that was written last, by uid. The cache shows it a little later.
 pub struct Statuses<S>(Mutex<HashMap<String, S>>);
 
 impl<S> Default for Statuses<S> {
@@ -151,7 +151,7 @@ impl<S> Default for Statuses<S> {
 }
 
 impl<S: Clone + Default + PartialEq> Statuses<S> {
-    /// The status that counts. One that the cache shows need not be kept here too.
+    /// The latest status. A status that the cache shows is dropped here.
     pub fn last(&self, uid: &str, cached: Option<&S>) -> S {
         let mut statuses = self.0.lock();
         if cached.is_some() && statuses.get(uid) == cached {
@@ -160,43 +160,43 @@ impl<S: Clone + Default + PartialEq> Statuses<S> {
         statuses.get(uid).or(cached).cloned().unwrap_or_default()
     }
 
-    /// A status was written.
+    /// Records a status that was written.
     pub fn written(&self, uid: &str, status: S) {
         self.0.lock().insert(uid.to_owned(), status);
     }
 
-    /// It may have been written or not: what the cache shows counts again.
+    /// Forgets a status whose write failed, because it may have been written or not.
     pub fn forget(&self, uid: &str) {
         self.0.lock().remove(uid);
     }
 }
 
-/// The resources that something has happened to and that have not been reconciled since.
+/// The resources with changes that have not been reconciled yet.
 #[derive(Default)]
 pub struct Waiting(Mutex<HashSet<Owner>>);
 
 impl Waiting {
-    /// Something has happened.
+    /// Adds a resource.
     pub fn begins(&self, owner: Owner) {
         self.0.lock().insert(owner);
     }
 
-    /// It is being reconciled.
+    /// Removes a resource when its reconcile starts.
     pub fn ends(&self, owner: &Owner) {
         self.0.lock().remove(owner);
     }
 
-    /// How many wait.
+    /// The number of resources.
     pub fn len(&self) -> usize {
         self.0.lock().len()
     }
 
-    /// Whether nobody waits.
+    /// Whether no resource waits.
     pub fn is_empty(&self) -> bool {
         self.0.lock().is_empty()
     }
 
-    /// Those of a kind that wait, by namespace and name, in order.
+    /// The waiting resources of a kind: namespace and name.
     pub fn names(&self, kind: Kind) -> BTreeSet<(String, String)> {
         let waiting = self.0.lock();
         let of_kind = waiting.iter().filter(|owner| owner.kind == kind);
@@ -217,6 +217,6 @@ mod tests {
         assert_eq!(statuses.last("a", Some(&status(1))), status(2), "the cache lags");
         assert_eq!(statuses.last("a", Some(&status(2))), status(2));
         assert!(statuses.0.lock().is_empty(), "it is not kept twice");
-        assert_eq!(statuses.last("a", Some(&status(3))), status(3), "somebody else has written one");
+        assert_eq!(statuses.last("a", Some(&status(3))), status(3), "another client has written a status");
     }
 }

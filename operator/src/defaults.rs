@@ -1,4 +1,4 @@
-//! What the operator was started with, and every resource depends on.
+//! The operator's settings that affect all resources.
 
 use std::collections::BTreeSet;
 
@@ -9,46 +9,46 @@ use crate::openshift::PodUser;
 use crate::rollouts::Rollouts;
 use crate::server_image::ServerImage;
 
-/// What the operator was started with, and every engine depends on.
+/// The settings that the operator was started with.
 #[derive(Debug, Clone)]
 pub struct Defaults {
-    /// The server's image, where a resource names none.
+    /// The server's image for engines that name none.
     pub server_image: ServerImage,
-    /// The Secrets that it is pulled with in every namespace, besides those that a resource names.
+    /// The pull secrets for this image in every namespace, in addition to those of a resource.
     pub pull_secrets: Vec<String>,
-    /// Whose user the pods run as.
+    /// The user that pods run as.
     pub pod_user: PodUser,
-    /// The engines that are being rolled because the above is other than it was.
+    /// The slots of engines that roll out because the operator has changed.
     pub rollouts: Rollouts,
-    /// The namespace of the operator, which a NetworkPolicy lets in.
+    /// The namespace of the operator, which NetworkPolicies allow.
     pub operator_namespace: String,
-    /// The cluster's domain, as `cluster.local`.
+    /// The DNS domain of the cluster, such as `cluster.local`.
     pub cluster_domain: String,
-    /// How many synchronisations run at a time.
+    /// The maximum number of concurrent synchronisations.
     pub max_jobs: usize,
-    /// Whether Secrets of sources have to say which hosts they may be sent to.
+    /// Whether Secrets of sources must name the hosts that they may be sent to.
     pub require_secret_hosts: bool,
-    /// The addresses that `allowedRanges` of an Index may name.
+    /// The address ranges that `allowedRanges` of an Index may contain.
     pub allowed_ranges: Vec<AddressRange>,
     /// The operator's own ServiceAccount.
     pub account: Option<String>,
-    /// What `podTemplate` may set besides what is harmless.
+    /// The privileged settings that `podTemplate` may use.
     pub pod_template: BTreeSet<Allowance>,
 }
 
-/// Something that a template of a pod sets only where the operator's owner allows it.
+/// A privileged setting of `podTemplate` that the operator's administrator must allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub enum Allowance {
-    /// Volumes of the node's own folders.
+    /// hostPath volumes, which mount folders of the node.
     HostPath,
-    /// Privileged containers, capabilities that are added, and more rights than the parent process.
+    /// Privileged containers, added capabilities and privilege escalation.
     Privileged,
-    /// The node's own network, processes and ports.
+    /// The node's network, process and IPC namespaces, and host ports.
     HostNamespaces,
 }
 
 impl Allowance {
-    /// As the command line has it.
+    /// The value on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::HostPath => "host-path",

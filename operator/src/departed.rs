@@ -1,5 +1,6 @@
-//! Documents of Indexes that are gone: a Job of the engine deletes them where the Index asked for it, whether the operator ran when it went or not.
-//! The server's own records say whose documents it has, so nothing has to hold an Index until that is done.
+//! Deletes the documents of deleted Indexes. A Job of the engine does it if the Index asked for it, whether or not the
+//! operator was running at the time of the deletion. The server records the owner of each document, so no finalizer has
+//! to hold the Index.
 
 mod plan;
 
@@ -24,45 +25,54 @@ use crate::requests::within_limit;
 use crate::sync_job::{self, Made};
 use crate::watches::Caches;
 
-/// The most that a server may name.
+/// The maximum number of owners that are read from a server's status.
 const MAX_OWNERS: usize = 1000;
-/// The longest uid, which becomes a label's value.
+/// The maximum length of a uid, which becomes the value of a label.
 const MAX_UID: usize = 63;
-/// The longest name of an index, in bytes.
+/// The maximum length of an index name, in bytes.
 const MAX_INDEX_NAME: usize = 63;
-/// The longest words of others that a status repeats, in characters.
+/// The maximum length of an error message in the status, in characters.
 const MAX_WORDS: usize = 300;
 
-/// What came of looking after them.
+/// The progress of these deletions.
 #[derive(Debug, Default)]
 pub struct DeletionProgress {
-    /// Why documents are still there, when the last attempt has failed.
+    /// Why the last attempt failed, if it did.
     pub failure: Option<Finding>,
-    /// When to look again though nothing has happened.
+    /// When to reconcile again without an event.
     pub look_again: Option<Duration>,
-    /// Why the next deletion could not be begun. It is tried again.
+    /// Why the next deletion could not be started. The controller tries again.
     pub error: Option<Error>,
 }
 
 impl DeletionProgress {
-    /// The deletion could not be begun.
+    /// A deletion that could not be started.
     fn failed(error: Error) -> Self {
         let why = shortened(&error.to_string(), MAX_WORDS);
-        let words = format!("documents of a deleted Index could not be removed: {why}. The operator tries again");
-        Self { failure: Some(Finding::new(Reason::DeletionFailed, words)), look_again: None, error: Some(error) }
+        let message = format!("documents of a deleted Index could not be removed: {why}. The operator tries again");
+        Self { failure: Some(Finding::new(Reason::DeletionFailed, message)), look_again: None, error: Some(error) }
     }
 }
 
-/// Begins the next deletion from an engine, when one is due. One runs at a time. `told` is what its server said last.
-pub async fn delete_next(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> DeletionProgress {
+/// Starts the next deletion from an engine if one is due. Only one runs at a time. `engine_status` is the last status
+/// of its server.
+pub async fn delete_next(
+    context: &Context,
+    engine: &RagEngine,
+    engine_status: Option<&EngineStatus>,
+) -> DeletionProgress {
     match begin_next(context, engine, engine_status).await {
         Ok(deletion) => deletion,
-        // The API server does not say whether an Index is there, or the Job cannot be made.
+        // The API server does not answer, or the Job cannot be created.
         Err(error) => DeletionProgress::failed(error),
     }
 }
 
-async fn begin_next(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> Result<DeletionProgress, Error> {
+async fn begin_next(
+    context: &Context,
+    engine: &RagEngine,
+    engine_status: Option<&EngineStatus>,
+) -> Result<DeletionProgress, Error> {
     let gone = gone(context, engine, engine_status);
     if gone.is_empty() {
         return Ok(DeletionProgress::default());
@@ -83,22 +93,24 @@ async fn begin_next(context: &Context, engine: &RagEngine, engine_status: Option
     Ok(DeletionProgress { failure: plan.failure, look_again: plan.look_again, error: None })
 }
 
-/// Whether documents of an Index of this name that is gone are being deleted: what another of that name writes meanwhile could go with them.
+/// Whether documents of a deleted Index of this name are being removed. A new Index of that name must wait, or its
+/// documents could be deleted too.
 pub fn is_cleared(context: &Context, identity: &IndexIdentity) -> bool {
     let jobs = context.caches.deletions_of(identity);
     context.departures.is_starting(&key(&identity.namespace, &identity.name), &jobs)
         || jobs.iter().any(|job| job::stage(job) == job::Stage::Running)
 }
 
-/// Where an engine's documents are: what was copied to another volume is nobody's, however it came there.
+/// The scope of an engine's documents: the uid of its volume claim. Documents that were copied to another volume
+/// therefore belong to no Index.
 pub fn scope_of(caches: &Caches, engine: &RagEngine) -> String {
     let identity = Identity::of(engine);
     let claim = identity.claim_of(&engine.spec).and_then(|claim| caches.claims.get(&identity.namespace, &claim));
     claim.and_then(|claim| claim.metadata.uid.clone()).unwrap_or(identity.uid)
 }
 
-/// Those that are gone for good, of whom the server has something that goes with them, in its order. Its records may be older than what an Index said when
-/// it went.
+/// The deleted Indexes that the server still has documents of and whose documents are to be deleted. The deletion
+/// policy that was seen last wins over the server's records.
 fn gone(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStatus>) -> Vec<DeletedIndex> {
     let owners = engine_status.map_or(&[][..], |engine_status| engine_status.owners.as_slice());
     let identity = Identity::of(engine);
@@ -107,10 +119,13 @@ fn gone(context: &Context, engine: &RagEngine, engine_status: Option<&EngineStat
     let gone: Vec<&OwnedSources> = ours.filter(|owner| !is_there(context, &identity, owner)).collect();
     let uids: Vec<&str> = gone.iter().map(|owner| owner.uid.as_str()).collect();
     let waits = context.departures.waits(&identity.uid, &uids);
-    gone.into_iter().zip(waits).filter_map(|(owner, wait)| Some(DeletedIndex { owner: owner.clone(), wait: wait? })).collect()
+    gone.into_iter()
+        .zip(waits)
+        .filter_map(|(owner, wait)| Some(DeletedIndex { owner: owner.clone(), wait: wait? }))
+        .collect()
 }
 
-/// Whoever makes the server's image chooses what it says: what no Index can have is nobody's.
+/// Whether this can be the owner record of an Index. A custom server image can report anything.
 fn can_be_an_index(owner: &OwnedSources) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     can_be_a_name(&owner.name)
@@ -129,7 +144,7 @@ fn can_be_a_name(name: &str) -> bool {
         && !name.ends_with('-')
 }
 
-/// Whether the Index is there, or another of its name has its documents now.
+/// Whether the Index exists, or another Index of its name has taken over its documents.
 fn is_there(context: &Context, engine: &Identity, owner: &OwnedSources) -> bool {
     let has_uid = |index: &Index| index.metadata.uid.as_deref() == Some(&owner.uid);
     let found = context.index_store.get(&ObjectRef::new(&owner.name).within(&engine.namespace));
@@ -140,7 +155,7 @@ fn takes_over(index: &Index, engine: &str, owner: &OwnedSources) -> bool {
     index.spec.engine_ref.name == engine && index.index_name() == owner.index
 }
 
-/// The API server is asked itself: a cache may be behind.
+/// Asks the API server directly, because a cache may lag behind.
 async fn is_really_gone(context: &Context, engine: &Identity, owner: &OwnedSources) -> Result<bool, Error> {
     let indexes: Api<Index> = Api::namespaced(context.client.clone(), &engine.namespace);
     let found = within_limit(indexes.get_opt(&owner.name)).await;
@@ -159,22 +174,22 @@ async fn start(
 ) -> Result<(), Error> {
     let namespace = Identity::of(engine).namespace;
     let key = key(&namespace, &owner.name);
-    // Before the Job is there, so that an Index of this name that comes now waits for it.
+    // Recorded before the Job exists, so that a new Index of this name waits for it.
     context.departures.starts(&key, job_name);
     let desired = sync_job::deletion(engine, owner, job_name, sync_id, &context.defaults)?;
-    // Who got no answer may have made it all the same, so it counts as begun for a while whatever came of it.
+    // The Job may exist even if the request got no answer, so it counts as started in any case.
     if sync_job::make(&context.client, desired).await? != Made::Done {
         return Ok(());
     }
     info!(
         index = format!("{namespace}/{}", owner.name),
         job = job_name,
-        "the Index is gone: its documents are deleted"
+        "the Index was deleted: its documents are being removed"
     );
     Ok(())
 }
 
-/// Whom an Index of a name is to the deletions.
+/// The owner under which deletions for an Index name are recorded.
 fn key(namespace: &str, index: &str) -> Owner {
     Owner { kind: crate::names::Kind::Index, namespace: namespace.to_owned(), name: index.to_owned() }
 }

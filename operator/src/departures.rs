@@ -1,4 +1,4 @@
-//! The Indexes that are gone, as far as this process knows them, and the deletions that begin.
+//! Remembers deleted Indexes and the deletions of their documents that this process has started.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,35 +11,36 @@ use tokio::time::Instant;
 
 use crate::names::Owner;
 
-/// How long an Index that this process never saw has to be missing: it may only not have been made yet, as when everything is set up anew beside
-/// a volume that was kept.
+/// How long an Index must be missing before its documents are deleted, if this process did not see its deletion: it may
+/// only not have been created yet, for example when a cluster is set up again with an existing volume.
 const GRACE: Duration = Duration::from_secs(60);
-/// How long it is remembered that one was seen to go whose documents go with it.
+/// How long a deletion with the policy `Delete` is remembered.
 const KEPT: Duration = Duration::from_secs(3600);
-/// The most that are remembered of those whose documents stay. The first are forgotten when there are more.
+/// The maximum number of deletions with the policy `Retain` that are remembered. The oldest are forgotten first.
 const MAX_RETAINED: usize = 100_000;
-/// How long the caches may not show a Job that was made.
+/// How long the caches may not show a Job that was created.
 const LAG: Duration = Duration::from_secs(10);
 
-/// The Indexes that are gone, and when their documents may be deleted.
+/// Deleted Indexes, and when their documents may be deleted.
 #[derive(Default)]
 pub struct Departures(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Indexes that were seen to go and whose documents go with them, by uid.
+    /// Indexes whose deletion was seen and whose documents are to be deleted, by uid.
     seen: HashMap<String, Instant>,
-    /// Those whose documents stay. Their engine may be away for as long as it likes, and its records may still say that they go.
+    /// Indexes whose deletion was seen and whose documents stay, by uid. Their engine may be unavailable for a long
+    /// time, and its records may still say that the documents are to be deleted.
     retained: HashMap<String, Instant>,
-    /// When it is believed that those that are missing will not come, by the uid of the engine and theirs. The engine's server names them, so that only
-    /// those of its last answer are kept.
+    /// When a missing Index counts as deleted, by the uid of the engine and of the Index. Only the Indexes in the
+    /// server's last answer are kept.
     missing: HashMap<String, HashMap<String, Instant>>,
-    /// Of Indexes of these names documents are about to be deleted, by Jobs of these names.
+    /// Deletion Jobs that were just created: the owner, and the name of the Job.
     starting: HashMap<Owner, (String, Instant)>,
 }
 
 impl Departures {
-    /// An Index was there, and has gone. This is what it said last of its documents.
+    /// Records the deletion of an Index and its deletion policy.
     pub fn saw_go(&self, uid: &str, policy: IndexDeletionPolicy) {
         let mut state = self.0.lock();
         state.seen.retain(|_, at| at.elapsed() < KEPT);
@@ -49,7 +50,8 @@ impl Departures {
         }
     }
 
-    /// How long to wait before the documents of those that are missing are deleted from an engine, in their order. None: they stay.
+    /// How long to wait before the documents of each missing Index are deleted from an engine. `None`: the documents
+    /// stay.
     pub fn waits(&self, engine_uid: &str, missing: &[&str]) -> Vec<Option<Duration>> {
         let now = Instant::now();
         let mut state = self.0.lock();
@@ -57,28 +59,28 @@ impl Departures {
         if missing.is_empty() {
             return Vec::new();
         }
-        let due = |uid: &&str| match state.seen.contains_key(*uid) {
-            true => now,
-            false => before.get(*uid).copied().unwrap_or(now + GRACE),
+        let due = |uid: &&str| {
+            if state.seen.contains_key(*uid) { now } else { before.get(*uid).copied().unwrap_or(now + GRACE) }
         };
-        let goes = |uid: &&str| !state.retained.contains_key(*uid);
-        let due: Vec<(&str, Option<Instant>)> = missing.iter().map(|uid| (*uid, goes(uid).then(|| due(uid)))).collect();
+        let is_deleted = |uid: &&str| !state.retained.contains_key(*uid);
+        let due: Vec<(&str, Option<Instant>)> =
+            missing.iter().map(|uid| (*uid, is_deleted(uid).then(|| due(uid)))).collect();
         let kept = due.iter().filter_map(|(uid, at)| Some(((*uid).to_owned(), (*at)?))).collect();
         state.missing.insert(engine_uid.to_owned(), kept);
         due.into_iter().map(|(_, at)| Some(at?.saturating_duration_since(now))).collect()
     }
 
-    /// An engine is gone.
+    /// Forgets an engine that was deleted.
     pub fn forget_engine(&self, uid: &str) {
         self.0.lock().missing.remove(uid);
     }
 
-    /// A Job that deletes documents of Indexes of this name is about to be made.
+    /// Records that a Job that deletes the documents of an Index is about to be created.
     pub fn starts(&self, owner: &Owner, job_name: &str) {
         self.0.lock().starting.insert(owner.clone(), (job_name.to_owned(), Instant::now()));
     }
 
-    /// Whether one was made that the caches do not show yet. After a while they are believed.
+    /// Whether such a Job was created and is not in the caches yet. After 10 seconds the caches are believed.
     pub fn is_starting(&self, owner: &Owner, cached: &[Arc<Job>]) -> bool {
         let mut state = self.0.lock();
         let is_shown = |name: &String| cached.iter().any(|job| job.metadata.name.as_ref() == Some(name));
@@ -104,19 +106,19 @@ mod tests {
     use super::*;
     use crate::names::Kind;
 
-    /// Of some that all go.
+    /// The waits of Indexes whose documents are all deleted.
     fn waits(departures: &Departures, engine: &str, missing: &[&str]) -> Vec<Duration> {
         departures.waits(engine, missing).into_iter().map(Option::unwrap).collect()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_was_seen_to_go_is_not_waited_for_and_one_that_is_missing_is() {
+    async fn only_an_index_whose_deletion_was_not_seen_has_a_grace_period() {
         let departures = Departures::default();
         departures.saw_go("seen", Delete);
         assert_eq!(waits(&departures, "e", &["seen", "missing"]), [Duration::ZERO, GRACE]);
         tokio::time::advance(GRACE / 2).await;
         assert_eq!(waits(&departures, "e", &["missing", "new"]), [GRACE / 2, GRACE]);
-        assert_eq!(waits(&departures, "another", &["missing"]), [GRACE], "another engine has another of that uid");
+        assert_eq!(waits(&departures, "another", &["missing"]), [GRACE], "grace periods are kept per engine");
         tokio::time::advance(GRACE).await;
         assert_eq!(waits(&departures, "e", &["missing"]), [Duration::ZERO]);
         departures.saw_go("missing just now", Delete);
@@ -124,9 +126,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_was_to_leave_its_documents_leaves_them_for_as_long_as_its_engine_is_away() {
+    async fn retained_documents_stay_however_long_the_engine_is_away() {
         let departures = Departures::default();
-        assert_eq!(departures.waits("e", &["a"]), [Some(GRACE)], "it was missed before it was seen to go");
+        assert_eq!(departures.waits("e", &["a"]), [Some(GRACE)], "it was missing before its deletion was seen");
         departures.saw_go("a", Retain);
         tokio::time::advance(10 * KEPT).await;
         departures.saw_go("b", Delete);
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_remembered_for_ever_and_of_what_a_server_says_only_the_last() {
+    async fn memory_is_bounded() {
         let departures = Departures::default();
         for answer in 0..100 {
             departures.waits("e", &[&format!("{answer}-a"), &format!("{answer}-b")]);
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_deletion_that_begins_is_known_before_the_caches_show_it() {
+    async fn a_started_deletion_is_known_before_the_caches_show_it() {
         let (departures, owner) =
             (Departures::default(), Owner { kind: Kind::Index, namespace: "n".into(), name: "a".into() });
         departures.starts(&owner, "a-gone-1");

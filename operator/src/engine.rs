@@ -1,4 +1,4 @@
-//! Reads the servers: how each is, asked again and again, beside the reconciles and never within one.
+//! Polls the status of all servers, independently of the reconciles.
 
 mod report;
 mod turns;
@@ -28,26 +28,26 @@ use crate::pod;
 use crate::ports::admin_port_of;
 use crate::watches::{Referred, Referrers, Wake};
 
-/// How many servers are asked at a time.
+/// The maximum number of concurrent requests.
 const CONCURRENCY: usize = 16;
-/// The time from one answer to the next question: of a server that is ready, and of one that is not.
+/// The time from an answer to the next request: for a server without problems, and for any other.
 const INTERVALS: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(2));
-/// How often it is looked who is to be asked.
+/// How often the due requests are collected.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The uid of its pod.
     pub pod_uid: String,
     /// The pod's address.
     pub address: IpAddr,
-    /// The port at which it is asked how it is.
+    /// The port of its status endpoint.
     pub status_port: u16,
 }
 
 impl Target {
-    /// In the current one of these pods of one server, once that has begun.
+    /// The address of the server in the current pod, once its container has started.
     pub fn of(pods: &[Arc<Pod>]) -> Option<Self> {
         let pod = pod::current(pods).filter(|pod| pod::has_begun(pod))?;
         let address = pod.status.as_ref()?.pod_ip.as_ref()?.parse().ok()?;
@@ -55,10 +55,11 @@ impl Target {
     }
 }
 
-/// The servers that are asked.
+/// The servers that are polled.
 pub struct Engines {
     known: Mutex<HashMap<String, PolledEngine>>,
-    /// The first server's client, which those of all others are made of: one of its own takes each 120 KiB, and the reading of every root certificate.
+    /// The first client. All other clients are derived from it, because a new one would use 120 KiB and parse all root
+    /// certificates again.
     client: OnceLock<Client>,
     wake: Wake,
     referrers: Arc<Referrers>,
@@ -74,7 +75,7 @@ struct PolledEngine {
     due: Instant,
 }
 
-/// One question.
+/// A request for the status of a server.
 struct Question {
     uid: String,
     namespace: String,
@@ -83,7 +84,8 @@ struct Question {
 }
 
 impl Engines {
-    /// Nobody yet. Whoever has something new to say wakes its RAGEngine, and the Indexes that name it when it concerns them.
+    /// Starts without servers. A status that has changed wakes its RAGEngine, and the Indexes that refer to it if they
+    /// are affected.
     pub fn new(wake: Wake, referrers: Arc<Referrers>, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self {
             known: Mutex::default(),
@@ -95,12 +97,12 @@ impl Engines {
         })
     }
 
-    /// What a RAGEngine's server said last.
+    /// The last report about a RAGEngine's server.
     pub fn report(&self, uid: &str) -> Option<Report> {
         self.known.lock().get(uid)?.report.clone()
     }
 
-    /// From now on the server is asked there, or not at all.
+    /// Polls the server at this address from now on. `None` stops polling.
     pub fn ask(&self, identity: &Identity, target: Option<Target>) {
         let mut known = self.known.lock();
         let Some(target) = target else {
@@ -113,7 +115,7 @@ impl Engines {
         let client = match self.client(&url(target.address, target.status_port)) {
             Ok(client) => client,
             Err(error) => {
-                warn!(engine = identity.name, %error, "the server cannot be asked how it is");
+                warn!(engine = identity.name, %error, "the server's status cannot be read: its address is invalid");
                 return;
             }
         };
@@ -126,7 +128,7 @@ impl Engines {
     ///
     /// # Errors
     ///
-    /// When the address is none.
+    /// When the address is invalid.
     pub fn client(&self, base: &str) -> Result<Client, ClientError> {
         if let Some(client) = self.client.get() {
             return client.at(base);
@@ -135,12 +137,12 @@ impl Engines {
         self.client.get_or_init(|| made).at(base)
     }
 
-    /// A RAGEngine is gone.
+    /// Forgets a RAGEngine that was deleted.
     pub fn forget(&self, uid: &str) {
         self.known.lock().remove(uid);
     }
 
-    /// Asks, for ever.
+    /// Polls until it is aborted.
     pub async fn run(self: Arc<Self>) {
         let (mut questions, mut asked) = (FuturesUnordered::new(), InFlight::default());
         loop {
@@ -166,7 +168,7 @@ impl Engines {
             .filter(|(_, known)| asked.begins(&known.engine.namespace))
             .take(at_most)
             .map(|(uid, known)| {
-                // Longer than an answer may take: nobody is asked twice at a time.
+                // Longer than the timeout of a request, so a server never has two requests at a time.
                 known.due = now + INTERVALS.0;
                 Question {
                     uid: uid.clone(),
@@ -207,7 +209,7 @@ async fn ask(question: Question) -> (Question, Result<EngineStatus, String>) {
     (question, answer)
 }
 
-/// The address of a server in a pod.
+/// The base URL of a server in a pod.
 pub fn url(address: IpAddr, port: u16) -> String {
     format!("http://{}", SocketAddr::new(address, port))
 }

@@ -1,37 +1,37 @@
-//! Why a reconcile failed.
+//! Errors of a reconcile.
 
 use crate::apply::ApplyError;
 
-/// Why objects cannot be built. No specification is known to cause it.
+/// Why objects could not be built. No specification is known to cause this.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The settings file of a server.
-    #[error("the settings cannot be written: {0}")]
+    /// The settings file of a server could not be serialised.
+    #[error("cannot serialise the settings of the server: {0}")]
     Settings(#[from] serde_json::Error),
-    /// The task of a Job.
-    #[error("what is to be synchronised cannot be written: {0}")]
+    /// The task of a Job could not be serialised.
+    #[error("cannot serialise the task of the Job: {0}")]
     Task(#[from] serde_saphyr::SerializeError),
 }
 
-/// Why a reconcile failed, by its step.
+/// Why a reconcile failed, by step.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The events of a pod or claim could not be read.
-    #[error("looking at what there is: {0}")]
+    #[error("cannot read the events of a pod or claim: {0}")]
     Observe(#[source] kube::Error),
     /// The objects could not be built.
-    #[error("building the objects: {0}")]
+    #[error("cannot build the objects: {0}")]
     Build(#[from] BuildError),
     /// An object could not be applied.
-    #[error("applying the objects: {0}")]
+    #[error("cannot apply the objects: {0}")]
     Apply(#[from] ApplyError),
     /// The status could not be written.
-    #[error("writing the status: {0}")]
+    #[error("cannot write the status: {0}")]
     Status(#[source] kube::Error),
 }
 
 impl Error {
-    /// What failed, as a label.
+    /// The kind of failure, as a metric label.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Observe(error) | Self::Status(error) => kind(error),

@@ -1,4 +1,4 @@
-//! Tells users of changes, in the events of their resources.
+//! Publishes changes of conditions as Kubernetes events.
 
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Client, Resource};
@@ -8,33 +8,35 @@ use tracing::warn;
 use crate::names::FIELD_MANAGER;
 use crate::requests::within_limit;
 
-/// The longest note that Kubernetes takes, in bytes.
+/// The maximum length of an event's note in Kubernetes, in bytes.
 const MAX_NOTE_BYTES: usize = 1024;
 
-/// Writes events.
+/// Publishes events.
 pub struct Events(Recorder);
 
 impl Events {
-    /// As the process of this name.
+    /// `identity` is the name of this process, which Kubernetes shows with each event.
     pub fn new(client: Client, identity: &str) -> Self {
         let reporter = Reporter { controller: FIELD_MANAGER.to_owned(), instance: Some(identity.to_owned()) };
         Self(Recorder::new(client, reporter))
     }
 
-    /// Tells what has changed from one status to the next. An event that cannot be written is a line in the log: nothing hangs on it.
-    pub async fn publish<K>(&self, about: &K, before: &[Condition], after: &[Condition])
+    /// Publishes an event for each relevant change between two statuses. A failure is only logged, because nothing
+    /// depends on events.
+    pub async fn publish<K>(&self, resource: &K, before: &[Condition], after: &[Condition])
     where
         K: Resource<DynamicType = ()>,
     {
         for event in changes(before, after) {
-            if let Err(error) = within_limit(self.0.publish(&event, &about.object_ref(&()))).await {
-                warn!(resource = about.meta().name, reason = event.reason, %error, "an event was not written");
+            if let Err(error) = within_limit(self.0.publish(&event, &resource.object_ref(&()))).await {
+                let name = &resource.meta().name;
+                warn!(resource = name, reason = event.reason, %error, "an event could not be published");
             }
         }
     }
 }
 
-/// An event for each change that matters: it serves, it stops, something begins, something is wrong.
+/// The relevant changes: the resource becomes ready, a change starts, it stops, or a problem appears.
 fn changes(before: &[Condition], after: &[Condition]) -> Vec<Event> {
     after.iter().filter_map(|now| change(before.iter().find(|condition| condition.type_ == now.type_), now)).collect()
 }
@@ -85,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_matters_is_told_once() {
+    fn a_relevant_change_becomes_one_event() {
         let serving = condition(ConditionType::Ready, ConditionStatus::True, Reason::Serving);
         let crashing = condition(ConditionType::Degraded, ConditionStatus::True, Reason::PodCrashing);
         let full = condition(ConditionType::Degraded, ConditionStatus::True, Reason::VolumeFull);

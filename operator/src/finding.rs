@@ -1,14 +1,14 @@
-//! What is found out about a resource, in the words of its conditions.
+//! Findings about a resource, which become its conditions.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, Reason};
 
-/// Something that is found, and what to do about it.
+/// A finding: the reason and the message of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// In one word.
+    /// The machine-readable reason.
     pub reason: Reason,
-    /// In words.
+    /// What is wrong, of which object, and what to do.
     pub message: String,
 }
 
@@ -18,19 +18,19 @@ impl Finding {
     }
 }
 
-/// What conditions have in common.
+/// The common input of all conditions of a resource.
 #[derive(Debug, Clone, Copy)]
 pub struct Conditions<'a> {
-    /// Those that were told last. A condition whose status did not change keeps the time of its last change.
+    /// The conditions that were written last. A condition whose status did not change keeps its transition time.
     pub previous: &'a [Condition],
     /// The generation that was acted on.
     pub observed_generation: Option<i64>,
-    /// The time.
+    /// The current time.
     pub now: &'a Time,
 }
 
 impl Conditions<'_> {
-    /// The condition of this type.
+    /// Builds the condition of this type.
     pub fn condition(&self, type_: ConditionType, (status, finding): (ConditionStatus, Finding)) -> Condition {
         let before = self.previous.iter().find(|condition| condition.type_ == type_ && condition.status == status);
         Condition {
@@ -44,12 +44,12 @@ impl Conditions<'_> {
     }
 }
 
-/// Why a specification cannot be built: everything that is wrong, and what to write instead.
+/// Why a specification is invalid: one message for each violation, with its correction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("; "))]
 pub struct Invalid(pub Vec<String>);
 
-/// As much of a text as there is room for, without what takes more room than it says.
+/// Shortens a text to at most `max_bytes` and replaces control characters by spaces.
 pub(crate) fn shortened(text: &str, max_bytes: usize) -> String {
     let mut short = String::new();
     for character in text.chars().map(|character| if character.is_control() { ' ' } else { character }) {

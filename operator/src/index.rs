@@ -1,8 +1,9 @@
-//! A reconcile of an Index: validate → observe → settle → plan → prepare (with what is built) → apply → status. Each step may call those before it, and
-//! none of those behind it.
+//! The reconcile of an Index: validate → observe → settle → plan → prepare (builds Job) → apply → status.
+//! A step may call earlier steps, never later ones.
 
 pub mod apply;
 pub mod build;
+pub mod desired_revision;
 pub mod next;
 pub mod observe;
 pub mod plan;
@@ -13,7 +14,6 @@ pub mod settle;
 pub mod status;
 pub mod status_update;
 pub mod validate;
-pub mod desired_revision;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::runtime::controller::Action;
@@ -26,11 +26,11 @@ use crate::names::IndexIdentity;
 use crate::report::report;
 use crate::times::whole_seconds;
 
-/// Does the next step towards an index that holds what its sources hold, and says how far it is.
+/// Takes the next step towards an index that has the content of its sources, and writes the status.
 ///
 /// # Errors
 ///
-/// The step that failed. It is tried again.
+/// The step that failed. The controller runs the reconcile again.
 pub async fn reconcile(index: &Index, context: &Context) -> Result<Action, Error> {
     let identity = IndexIdentity::of(index);
     let now = (context.clock)();
@@ -44,12 +44,12 @@ pub async fn reconcile(index: &Index, context: &Context) -> Result<Action, Error
     let new_result = settle::new_result(&before, &settled);
     context.records.ask(&identity, observe::question(index, &observed, &settled));
 
-    let known = PlanInput { index, validated: validated.as_ref(), observed: &observed, status: &settled, now };
-    let prepared = prepare::prepare(known, plan::next(known, new_result), &context.defaults)?;
+    let input = PlanInput { index, validated: validated.as_ref(), observed: &observed, status: &settled, now };
+    let prepared = prepare::prepare(input, plan::next(input, new_result), &context.defaults)?;
     let applied = apply::apply(context, index, prepared).await?;
 
     if index.metadata.deletion_timestamp.is_none() {
-        report(context, index, &before, status_update::status_update(known, &applied, &time)).await?;
+        report(context, index, &before, status_update::status_update(input, &applied, &time)).await?;
     }
     if let Some(result) = new_result {
         context.metrics.sync_ended(result);

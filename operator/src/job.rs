@@ -1,4 +1,4 @@
-//! What a Job says of itself.
+//! Reads the state of a Job.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use ragengine_operator_api::IndexStatus;
 
 use crate::names::{AFTER, SPECIFICATION, SYNC_ID, WANTED};
 
-/// How far a Job is.
+/// The stage of a Job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It has not ended.
+    /// The Job has not ended.
     Running,
-    /// It has done its work.
+    /// The Job has succeeded.
     Complete,
-    /// It has not.
+    /// The Job has failed.
     Failed,
 }
 
-/// How far a Job is.
+/// The stage of a Job.
 pub fn stage(job: &Job) -> Stage {
     match (condition(job, "Complete"), condition(job, "Failed")) {
         (Some(_), _) => Stage::Complete,
@@ -33,18 +33,18 @@ fn condition<'a>(job: &'a Job, type_: &str) -> Option<&'a JobCondition> {
     conditions.iter().find(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-/// Why it failed, in Kubernetes' own words.
+/// Why the Job failed, according to Kubernetes.
 pub fn failure(job: &Job) -> Option<&str> {
     let failed = condition(job, "Failed")?;
     failed.message.as_deref().or(failed.reason.as_deref())
 }
 
-/// When it was made.
+/// When the Job was created.
 pub fn started_at(job: &Job) -> Option<Time> {
     job.metadata.creation_timestamp.clone()
 }
 
-/// When it ended.
+/// When the Job ended.
 pub fn finished_at(job: &Job) -> Option<Time> {
     let status = job.status.as_ref()?;
     let failed = || condition(job, "Failed").and_then(|failed| failed.last_transition_time.clone());
@@ -55,33 +55,33 @@ fn label<'a>(job: &'a Job, name: &str) -> &'a str {
     job.metadata.labels.as_ref().and_then(|labels| labels.get(name)).map_or("", String::as_str)
 }
 
-/// The name of the synchronisation that it does.
+/// The id of its synchronisation.
 pub fn sync_id(job: &Job) -> &str {
     label(job, SYNC_ID)
 }
 
-/// What was wanted when it was made.
+/// The hash of the desired revision when it was created (label `ragengine.dev/wanted`).
 pub fn wanted(job: &Job) -> &str {
     label(job, WANTED)
 }
 
-/// The same without the schedule.
+/// The hash of the desired content when it was created (label `ragengine.dev/specification`).
 pub fn specification(job: &Job) -> &str {
     label(job, SPECIFICATION)
 }
 
-/// An annotation of the Index that it was made for.
+/// An annotation that was copied from the Index when the Job was created.
 pub fn annotation(job: &Job, name: &str) -> Option<String> {
     job.metadata.annotations.as_ref()?.get(name).cloned()
 }
 
-/// The Job that was made last.
+/// The youngest Job.
 pub fn youngest(jobs: &[Arc<Job>]) -> Option<&Job> {
     jobs.iter().max_by_key(|job| (&job.metadata.creation_timestamp, &job.metadata.name)).map(Arc::as_ref)
 }
 
-/// The Job that counts: the one that was made after the last whose result is in the status. No clock is asked for it: two Jobs may be made in one
-/// second.
+/// The current Job: the one that was created after the last synchronisation in the status. The creation time does not
+/// decide, because two Jobs may be created in the same second.
 pub fn current<'a>(jobs: &'a [Arc<Job>], status: &IndexStatus) -> Option<&'a Job> {
     let last = status.last_sync.as_ref().map_or("", |last| last.id.as_str());
     let next = jobs.iter().filter(|job| label(job, AFTER) == last && job.metadata.deletion_timestamp.is_none());

@@ -1,4 +1,5 @@
-//! The lease: of several operators one acts. Whoever holds it renews it; when it is not renewed in time another takes it, and who has lost it ends.
+//! Leader election with a lease: only one of several operators acts. The holder renews the lease. If it fails to,
+//! another operator takes the lease and the holder exits.
 
 mod decide;
 
@@ -15,56 +16,58 @@ use tracing::{info, warn};
 
 use crate::requests::within_limit;
 
-/// How long a lease holds without being renewed. It is measured from when a change of it was last seen: clocks need not agree.
+/// How long a lease is valid without a renewal. Measured from the last observed change, so that clocks need not agree.
 const DURATION: Duration = Duration::from_secs(15);
-/// How often who holds it renews it.
+/// The interval at which the holder renews the lease.
 const RENEWAL: Duration = Duration::from_secs(4);
-/// How often who wants it looks.
+/// The interval at which a standby checks the lease.
 const LOOK: Duration = Duration::from_secs(2);
-/// Who could not renew it for so long has lost it: before another may take it.
+/// The holder gives up after this time without a renewal, before another operator may take the lease.
 const DEADLINE: Duration = Duration::from_secs(11);
 
-/// One lease, as one process sees it.
+/// One process that wants or holds a lease.
 pub struct Holder {
     leases: Api<Lease>,
     name: String,
     identity: String,
     seen: Option<ObservedLease>,
-    /// When what took or renewed it was sent: the others reckon from when that was written, and the reply may come much later.
+    /// When the last successful write was sent. Other processes measure from the write itself, and the reply may arrive
+    /// much later.
     sent: Instant,
 }
 
 /// The lease was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the lease was lost: another process acts now, or the API server could not be reached")]
+#[error("the lease was lost: another process took it, or the API server was unreachable")]
 pub struct Lost;
 
 impl Holder {
-    /// A process that wants the lease `name`, under a name that no other process has.
+    /// A candidate for the lease `name`. `identity` must be unique among all processes.
     pub fn new(client: &Client, namespace: &str, name: &str, identity: &str) -> Self {
         let leases = Api::namespaced(client.clone(), namespace);
         Self { leases, name: name.to_owned(), identity: identity.to_owned(), seen: None, sent: Instant::now() }
     }
 
-    /// Waits until this process holds the lease. `stands_by` is told after each look whether it could be had if it were free.
+    /// Waits until this process holds the lease. After each check, `stands_by` is called with whether the lease could
+    /// be read.
     pub async fn acquire(&mut self, stands_by: impl Fn(bool)) {
-        let mut told = String::new();
+        let mut logged_holder = String::new();
         loop {
             let attempt = self.attempt().await;
             stands_by(attempt.is_ok());
             match attempt {
-                // One that is nearly over when it is had is renewed first.
+                // A lease that is about to expire is renewed first.
                 Ok(Decision::Take | Decision::Renew) if self.left() < DEADLINE.saturating_sub(RENEWAL) => {}
                 Ok(Decision::Take | Decision::Renew) => {
-                    info!(lease = self.name, identity = self.identity, "the lease is held: this process acts");
+                    info!(lease = self.name, identity = self.identity, "lease acquired: this process is the leader");
                     return;
                 }
-                Ok(Decision::Wait { holder }) if holder != told => {
-                    info!(lease = self.name, holder, "another process acts; this one stands by");
-                    told = holder;
+                Ok(Decision::Wait { holder }) if holder != logged_holder => {
+                    info!(lease = self.name, holder, "another process is the leader: standing by");
+                    logged_holder = holder;
                 }
                 Ok(Decision::Wait { .. }) => {}
-                Err(error) => warn!(lease = self.name, %error, "the lease cannot be had; it is tried again"),
+                Err(error) => warn!(lease = self.name, %error, "the lease could not be read or written: retrying"),
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -77,7 +80,7 @@ impl Holder {
             match tokio::time::timeout(self.left(), self.attempt()).await {
                 Ok(Ok(Decision::Take | Decision::Renew)) => {}
                 Ok(Ok(Decision::Wait { .. })) => return Lost,
-                Ok(Err(error)) => warn!(lease = self.name, %error, "the lease was not renewed; it is tried again"),
+                Ok(Err(error)) => warn!(lease = self.name, %error, "the lease could not be renewed: retrying"),
                 Err(_) => {}
             }
             if self.left().is_zero() {
@@ -86,12 +89,12 @@ impl Holder {
         }
     }
 
-    /// How long it can be relied on.
+    /// How long the lease is still valid for this process.
     fn left(&self) -> Duration {
         DEADLINE.saturating_sub(self.sent.elapsed())
     }
 
-    /// Gives the lease back, so that the next need not wait for its end.
+    /// Releases the lease, so that the next process need not wait until it expires.
     pub async fn release(&mut self) {
         let Some(lease) = self.seen.as_ref().map(|seen| seen.lease.clone()) else { return };
         let spec = LeaseSpec {
@@ -101,12 +104,15 @@ impl Holder {
         };
         let released = Lease { spec: Some(spec), ..lease };
         match within_limit(self.leases.replace(&self.name, &PostParams::default(), &released)).await {
-            Ok(_) => info!(lease = self.name, "the lease is given back"),
-            Err(error) => warn!(lease = self.name, %error, "the lease was not given back: it ends by itself"),
+            Ok(_) => info!(lease = self.name, "lease released"),
+            Err(error) => {
+                warn!(lease = self.name, %error, "the lease could not be released: it expires after a few seconds")
+            }
         }
     }
 
-    /// Looks at the lease, and takes or renews it if that may be. What was read must still hold when it is written.
+    /// Reads the lease, and takes or renews it if that is allowed. The write fails if the lease has changed since it
+    /// was read.
     async fn attempt(&mut self) -> Result<Decision, kube::Error> {
         let Some(found) = within_limit(self.leases.get_opt(&self.name)).await? else {
             let made = Lease {

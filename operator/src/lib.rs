@@ -1,9 +1,9 @@
-//! The operator: watches RAGEngines, and makes of each a server with its Service, settings and volume; watches Indexes, and makes Jobs that fill
-//! them; their status says what became of it.
+//! The operator. For each RAGEngine it runs a server with its Service, settings and volume. For each Index it creates
+//! Jobs that fill an index. It reports both in their status.
 //!
-//! `rag_engine` and `index` are the drivers and read like contents pages; of their steps only `observe` and `apply` reach beyond the process. `apply`
-//! writes the objects of engines, `index::apply` and `sync_job` those of Indexes, `report` every status; `engine` and `records` are the only ones that
-//! talk to the servers.
+//! `rag_engine` and `index` contain the two reconciles, which read like tables of contents. Only their steps `observe`
+//! and `apply` do I/O: `apply` writes the objects of engines, `index::apply` and `sync_job` those of Indexes, and
+//! `report` writes every status. Only `engine` and `records` talk to the servers.
 
 pub mod admin;
 pub mod api_server;

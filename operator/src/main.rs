@@ -10,23 +10,27 @@ use ragengine_operator::{permissions, run};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-// It gives memory back that lists of thousands of objects took for a moment.
+// Returns memory to the system after lists of thousands of objects.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let command = Arguments::parse().command;
-    // Two libraries could each bring one; this one is meant.
+    // Two libraries could each install a crypto provider, so one is chosen explicitly.
     drop(rustls::crypto::ring::default_provider().install_default());
     let printed = match command {
         Command::Run(arguments) => {
             start_log(arguments.log_format)?;
-            // Without it, memory goes back to the system only when other memory is taken: an operator with nothing to do takes none.
+            // Without this thread, freed memory is returned only during further allocations, and an idle operator makes
+            // none.
             if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
-                tracing::warn!(%error, "memory that is not used is given back late");
+                tracing::warn!(
+                    %error,
+                    "the background thread of jemalloc could not be started: unused memory is returned late"
+                );
             }
-            return run::run(*arguments, stop()?).await.context("the operator ends");
+            return run::run(*arguments, stop()?).await.context("the operator exits");
         }
         Command::Permissions => serde_saphyr::to_string(&permissions::permissions())?,
         Command::MetricsReference => Metrics::new()?.markdown(),
@@ -38,7 +42,7 @@ async fn main() -> anyhow::Result<()> {
 fn start_log(format: LogFormat) -> anyhow::Result<()> {
     let filter =
         EnvFilter::builder().with_default_directive(tracing::Level::INFO.into()).from_env().context("RUST_LOG")?;
-    // A line that cannot be written would be told on the same standard error, and that panics.
+    // Reporting a failed write would use the same standard error and panic.
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     match format {
         LogFormat::Json => log.json().flatten_event(true).with_current_span(true).with_span_list(false).init(),
@@ -47,9 +51,9 @@ fn start_log(format: LogFormat) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// SIGTERM, or Ctrl-C.
+/// Completes on SIGTERM or Ctrl-C.
 fn stop() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be waited for")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}

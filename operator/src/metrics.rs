@@ -1,4 +1,4 @@
-//! What Prometheus sees of the operator.
+//! The Prometheus metrics of the operator.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,11 @@ use ragengine_operator_api::SyncResult;
 
 use crate::requests::{ApiRequest, RequestObserver};
 
-/// Seconds: from a look that finds nothing to a reconcile that waits for a slow API server.
+/// Buckets in seconds: from a reconcile without changes to one that waits for a slow API server.
 const BUCKETS: &[f64] = &[0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
 
 metrics! {
-    /// What happens in the operator.
+    /// The metrics of the operator.
     struct Series: "operator_" {
         /// Reconciles that have ended, by kind of resource and result (`ok`, `error`, `cancelled`).
         reconciles_total: Counters["kind", "result"],
@@ -20,7 +20,7 @@ metrics! {
         reconcile_duration_seconds: Histograms["kind"] in BUCKETS,
         /// Reconciles that run now.
         reconciles_running: Gauge[],
-        /// Resources that something has happened to and that are not being reconciled yet.
+        /// Resources with changes that wait for a reconcile.
         queue_length: Gauge[],
         /// Reconciles that failed, by what failed: `api`, `api_conflict`, `api_refused`, `api_throttled`, `no_answer`,
         /// `build`, `randomness`.
@@ -28,15 +28,15 @@ metrics! {
         /// Requests to the API server, by RBAC verb, group and resource, and status of the reply (`none`: there was no
         /// reply).
         kubernetes_requests_total: Counters["verb", "group", "resource", "status"],
-        /// Watches that had to be begun anew after a failure.
+        /// Watches that were restarted after a failure.
         watch_failures_total: Counters["resource"],
-        /// How often servers were asked how they are, by result (`ok`, `error`).
+        /// Requests for the status of servers, by result (`ok`, `error`).
         engine_questions_total: Counters["result"],
-        /// Objects that the operator has made, by kind.
+        /// Objects that the operator has created, by kind.
         objects: Gauges["kind"],
         /// RAGEngines, by whether they are ready (`true`, `false`, `unknown`).
         ragengines: Gauges["ready"],
-        /// 1 where this process holds the lease, else 0.
+        /// 1 if this process holds the lease, else 0.
         is_leader: Gauge[],
         /// Synchronisations of Indexes that have ended, by result (`succeeded`, `failed`, `held_back`).
         index_syncs_total: Counters["result"],
@@ -44,26 +44,25 @@ metrics! {
         index_syncs_running: Gauge[],
         /// Documents of an Index.
         index_documents: Gauges["namespace", "index"],
-        /// Files of an Index's sources that could not be taken.
+        /// Files of an Index's sources that could not be indexed.
         index_file_errors: Gauges["namespace", "index"],
-        /// Seconds since the last synchronisation of an Index that was complete; since it was made, where there is
-        /// none.
+        /// Seconds since the last successful synchronisation of an Index, or since its creation if there is none.
         index_seconds_since_success: Gauges["namespace", "index"],
     }
 }
 
-/// The metrics, in a registry of their own.
+/// The metrics in a separate registry.
 pub struct Metrics {
     series: Series,
     built: Built,
 }
 
 impl Metrics {
-    /// A registry of its own.
+    /// Creates the registry.
     ///
     /// # Errors
     ///
-    /// When two metrics have one name, which a test would see.
+    /// When two metrics have the same name, which a test would detect.
     pub fn new() -> Result<Self, prometheus::Error> {
         let mut builder = Builder::new(Duration::ZERO)?;
         let series = Series::new(&mut builder)?;
@@ -73,7 +72,7 @@ impl Metrics {
     /// All metrics in Prometheus' text format.
     pub fn text(&self) -> String {
         let mut text = Vec::new();
-        // Writing to memory does not fail, and what the metrics are named has been checked when they were made.
+        // Writing to memory does not fail, and the names were checked at registration.
         drop(TextEncoder::new().encode(&self.built.registry.gather(), &mut text));
         String::from_utf8_lossy(&text).into_owned()
     }
@@ -87,43 +86,43 @@ impl Metrics {
         self.built.entries.iter().map(row).collect()
     }
 
-    /// A reconcile begins. It is counted when what this gives is dropped: also after a panic, or when it is given up.
+    /// Records the start of a reconcile. Dropping the guard records its end, also after a panic or a cancellation.
     pub fn reconcile_begins(&self, kind: &'static str) -> Measured<'_> {
         self.series.reconciles_running.inc();
         Measured { metrics: self, kind, started: Instant::now(), result: "cancelled" }
     }
 
-    /// A reconcile failed.
+    /// Counts a failed reconcile.
     pub fn failed(&self, error_kind: &str) {
         self.series.errors_total.with_label_values(&[error_kind]).inc();
     }
 
-    /// A watch failed.
+    /// Counts a failed watch.
     pub fn watch_failed(&self, resource: &str) {
         self.series.watch_failures_total.with_label_values(&[resource]).inc();
     }
 
-    /// A server was asked.
+    /// Counts a request to a server.
     pub fn engine_asked(&self, is_answered: bool) {
         self.series.engine_questions_total.with_label_values(&[if is_answered { "ok" } else { "error" }]).inc();
     }
 
-    /// So many wait.
+    /// Sets the length of the queue.
     pub fn queue_is(&self, length: usize) {
         self.series.queue_length.set(i64::try_from(length).unwrap_or(i64::MAX));
     }
 
-    /// There are so many objects of a kind.
+    /// Sets the number of objects of a kind.
     pub fn objects_are(&self, kind: &str, count: usize) {
         self.series.objects.with_label_values(&[kind]).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// So many RAGEngines are ready, or not.
+    /// Sets the number of RAGEngines with this readiness.
     pub fn rag_engines_are(&self, ready: &str, count: usize) {
         self.series.ragengines.with_label_values(&[ready]).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// A synchronisation has ended.
+    /// Counts a synchronisation that has ended.
     pub fn sync_ended(&self, result: SyncResult) {
         let result = match result {
             SyncResult::Succeeded => "succeeded",
@@ -133,7 +132,7 @@ impl Metrics {
         self.series.index_syncs_total.with_label_values(&[result]).inc();
     }
 
-    /// These are all Indexes. What was said of others is forgotten.
+    /// Sets the figures of all Indexes and drops those of deleted ones.
     pub fn indexes_are(&self, indexes: &[IndexFigures]) {
         for gauges in
             [&self.series.index_documents, &self.series.index_file_errors, &self.series.index_seconds_since_success]
@@ -150,26 +149,26 @@ impl Metrics {
         self.series.index_syncs_running.set(number(indexes.iter().filter(|index| index.is_running).count() as u64));
     }
 
-    /// This process holds the lease.
+    /// Records that this process holds the lease.
     pub fn leads(&self) {
         self.series.is_leader.set(1);
     }
 }
 
-/// What is counted of an Index.
+/// The figures of an Index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexFigures {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its documents.
+    /// The number of its documents.
     pub documents: u64,
-    /// Files that could not be taken.
+    /// The number of files that could not be indexed.
     pub file_errors: u64,
-    /// Seconds since the last synchronisation that was complete, or since it was made.
+    /// Seconds since the last successful synchronisation, or since the creation of the Index.
     pub seconds_since_success: i64,
-    /// Whether a synchronisation runs.
+    /// Whether a synchronisation is running.
     pub is_running: bool,
 }
 
@@ -183,7 +182,7 @@ impl RequestObserver for Metrics {
     }
 }
 
-/// A reconcile that runs.
+/// A running reconcile.
 pub struct Measured<'a> {
     metrics: &'a Metrics,
     kind: &'static str,
@@ -192,12 +191,12 @@ pub struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// It has ended by itself.
+    /// Records the result of a reconcile that was not cancelled.
     pub fn ended(&mut self, is_ok: bool) {
         self.result = if is_ok { "ok" } else { "error" };
     }
 
-    /// How long it has run.
+    /// How long the reconcile has been running.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }

@@ -1,4 +1,4 @@
-//! What the operator calls the objects that it makes, and how it finds them again.
+//! Names and labels of the operator's objects, and how they are found again.
 
 mod index;
 
@@ -13,22 +13,22 @@ pub use index::{
     AFTER, DELETION, ENGINE, IndexIdentity, OWNER, SPECIFICATION, SYNC, SYNC_ID, WANTED, index_of, is_deletion,
 };
 
-/// Who owns the fields that the operator applies.
+/// The field manager of the operator.
 pub const FIELD_MANAGER: &str = "ragengine-operator";
 
-/// Selects what the operator has made.
+/// The label selector of all objects that the operator creates.
 pub const MADE_BY_US: &str = "app.kubernetes.io/managed-by=ragengine-operator";
 
-/// The annotation with the hash of what was applied: fields that are asked for no more are seen by it.
+/// The annotation with the hash of the applied object. It shows when a field is no longer desired.
 pub const APPLIED_HASH: &str = "ragengine.dev/applied-hash";
 
-/// The annotation of a Secret with the only hosts that it may be sent to, with commas between them.
+/// The annotation of a Secret that lists the only hosts it may be sent to, separated by commas.
 pub const HOSTS_ANNOTATION: &str = "ragengine.dev/hosts";
 
-/// The annotation of a Secret that has the token of a ServiceAccount.
+/// The annotation of a Secret that contains the token of a ServiceAccount.
 pub const SERVICE_ACCOUNT_ANNOTATION: &str = "kubernetes.io/service-account.name";
 
-/// The container of the server in its pod: `podTemplate` may name it.
+/// The name of the main container of a pod. `podTemplate` may refer to it.
 pub const CONTAINER: &str = "ragengine";
 
 const NAME: &str = "app.kubernetes.io/name";
@@ -37,7 +37,7 @@ const COMPONENT: &str = "app.kubernetes.io/component";
 const PART_OF: &str = "app.kubernetes.io/part-of";
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// The kinds of resources that the operator acts for.
+/// The kinds of resources that the operator reconciles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A RAGEngine.
@@ -46,10 +46,10 @@ pub enum Kind {
     Index,
 }
 
-/// The resource that something belongs to.
+/// The resource that an object belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its namespace.
     pub namespace: String,
@@ -58,7 +58,8 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The resources that an object of ours concerns: whom it belongs to, and of a deletion the Index of the same name, which waits for it.
+    /// The resources to reconcile when an object changes: its owner, and for a deletion Job also the Index of the same
+    /// name, which waits for it.
     pub fn all_of(metadata: &ObjectMeta) -> Vec<Self> {
         let namespace = metadata.namespace.clone().unwrap_or_default();
         let owner = |kind, name: &str| Self { kind, namespace: namespace.clone(), name: name.to_owned() };
@@ -68,19 +69,19 @@ impl Owner {
     }
 }
 
-/// Which RAGEngine something belongs to.
+/// Identifies a RAGEngine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity {
     /// Its namespace.
     pub namespace: String,
-    /// Its name: also that of its Deployment, its Service and its ServiceAccount.
+    /// Its name, which is also the name of its Deployment, Service and ServiceAccount.
     pub name: String,
-    /// Its uid: another one is another RAGEngine of the same name.
+    /// Its uid, which distinguishes it from another RAGEngine of the same name.
     pub uid: String,
 }
 
 impl Identity {
-    /// That of a RAGEngine that the API server gave. What it always has is empty where a test leaves it out.
+    /// The identity of a RAGEngine from the API server. Fields that a test leaves out become empty.
     pub fn of(engine: &RagEngine) -> Self {
         let metadata = engine.metadata.clone();
         Self {
@@ -90,32 +91,32 @@ impl Identity {
         }
     }
 
-    /// The same without its uid.
+    /// The owner key: kind, namespace and name.
     pub fn owner(&self) -> Owner {
         Owner { kind: Kind::Engine, namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
-    /// The ConfigMap with the settings file.
+    /// The name of the ConfigMap with the settings file.
     pub fn settings(&self) -> String {
         format!("{}-settings", self.name)
     }
 
-    /// The Secret with the write token.
+    /// The name of the Secret with the write token.
     pub fn write_token(&self) -> String {
         format!("{}-write", self.name)
     }
 
-    /// The policy of the network for the Jobs of its Indexes. No engine's own policy has such a name.
+    /// The name of the NetworkPolicy for the Jobs of its Indexes. The dot keeps it apart from the policy of any engine.
     pub fn sync_policy(&self) -> String {
         format!("{}.sync", self.name)
     }
 
-    /// The claim that is made.
+    /// The name of the claim that the operator creates.
     pub fn claim(&self) -> String {
         format!("{}-data", self.name)
     }
 
-    /// The claim that the data is on, if it is on one: the one that is made, or the one that the specification names.
+    /// The name of the claim with the data, if there is one: created by the operator, or named in the specification.
     pub fn claim_of(&self, spec: &RagEngineSpec) -> Option<String> {
         match spec.storage.as_ref()?.volume() {
             Volume::Ephemeral => None,
@@ -124,7 +125,7 @@ impl Identity {
         }
     }
 
-    /// The labels of everything that is made for it.
+    /// The labels of all its objects.
     pub fn labels(&self) -> BTreeMap<String, String> {
         let mut labels = self.selector();
         labels.extend(
@@ -134,23 +135,23 @@ impl Identity {
         labels
     }
 
-    /// The labels that its pods are found by. They can never change, because a Deployment's selector cannot.
+    /// The labels that select its pods. They never change, because the selector of a Deployment is immutable.
     pub fn selector(&self) -> BTreeMap<String, String> {
         BTreeMap::from([(NAME.to_owned(), "ragengine".to_owned()), (INSTANCE.to_owned(), self.name.clone())])
     }
 
-    /// The same as one text, which a list of pods can be asked for with.
-    pub fn selector_in_words(&self) -> String {
+    /// The selector as text, for the scale subresource.
+    pub fn selector_text(&self) -> String {
         let labels: Vec<_> = self.selector().into_iter().map(|(label, value)| format!("{label}={value}")).collect();
         labels.join(",")
     }
 
-    /// The metadata of an object that goes when the RAGEngine goes.
+    /// The metadata of an object that is deleted together with the RAGEngine.
     pub fn owned(&self, name: &str) -> ObjectMeta {
         ObjectMeta { owner_references: Some(vec![self.owner_reference()]), ..self.kept(name) }
     }
 
-    /// The metadata of an object that stays when the RAGEngine goes.
+    /// The metadata of an object that outlives the RAGEngine.
     pub fn kept(&self, name: &str) -> ObjectMeta {
         ObjectMeta {
             name: Some(name.to_owned()),
@@ -160,14 +161,15 @@ impl Identity {
         }
     }
 
-    /// The metadata of an object that deletes the documents of an Index that is gone.
+    /// The metadata of an object that deletes the documents of a deleted Index.
     pub fn deletion(&self, name: &str, index: &str) -> ObjectMeta {
         let component = (COMPONENT.to_owned(), DELETION.to_owned());
         let labels = index::labels(index).into_iter().chain([component]).collect();
         ObjectMeta { labels: Some(labels), ..self.owned(name) }
     }
 
-    /// Without `blockOwnerDeletion`: nothing waits for these objects, and setting it takes a permission of its own on some clusters.
+    /// `blockOwnerDeletion` is not set, because no deletion needs to wait and setting it needs an extra permission on
+    /// some clusters.
     fn owner_reference(&self) -> OwnerReference {
         OwnerReference {
             api_version: RagEngine::api_version(&()).into_owned(),
@@ -179,7 +181,8 @@ impl Identity {
         }
     }
 
-    /// Whether an object was made for it: it is named as its owner, or has its labels and no other owner (a claim that was kept).
+    /// Whether an object was created for it: the object's controller is this RAGEngine, or it has the labels and no
+    /// controller (a claim that was kept).
     pub fn made(&self, metadata: &ObjectMeta) -> bool {
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
         let has_labels = || {
@@ -195,7 +198,8 @@ impl Identity {
     }
 }
 
-/// The name of the RAGEngine that an object of ours belongs to: its owner's, which says it even when the labels were edited, else its labels'.
+/// The name of the RAGEngine that an object belongs to: from its owner reference, which is reliable even if labels were
+/// edited, else from its labels.
 pub fn engine_of(metadata: &ObjectMeta) -> Option<&str> {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     let owner = owners.iter().find(|owner| owner.controller == Some(true) && owner.kind == RagEngine::kind(&()));
@@ -224,14 +228,14 @@ mod tests {
         };
         assert_eq!(engine_of(&edited(owned)), Some("docs"));
         assert_eq!(engine_of(&edited(kept)), None);
-        // A pod's owner is no RAGEngine.
+        // The owner of a pod is not a RAGEngine.
         let mut pod = identity.owned("docs-1");
         pod.owner_references.iter_mut().flatten().for_each(|owner| owner.kind = "ReplicaSet".to_owned());
         assert_eq!(engine_of(&pod), Some("docs"));
     }
 
     #[test]
-    fn what_belongs_to_an_index_belongs_to_no_engine_of_its_name() {
+    fn objects_of_an_index_do_not_belong_to_an_engine_of_the_same_name() {
         let index = IndexIdentity { namespace: "n".into(), name: "docs".into(), uid: "u".into() };
         let engine = Identity { namespace: "n".into(), name: "docs".into(), uid: "v".into() };
         let mut pod = index.owned("docs-sync-1-x");
@@ -247,7 +251,10 @@ mod tests {
         }
         let is_selected =
             |labels: &BTreeMap<String, String>| engine.selector().iter().all(|(k, v)| labels.get(k) == Some(v));
-        assert!(is_selected(&engine.labels()) && !is_selected(&index.labels()), "a Service never leads to a Job");
+        assert!(
+            is_selected(&engine.labels()) && !is_selected(&index.labels()),
+            "a Service must not select the pods of Jobs"
+        );
         assert_eq!(Owner::all_of(&ObjectMeta::default()), []);
         let other = IndexIdentity { uid: "w".into(), ..index.clone() };
         assert!(index.made(&index.owned("a")) && !index.made(&other.owned("a")) && !index.made(&engine.kept("a")));

@@ -1,4 +1,4 @@
-//! Whose users the pods run as: OpenShift chooses one for each namespace, and refuses a pod that asks for another.
+//! Which users pods run as. OpenShift chooses one for each namespace, and rejects pods that ask for another.
 
 use clap::ValueEnum;
 use kube::Client;
@@ -6,31 +6,31 @@ use tracing::{info, warn};
 
 use crate::requests::within_limit;
 
-/// The API group that only OpenShift has.
+/// An API group that only OpenShift has.
 const GROUP: &str = "security.openshift.io";
 
-/// Whether the cluster is an OpenShift.
+/// Whether the cluster is OpenShift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OpenShift {
-    /// The cluster is asked, once.
+    /// Detect it from the API groups, once.
     Auto,
-    /// It is.
+    /// It is OpenShift.
     True,
     /// It is not, or its pods may run as any user.
     False,
 }
 
-/// Whose user the pods run as, and whose group the files of volumes get.
+/// The user that pods run as, and the group of the files on volumes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PodUser {
-    /// That of the image.
+    /// The user of the image.
     #[default]
     OfImage,
-    /// One that the cluster gives to the namespace.
+    /// A user that the cluster assigns to the namespace.
     OfNamespace,
 }
 
-/// Finds out whose users the pods run as. A cluster that does not answer is taken for no OpenShift.
+/// Determines which users pods run as. If the cluster does not answer, it is treated as not OpenShift.
 pub async fn pod_user(setting: OpenShift, client: &Client) -> PodUser {
     let is_openshift = match setting {
         OpenShift::True => true,
@@ -44,11 +44,14 @@ async fn has_group(client: &Client) -> bool {
     match within_limit(client.list_api_groups()).await {
         Ok(found) => {
             let is_there = found.groups.iter().any(|group| group.name == GROUP);
-            info!(group = GROUP, is_there, "the cluster was asked for its API groups");
+            info!(group = GROUP, is_there, "checked whether the cluster is OpenShift");
             is_there
         }
         Err(error) => {
-            warn!(group = GROUP, %error, "the cluster's API groups cannot be read: it is taken for no OpenShift, which --openshift can say too");
+            warn!(
+                group = GROUP, %error,
+                "the cluster's API groups cannot be read: assuming that it is not OpenShift. Set --openshift otherwise"
+            );
             false
         }
     }
@@ -63,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// A cluster that answers any request so.
+    /// A cluster that gives this answer to every request.
     fn cluster(code: u16, answer: &'static str) -> Client {
         let service = tower::service_fn(move |_: Request<kube::client::Body>| async move {
             Ok::<_, Infallible>(Response::builder().status(code).body(Body::from(answer)).unwrap())
@@ -72,11 +75,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_cluster_is_asked_unless_it_is_told() {
+    async fn openshift_is_detected_unless_it_is_set() {
         let groups = |name: &str| {
             let version = r#"{"groupVersion": "a/v1", "version": "v1"}"#;
             let list = format!(
-                r#"{{"groups": [{{"name": "apps", "versions": [{version}]}}, {{"name": "{name}", "versions": [{version}]}}]}}"#
+                r#"{{"groups": [
+                    {{"name": "apps", "versions": [{version}]}}, {{"name": "{name}", "versions": [{version}]}}
+                ]}}"#
             );
             cluster(200, list.leak())
         };

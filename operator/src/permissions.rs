@@ -1,38 +1,41 @@
-//! What the operator has to be allowed to do. The chart's roles are generated from this, and a test compares it with what is really asked.
+//! The permissions that the operator needs. The chart's roles are generated from them, and a test compares them with
+//! the requests that are really made.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::Serialize;
 
 use crate::api_server;
 
-/// The rules, by where they apply.
+/// The rules by namespace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Permissions {
-    /// In each namespace that is watched.
+    /// For each watched namespace.
     pub watched: Vec<PolicyRule>,
-    /// In the operator's own namespace.
+    /// For the operator's own namespace.
     pub own: Vec<PolicyRule>,
-    /// In the namespace of the API server's own endpoints.
+    /// For the namespace of the API server's endpoints.
     pub api_server: Vec<PolicyRule>,
 }
 
-/// Kinds of objects, and what is done with them.
+/// Verbs for some resources of one API group.
 struct Rule {
     group: &'static str,
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
 }
 
-/// Applying an object that is not there yet takes `create` besides `patch`; `get` is for the look whether somebody else has made it.
+/// Rules for watched namespaces. Applying an object that does not exist needs `create` in addition to `patch`; `get`
+/// checks whether another client created it.
 const WATCHED: &[Rule] = &[
     Rule { group: "ragengine.dev", resources: &["ragengines"], verbs: &["list", "watch"] },
     Rule { group: "ragengine.dev", resources: &["ragengines/status"], verbs: &["patch"] },
-    // `get` is for the last look before the documents of one that is gone are deleted; `patch` takes away the finalizer of earlier versions.
+    // `get` is the final check before the documents of a deleted Index are deleted. `patch` removes the finalizer of
+    // earlier versions.
     Rule { group: "ragengine.dev", resources: &["indexes"], verbs: &["get", "list", "watch", "patch"] },
     Rule { group: "ragengine.dev", resources: &["indexes/status"], verbs: &["patch"] },
     Rule { group: "batch", resources: &["jobs"], verbs: &["list", "watch", "create", "delete"] },
     Rule { group: "apps", resources: &["deployments"], verbs: &["get", "list", "watch", "create", "patch"] },
-    // A server whose specification cannot be built is stopped by this.
+    // Stops a server whose specification is invalid.
     Rule { group: "apps", resources: &["deployments/scale"], verbs: &["patch"] },
     Rule {
         group: "",
@@ -44,19 +47,19 @@ const WATCHED: &[Rule] = &[
         resources: &["networkpolicies"],
         verbs: &["get", "list", "watch", "create", "patch", "delete"],
     },
-    // The write token is made; of all others only names and versions are read.
+    // `create` is for the write token. Only metadata of Secrets is read.
     Rule { group: "", resources: &["secrets"], verbs: &["list", "watch", "create"] },
     Rule { group: "", resources: &["pods"], verbs: &["list", "watch"] },
-    // Why a pod or a claim does not get on.
+    // Events explain why a pod or a claim is stuck.
     Rule { group: "", resources: &["events"], verbs: &["list"] },
-    // An event that comes again is patched.
+    // A repeated event is patched.
     Rule { group: "events.k8s.io", resources: &["events"], verbs: &["create", "patch"] },
 ];
 
 const OWN: &[Rule] =
     &[Rule { group: "coordination.k8s.io", resources: &["leases"], verbs: &["get", "create", "update"] }];
 
-/// Where the API server is: sources are kept from it.
+/// The addresses of the API server, which sources must not use.
 const ENDPOINTS: Rule = Rule { group: "discovery.k8s.io", resources: &["endpointslices"], verbs: &["get"] };
 
 /// All rules.

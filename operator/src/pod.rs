@@ -1,4 +1,4 @@
-//! What a pod says of itself, whosever it is.
+//! Reads the state of a pod of the server or of a Job.
 
 use std::sync::Arc;
 
@@ -10,27 +10,28 @@ use crate::finding::Finding;
 use crate::names::CONTAINER;
 use crate::warnings::Warning;
 
-/// The longest part of a server's last words that a message has.
+/// The maximum length of a container's last output in a message, in characters.
 const MAX_LAST_WORDS: usize = 600;
-/// The most lines of it.
+/// The maximum number of lines of it.
 const MAX_LAST_LINES: usize = 12;
 
-/// The pod that counts: the youngest that is not being deleted, and rather one that has not ended (which an evicted one has).
+/// The current pod: the youngest that is not being deleted. A pod that has not ended is preferred to one that has, such
+/// as an evicted one.
 pub fn current(pods: &[Arc<Pod>]) -> Option<&Pod> {
     let living = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
     living.max_by_key(|pod| (!has_ended(pod), &pod.metadata.creation_timestamp, &pod.metadata.name)).map(Arc::as_ref)
 }
 
-/// The pod of a Job.
+/// The youngest pod of a Job.
 pub fn of_job<'a>(pods: &'a [Arc<Pod>], job: &Job) -> Option<&'a Pod> {
-    let is_its = |pod: &&Arc<Pod>| {
+    let is_of_job = |pod: &&Arc<Pod>| {
         let owners = pod.metadata.owner_references.as_deref().unwrap_or_default();
         owners.iter().any(|owner| Some(&owner.uid) == job.metadata.uid.as_ref())
     };
-    pods.iter().filter(is_its).max_by_key(|pod| &pod.metadata.creation_timestamp).map(Arc::as_ref)
+    pods.iter().filter(is_of_job).max_by_key(|pod| &pod.metadata.creation_timestamp).map(Arc::as_ref)
 }
 
-/// Whether it may still be doing something.
+/// Whether the pod may still be running.
 pub fn is_alive(pod: &Pod) -> bool {
     !has_ended(pod)
 }
@@ -40,7 +41,7 @@ fn has_ended(pod: &Pod) -> bool {
     matches!(phase, Some("Failed" | "Succeeded"))
 }
 
-/// Whether the server's program has run in it, even if it ended.
+/// Whether the main container has started, even if it has ended since.
 pub fn has_begun(pod: &Pod) -> bool {
     server(pod).is_some_and(|status| {
         status.restart_count > 0
@@ -48,7 +49,7 @@ pub fn has_begun(pod: &Pod) -> bool {
     })
 }
 
-/// What is said of its containers, of those that set it up first.
+/// The statuses of its containers, init containers first.
 pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     let status = pod.status.as_ref();
     let of = |statuses: fn(&_) -> &Option<Vec<ContainerStatus>>| {
@@ -61,32 +62,33 @@ fn server(pod: &Pod) -> Option<&ContainerStatus> {
     statuses(pod).find(|status| status.name == CONTAINER)
 }
 
-/// What keeps a pod from beginning, whosever it is.
+/// The problem that keeps a pod from starting, if any.
 pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
     unschedulable(pod).or_else(|| statuses(pod).find_map(waiting)).or_else(|| warned(pod, warnings))
 }
 
-/// That no node takes it.
+/// The finding that no node can run the pod.
 pub fn unschedulable(pod: &Pod) -> Option<Finding> {
     let conditions = pod.status.as_ref()?.conditions.as_deref().unwrap_or_default();
     let scheduled = conditions.iter().find(|condition| condition.type_ == "PodScheduled")?;
     let is_refused = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
     is_refused.then(|| {
-        let message = scheduled.message.as_deref().unwrap_or("no reason is given");
+        let message = scheduled.message.as_deref().unwrap_or("Kubernetes gives no reason");
         Finding::new(Reason::PodUnschedulable, format!("no node can run the pod: {message}"))
     })
 }
 
-/// A container that Kubernetes cannot start.
+/// The finding that Kubernetes cannot start a container.
 pub fn waiting(status: &ContainerStatus) -> Option<Finding> {
     let waiting = status.state.as_ref()?.waiting.as_ref()?;
-    let message = waiting.message.as_deref().unwrap_or("no reason is given");
+    let message = waiting.message.as_deref().unwrap_or("Kubernetes gives no reason");
     match waiting.reason.as_deref()? {
         "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" | "ImageInspectError" => {
             Some(Finding::new(
                 Reason::ImagePullFailed,
                 format!(
-                    "the image {} cannot be pulled: {message}. Correct spec.image, or add a Secret to podTemplate.spec.imagePullSecrets",
+                    "the image {} cannot be pulled: {message}. \
+                     Correct spec.image, or add a Secret to podTemplate.spec.imagePullSecrets",
                     status.image
                 ),
             ))
@@ -99,7 +101,7 @@ pub fn waiting(status: &ContainerStatus) -> Option<Finding> {
     }
 }
 
-/// A key that is not in its Secret is told in words only.
+/// Kubernetes reports a missing key of a Secret only in the message.
 fn container_refused(message: &str) -> Reason {
     if message.contains("find key") && message.contains("in Secret") {
         Reason::SecretKeyMissing
@@ -108,7 +110,8 @@ fn container_refused(message: &str) -> Reason {
     }
 }
 
-/// The last message in a log: its last line, when that is JSON, or all lines behind the last JSON one, which belong together.
+/// The last message in a log: the last line if it is JSON, otherwise all lines after the last JSON line, which belong
+/// together.
 pub fn last_message(log: &str) -> String {
     let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_json = |line: &&&str| line.starts_with('{');
@@ -123,30 +126,31 @@ pub fn last_message(log: &str) -> String {
     text.chars().take(MAX_LAST_WORDS).collect()
 }
 
-/// A line of the server's own log: what it says, and why.
+/// The message and the error of a JSON line of the server's log.
 fn in_words(line: &str) -> String {
     let Ok(fields) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line) else {
         return line.to_owned();
     };
-    let said: Vec<&str> =
+    let parts: Vec<&str> =
         ["message", "error", "reason"].iter().filter_map(|name| fields.get(*name)?.as_str()).collect();
-    if said.is_empty() { line.to_owned() } else { said.join(": ") }
+    if parts.is_empty() { line.to_owned() } else { parts.join(": ") }
 }
 
-/// What keeps a pod from beginning is said in its events only: a key that is not in its Secret, a volume that cannot be mounted.
+/// The problem that only the events of a pod show: a missing key of a Secret, or a volume that cannot be mounted.
 pub fn warned(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
     let warnings = warnings.iter().filter(|warning| Some(&warning.uid) == pod.metadata.uid.as_ref());
     let warning = warnings.rev().find(|warning| {
         ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"]
             .contains(&warning.reason.as_str())
     })?;
-    // A Secret that came a moment ago may not have reached the node.
+    // A new Secret may not have reached the node yet.
     if warning.message.contains("failed to sync") || has_begun(pod) {
         return None;
     }
-    let reason = match warning.message.contains("non-existent secret key") {
-        true => Reason::SecretKeyMissing,
-        false => Reason::VolumeNotMounted,
+    let reason = if warning.message.contains("non-existent secret key") {
+        Reason::SecretKeyMissing
+    } else {
+        Reason::VolumeNotMounted
     };
     Some(Finding::new(reason, format!("the pod cannot be set up: {}", warning.message)))
 }

@@ -1,4 +1,4 @@
-//! What every pod of ours is made of, the server's and the Jobs': no rights, its nodes, and the Secrets that its images are pulled with.
+//! The parts that all pods of the operator share: security contexts, node labels and pull secrets.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use ragengine_operator_api::Compute;
 use crate::defaults::Defaults;
 use crate::openshift::PodUser;
 
-/// The user of the image, and the group that the volume's files get.
+/// The user id of the image, which is also the group id of the volume's files.
 const NONROOT_USER: i64 = 65532;
 
-/// What a pod of ours may be to its node: nothing.
+/// The security context of a pod: unprivileged.
 pub fn pod_security(user: PodUser) -> PodSecurityContext {
     let id = (user == PodUser::OfImage).then_some(NONROOT_USER);
     PodSecurityContext {
@@ -21,14 +21,14 @@ pub fn pod_security(user: PodUser) -> PodSecurityContext {
         run_as_user: id,
         run_as_group: id,
         fs_group: id,
-        // A volume that has the group is not walked again.
+        // Avoids changing the group of all files each time the volume is mounted.
         fs_group_change_policy: Some("OnRootMismatch".to_owned()),
         seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),
         ..PodSecurityContext::default()
     }
 }
 
-/// What a container of ours may do: nothing that needs a right.
+/// The security context of a container: no capabilities and a read-only root file system.
 pub fn container_security() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
@@ -38,13 +38,13 @@ pub fn container_security() -> SecurityContext {
     }
 }
 
-/// The labels that a node must have, where any are asked for.
+/// The required node labels, if any.
 pub fn node_labels(compute: &Compute) -> Option<BTreeMap<String, String>> {
     let labels = &compute.label_selector.as_ref()?.match_labels;
     (!labels.is_empty()).then(|| labels.clone())
 }
 
-/// The Secrets that the images of a pod are pulled with: those that the operator was given for every pod, and the user's own. None is there twice.
+/// The pull secrets of a pod: those of the operator's settings, then those of the user, without duplicates.
 pub fn pull_secrets(defaults: &Defaults, users: Vec<LocalObjectReference>) -> Option<Vec<LocalObjectReference>> {
     let named = |name: &String| LocalObjectReference { name: name.clone() };
     let mut secrets: Vec<_> = defaults.pull_secrets.iter().map(named).collect();

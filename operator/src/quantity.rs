@@ -1,6 +1,6 @@
-//! Amounts as Kubernetes writes them: `1Gi` and `1024Mi` are the same.
+//! Kubernetes quantities: `1Gi` and `1024Mi` are equal.
 
-/// The value of a quantity, or none when it is not one. Precise enough to tell whether two are the same or which is larger.
+/// The value of a quantity, or `None` if it is invalid. Precise enough for comparisons.
 pub fn value(text: &str) -> Option<f64> {
     const SUFFIXES: [(&str, f64); 15] = [
         ("Ki", 1024.0),
@@ -21,13 +21,13 @@ pub fn value(text: &str) -> Option<f64> {
     ];
     let suffix = SUFFIXES.iter().find(|(suffix, _)| text.ends_with(suffix));
     let (number, factor) = suffix.map_or((text, 1.0), |(suffix, factor)| (&text[..text.len() - suffix.len()], *factor));
-    // Rust reads `inf` and `nan` as numbers too.
+    // Rust also parses `inf` and `nan` as numbers.
     let is_number = number.bytes().any(|byte| byte.is_ascii_digit())
         && number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     is_number.then(|| number.parse::<f64>().ok().map(|number| number * factor)).flatten()
 }
 
-/// Whether two texts are the same amount.
+/// Whether two quantities are equal.
 pub fn is_same(one: &str, other: &str) -> bool {
     match (value(one), value(other)) {
         (Some(one), Some(other)) => (one - other).abs() <= one.abs() * 1e-12,

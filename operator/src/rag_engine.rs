@@ -1,5 +1,5 @@
-//! A reconcile of a RAGEngine: validate → observe → prepare (with what is built) → apply → status. What is observed hangs on what the specification
-//! refers to, so that is read first. Each step may call those before it, and none of those behind it.
+//! The reconcile of a RAGEngine: validate → observe → prepare (builds the objects) → apply → status.
+//! Validation runs first because it decides which objects to observe. A step may call earlier steps, never later ones.
 
 pub mod apply;
 pub mod build;
@@ -30,14 +30,14 @@ use crate::names::Identity;
 use crate::report::report;
 use crate::times::whole_seconds;
 
-/// Makes everything as it was asked to be, and says what became of it.
+/// Brings the objects of an engine to the state that its specification asks for, and writes the status.
 ///
 /// # Errors
 ///
-/// The step that failed. It is tried again.
+/// The step that failed. The controller runs the reconcile again.
 pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, Error> {
     if engine.metadata.deletion_timestamp.is_some() {
-        // What is owned goes by itself.
+        // Kubernetes garbage collection deletes the objects that the engine owns.
         return Ok(Action::await_change());
     }
     let identity = Identity::of(engine);
@@ -46,20 +46,22 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let observed = observe::observe(context, engine, &validated).await.map_err(Error::Observe)?;
 
     let before = context.statuses.last(&identity.uid, engine.status.as_ref());
-    let asked = EngineInput { engine, validated: validated.as_ref(), before: &before };
-    let prepared = prepare::prepare(asked, observed, &context.defaults)?;
+    let input = EngineInput { engine, validated: validated.as_ref(), before: &before };
+    let prepared = prepare::prepare(input, observed, &context.defaults)?;
 
     let attempted = apply::apply(context, &identity, prepared).await;
     context.engines.ask(&identity, attempted.observed().target());
-    // What keeps documents from being deleted keeps nobody from being told how the engine is.
+    // A failed deletion must not prevent the status from being written.
     let deletion = match attempted.hold() {
         Some(Hold::Paused) => DeletionProgress::default(),
-        Some(Hold::Queued { .. }) | None => departed::delete_next(context, engine, attempted.observed().loaded_status()).await,
+        Some(Hold::Queued { .. }) | None => {
+            departed::delete_next(context, engine, attempted.observed().loaded_status()).await
+        }
     };
     let applied = attempted.complete()?;
 
     let now = Time(whole_seconds(Timestamp::now()));
-    let update = status_update::status_update(asked, &applied, deletion.failure.as_ref(), &context.defaults, &now);
+    let update = status_update::status_update(input, &applied, deletion.failure.as_ref(), &context.defaults, &now);
     if update.is_done() {
         context.defaults.rollouts.end(&identity.uid);
     }

@@ -1,5 +1,5 @@
-//! Reads what the servers have recorded of synchronisations: asked while one runs and when it has ended, beside the reconciles and never within
-//! one.
+//! Polls the servers' records of synchronisations, while a Job runs and after it has ended. Independent of the
+//! reconciles.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,54 +19,56 @@ use crate::names::{IndexIdentity, Owner};
 use crate::ports::PORT;
 use crate::watches::Wake;
 
-/// How many servers are asked at a time.
+/// The maximum number of concurrent requests.
 const CONCURRENCY: usize = 8;
-/// The time from one answer to the next question.
+/// The time from an answer to the next request.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// The most errors of all sources of an Index together that a server is asked for: its status has no room for more.
+/// The maximum number of file errors that are requested for all sources of an Index together. Its status has no room
+/// for more.
 const MAX_ERRORS: usize = 40;
-/// How long an answer may take.
+/// The timeout of a request.
 const LIMIT: Duration = Duration::from_secs(10);
-/// How often it is looked who is to be asked.
+/// How often the due requests are collected.
 const TICK: Duration = Duration::from_millis(500);
 
-/// What is asked, and of whom.
+/// A request for the record of a synchronisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Where the server is.
+    /// The address of the server.
     pub target: Target,
-    /// The name of the index in it.
+    /// The name of the index in the server.
     pub index_name: String,
-    /// How many sources the Index has.
+    /// The number of sources of the Index.
     pub sources: usize,
-    /// Which synchronisation is asked about, and whether its Job has ended: an answer from before that is not the last word.
+    /// The synchronisation, and whether its Job has ended: an answer from before the end is not final.
     pub about: About,
 }
 
 /// A synchronisation, running or ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
-    /// Its name.
+    /// Its id.
     pub sync_id: String,
     /// Whether its Job has ended.
     pub has_ended: bool,
 }
 
-/// What a server said last.
+/// The last answer of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// What it was asked about.
+    /// The synchronisation that it is about.
     pub about: About,
-    /// The sources of the Index, by the names that they have there; empty where the server knows none. None: it has not answered.
+    /// The sources of the Index by their names in the Index. Empty if the server knows none, `None` if it has not
+    /// answered.
     pub sources: Option<Vec<SourceDescription>>,
-    /// How many questions in a row got no answer.
+    /// The number of consecutive failures.
     pub failures: u32,
 }
 
-/// The synchronisations that are asked about.
+/// The synchronisations that are polled.
 pub struct Records {
     known: Mutex<HashMap<String, PolledIndex>>,
-    /// Whose connections are used here too.
+    /// Provides the connections to the servers.
     engines: Arc<Engines>,
     wake: Wake,
     news: Notify,
@@ -81,7 +83,7 @@ struct PolledIndex {
     due: Instant,
 }
 
-/// A question that is due.
+/// A request that is due.
 struct Due {
     uid: String,
     owner: Owner,
@@ -90,17 +92,17 @@ struct Due {
 }
 
 impl Records {
-    /// Nobody yet. Whoever has something new to say wakes its Index.
+    /// Starts without synchronisations. A record that has changed wakes its Index.
     pub fn new(engines: Arc<Engines>, wake: Wake, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self { known: Mutex::default(), engines, wake, news: Notify::new(), metrics })
     }
 
-    /// What the server said last of the synchronisation that is asked about.
+    /// The last record of the synchronisation.
     pub fn record(&self, uid: &str) -> Option<Record> {
         self.known.lock().get(uid)?.record.clone()
     }
 
-    /// From now on this is asked, or nothing.
+    /// Polls this record from now on. `None` stops polling.
     pub fn ask(&self, identity: &IndexIdentity, question: Option<Question>) {
         let mut known = self.known.lock();
         let Some(question) = question else {
@@ -110,19 +112,19 @@ impl Records {
         if known.get(&identity.uid).is_some_and(|known| known.question == question) {
             return;
         }
-        // An address that was made of an IP address is one.
+        // A URL made of an IP address is always valid.
         let Ok(client) = self.engines.client(&engine::url(question.target.address, PORT)) else { return };
         let owner = identity.owner();
         known.insert(identity.uid.clone(), PolledIndex { owner, question, client, record: None, due: Instant::now() });
         self.news.notify_one();
     }
 
-    /// An Index is gone.
+    /// Forgets an Index that was deleted.
     pub fn forget(&self, uid: &str) {
         self.known.lock().remove(uid);
     }
 
-    /// Asks, for ever.
+    /// Polls until it is aborted.
     pub async fn run(self: Arc<Self>) {
         let (mut questions, mut asked) = (FuturesUnordered::new(), InFlight::default());
         loop {
@@ -147,7 +149,7 @@ impl Records {
         turns
             .take(at_most)
             .map(|(uid, known)| {
-                // Longer than an answer may take: nobody is asked twice at a time.
+                // Longer than the timeout of a request, so a server never has two requests for the same record.
                 known.due = now + 2 * LIMIT;
                 Due {
                     uid: uid.clone(),
@@ -184,7 +186,7 @@ async fn ask(due: Due) -> (Due, Option<Vec<SourceDescription>>) {
     let asked = tokio::time::timeout(LIMIT, due.client.some_sources(&due.question.index_name, &which)).await;
     let answer = match asked {
         Ok(Ok(sources)) => Some(sources),
-        // Before its first document there is no such index.
+        // The index does not exist before its first document.
         Ok(Err(error)) if error.is_not_found() => Some(Vec::new()),
         Ok(Err(_)) | Err(_) => None,
     };
@@ -192,13 +194,13 @@ async fn ask(due: Due) -> (Due, Option<Vec<SourceDescription>>) {
     (due, answer)
 }
 
-/// One of this owner's, by its own name.
+/// Removes the owner's prefix from a source's name. `None` for sources of other owners.
 fn unprefixed(mut source: SourceDescription, prefix: &str) -> Option<SourceDescription> {
     source.name = source.name.strip_prefix(prefix)?.to_owned();
     Some(source)
 }
 
-/// An answer that is old is kept: it says more than none.
+/// The next record. After a failure the previous answer is kept, because it is better than none.
 fn next(before: Option<&Record>, about: About, answer: Option<Vec<SourceDescription>>) -> Record {
     match answer {
         Some(sources) => Record { about, sources: Some(sources), failures: 0 },
@@ -215,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_sources_of_the_index_are_its_own() {
+    fn only_sources_with_the_prefix_of_the_index_are_read() {
         let source =
             |name: &str| SourceDescription { name: name.into(), documents: 1, chunks: 1, bytes: 1, sync: None };
         for (name, own) in [("handbook.site", Some("site")), ("handbook2.site", None), ("by-hand", None)] {
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_answer_says_more_than_none() {
+    fn a_failure_keeps_the_previous_answer() {
         let about = About { sync_id: "a".into(), has_ended: true };
         let first = next(None, about.clone(), Some(Vec::new()));
         let failed = next(Some(&first), about.clone(), None);

@@ -1,4 +1,4 @@
-//! What is update of a reconcile, whosever it was: a status that differs from the last one, the events of what has changed, and a failure.
+//! Reports the result of a reconcile: writes a changed status, publishes events about it, logs and counts failures.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::names::{FIELD_MANAGER, Kind};
 use crate::requests::within_limit;
 
-/// A resource that is reconciled, and told of.
+/// A resource that is reconciled and whose status is reported.
 pub trait Reported:
     Resource<Scope = NamespaceResourceScope, DynamicType = ()>
     + HasStatus<Status: Clone + Default + PartialEq + Serialize + Send + Sync>
@@ -27,24 +27,26 @@ pub trait Reported:
     + Debug
     + DeserializeOwned
 {
-    /// Which of the two.
+    /// The kind of the resource.
     const KIND: Kind;
-    /// A status that may be written. Only the step that says what was applied makes one:
+    /// A status that may be written. Only the step that computes it from the applied objects can create one:
     ///
     /// ```
-    /// # use ragengine_operator::{context::Context, error::Error, rag_engine::status_update::StatusUpdate, report::report};
+    /// # use ragengine_operator::rag_engine::status_update::StatusUpdate;
+    /// # use ragengine_operator::{context::Context, error::Error, report::report};
     /// # use ragengine_operator_api::{RagEngine, RagEngineStatus};
     /// async fn write(context: &Context, engine: &RagEngine, update: StatusUpdate) -> Result<(), Error> {
     ///     report(context, engine, &RagEngineStatus::default(), update).await
     /// }
     /// ```
     ///
-    /// And one that was made of anything else is not written:
+    /// A status from another source does not compile:
     ///
     /// ```compile_fail
-    /// # use ragengine_operator::{context::Context, error::Error, rag_engine::status_update::StatusUpdate, report::report};
+    /// # use ragengine_operator::rag_engine::status_update::StatusUpdate;
+    /// # use ragengine_operator::{context::Context, error::Error, report::report};
     /// # use ragengine_operator_api::{RagEngine, RagEngineStatus};
-    /// async fn write(context: &Context, engine: &RagEngine, told: RagEngineStatus) -> Result<(), Error> {
+    /// async fn write(context: &Context, engine: &RagEngine, update: RagEngineStatus) -> Result<(), Error> {
     ///     report(context, engine, &RagEngineStatus::default(), update).await
     /// }
     /// ```
@@ -53,15 +55,15 @@ pub trait Reported:
     /// The statuses that were written last.
     fn statuses(context: &Context) -> &Statuses<Self::Status>;
 
-    /// Of which some changes are told as events.
+    /// The conditions of a status, whose changes become events.
     fn conditions(status: &Self::Status) -> &[Condition];
 }
 
-/// Writes the status when it differs from the last one, and tells users what has changed.
+/// Writes the status if it has changed, and publishes events about the changes.
 ///
 /// # Errors
 ///
-/// When it cannot be written. A resource that is gone meanwhile has none.
+/// When the status cannot be written. A resource that was deleted in between is no error.
 pub async fn report<K: Reported>(
     context: &Context,
     resource: &K,
@@ -75,7 +77,7 @@ pub async fn report<K: Reported>(
     let uid = resource.meta().uid.as_deref().unwrap_or_default();
     match write(context, resource, &now).await {
         Ok(_) => {}
-        // It is gone, or another has its name: nobody waits for this status.
+        // The resource is gone, or another one has its name, so the status is obsolete.
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
         Err(error) => {
             K::statuses(context).forget(uid);
@@ -93,7 +95,7 @@ async fn write<K: Reported>(context: &Context, resource: &K, status: &K::Status)
     let patch = json!({
         "apiVersion": K::api_version(&()),
         "kind": K::kind(&()),
-        // The status of this one, not of another of the same name.
+        // The uid makes sure that no other resource of the same name gets this status.
         "metadata": {"name": name, "uid": resource.meta().uid},
         "status": status,
     });
@@ -101,18 +103,19 @@ async fn write<K: Reported>(context: &Context, resource: &K, status: &K::Status)
     within_limit(resources.patch_status(name, &parameters, &Patch::Apply(&patch))).await
 }
 
-/// What a failed reconcile leaves: a line in the log, a number, and the next attempt.
+/// Logs and counts a failed reconcile and schedules the next attempt.
 pub fn failed<K: Reported>(resource: Arc<K>, error: &Error, context: Arc<Context>) -> Action {
     let wait = context.failures.failed(resource.meta().uid.as_deref().unwrap_or_default());
     let (namespace, name) = place(&*resource);
     let named = |kind| (kind == K::KIND).then(|| format!("{namespace}/{name}"));
     let (engine, index) = (named(Kind::Engine), named(Kind::Index));
-    warn!(engine, index, kind = error.kind(), %error, retry_in_s = wait.as_secs_f64(), "the reconcile failed");
+    let retry_in_s = wait.as_secs_f64();
+    warn!(engine, index, kind = error.kind(), %error, retry_in_s, "the reconcile failed: it is retried");
     context.metrics.failed(error.kind());
     Action::requeue(wait)
 }
 
-/// Its namespace and its name.
+/// The namespace and the name.
 fn place<K: Resource>(resource: &K) -> (&str, &str) {
     let metadata = resource.meta();
     (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())

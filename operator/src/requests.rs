@@ -1,4 +1,4 @@
-//! The requests to the API server: what each asks for, counted; and how long one may take.
+//! Requests to the API server: observes each one, and limits how long it may take.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,22 +10,22 @@ use axum::http::{Method, Request, Response, Uri};
 use kube::client::Body;
 use tower::{Layer, Service};
 
-/// How long a request may take that is not a watch.
+/// The timeout of a request that is not a watch.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What a request asks for, in the words of RBAC.
+/// A request in terms of RBAC.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApiRequest {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: &'static str,
-    /// The API group; empty for the core.
+    /// The API group. Empty for the core group.
     pub group: String,
-    /// The resource, with its subresource: `ragengines/status`.
+    /// The resource, with its subresource if any: `ragengines/status`.
     pub resource: String,
 }
 
 impl ApiRequest {
-    /// What a request to the API server asks for; none when it is not about a resource.
+    /// Parses a request. `None` if it is not about a resource.
     pub fn of(method: &Method, uri: &Uri) -> Option<Self> {
         let mut parts = uri.path().trim_matches('/').split('/');
         let group = match parts.next()? {
@@ -35,7 +35,7 @@ impl ApiRequest {
         };
         let _version = parts.next()?;
         let mut rest: Vec<&str> = parts.collect();
-        // A namespace itself is asked for by two parts only.
+        // A namespace itself has a path of only two parts.
         if rest.first() == Some(&"namespaces") && rest.len() > 2 {
             rest.drain(..2);
         }
@@ -61,20 +61,20 @@ impl ApiRequest {
     }
 }
 
-/// Is told of every request, with the status of its reply; none when there was no reply.
+/// Observes requests to the API server.
 pub trait RequestObserver: Send + Sync + 'static {
-    /// A request has had its reply.
+    /// Called after each request, with the status of the reply or `None` if there was none.
     fn asked(&self, asked: &ApiRequest, status: Option<u16>);
 }
 
-/// Tells a observer of every request that goes through.
+/// A layer that reports every request of a client to an observer.
 #[derive(Clone)]
 pub struct ObservedRequests {
     observer: Arc<dyn RequestObserver>,
 }
 
 impl ObservedRequests {
-    /// A layer for a client.
+    /// Creates the layer.
     pub fn new(observer: Arc<dyn RequestObserver>) -> Self {
         Self { observer }
     }
@@ -124,15 +124,17 @@ where
     }
 }
 
-/// A request to the API server that is not waited for for ever.
+/// Runs a request with a timeout.
 ///
 /// # Errors
 ///
-/// What the API server says, or that it did not answer in time.
+/// The error of the API server, or a timeout.
 pub async fn within_limit<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, kube::Error> {
     match tokio::time::timeout(LIMIT, request).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(kube::Error::Service(format!("no answer within {} s", LIMIT.as_secs()).into())),
+        Err(_) => {
+            Err(kube::Error::Service(format!("the API server did not answer within {} s", LIMIT.as_secs()).into()))
+        }
     }
 }
 
@@ -141,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_put_in_the_words_of_rbac() {
+    fn a_request_is_parsed_into_rbac_terms() {
         for (method, uri, expected) in [
             (Method::GET, "/api/v1/secrets?watch=true&limit=5", Some(("watch", "", "secrets"))),
             (Method::GET, "/api/v1/namespaces/a/secrets?limit=5", Some(("list", "", "secrets"))),
@@ -168,8 +170,11 @@ mod tests {
             (Method::GET, "/version", None),
         ] {
             let asked = ApiRequest::of(&method, &uri.parse().unwrap());
-            let expected =
-                expected.map(|(verb, group, resource)| ApiRequest { verb, group: group.into(), resource: resource.into() });
+            let expected = expected.map(|(verb, group, resource)| ApiRequest {
+                verb,
+                group: group.into(),
+                resource: resource.into(),
+            });
             assert_eq!(asked, expected, "{method} {uri}");
         }
     }

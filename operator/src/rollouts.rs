@@ -1,4 +1,5 @@
-//! How many engines are rolled at a time because the operator is another one: its image, its defaults, what it makes of a specification.
+//! Limits how many engines roll out at the same time because the operator has changed: its image, its defaults, or the
+//! objects it builds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +8,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long an engine keeps its place: one that does not come up again must not keep the others from their turn.
+/// How long an engine may occupy a slot, so that an engine which does not become ready cannot block the others.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// The places of the engines that are being rolled; a copy has the same ones.
+/// The slots of the engines that are rolling out. Clones share the same slots.
 #[derive(Debug, Clone)]
 pub struct Rollouts {
     max: usize,
@@ -18,16 +19,16 @@ pub struct Rollouts {
 }
 
 impl Rollouts {
-    /// So many at a time.
+    /// At most `max` engines at a time.
     pub fn new(max: usize) -> Self {
         Self { max, places: Arc::default() }
     }
 
-    /// Takes a place for the engine of this uid, unless it has one. None is free: how many others have one.
+    /// Takes a slot for the engine of this uid, unless it already has one.
     ///
     /// # Errors
     ///
-    /// The number of the others.
+    /// The number of engines that occupy the slots, if none is free.
     pub fn begin(&self, uid: &str) -> Result<(), usize> {
         let mut places = self.places.lock();
         places.retain(|_, since| since.elapsed() < LIMIT);
@@ -41,7 +42,7 @@ impl Rollouts {
         Ok(())
     }
 
-    /// The engine is as it was asked to be, or gone: its place is free.
+    /// Frees the slot of an engine that is done or deleted.
     pub fn end(&self, uid: &str) {
         self.places.lock().remove(uid);
     }
@@ -52,17 +53,17 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_place_is_free_again_when_its_engine_is_done_or_takes_too_long() {
+    async fn a_slot_is_freed_when_its_engine_is_done_or_takes_too_long() {
         let rollouts = Rollouts::new(2);
         assert_eq!([rollouts.begin("a"), rollouts.begin("b"), rollouts.begin("c")], [Ok(()), Ok(()), Err(2)]);
-        assert_eq!(rollouts.clone().begin("a"), Ok(()), "it has one");
+        assert_eq!(rollouts.clone().begin("a"), Ok(()), "it already has a slot");
         rollouts.end("a");
-        rollouts.end("nobody");
+        rollouts.end("unknown");
         assert_eq!([rollouts.begin("c"), rollouts.begin("a")], [Ok(()), Err(2)]);
         tokio::time::advance(LIMIT / 2).await;
         rollouts.end("c");
         assert_eq!(rollouts.begin("d"), Ok(()));
         tokio::time::advance(LIMIT / 2).await;
-        assert_eq!([rollouts.begin("e"), rollouts.begin("f")], [Ok(()), Err(2)], "the time of b is over");
+        assert_eq!([rollouts.begin("e"), rollouts.begin("f")], [Ok(()), Err(2)], "the slot of b has expired");
     }
 }

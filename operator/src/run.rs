@@ -1,4 +1,4 @@
-//! Runs the operator: waits for the lease, watches, and ends when it is told to or the lease is lost.
+//! Runs the operator: waits for the lease, watches and reconciles, and ends when it is stopped or loses the lease.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -18,47 +18,47 @@ use crate::defaults::Defaults;
 use crate::lease::{Holder, Lost};
 use crate::metrics::Metrics;
 use crate::openshift::{self, PodUser};
-use crate::requests::{RequestObserver, ObservedRequests};
+use crate::requests::{ObservedRequests, RequestObserver};
 use crate::rollouts::Rollouts;
 use crate::scope::{self, Running, Shared};
 use crate::watches::Scope;
 
-/// How long a namespace of several may take to be seen once, before the operator is ready without it.
+/// How long to wait for the watches of a namespace before the operator reports ready without it.
 const FILLING: Duration = Duration::from_secs(60);
 
-/// How long reconciles that run may take to end when the operator is told to stop.
+/// How long running reconciles may take to end after a stop.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Why the operator ends without being told to.
+/// Why the operator ends without being stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// No cluster can be reached.
-    #[error("no cluster: {0}. In a pod its service account says which; elsewhere KUBECONFIG does")]
+    /// No cluster is configured.
+    #[error("no cluster is configured: {0}. Run in a pod with a ServiceAccount, or set KUBECONFIG")]
     Config(String),
-    /// The client cannot be made.
-    #[error("no client of the API server: {0}")]
+    /// The client of the API server cannot be created.
+    #[error("cannot create a client of the API server: {0}")]
     Client(#[source] kube::Error),
-    /// The metrics cannot be made.
-    #[error("no metrics: {0}")]
+    /// The metrics cannot be registered.
+    #[error("cannot register the metrics: {0}")]
     Metrics(#[from] prometheus::Error),
-    /// Nothing can be answered on the address.
-    #[error("{address} cannot be listened on: {source}")]
+    /// The admin server cannot listen on its address.
+    #[error("cannot listen on {address}: {source}")]
     Admin {
-        /// Which address.
+        /// The address.
         address: std::net::SocketAddr,
-        /// Why.
+        /// The error.
         source: std::io::Error,
     },
-    /// Another process acts now.
+    /// The lease was lost.
     #[error(transparent)]
     Lost(#[from] Lost),
 }
 
-/// Runs until `stop`, in order, or until something is lost that it cannot go on without.
+/// Runs until `stop` completes, or until a failure that the operator cannot recover from.
 ///
 /// # Errors
 ///
-/// [`RunError`]; after it the process has to end: another may act already.
+/// [`RunError`]. The process must exit after it, because another one may already act.
 pub async fn run(arguments: Run, stop: impl Future<Output = ()>) -> Result<(), RunError> {
     let metrics = Arc::new(Metrics::new()?);
     let client = connect(Arc::clone(&metrics) as Arc<dyn RequestObserver>).await?;
@@ -72,14 +72,14 @@ pub async fn run(arguments: Run, stop: impl Future<Output = ()>) -> Result<(), R
     }
 }
 
-/// A client that tells a observer of every request.
+/// Creates a client that reports every request to an observer.
 ///
 /// # Errors
 ///
-/// When no cluster is known.
+/// When no cluster is configured, or the client cannot be created.
 pub async fn connect(observer: Arc<dyn RequestObserver>) -> Result<Client, RunError> {
     let mut config = Config::infer().await.map_err(|error| RunError::Config(error.to_string()))?;
-    // Whatever proxy the environment names leads out of the cluster.
+    // A proxy from the environment is meant for addresses outside the cluster.
     config.proxy_url = None;
     let builder = ClientBuilder::try_from(config).map_err(RunError::Client)?;
     Ok(builder.with_layer(&ObservedRequests::new(observer)).build())
@@ -92,11 +92,11 @@ async fn act(
     admin: Arc<Admin>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), RunError> {
-    let identity = arguments.identity.clone().unwrap_or_else(made_up_name);
+    let identity = arguments.identity.clone().unwrap_or_else(generated_name);
     let mut lease = Holder::new(&client, &arguments.namespace, &arguments.lease_name, &identity);
     let mut stop = std::pin::pin!(stop);
     tokio::select! {
-        // A standby that looks at the lease is as ready as it has to be; one that may not is not.
+        // A standby is ready when it can read the lease.
         () = lease.acquire(|stands_by| admin.is_ready(stands_by)) => {}
         () = &mut stop => return Ok(()),
     }
@@ -116,13 +116,13 @@ async fn act(
         lost = lease.keep() => return Err(lost.into()),
         () = stop => {}
     }
-    info!("stopping: reconciles that run are finished");
+    info!("stopping: waiting for running reconciles");
     stopper.send_replace(true);
-    // While they run the lease has to hold.
+    // The lease must be held while reconciles run.
     tokio::select! {
         _ = &mut work => {}
         () = tokio::time::sleep(GRACE) => {
-            warn!(grace_s = GRACE.as_secs(), "reconciles that run were given up");
+            warn!(grace_s = GRACE.as_secs(), "running reconciles were aborted because they took too long");
             work.abort();
         }
         lost = lease.keep() => return Err(lost.into()),
@@ -148,12 +148,12 @@ fn start(shared: &Shared, scopes: &[Scope], stopped: &watch::Receiver<bool>, adm
     tokio::spawn(async move {
         filled.await;
         admin.is_ready(true);
-        info!("everything has been seen once: ready");
+        info!("all watches are filled: ready");
     });
     running
 }
 
-/// Waits until everything has been seen once. Of several namespaces one may be gone, and the others are looked after all the same.
+/// Waits until all caches are filled. Of several namespaces one may not exist, and must not block the others.
 fn seen_once(running: &[Running], scopes: &[Scope]) -> impl Future<Output = ()> + Send + use<> {
     let filled = running.iter().map(Running::filled).zip(scopes.to_vec()).map(|(filled, scope)| async move {
         let Scope::Namespace(namespace) = scope else { return filled.await };
@@ -161,7 +161,8 @@ fn seen_once(running: &[Running], scopes: &[Scope]) -> impl Future<Output = ()> 
         if tokio::time::timeout(FILLING, &mut filled).await.is_err() {
             warn!(
                 namespace,
-                "the namespace cannot be watched: is it there, and has the operator its Role in it? It is tried again"
+                "the namespace cannot be watched: check that it exists and that the operator has its Role in it. \
+                 The operator keeps trying"
             );
         }
     });
@@ -173,7 +174,7 @@ fn seen_once(running: &[Running], scopes: &[Scope]) -> impl Future<Output = ()> 
     }
 }
 
-/// Several scopes count together.
+/// Adds up the figures of all scopes.
 fn count(metrics: &Metrics, scopes: &[scope::Gauges]) {
     metrics.queue_is(scopes.iter().map(|scope| scope.waiting).sum());
     let kinds: BTreeSet<&str> = scopes.iter().flat_map(|scope| &scope.objects).map(|(kind, _)| *kind).collect();
@@ -189,19 +190,19 @@ fn count(metrics: &Metrics, scopes: &[scope::Gauges]) {
     metrics.indexes_are(&indexes);
 }
 
-/// The names in a list, each once. An empty variable is a list of one empty name.
+/// The distinct names in a list. An empty environment variable yields one empty name, which is dropped.
 fn named(list: &[String]) -> Vec<String> {
     let names: BTreeSet<&str> = list.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// No namespace at all means every one.
+/// The scopes of a list of namespaces. An empty list means all namespaces.
 fn scopes(namespaces: &[String]) -> Vec<Scope> {
     let named = named(namespaces);
-    match named.is_empty() {
-        true => vec![Scope::All],
-        false => named.into_iter().map(Scope::Namespace).collect(),
+    if named.is_empty() {
+        return vec![Scope::All];
     }
+    named.into_iter().map(Scope::Namespace).collect()
 }
 
 fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: String, pod_user: PodUser) -> Shared {
@@ -229,8 +230,8 @@ fn shared(arguments: &Run, client: Client, metrics: Arc<Metrics>, identity: Stri
     }
 }
 
-/// Nobody else has it: outside a pod nothing names the process.
-fn made_up_name() -> String {
+/// A unique name for a process outside a pod.
+fn generated_name() -> String {
     let mut bytes = [0; 8];
     match getrandom::fill(&mut bytes) {
         Ok(()) => format!("ragengine-operator-{}", hex::encode(bytes)),

@@ -1,4 +1,4 @@
-//! The controllers for one namespace, or for all of them.
+//! The controllers for one namespace or for all namespaces.
 
 mod gauges;
 mod seen;
@@ -32,33 +32,33 @@ use crate::watches::{self, Scope, Watches};
 pub use gauges::Gauges;
 use seen::Watched;
 
-/// What all scopes share.
+/// The input that all scopes share.
 #[derive(Clone)]
 pub struct Shared {
-    /// Access to the API server.
+    /// The client of the API server.
     pub client: Client,
-    /// What Prometheus sees.
+    /// The metrics.
     pub metrics: Arc<Metrics>,
-    /// What the operator was started with.
+    /// The operator's settings.
     pub defaults: Defaults,
-    /// Where the API server is.
+    /// The addresses of the API server.
     pub api_server: Arc<ApiServer>,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
-    /// What this process is called.
+    /// The name of this process in events.
     pub identity: String,
-    /// Reconciles at a time, in one scope.
+    /// The maximum number of concurrent reconciles in one scope.
     pub concurrency: u16,
 }
 
-/// A scope that is being watched.
+/// A scope with running watches.
 pub struct Running {
-    /// Everything that its reconciles can reach.
+    /// The context of its reconciles.
     pub context: Arc<Context>,
     controllers: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-/// Begins to watch a scope, until `stop`.
+/// Starts the watches of a scope. `stop` ends its controllers.
 pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Send + Sync + 'static) -> Running {
     let Watches { caches, filling_engines, filling_indexes, referrers, touched, wake, tasks } =
         watches::start(&shared.client, scope, &shared.metrics);
@@ -86,7 +86,7 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
         metrics: Arc::clone(&shared.metrics),
         defaults: shared.defaults.clone(),
     });
-    // A synchronisation is rare, and most of it is waiting.
+    // Reconciles of Indexes are rarer and mostly wait.
     let for_indexes = (shared.concurrency / 4).max(1);
     let for_engines = shared.concurrency.saturating_sub(for_indexes).max(1);
     let stop = stop.shared();
@@ -117,9 +117,9 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
     let asking = [tokio::spawn(Arc::clone(&context.engines).run()), tokio::spawn(Arc::clone(&context.records).run())];
     let for_reconciles = Arc::clone(&context);
     let controllers = Box::pin(async move {
-        // The watches run as long as the controllers, and no longer.
+        // Keeps the watches running as long as the controllers.
         let _watches = tasks;
-        // What fails has been logged where it failed.
+        // Errors were already logged by `failed`.
         let engines = engines.run(reconcile_engine, failed, Arc::clone(&for_reconciles));
         let indexes = indexes.run(reconcile_index, failed, for_reconciles);
         let (engines, indexes) = (engines.for_each(|_| ready(())), indexes.for_each(|_| ready(())));
@@ -130,19 +130,19 @@ pub fn start(shared: &Shared, scope: &Scope, stop: impl Future<Output = ()> + Se
 }
 
 impl Running {
-    /// Waits until everything has been seen once.
+    /// Waits until all caches have been filled.
     pub fn filled(&self) -> impl Future<Output = ()> + Send + use<> {
         let context = Arc::clone(&self.context);
         async move { context.caches.filled().await }
     }
 
-    /// Sets the metrics that are counted only when somebody asks.
+    /// Returns a function that counts the metrics on demand.
     pub fn gauges(&self) -> impl Fn() -> Gauges + Send + use<> {
         let context = Arc::clone(&self.context);
         move || gauges::gauges(&context)
     }
 
-    /// Reconciles until it is stopped, and ends what runs.
+    /// Runs the controllers until they are stopped and running reconciles have ended.
     pub async fn run(self) {
         self.controllers.await;
     }
@@ -168,14 +168,14 @@ where
     })
 }
 
-/// A reconcile, measured.
+/// Runs a reconcile and records its metrics.
 async fn reconcile_engine(engine: Arc<RagEngine>, context: Arc<Context>) -> Result<Action, Error> {
     let identity = Identity::of(&engine);
     let reconcile = rag_engine::reconcile(&engine, &context);
     measured(&context, "RAGEngine", &identity.owner(), &identity.uid, reconcile).await
 }
 
-/// A reconcile, measured.
+/// Runs a reconcile and records its metrics.
 async fn reconcile_index(index: Arc<Index>, context: Arc<Context>) -> Result<Action, Error> {
     let identity = IndexIdentity::of(&index);
     let reconcile = index::reconcile(&index, &context);
@@ -189,7 +189,7 @@ async fn measured(
     uid: &str,
     reconcile: impl Future<Output = Result<Action, Error>>,
 ) -> Result<Action, Error> {
-    // Only right after the start: what is not there may not have been seen yet.
+    // Before the caches are filled, a missing object may only not have been seen yet.
     context.caches.filled().await;
     context.waiting.ends(owner);
     let mut measured = context.metrics.reconcile_begins(kind);
@@ -201,7 +201,7 @@ async fn measured(
     outcome
 }
 
-/// Says what is watched.
+/// Logs which namespaces are watched.
 pub fn log(scope: &Scope) {
     match scope {
         Scope::All => info!("watching all namespaces"),

@@ -1,4 +1,5 @@
-//! What a Secret may be used for, as its metadata says: whoever may write an Index or a RAGEngine names Secrets whose content they may not read.
+//! Checks what a Secret may be used for, according to its metadata: users who may write an Index or a RAGEngine can
+//! refer to Secrets that they may not read.
 
 use kube::api::ObjectMeta;
 use ragengine_operator_api::RagEngine;
@@ -7,27 +8,28 @@ use kube::Resource as _;
 
 use crate::names::{HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION};
 
-/// Why a Secret may not be used as somebody's credentials at all.
+/// Why a Secret must not be used as credentials at all, if so.
 pub fn refusal(metadata: &ObjectMeta) -> Option<&'static str> {
     let is_of_an_engine = metadata.owner_references.iter().flatten().any(|owner| owner.kind == RagEngine::kind(&()));
     refused_in_pod(metadata).or_else(|| is_of_an_engine.then_some("it contains the write token of a RAGEngine"))
 }
 
-/// Why a Secret may be in no pod, whatever it is for.
+/// Why a Secret must not be mounted into any pod, if so.
 pub fn refused_in_pod(metadata: &ObjectMeta) -> Option<&'static str> {
     let annotations = metadata.annotations.as_ref();
     let is_token = annotations.is_some_and(|annotations| annotations.contains_key(SERVICE_ACCOUNT_ANNOTATION));
     is_token.then_some("it contains the token of a ServiceAccount")
 }
 
-/// The only hosts that it may be sent to. None: its owner does not say.
+/// The only hosts that a Secret may be sent to, from its annotation. `None`: it has no annotation.
 pub fn hosts(metadata: &ObjectMeta) -> Option<Vec<String>> {
-    let said = metadata.annotations.as_ref()?.get(HOSTS_ANNOTATION)?;
-    let hosts = said.split([',', ' ']).map(str::trim).filter(|host| !host.is_empty());
+    let value = metadata.annotations.as_ref()?.get(HOSTS_ANNOTATION)?;
+    let hosts = value.split([',', ' ']).map(str::trim).filter(|host| !host.is_empty());
     Some(hosts.map(str::to_owned).collect())
 }
 
-/// Why a Secret may not be sent to a host, which may have a port. Where the host is not known, one that names hosts goes nowhere.
+/// Why a Secret must not be sent to a host (with or without a port), if so. If the host is unknown, a Secret that names
+/// hosts is not sent.
 pub fn refused_at(metadata: &ObjectMeta, host: Option<&str>) -> Option<String> {
     if let Some(why) = refusal(metadata) {
         return Some(why.to_owned());
@@ -35,15 +37,13 @@ pub fn refused_at(metadata: &ObjectMeta, host: Option<&str>) -> Option<String> {
     let hosts = hosts(metadata)?;
     let is_named = host.is_some_and(|host| hosts.iter().any(|pattern| names(pattern, host)));
     (!is_named).then(|| {
-        let named = if hosts.is_empty() { "nowhere".to_owned() } else { format!("to {} only", hosts.join(", ")) };
-        format!(
-            "its annotation {HOSTS_ANNOTATION} lets it be sent {named}, and not to {}",
-            host.unwrap_or("the default hub")
-        )
+        let named = if hosts.is_empty() { "no host".to_owned() } else { hosts.join(", ") };
+        format!("its annotation {HOSTS_ANNOTATION} allows {named}, but not {}", host.unwrap_or("the default model hub"))
     })
 }
 
-/// Whether a pattern means a host: `a.example`, `a.example:8443`, or `*.example` for all below it. Without a port it means every one.
+/// Whether a pattern matches a host: `a.example`, `a.example:8443`, or `*.example` for all subdomains. A pattern
+/// without a port matches every port.
 fn names(pattern: &str, host: &str) -> bool {
     let without_port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let bare = without_port.map_or(host, |(name, _)| name);
@@ -68,12 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_the_cluster_and_of_engines_are_nobodys_credentials() {
+    fn tokens_of_the_cluster_and_of_engines_are_refused_as_credentials() {
         for (said, expected) in [
             (json!({}), None),
             (json!({"annotations": {"kubernetes.io/service-account.name": "a"}}), Some("ServiceAccount")),
             (
-                json!({"ownerReferences": [{"apiVersion": "ragengine.dev/v1alpha1", "kind": "RAGEngine", "name": "docs", "uid": "u"}]}),
+                json!({"ownerReferences": [
+                    {"apiVersion": "ragengine.dev/v1alpha1", "kind": "RAGEngine", "name": "docs", "uid": "u"},
+                ]}),
                 Some("RAGEngine"),
             ),
             (
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_goes_to_the_hosts_that_it_names_and_to_no_other() {
+    fn a_secret_is_sent_only_to_the_hosts_that_it_names() {
         for (said, host, is_refused) in [
             (None, Some("anywhere"), false),
             (Some("llm.example"), Some("llm.example"), false),
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_named_with_commas_between_them() {
+    fn hosts_are_separated_by_commas() {
         for (said, expected) in [
             (json!({}), None),
             (json!({"annotations": {"ragengine.dev/hosts": "git.example.com, *.example.org,"}}), Some(2)),

@@ -1,14 +1,14 @@
-//! The image that engines run, as the operator is told it.
+//! The server image that the operator is configured with.
 
 use std::fmt;
 use std::str::FromStr;
 
 use ragengine_operator_api::Image;
 
-/// How a digest begins, and how many hexadecimal digits follow.
+/// The prefix of a digest, and the number of hexadecimal digits after it.
 const DIGEST: (&str, usize) = ("sha256:", 64);
 
-/// An image that says exactly what runs: `repository:tag`, `repository@sha256:…` or `repository:tag@sha256:…`.
+/// An image with a version: `repository:tag`, `repository@sha256:…` or `repository:tag@sha256:…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerImage {
     repository: String,
@@ -16,14 +16,14 @@ pub struct ServerImage {
     digest: Option<String>,
 }
 
-/// A text that is no such image.
+/// Why a text is not such an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnImage {
-    /// It says no version.
-    #[error("it must have a tag or a digest: for example ragengine:0.1.0")]
+    /// The tag and the digest are missing.
+    #[error("the image must have a tag or a digest, for example ragengine:0.1.0")]
     NoVersion,
-    /// What stands behind the `@` is no digest.
-    #[error("a digest is sha256: and 64 digits of 0-9 and a-f: for example ragengine@sha256:{}", "0".repeat(DIGEST.1))]
+    /// The digest after the `@` is invalid.
+    #[error("a digest must be sha256: and 64 digits 0-9 or a-f, for example ragengine@sha256:{}", "0".repeat(DIGEST.1))]
     Digest,
 }
 
@@ -35,7 +35,7 @@ impl FromStr for ServerImage {
         if digest.is_some_and(|digest| !is_digest(digest)) {
             return Err(NotAnImage::Digest);
         }
-        // A port has a colon too, and a slash behind it.
+        // The colon of a registry's port is followed by a slash.
         let tagged = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
         let (repository, tag) = tagged.map_or((name, None), |(repository, tag)| (repository, Some(tag)));
         let has_version = tag.map_or(digest.is_some(), |tag| !tag.is_empty());
@@ -57,7 +57,8 @@ impl fmt::Display for ServerImage {
 }
 
 impl ServerImage {
-    /// The image that an engine runs: what its resource says, and this one for the rest. A digest wins over a tag.
+    /// The image of an engine: the fields of its resource, completed by this image. A digest takes precedence over a
+    /// tag.
     pub fn of_engine(&self, image: &Image) -> String {
         let repository = image.repository.as_deref().unwrap_or(&self.repository);
         match (&image.digest, tag_of(image)) {
@@ -67,13 +68,14 @@ impl ServerImage {
         }
     }
 
-    /// A digest may be another one in another repository, where an image was copied or built anew: a tag says what is meant there too.
+    /// In another repository the digest may differ, where the image was copied or rebuilt, so the tag is used if there
+    /// is one.
     fn in_repository(&self, repository: &str) -> String {
         let digest = self.digest.clone().filter(|_| self.tag.is_none() || repository == self.repository);
         Self { repository: repository.to_owned(), tag: self.tag.clone(), digest }.to_string()
     }
 
-    /// Whether an engine runs the operator's own version, as far as its resource says it.
+    /// Whether an engine runs the operator's own version, as far as its resource shows.
     pub fn is_of_engine(&self, image: &Image) -> bool {
         match (&image.digest, tag_of(image)) {
             (Some(_), _) => image.digest == self.digest,
@@ -83,7 +85,7 @@ impl ServerImage {
     }
 }
 
-/// An empty one is none.
+/// The tag, unless it is empty.
 fn tag_of(image: &Image) -> Option<&str> {
     image.tag.as_deref().filter(|tag| !tag.is_empty())
 }
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_resource_says_wins_and_a_digest_over_a_tag() {
+    fn the_resource_takes_precedence_and_a_digest_over_a_tag() {
         let digest = digest();
         let other = format!("sha256:{}", "b".repeat(64));
         let image = |repository: Option<&str>, tag: Option<&str>, digest: Option<&str>| Image {

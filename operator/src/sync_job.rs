@@ -1,5 +1,5 @@
-//! A Job that fills an index, or deletes documents from it, and the ConfigMap with its task: built by pure functions, and made together. What it is made
-//! of is said by those who want it.
+//! Builds and creates Jobs that fill an index or delete documents from it, each with a ConfigMap that holds its task.
+//! Callers provide the ingredients.
 
 mod inherited;
 mod job;
@@ -21,20 +21,20 @@ pub use job::Ingredients;
 pub use make::{Made, make};
 pub use task::{CREDENTIALS_FOLDER, SOURCES_FOLDER, TASK_FILE, TASK_FOLDER};
 
-/// What one Job takes.
+/// A Job and its task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Desired {
-    /// What it is to do.
+    /// The ConfigMap with the task.
     pub task: ConfigMap,
-    /// Who does it.
+    /// The Job.
     pub job: Job,
 }
 
-/// Builds a Job, and the ConfigMap with its task, whose name begins with that of this metadata.
+/// Builds a Job and the ConfigMap with its task. The name of the ConfigMap starts with the name in `metadata`.
 ///
 /// # Errors
 ///
-/// [`BuildError`] when the task cannot be written.
+/// [`BuildError`] when the task cannot be serialised.
 pub fn build(
     metadata: ObjectMeta,
     task: &SyncTask,
@@ -46,11 +46,11 @@ pub fn build(
     Ok(Desired { task, job })
 }
 
-/// Builds what the deletion of an Index's documents takes, which belongs to the engine: the Index is gone.
+/// Builds the Job that deletes the documents of a deleted Index. It belongs to the engine.
 ///
 /// # Errors
 ///
-/// [`BuildError`] when the task cannot be written, which nothing is known to cause.
+/// [`BuildError`] when the task cannot be serialised. No cause is known.
 pub fn deletion(
     engine: &RagEngine,
     owner: &OwnedSources,

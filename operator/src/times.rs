@@ -1,21 +1,21 @@
-//! Times, as Kubernetes keeps them, and how long is waited after a failure.
+//! Times with the resolution of Kubernetes, and the back-off of Jobs.
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-/// The first wait after a synchronisation or a deletion that failed, and the longest, in seconds.
+/// The minimum and maximum wait after a failed synchronisation or deletion, in seconds.
 const WAITS_S: (i64, i64) = (30, 1800);
 
-/// As Kubernetes keeps it.
+/// Drops fractions of a second, as Kubernetes does.
 pub fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
-/// So much later. None: that is after the end of time.
+/// Adds a duration. `None` on overflow.
 pub fn later(time: Timestamp, duration: SignedDuration) -> Option<Timestamp> {
     time.checked_add(duration).ok()
 }
 
-/// When a Job that failed is followed by another: the later the more have failed.
+/// When a failed Job is retried: the wait doubles with each attempt.
 pub fn retry_at(finished_at: Timestamp, attempts: u32) -> Option<Timestamp> {
     let wait = WAITS_S.0.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(WAITS_S.1);
     later(finished_at, SignedDuration::from_secs(wait))

@@ -1,4 +1,4 @@
-//! What Kubernetes warns of: the events of an object that does not get on.
+//! Reads the warning events of an object that is stuck.
 
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ use kube::api::{Api, ListParams};
 
 use crate::requests::within_limit;
 
-/// More than these are not looked at.
+/// The maximum number of events that are read.
 const MAX_EVENTS: u32 = 50;
 
-/// The shortest and the longest time from one look at events to the next.
+/// The minimum and maximum interval between two reads of events.
 const LOOKS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
 
-/// A warning about an object.
+/// A warning event about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The uid of the object.
     pub uid: String,
-    /// Why, in one word.
+    /// The machine-readable reason.
     pub reason: String,
-    /// Why, in words.
+    /// The message.
     pub message: String,
 }
 
-/// The warnings about one object, the latest last.
+/// The warnings about one object, the most recent last.
 ///
 /// # Errors
 ///
-/// What the API server says.
+/// The error of the API server.
 pub async fn of(client: &Client, namespace: &str, uid: &str) -> Result<Vec<Warning>, kube::Error> {
     let events: Api<Event> = Api::namespaced(client.clone(), namespace);
     let about = ListParams::default().fields(&format!("involvedObject.uid={uid},type=Warning")).limit(MAX_EVENTS);
@@ -44,7 +44,8 @@ pub async fn of(client: &Client, namespace: &str, uid: &str) -> Result<Vec<Warni
     Ok(found.into_iter().map(warning).collect())
 }
 
-/// Events, which say why a pod does not begin, are not watched. They are read again the later the longer that is so.
+/// The time until events are read again. Events are not watched, and are read less often the longer the object has been
+/// stuck.
 pub fn next_look(since: Timestamp, now: Timestamp) -> Duration {
     let waited = Duration::try_from(now.duration_since(since)).unwrap_or_default();
     (waited / 4).clamp(LOOKS.0, LOOKS.1)

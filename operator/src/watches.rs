@@ -1,4 +1,4 @@
-//! The watches: what they see is kept in caches, and each change wakes the resource that it is about.
+//! Watches the cluster: keeps objects in caches, and wakes the resources that a change concerns.
 
 mod caches;
 mod filling;
@@ -30,17 +30,17 @@ pub use referrers::{Referred, Referrers, version};
 use crate::metrics::Metrics;
 use crate::names::{Kind, MADE_BY_US, Owner};
 
-/// Where the operator looks: one namespace, or all of them.
+/// The namespaces that are watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Every namespace.
+    /// All namespaces.
     All,
-    /// One.
+    /// One namespace.
     Namespace(String),
 }
 
 impl Scope {
-    /// Access to one kind of object there.
+    /// The API for one kind of object in this scope.
     pub fn api<K>(&self, client: &Client) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
@@ -52,13 +52,13 @@ impl Scope {
     }
 }
 
-/// Objects in one reply to a list.
+/// The number of objects in one reply to a list request.
 const PAGE: u32 = 100;
 
-/// Wake-ups that may wait to be taken.
+/// The maximum number of queued wake-ups.
 const MAX_WAITING: usize = 1024;
 
-/// Wakes resources: whoever sends has something new about them.
+/// Queues resources for a reconcile.
 #[derive(Clone)]
 pub struct Wake {
     engines: mpsc::Sender<ObjectRef<RagEngine>>,
@@ -66,9 +66,9 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Wakes one. It waits while too many others wait.
+    /// Queues a resource. Waits while the queue is full.
     pub async fn send(&self, owner: &Owner) {
-        // The receivers are gone when the operator ends.
+        // Sending fails only when the operator is ending.
         match owner.kind {
             Kind::Engine => drop(self.engines.send(ObjectRef::new(&owner.name).within(&owner.namespace)).await),
             Kind::Index => drop(self.indexes.send(ObjectRef::new(&owner.name).within(&owner.namespace)).await),
@@ -76,7 +76,7 @@ impl Wake {
     }
 }
 
-/// Whom to wake.
+/// The queues of resources to reconcile.
 pub struct Touched {
     /// RAGEngines.
     pub engines: mpsc::Receiver<ObjectRef<RagEngine>>,
@@ -86,19 +86,19 @@ pub struct Touched {
 
 /// All watches of a scope. They end when this is dropped.
 pub struct Watches {
-    /// What they have seen.
+    /// The caches.
     pub caches: Caches,
-    /// For the watch of the RAGEngines themselves, which fills a cache too.
+    /// Reports when the store of RAGEngines is filled.
     pub filling_engines: Filling,
-    /// For that of the Indexes.
+    /// Reports when the store of Indexes is filled.
     pub filling_indexes: Filling,
-    /// Who refers to what: kept up by the reconciles.
+    /// Which resources refer to which objects. The reconciles keep it up to date.
     pub referrers: Arc<Referrers>,
-    /// Whom to wake.
+    /// The queues of resources to reconcile.
     pub touched: Touched,
-    /// Wakes too.
+    /// Queues further wake-ups.
     pub wake: Wake,
-    /// The watches, each a task.
+    /// The tasks of the watches.
     pub tasks: JoinSet<()>,
 }
 
@@ -153,7 +153,7 @@ struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    /// What the operator has made, which is labelled with whom it was made for.
+    /// Watches objects that the operator created, which have labels for their owner.
     fn ours<K>(&mut self, strip: fn(&mut K)) -> Cache<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
@@ -163,7 +163,7 @@ impl Starter<'_> {
         self.watch(seen, Owner::all_of)
     }
 
-    /// What users have made, and some resource refers to.
+    /// Watches objects that users created and resources may refer to.
     fn referred<K>(&mut self, kind: Referred, strip: fn(&mut K)) -> Cache<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
@@ -173,7 +173,7 @@ impl Starter<'_> {
         self.watch(seen, about)
     }
 
-    /// The same of what has its content's version in place of its own.
+    /// Like `referred`, for objects whose content has a version: see `settled`.
     fn referred_by_content<K>(&mut self, kind: Referred, strip: fn(&mut K)) -> Cache<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Watchable,
@@ -223,15 +223,16 @@ impl Starter<'_> {
                         before = store.state();
                         Vec::new()
                     }
-                    // The cache shows the list when it is whole.
+                    // The store shows a list only when it is complete.
                     Ok(Event::InitApply(_)) => Vec::new(),
                     Ok(Event::InitDone) => {
                         filling.done();
                         let before = std::mem::take(&mut before);
-                        // Nobody is reconciled before everything has been seen once.
-                        let new = match std::mem::replace(&mut is_filled, true) {
-                            true => new_or_changed(&before, &store),
-                            false => Vec::new(),
+                        // Before the first list, no reconcile has run, so nothing needs to be woken.
+                        let new = if std::mem::replace(&mut is_filled, true) {
+                            new_or_changed(&before, &store)
+                        } else {
+                            Vec::new()
                         };
                         gone(&before, &store).chain(&new).flat_map(|object| about(object.meta())).collect()
                     }
@@ -250,7 +251,7 @@ impl Starter<'_> {
     }
 }
 
-/// What was there before a watch was begun anew, and is not there now: nobody tells of its end.
+/// The objects that disappeared while a watch was restarted: no delete event reports them.
 pub fn gone<'a, K>(before: &'a [Arc<K>], store: &'a Store<K>) -> impl Iterator<Item = &'a Arc<K>>
 where
     K: Resource<DynamicType = ()> + Clone + 'static,
@@ -261,7 +262,7 @@ where
     })
 }
 
-/// What is there now, and was not before a watch was begun anew, or was another.
+/// The objects that appeared or changed while a watch was restarted.
 pub fn new_or_changed<K>(before: &[Arc<K>], store: &Store<K>) -> Vec<Arc<K>>
 where
     K: Resource<DynamicType = ()> + Clone + 'static,
@@ -272,14 +273,14 @@ where
     store.state().into_iter().filter(|now| !is_as_before(now)).collect()
 }
 
-/// What a watch needs of an object.
+/// The requirements of an object that can be watched.
 pub trait Watchable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static {}
 impl<K: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static> Watchable for K {}
 
-/// A watch that is too old is begun anew, which is the way of things.
+/// Logs a watch failure. An expired watch is normal and is not logged.
 pub fn log_failure(resource: &str, error: &watcher::Error) {
     let is_expired = matches!(error, watcher::Error::WatchError(status) if status.code == 410);
     if !is_expired {
-        warn!(resource, %error, "a watch failed; it is tried again");
+        warn!(resource, %error, "a watch failed: it is restarted");
     }
 }

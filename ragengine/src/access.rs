@@ -1,4 +1,4 @@
-//! Who asks, and what they may.
+//! Authentication and authorization.
 
 mod accepted;
 mod unauthorized;
@@ -10,27 +10,27 @@ use axum::http::HeaderMap;
 pub use unauthorized::Unauthorized;
 pub use write_token::WriteToken;
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// Nobody in particular. With what is missing for a write, where the server wants a token for those.
+    /// No valid write token. Carries the error for writes, if the server requires a token.
     Anonymous(Option<Unauthorized>),
-    /// Whoever has the write token.
+    /// The request had the write token.
     Writer,
 }
 
-/// What a caller wants to do.
+/// The kind of access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Answer, find, list or describe.
+    /// Chatting, retrieving, listing or describing.
     Read,
-    /// Change something.
+    /// Changing an index.
     Write,
-    /// Take everything along, or put it in the place of what is there.
+    /// Copying whole indexes: backup, restore, persist and load.
     Copy,
 }
 
-/// Who a request is from. The write token is looked for in its head.
+/// Determines the caller from the Authorization header.
 pub fn authenticate(token: Option<&Arc<WriteToken>>, headers: &HeaderMap) -> Caller {
     match token.map(|token| token.check(headers)) {
         None => Caller::Anonymous(None),
@@ -39,11 +39,12 @@ pub fn authenticate(token: Option<&Arc<WriteToken>>, headers: &HeaderMap) -> Cal
     }
 }
 
-/// Whether a caller may do something: with one index, or where none is named with any. The one place that decides.
+/// Checks whether a caller may perform an action on an index, or on any index if none is given. All authorization
+/// decisions are made here.
 ///
 /// # Errors
 ///
-/// [`Unauthorized`] with what is wanted.
+/// [`Unauthorized`] when the write token is missing or wrong.
 pub fn may(caller: &Caller, action: Action, _index: Option<&str>) -> Result<(), Unauthorized> {
     match (action, caller) {
         (Action::Write | Action::Copy, Caller::Anonymous(Some(missing))) => Err(missing.clone()),
@@ -57,15 +58,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_reads_and_a_token_that_is_set_writes() {
+    fn reads_need_no_token_and_writes_need_one_if_it_is_set() {
         let missing = Unauthorized { missing: Missing::Everything, source: None };
-        let (stranger, anybody) = (Caller::Anonymous(Some(missing.clone())), Caller::Anonymous(None));
+        let (without_token, no_token_needed) = (Caller::Anonymous(Some(missing.clone())), Caller::Anonymous(None));
         for (caller, action, expected) in [
-            (&stranger, Action::Read, Ok(())),
-            (&stranger, Action::Write, Err(missing.clone())),
-            (&stranger, Action::Copy, Err(missing)),
-            (&anybody, Action::Write, Ok(())),
-            (&anybody, Action::Copy, Ok(())),
+            (&without_token, Action::Read, Ok(())),
+            (&without_token, Action::Write, Err(missing.clone())),
+            (&without_token, Action::Copy, Err(missing)),
+            (&no_token_needed, Action::Write, Ok(())),
+            (&no_token_needed, Action::Copy, Ok(())),
             (&Caller::Writer, Action::Read, Ok(())),
             (&Caller::Writer, Action::Write, Ok(())),
             (&Caller::Writer, Action::Copy, Ok(())),

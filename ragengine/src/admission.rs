@@ -1,7 +1,7 @@
-//! Who is let in: of each kind of work so many requests run, so many wait for their turn, and one more is told to come again.
+//! Admission control. Each kind of work has a limit of running and of waiting requests; further requests get a 429.
 //!
-//! Bodies are read before a request gets into the queue: one that arrives slowly takes nobody's place. What they may hold together is
-//! bounded apart.
+//! A body is read before its request enters the queue, so that a slow upload does not block others. A separate limit
+//! bounds the memory of all bodies.
 
 mod bodies;
 mod gate;
@@ -14,22 +14,23 @@ pub use bodies::{BodyError, Held, discard};
 pub use gate::{Gate, Permit};
 use ragengine_errors::{Class, Fault, Logged, RetryAfter};
 use ragengine_settings::Limits;
+use tokio::time::Instant;
 
 use crate::telemetry::metrics::Metrics;
 
-/// A kind of work. Each has a queue of its own, so that none waits for another.
+/// A kind of work. Each has a separate queue, so that it does not wait for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Retrieving, listing, embedding.
     Read,
-    /// A chat, until the language model is asked.
+    /// Preparing a chat, until its request to the language model.
     Chat,
-    /// Changing something.
+    /// Changing an index.
     Write,
 }
 
 impl Work {
-    /// Its name in labels.
+    /// The name for metric labels.
     pub fn label(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -54,51 +55,72 @@ impl Work {
     }
 }
 
-/// Why a request was not let in, or not to its end.
+/// The deadline for the work on a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    work: Work,
+    limit: Duration,
+    /// `None`: too far away for the clock.
+    at: Option<Instant>,
+}
+
+impl Deadline {
+    /// Runs a part of the work, and drops it at the deadline.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Late`].
+    pub async fn keep<T>(&self, doing: impl Future<Output = T>) -> Result<T, Refused> {
+        let Some(at) = self.at else { return Ok(doing.await) };
+        let late =
+            |_| Refused::Late { work: self.work, seconds: self.limit.as_secs(), setting: self.work.timeout_setting() };
+        tokio::time::timeout_at(at, doing).await.map_err(late)
+    }
+}
+
+/// Why a request was refused or stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The queue is full.
-    #[error("the server is busy: {waiting} requests wait already. Send it again in a moment, or raise {setting}")]
+    #[error("the server is busy: {waiting} requests are already waiting. Retry in a moment, or raise {setting}")]
     QueueFull {
-        /// How many may wait.
+        /// The limit of waiting requests.
         waiting: u32,
-        /// The setting that says so.
+        /// The setting of the limit.
         setting: &'static str,
     },
-    /// The bodies of other requests fill what there is for them.
+    /// Request bodies use all the memory for them.
     #[error(
-        "the server is busy: the bodies of other requests take {max_bytes} bytes already. Send it again in a moment, or raise \
+        "the server is busy: request bodies may use {max_bytes} bytes in total. Retry in a moment, or raise \
          limits.maxBodiesBytes"
     )]
     BodiesFull {
-        /// What bodies may take together.
+        /// The limit for all bodies, in bytes.
         max_bytes: u64,
     },
-    /// Its turn did not come in time.
-    #[error(
-        "the server is busy: the request waited {seconds} s for its turn ({setting}). Nothing was done: send it again in a moment"
-    )]
+    /// The request waited too long in the queue.
+    #[error("the server is busy: the request waited {seconds} s ({setting}) and was not started. Retry in a moment")]
     WaitedTooLong {
-        /// How long it may take, in seconds.
+        /// The timeout, in seconds.
         seconds: u64,
-        /// The setting that says so.
+        /// The setting of the timeout.
         setting: &'static str,
     },
-    /// It was begun, and not done in time.
-    #[error("the request was not done within {seconds} s ({setting}){}", what_is_left(*.work))]
+    /// The request was started but did not finish in time.
+    #[error("the request did not finish within {seconds} s ({setting}){}", effect_of_timeout(*.work))]
     Late {
-        /// What it was.
+        /// The kind of work.
         work: Work,
-        /// How long it may take, in seconds.
+        /// The timeout, in seconds.
         seconds: u64,
-        /// The setting that says so.
+        /// The setting of the timeout.
         setting: &'static str,
     },
 }
 
-fn what_is_left(work: Work) -> &'static str {
+fn effect_of_timeout(work: Work) -> &'static str {
     match work {
-        Work::Write => ": what it asked for may be done all the same. It may be sent again",
+        Work::Write => ": it may still take effect, and can be retried",
         Work::Read | Work::Chat => "",
     }
 }
@@ -132,7 +154,7 @@ impl Logged for Refused {
     }
 }
 
-/// The queues, and the room for bodies.
+/// The queues, and the memory for bodies.
 pub struct Admission {
     read: Gate,
     chat: Gate,
@@ -144,7 +166,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// What the settings say.
+    /// Creates the queues with the limits of the settings.
     pub fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
         let gate = |work: Work, running, waiting| Gate::new(work.label(), running, waiting, &metrics.admission);
         Self {
@@ -158,12 +180,12 @@ impl Admission {
         }
     }
 
-    /// The room for bodies.
+    /// The memory for bodies.
     pub fn bodies(&self) -> &Bodies {
         &self.bodies
     }
 
-    /// Waits for a turn. Who stops waiting leaves the queue.
+    /// Waits for a turn. Dropping the future leaves the queue.
     ///
     /// # Errors
     ///
@@ -182,21 +204,22 @@ impl Admission {
             .map_err(|_| Refused::WaitedTooLong { seconds: limit.as_secs(), setting: work.timeout_setting() })
     }
 
-    /// Does the work, unless it takes too long: it is dropped then.
+    /// Runs the work, and drops it at the timeout.
     ///
     /// # Errors
     ///
     /// [`Refused::Late`].
     pub async fn in_time<T>(&self, work: Work, doing: impl Future<Output = T>) -> Result<T, Refused> {
-        let limit = self.timeout(work);
-        tokio::time::timeout(limit, doing).await.map_err(|_| Refused::Late {
-            work,
-            seconds: limit.as_secs(),
-            setting: work.timeout_setting(),
-        })
+        self.deadline(work).keep(doing).await
     }
 
-    /// Counts one that was refused.
+    /// The deadline for work that starts now.
+    pub fn deadline(&self, work: Work) -> Deadline {
+        let limit = self.timeout(work);
+        Deadline { work, limit, at: Instant::now().checked_add(limit) }
+    }
+
+    /// Counts a refused request.
     pub fn refused(&self, work: Work, refused: &Refused) {
         self.metrics.admission.refused(work.label(), refused.kind());
     }

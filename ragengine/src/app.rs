@@ -1,9 +1,9 @@
-//! What every request can reach.
+//! The state of the server, which every request can access.
 
 mod condition;
 mod generations;
 mod heal;
-mod rest;
+mod shut_down;
 mod stage;
 mod start;
 mod volume;
@@ -11,35 +11,36 @@ mod volume;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-pub use generations::{Generations, to_its_end};
+pub use generations::{Generations, run_detached};
 use parking_lot::RwLock;
 use ragengine_settings::Settings;
 use stage::Stage;
 pub use start::{StartError, start};
 use tokio::sync::Semaphore;
 
-use crate::access::WriteToken;
+use crate::access::{Action, Caller, WriteToken, may};
 use crate::admission::Admission;
 use crate::error::ApiError;
 use crate::language_model::LanguageModel;
 use crate::telemetry::metrics::Metrics;
 use ragengine_embedding::Embedding;
+use ragengine_index::Index;
 use ragengine_index::catalog::Catalog;
 use ragengine_index::search::SearchPool;
 
-/// The server's state. It exists as soon as the server listens; [`Loaded`] comes later.
+/// The state of the server. It exists as soon as the server listens; [`Loaded`] is added later.
 pub struct App {
     /// The settings.
     pub settings: Settings,
-    /// What Prometheus sees.
+    /// All metrics.
     pub metrics: Arc<Metrics>,
-    /// Who is let in.
+    /// Queues and limits for requests.
     pub admission: Admission,
     /// The language model.
     pub language_model: Arc<LanguageModel>,
-    /// The token that writes want. None: everybody may write.
+    /// The token for writes. `None`: writes need no token.
     pub write_token: Option<Arc<WriteToken>>,
-    /// Copies of indexes that may be made or read at a time.
+    /// Limits the number of concurrent copies of indexes.
     pub transfers: Arc<Semaphore>,
     loaded: OnceLock<Loaded>,
     progress: RwLock<Progress>,
@@ -47,19 +48,31 @@ pub struct App {
     is_grace_over: AtomicBool,
 }
 
-/// What has to be loaded before an index can be used.
+/// The state that must be loaded before an index can be used.
 pub struct Loaded {
     /// The embedding model.
     pub embedding: Embedding,
     /// The indexes.
     pub catalog: Arc<Catalog>,
-    /// What they become, and the models of their vectors.
+    /// Builds of next generations, and the embedding models of older ones.
     pub generations: Arc<Generations>,
-    /// The threads that search.
+    /// The threads for searches.
     pub search_pool: SearchPool,
 }
 
-/// How far loading has come.
+impl Loaded {
+    /// Returns an index, if the caller may perform the action on it.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`] when the caller may not, or there is no such index.
+    pub fn index(&self, caller: &Caller, action: Action, name: &str) -> Result<Arc<Index>, ApiError> {
+        may(caller, action, Some(name))?;
+        Ok(self.catalog.get(name)?)
+    }
+}
+
+/// Progress of loading.
 #[derive(Default)]
 struct Progress {
     model: Stage,
@@ -67,11 +80,11 @@ struct Progress {
 }
 
 impl App {
-    /// What has been loaded.
+    /// Returns the loaded state.
     ///
     /// # Errors
     ///
-    /// [`ApiError::NotReady`] with what it waits for.
+    /// [`ApiError::NotReady`], with the steps that are not done.
     pub fn loaded(&self) -> Result<&Loaded, ApiError> {
         self.loaded.get().ok_or_else(|| {
             let progress = self.progress.read();

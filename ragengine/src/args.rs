@@ -9,94 +9,96 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "ragengine", version, arg_required_else_help = true)]
 pub struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What the program can do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Start the server.
     Serve(SettingsFile),
-    /// Send a file or the files of a folder to a running server. A second time only what changed is sent.
+    /// Send a file, or the text files of a folder, to a running server. Unchanged files are skipped.
     Ingest(Ingest),
-    /// Write a backup of all indexes of a running server to a file, or to a new file in a folder.
+    /// Back up all indexes of a running server to a file, or to a new file in a folder.
     Backup(Backup),
-    /// Make all indexes of a backup in a running server.
+    /// Restore the indexes of a backup into a running server.
     Restore(Restore),
-    /// Make an index of a running server hold exactly what the sources of a task hold: what an Index resource has done in the cluster.
+    /// Make an index of a running server hold exactly the documents of a task's sources.
     ///
-    /// Sources are asked through the proxies that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name, the server is asked directly.
+    /// The operator runs this command for an Index resource. Requests to sources use the proxies of HTTP_PROXY,
+    /// HTTPS_PROXY, ALL_PROXY and NO_PROXY; requests to the server use no proxy.
     Sync(Sync),
-    /// Read files for another process of this program.
+    /// Parse files for `ragengine sync`, in a separate process.
     #[command(hide = true)]
     ParseWorker,
-    /// Read the settings, say what is wrong with them, and start nothing.
+    /// Check the settings without starting the server.
     CheckConfig(SettingsFile),
-    /// Print the server's API as an OpenAPI document.
+    /// Print the OpenAPI document of the server's API.
     Openapi,
-    /// Print every setting with its meaning and default, as Markdown.
+    /// Print all settings with their descriptions and defaults, as Markdown.
     SettingsReference,
-    /// Print the reference of all metrics, in Markdown.
+    /// Print all metrics with their descriptions, as Markdown.
     MetricsReference,
 }
 
-/// Where the settings are.
+/// Location of the settings.
 #[derive(Debug, Args)]
 pub struct SettingsFile {
-    /// The settings, a YAML file. Without one the defaults hold.
+    /// The settings file (YAML). [default: the default settings]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
-/// What is to be done.
+/// Arguments of `ragengine sync`.
 #[derive(Debug, Args)]
 pub struct Sync {
-    /// The task, a YAML file: the server, the index, the sources. docs/sync.md describes it.
+    /// The task file (YAML), with the server, the index and the sources. See docs/sync.md.
     #[arg(long, value_name = "FILE")]
     pub task: PathBuf,
-    /// An existing folder for files while they are looked at. [default: the system's folder for temporary files]
+    /// An existing folder for temporary files. [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub work_folder: Option<PathBuf>,
-    /// Refuse a task of another synchronisation than this one.
+    /// Fail unless the task has this synchronisation id.
     #[arg(long, value_name = "ID", env = "RAGENGINE_SYNC_ID")]
     pub sync_id: Option<String>,
-    /// The uid of the task's owner, which the server keeps beside its sources.
+    /// The uid of the task's owner. The server stores it with the sources.
     #[arg(long, value_name = "UID", env = "RAGENGINE_OWNER_UID")]
     pub owner_uid: Option<String>,
-    /// Where the owner is known: whoever looks for owners that are gone looks at those of one scope.
+    /// The scope of the owner, such as the uid of the server's volume claim. Deleted owners are only searched for in
+    /// their scope.
     #[arg(long, value_name = "SCOPE", env = "RAGENGINE_OWNER_SCOPE", default_value = "", hide_default_value = true)]
     pub owner_scope: String,
-    /// What becomes of the owner's sources when it is gone.
+    /// Whether the owner's sources are deleted with it.
     #[arg(long, value_enum, env = "RAGENGINE_WHEN_OWNER_IS_GONE", default_value = "retain")]
     pub when_owner_is_gone: WhenOwnerIsGone,
-    /// Addresses of the Kubernetes API server, besides its Service's: sources may not use them.
+    /// Further addresses of the Kubernetes API server, which sources must not use. Its Service is always refused.
     #[arg(long, value_name = "ADDRESS", env = "RAGENGINE_API_SERVER", value_delimiter = ',')]
     pub api_server: Vec<IpAddr>,
 }
 
-/// What becomes of a source when its owner is gone.
+/// What happens to a source when its owner is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WhenOwnerIsGone {
-    /// It is deleted, by whoever looks for owners that are gone.
+    /// The sources are deleted, with their documents.
     Delete,
-    /// It stays.
+    /// The sources stay.
     Retain,
 }
 
-/// What is sent, and where to.
+/// Arguments of `ragengine ingest`.
 #[derive(Debug, Args)]
 pub struct Ingest {
-    /// A file, or a folder: its text files are sent, without what its .gitignore names and without hidden files.
+    /// A file or folder. Of a folder, all text files are sent except hidden files and files that .gitignore names.
     pub path: PathBuf,
-    /// The index. It is made when it is not there.
+    /// The index. It is created if it does not exist.
     #[arg(long, value_name = "NAME")]
     pub index: String,
-    /// The name that groups these documents in the index. Their ids begin with it. [default: the name of the file or folder]
+    /// The source of these documents, and the start of their ids. [default: the name of the file or folder]
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
-    /// Delete documents of this source whose files are gone.
+    /// Delete the documents of this source whose files no longer exist.
     #[arg(long)]
     pub delete_missing: bool,
     /// The server.
@@ -104,17 +106,17 @@ pub struct Ingest {
     pub server: Server,
 }
 
-/// What is backed up, and where to.
+/// Arguments of `ragengine backup`.
 #[derive(Debug, Args)]
 pub struct Backup {
-    /// The file, which is there only when the backup is whole and has been read again; or an existing folder for a file
-    /// ragengine-YYYYMMDDTHHMMSSZ.tar.
+    /// The file to write, or an existing folder, in which the file is named ragengine-YYYYMMDDTHHMMSSZ.tar. The file
+    /// appears only when the backup is complete and verified.
     #[arg(long, value_name = "PATH")]
     pub output: PathBuf,
-    /// In a folder: delete all but so many of the newest backups after this one.
+    /// The number of backups to keep in the folder. Older backups are deleted after this one succeeds.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
-    /// Give up when nothing has arrived for so many seconds.
+    /// Fail when no data arrives for this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout_seconds: u64,
     /// The server.
@@ -122,20 +124,20 @@ pub struct Backup {
     pub server: Server,
 }
 
-/// What is restored, and into what.
+/// Arguments of `ragengine restore`.
 #[derive(Debug, Args)]
 pub struct Restore {
-    /// The backup, or a folder for the newest that `backup` has made in it. It is read once before anything is sent.
+    /// The backup file, or a folder, of which the newest backup is used. The file is verified before it is sent.
     #[arg(long, value_name = "PATH")]
     pub input: PathBuf,
-    /// Put its indexes in the place of those that have their names. Without this, one that is there stops all of it. Other indexes stay in any
-    /// case.
+    /// Replace existing indexes of the same names. Without this, nothing is restored if one of them exists. Other
+    /// indexes stay in either case.
     #[arg(long)]
     pub overwrite: bool,
     /// Restore only this index of the backup.
     #[arg(long, value_name = "NAME")]
     pub index: Option<String>,
-    /// Give up when nothing has been taken for so many seconds.
+    /// Fail when the server accepts no data for this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout_seconds: u64,
     /// The server.
@@ -143,14 +145,14 @@ pub struct Restore {
     pub server: Server,
 }
 
-/// Which server, and what it wants.
+/// The server to use, and its write token.
 #[derive(Debug, Args)]
 pub struct Server {
-    /// The server.
+    /// The URL of the server.
     #[arg(long = "server", value_name = "URL", env = "RAGENGINE_SERVER", default_value = "http://127.0.0.1:5000")]
     pub url: String,
-    /// A file with the server's write token, where it wants one. [default: the token in the environment variable RAGENGINE_WRITE_TOKEN,
-    /// when it is set]
+    /// A file with the server's write token, if it needs one. [default: the token in the environment variable
+    /// RAGENGINE_WRITE_TOKEN, if it is set]
     #[arg(long, value_name = "PATH")]
     pub token_file: Option<PathBuf>,
 }

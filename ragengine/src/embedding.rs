@@ -1,4 +1,4 @@
-//! The embedding models: the one in use, and those of older generations.
+//! Embedding models: the server's model, and the models of older generations.
 
 mod load;
 mod older;

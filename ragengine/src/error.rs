@@ -1,5 +1,4 @@
-//! What callers are told when something goes wrong. This is the only place that knows HTTP status codes: the modules say of which class their
-//! errors are.
+//! Errors of the API. Modules report the class of an error; only this module maps classes to HTTP status codes.
 
 mod places;
 mod shapes;
@@ -10,37 +9,37 @@ use ragengine_errors::{Class, Fault, Logged, RetryAfter};
 use serde_json::Value;
 pub use shapes::{Failure, OpenAiError, PlainError, shaped};
 
-/// The longest message in characters.
+/// The longest message, in characters.
 const MAX_WORDS: usize = 1000;
 
 /// Why a request was not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// The body or the query is not what the API takes, field by field.
+    /// Fields of the body or the query do not match the schema.
     #[error("{}", describe(.0))]
     Schema(Vec<FieldError>),
-    /// Well-formed, but it cannot be meant.
+    /// The request matches the schema but is invalid.
     #[error("{0}")]
-    Meaning(String),
-    /// There is no such thing.
+    InvalidRequest(String),
+    /// The path or the resource does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// The path is there, the method is not.
+    /// The path does not support the method.
     #[error("{0}")]
     MethodNotAllowed(String),
-    /// There is as much of this work under way as there may be.
+    /// The limit of concurrent work is reached.
     #[error("{0}")]
     Busy(String),
-    /// The server is still loading, or cannot load.
+    /// The server is still loading, or loading failed.
     #[error("the server is not ready: {0}")]
     NotReady(String),
-    /// No language model is set.
+    /// No language model is configured.
     #[error("{0}")]
     NoModel(String),
-    /// The server's own fault.
+    /// A bug or failure of the server.
     #[error("internal error: {0}")]
     Internal(String),
-    /// What a module says.
+    /// The error of a module.
     #[error("{0}")]
     Fault(Box<dyn Fault>),
 }
@@ -60,11 +59,11 @@ fn describe(errors: &[FieldError]) -> String {
 }
 
 impl ApiError {
-    /// The HTTP status, outside `/v1`.
+    /// The HTTP status outside `/v1`.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Schema(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::Meaning(_) => StatusCode::BAD_REQUEST,
+            Self::InvalidRequest(_) => StatusCode::BAD_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -74,7 +73,7 @@ impl ApiError {
         }
     }
 
-    /// The HTTP status below `/v1`: what is wrong with a request is always a 400 there.
+    /// The HTTP status below `/v1`, where a schema error is a 400, as in OpenAI's API.
     pub fn openai_status(&self) -> StatusCode {
         match self {
             Self::Schema(_) => StatusCode::BAD_REQUEST,
@@ -82,11 +81,11 @@ impl ApiError {
         }
     }
 
-    /// A short name for labels.
+    /// The name for metric labels and the `code` of OpenAI errors.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Schema(_) => "schema",
-            Self::Meaning(_) => "meaning",
+            Self::InvalidRequest(_) => "meaning",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::Busy(_) => "busy",
@@ -97,7 +96,7 @@ impl ApiError {
         }
     }
 
-    /// The field of the request that is at fault, where it is one.
+    /// The invalid field of the request, if there is one.
     fn field(&self) -> Option<&str> {
         match self {
             Self::Schema(errors) => errors.first()?.loc.get(1)?.as_str(),
@@ -106,7 +105,7 @@ impl ApiError {
         }
     }
 
-    /// The language model's own error, where it has the right shape already.
+    /// The error body of the language model, if it has OpenAI's shape.
     fn openai_body(&self) -> Option<&Value> {
         match self {
             Self::Fault(fault) => fault.openai_body(),
@@ -125,17 +124,17 @@ impl ApiError {
     fn headers(&self) -> HeaderMap {
         let retry_after = self.retry_after().map(|after| match after {
             RetryAfter::Seconds(seconds) => seconds.to_string(),
-            RetryAfter::AsSaid(text) => text,
+            RetryAfter::Header(text) => text,
         });
         let retry_after = retry_after.and_then(|text| HeaderValue::from_str(&text).ok());
-        let wants_token = matches!(self, Self::Fault(fault) if fault.class() == Class::Unauthorized);
-        let scheme = wants_token.then_some(HeaderValue::from_static("Bearer"));
+        let needs_token = matches!(self, Self::Fault(fault) if fault.class() == Class::Unauthorized);
+        let scheme = needs_token.then_some(HeaderValue::from_static("Bearer"));
         let header = |name: HeaderName, value: Option<HeaderValue>| Some((name, value?));
         let headers = [header(header::RETRY_AFTER, retry_after), header(header::WWW_AUTHENTICATE, scheme)];
         headers.into_iter().flatten().collect()
     }
 
-    /// The words for the caller. What a caller sent may be in them, and it may be long. The log has those of [`Logged`].
+    /// The message for the caller, shortened. It may quote the request, so the log uses [`Logged`] instead.
     pub fn words(&self) -> String {
         let words = self.to_string();
         match words.char_indices().nth(MAX_WORDS) {
@@ -145,7 +144,7 @@ impl ApiError {
     }
 }
 
-/// What HTTP calls a class of errors.
+/// The HTTP status of a class of errors.
 fn status_of(class: Class) -> StatusCode {
     match class {
         Class::Invalid => StatusCode::BAD_REQUEST,
@@ -173,7 +172,7 @@ impl Logged for ApiError {
             Self::Schema(errors) => Some(places::places(errors)),
             Self::Fault(fault) => fault.own_words(),
             Self::Busy(_) | Self::NoModel(_) | Self::Internal(_) => Some(self.to_string()),
-            Self::Meaning(_) | Self::NotFound(_) | Self::MethodNotAllowed(_) | Self::NotReady(_) => None,
+            Self::InvalidRequest(_) | Self::NotFound(_) | Self::MethodNotAllowed(_) | Self::NotReady(_) => None,
         }
     }
 }
@@ -182,16 +181,16 @@ impl Logged for ApiError {
 mod tests {
     use super::*;
 
-    const MARKER: &str = "somebody's words";
+    const MARKER: &str = "text of a user";
 
     #[test]
-    fn nothing_of_others_is_said_unless_it_may_be() {
+    fn the_log_has_no_text_of_callers() {
         let marker = || MARKER.to_owned();
         for (error, expected) in [
-            (ApiError::Meaning(marker()), "16 bytes"),
-            (ApiError::NotFound(marker()), "16 bytes"),
+            (ApiError::InvalidRequest(marker()), "14 bytes"),
+            (ApiError::NotFound(marker()), "14 bytes"),
             (ApiError::NotReady(marker()), "bytes"),
-            (ApiError::MethodNotAllowed(marker()), "16 bytes"),
+            (ApiError::MethodNotAllowed(marker()), "14 bytes"),
         ] {
             let words = error.for_log();
             assert!(words.contains(expected) && !words.contains(MARKER), "{error:?}: {words}");

@@ -1,4 +1,4 @@
-//! One file for each resource: extract, call, reply.
+//! HTTP handlers, one file per resource.
 
 pub mod chat_completions;
 pub mod documents;

@@ -3,12 +3,13 @@
 
 pub mod address;
 mod allowed;
-mod ask;
+mod answer;
 pub mod extractive;
 mod facts;
 mod fault;
 pub mod health;
 mod model_list;
+mod question;
 mod queue;
 mod reply;
 pub mod upstream;
@@ -16,14 +17,18 @@ pub mod upstream;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use ask::Ask;
+pub use answer::Answer;
+use bytes::Bytes;
 pub use model_list::ModelList;
+use question::Content;
+pub use question::{Origin, Question};
 use ragengine_compute::ShuttingDown;
 use ragengine_embedding::Error as EmbeddingError;
 use ragengine_pipeline::Rejection;
-pub use reply::{Completion, Reply};
+pub use reply::{EventStream, Reply, StreamReply, WholeReply};
 use serde_json::Value;
 pub use upstream::Upstream;
+use upstream::UpstreamReply;
 
 /// Which language model answers.
 pub enum LanguageModel {
@@ -41,33 +46,37 @@ impl LanguageModel {
     /// # Errors
     ///
     /// [`LlmError`].
-    pub async fn complete(&self, ask: Ask) -> Result<Completion, LlmError> {
-        match (self, ask.quotable) {
-            (Self::Upstream(upstream), _) => {
-                let reply = upstream.send(ask.body, &ask.request_id).await;
-                drop(ask.room);
-                Reply::from(reply?).completion().await
+    pub async fn complete(&self, question: Question) -> Result<Answer, LlmError> {
+        let Question { origin, content } = question;
+        match (self, content) {
+            (Self::Upstream(upstream), Content::Chat(chat)) => {
+                WholeReply(ask(upstream, chat.for_whole(), origin).await?).answer().await
             }
-            (Self::Extractive, Some(quotable)) => quotable.complete().await?.completion().await,
-            (Self::Extractive | Self::None, _) => Err(LlmError::Missing),
+            (Self::Extractive, Content::Quotable(quotable)) => quotable.complete().await,
+            _ => Err(LlmError::Missing),
         }
     }
 
-    /// Asks for an answer as a stream of events. Some endpoints reply with a whole one all the same: [`Reply::is_event_stream`] says which it is.
+    /// Asks for an answer as a stream of events. [`StreamReply::events`] says what they say. [`StreamReply::pieces`] are
+    /// the untouched bytes, for an answer that is passed through.
     ///
     /// # Errors
     ///
     /// [`LlmError`].
-    pub async fn stream(&self, ask: Ask) -> Result<Reply, LlmError> {
-        match (self, ask.quotable) {
-            (Self::Upstream(upstream), _) => {
-                let reply = upstream.send(ask.body, &ask.request_id).await;
-                drop(ask.room);
-                Ok(reply?.into())
+    pub async fn stream(&self, question: Question) -> Result<Reply, LlmError> {
+        let Question { origin, content } = question;
+        match (self, content) {
+            (Self::Upstream(upstream), Content::Chat(chat)) => {
+                Ok(ask(upstream, chat.for_stream(), origin).await?.into())
             }
-            (Self::Extractive, Some(quotable)) => quotable.stream().await,
-            (Self::Extractive | Self::None, _) => Err(LlmError::Missing),
+            (Self::Extractive, Content::Quotable(quotable)) => Ok(Reply::Stream(quotable.stream().await?)),
+            _ => Err(LlmError::Missing),
         }
+    }
+
+    /// Whether another server computes its answers.
+    pub fn is_endpoint(&self) -> bool {
+        matches!(self, Self::Upstream(_))
     }
 
     /// How long an answer may take: the whole of it, or the time between two pieces of a stream.
@@ -114,6 +123,13 @@ impl LanguageModel {
             Self::Extractive | Self::None => None,
         }
     }
+}
+
+/// Asks an endpoint. The room for the caller's body is free when the endpoint has the question.
+async fn ask(upstream: &Upstream, body: Bytes, origin: Option<Origin>) -> Result<UpstreamReply, LlmError> {
+    let reply = upstream.send(body, origin.as_ref().map(|origin| &origin.request_id)).await;
+    drop(origin);
+    reply
 }
 
 /// Why the language model gave no answer.
@@ -215,3 +231,6 @@ pub enum LlmError {
     #[error(transparent)]
     ShuttingDown(#[from] ShuttingDown),
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
-//! The server: retrieval-augmented chat over the OpenAI API, answered from FAISS indexes, with its sources.
+//! The server: retrieval-augmented chat over the OpenAI API, with sources, over FAISS indexes.
 //!
-//! A request goes one way: [`router`] → [`middleware`] → [`http`] → [`chat`] or [`retrieval`] → `ragengine_index`, [`language_model`] → reply.
-//! What the specifications define is in the crate `ragengine_pipeline`; this crate does the I/O around it.
+//! A request passes [`router`] → [`middleware`] → [`http`] → [`chat`] or [`retrieval`] → `ragengine_index` and
+//! [`language_model`]. The crate `ragengine_pipeline` implements the specifications; this crate does the I/O.
 
 pub mod access;
 pub mod admission;

@@ -1,4 +1,4 @@
-//! The program `ragengine`: see [`ragengine::args`] for what it can do.
+//! The program `ragengine`. Its commands are in [`ragengine::args`].
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use ragengine::args::{Arguments, Command};
 use ragengine::cli;
 use ragengine_index::private;
 
-// Threads of several pools allocate at once, and memory has to be given back after an ingest.
+// jemalloc scales with threads of several pools, and returns memory to the system after an ingest.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<()> {
-    // The TLS library wants its cryptography chosen before the first connection; a second choice would be refused.
+    // rustls needs a cryptography provider before the first connection. A second install is an error, which is ignored.
     drop(rustls::crypto::ring::default_provider().install_default());
     match command {
         Command::Serve(file) => cli::serve::run(file.config.as_deref()),

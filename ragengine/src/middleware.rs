@@ -1,5 +1,5 @@
-//! Around every request: its id, its measurements, its line in the log; around all that is work: its
-//! turn; around every write: the token.
+//! Middleware: request ids, metrics and the access log for all requests; admission for work; the write token for
+//! writes.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::telemetry::metrics::Counted;
 use crate::telemetry::{Logged, REQUEST_ID};
 use ragengine_errors::texts::is_plain_id;
 
-/// The status of a request whose client did not wait, as nginx has it.
+/// The status of a request whose client disconnected before the reply, as in nginx.
 const CLIENT_LEFT: u16 = 499;
 
-/// Lets a request through whose caller may do this. The body of one that is refused is not kept.
+/// Refuses requests whose caller may not perform the action. The body of a refused request is discarded.
 pub async fn require(
     State((app, action)): State<(Arc<App>, Action)>,
     Extension(caller): Extension<Caller>,
@@ -34,14 +34,14 @@ pub async fn require(
         Ok(()) => next.run(request).await,
         Err(missing) => {
             let refusal = shaped(request.uri().path(), missing.into());
-            // Who is still sending would find the connection broken, and not read why.
+            // Without this, a client that is still sending sees a broken connection instead of the reply.
             tokio::spawn(admission::discard(request.into_body(), app.settings.limits.clone()));
             refusal
         }
     }
 }
 
-/// Lets a request in: reads its body, waits for its turn, and sees that it is done in time.
+/// Reads the body, waits for a turn in the queue, and enforces the timeout.
 pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let refuse = |refused: Refused| {
@@ -52,7 +52,7 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
     let (bytes, held) = match app.admission.bodies().read(work, &mut body).await {
         Ok(read) => read,
         Err(error) => {
-            // Who is still sending would find the connection broken, and not read why.
+            // Without this, a client that is still sending sees a broken connection instead of the reply.
             tokio::spawn(admission::discard(body, app.settings.limits.clone()));
             return match error {
                 BodyError::Refused(refused) => refuse(refused),
@@ -66,7 +66,8 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
         Err(refused) => return refuse(refused),
     };
     if work == Work::Chat {
-        // It gives the turn back before the language model is asked, and the room for its body when that has it.
+        // The handler frees the turn before it calls the language model, and the body's memory after sending the
+        // request.
         request.extensions_mut().insert(turn);
         request.extensions_mut().insert(Arc::new(held));
         return next.run(request).await;
@@ -76,7 +77,7 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
     response.unwrap_or_else(refuse)
 }
 
-/// Gives the request an id, finds out whom it is from, measures it and logs it once.
+/// Sets the request id, authenticates the caller, and updates the metrics and the access log.
 pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers().get(&REQUEST_ID));
     request.headers_mut().insert(REQUEST_ID, id.clone());
@@ -94,7 +95,7 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     };
     let mut response = next.run(request).await;
     if response.extensions().get::<Panicked>().is_some() {
-        let error = ApiError::Internal("the server made a mistake; it is in its log".to_owned());
+        let error = ApiError::Internal("an unexpected error occurred; the server's log has details".to_owned());
         response = shaped(if is_openai { "/v1/" } else { "/" }, error);
     }
     response.headers_mut().insert(REQUEST_ID, id);
@@ -106,7 +107,7 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
     response
 }
 
-/// A request that is being served. When it is dropped before its end, the client has left.
+/// A request that is being served. If it is dropped before its end, the client has disconnected.
 struct Observation<'a> {
     app: &'a App,
     started: Instant,
@@ -154,7 +155,7 @@ impl Observation<'_> {
         self.id.to_str().unwrap_or_default()
     }
 
-    /// To the microsecond: more digits would only be noise.
+    /// Rounded to microseconds.
     #[expect(clippy::cast_precision_loss, reason = "a request takes less than 2^52 microseconds")]
     fn elapsed_ms(&self) -> f64 {
         self.started.elapsed().as_micros() as f64 / 1000.0
@@ -167,15 +168,22 @@ impl Drop for Observation<'_> {
             self.measure(&CLIENT_LEFT.to_string());
             let (method, route, elapsed_ms, request_id) = (self.method, self.route(), self.elapsed_ms(), self.id());
             if self.app.is_grace_over() {
-                warn!(method, route, elapsed_ms, request_id, "request cut off: the server stopped before its reply");
+                warn!(method, route, elapsed_ms, request_id, "request aborted: the server stopped before the reply");
             } else {
-                info!(method, route, status = CLIENT_LEFT, elapsed_ms, request_id, "client left before the reply");
+                info!(
+                    method,
+                    route,
+                    status = CLIENT_LEFT,
+                    elapsed_ms,
+                    request_id,
+                    "client disconnected before the reply"
+                );
             }
         }
     }
 }
 
-/// The caller's id when it is short and plain, else a new one.
+/// Returns the caller's id if it is short and plain, otherwise a new one.
 fn request_id(sent: Option<&HeaderValue>) -> HeaderValue {
     let is_plain = |value: &&HeaderValue| is_plain_id(value.as_bytes());
     let made = || {
@@ -184,7 +192,7 @@ fn request_id(sent: Option<&HeaderValue>) -> HeaderValue {
     sent.filter(is_plain).cloned().unwrap_or_else(made)
 }
 
-/// Any word can be a method; only these are labels.
+/// Maps unusual methods to `other`, to bound the number of label values.
 fn known_method(method: &str) -> &'static str {
     ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]
         .into_iter()
@@ -192,11 +200,11 @@ fn known_method(method: &str) -> &'static str {
         .unwrap_or("other")
 }
 
-/// Marks the response of a handler that panicked, until it is given the shape of its path.
+/// Marks the response of a handler that panicked. [`observe`] replaces it by an error in the shape of its path.
 #[derive(Debug, Clone, Copy)]
 struct Panicked;
 
-/// Turns a panic into a response: the server lives on. It is in the log by then.
+/// Turns a panic, which is logged already, into a response.
 pub fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
     response.extensions_mut().insert(Panicked);
@@ -208,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_taken_when_it_is_plain_and_made_when_it_is_not() {
+    fn a_plain_request_id_is_kept_and_others_are_replaced() {
         let taken = HeaderValue::from_static("abc-123");
         assert_eq!(request_id(Some(&taken)), taken);
         let long = HeaderValue::from_str(&"x".repeat(129)).unwrap();
@@ -219,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_made_up_method_is_no_label() {
+    fn an_unknown_method_has_the_label_other() {
         assert_eq!((known_method("PUT"), known_method("BREW")), ("PUT", "other"));
     }
 }

@@ -1,8 +1,8 @@
-//! Pages of other sites, which a reader of this server may have open beside it.
+//! Protection against web pages of other sites (CSRF and DNS rebinding), and CORS for allowed pages.
 //!
-//! A form on any page could write to a server on the reader's own machine, and a page under a name that is made to mean that machine
-//! could read everything from it. A browser says who asks: `Host` is the name in the page's address, `Origin` the page, and no page may
-//! say `application/json` of a body before it has asked whether it may.
+//! A form on any web page could write to a server on the user's machine. A page whose name resolves to that machine
+//! (DNS rebinding) could read all its data. Browsers identify pages: `Host` has the name in the page's address,
+//! `Origin` the page. A page cannot send `application/json` without a preflight request.
 
 mod media_type;
 mod sender;
@@ -21,12 +21,12 @@ use crate::admission;
 use crate::app::App;
 use crate::error::shaped;
 
-/// Lets a request through that no page of another site has sent, or one that may. The question of one that may is answered here.
+/// Refuses requests from web pages of other sites that are not allowed. Answers preflight requests of allowed pages.
 pub async fn guard(State((app, senders)): State<(Arc<App>, Arc<Senders>)>, request: Request, next: Next) -> Response {
     let checked = senders.check(request.uri(), request.headers());
     let checked = checked.and_then(|sender| media_type::check(&request).map(|()| sender));
     match checked {
-        Ok(Sender::AllowedPage) if share::is_question(&request) => share::answer(&request),
+        Ok(Sender::AllowedPage) if share::is_preflight(&request) => share::answer(&request),
         Ok(_) => next.run(request).await,
         Err(stranger) => refuse(&app, request, stranger),
     }
@@ -35,7 +35,7 @@ pub async fn guard(State((app, senders)): State<(Arc<App>, Arc<Senders>)>, reque
 fn refuse(app: &App, request: Request, stranger: Stranger) -> Response {
     let refusal = shaped(request.uri().path(), stranger.into());
     if !request.body().is_end_stream() {
-        // Who is still sending would find the connection broken, and not read why.
+        // Without this, a client that is still sending sees a broken connection instead of the reply.
         tokio::spawn(admission::discard(request.into_body(), app.settings.limits.clone()));
     }
     refusal

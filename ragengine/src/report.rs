@@ -1,4 +1,4 @@
-//! What is known of a chat so far, as plain data. Metrics, the line in the log and the explanation are three readers of it.
+//! The record of a chat, as plain data, for the metrics, the log and the explanation.
 
 use std::time::Duration;
 
@@ -7,63 +7,61 @@ use ragengine_pipeline::budget::Budget;
 use ragengine_pipeline::select::Decision;
 use ragengine_pipeline::stream::Usage;
 
-/// What is known of a chat.
+/// The record of a chat. Fields are set as the chat proceeds.
 #[derive(Debug, Default)]
-pub struct Report {
-    /// The id of the request.
+pub struct ChatReport {
+    /// The request id.
     pub request_id: String,
-    /// The index that it is about.
+    /// The index of the request.
     pub index: Option<String>,
-    /// The model that is asked, where it is known: not what a caller made up.
+    /// The language model, if it is a known one. Never text of the caller.
     pub model: Option<String>,
-    /// Whether the answer is wanted as a stream.
+    /// Whether the client requested a stream.
     pub is_stream: bool,
-    /// Where the request went.
+    /// Whether documents were used.
     pub path: Path,
-    /// Why: of a chat that was refused before that was decided, the kind of the error.
+    /// The reason for the path. For a chat that was refused before, the kind of the error.
     pub reason: &'static str,
-    /// How its tokens were counted.
+    /// The tokenizer that counted the tokens.
     pub tokenizer: Option<&'static str>,
-    /// The model's context window.
+    /// The model's context window, in tokens.
     pub window_tokens: Option<u64>,
-    /// The conversation without context.
+    /// Tokens of the conversation without context.
     pub conversation_tokens: Option<u64>,
-    /// The division of the window.
+    /// The budget for context and answer.
     pub budget: Option<Budget>,
-    /// The threshold.
+    /// The threshold for the distance of chunks.
     pub max_distance: Option<f32>,
-    /// How many vectors the question has.
+    /// Number of windows of the question, each with a vector.
     pub question_windows: Option<usize>,
-    /// What was selected.
+    /// The selected chunks.
     pub selection: Option<Selected>,
-    /// The finished prompt.
+    /// Tokens of the finished prompt.
     pub prompt_tokens: Option<u64>,
-    /// The bound of the answer that is sent.
+    /// The `max_tokens` in the request to the language model.
     pub max_tokens: Option<u64>,
-    /// Whether that is lower than what was asked for.
+    /// Whether `max_tokens` is lower than in the client's request.
     pub has_lowered_max_tokens: bool,
-    /// How long the parts of the work took.
-    pub stages: Vec<(Stage, Duration)>,
-    /// When the first word of a stream came.
+    /// Time until the first token of a stream.
     pub first_token: Option<Duration>,
-    /// What the language model reported.
+    /// The token usage that the language model reported.
     pub usage: Option<Usage>,
 }
 
-/// Where a chat went.
+/// How a chat was answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Path {
-    /// Nowhere yet.
+    /// Not decided yet.
     #[default]
     None,
-    /// Documents went into the prompt.
+    /// With documents in the prompt.
     Rag,
-    /// To the language model without documents.
+    /// By the language model, without documents.
     PassThrough,
 }
 
 impl Path {
-    /// Its name in labels.
+    /// The name for metric labels.
     pub fn label(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -76,21 +74,21 @@ impl Path {
 /// A part of the work on a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Reading the request, deciding its path, counting its tokens.
+    /// Parsing the request, deciding its path, counting its tokens.
     Plan,
-    /// The vector of the question, waiting included.
+    /// Embedding the question, including waiting.
     Embed,
-    /// The search, waiting included.
+    /// The search, including waiting.
     Search,
-    /// Counting, selecting, reading and writing the prompt.
+    /// Counting tokens, selecting and reading chunks, writing the prompt.
     Select,
 }
 
 impl Stage {
-    /// All of them, in their order.
+    /// All stages, in order.
     pub const ALL: [Self; 4] = [Self::Plan, Self::Embed, Self::Search, Self::Select];
 
-    /// Its name in labels.
+    /// The name for metric labels.
     pub fn label(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -101,36 +99,36 @@ impl Stage {
     }
 }
 
-/// What was selected of what was found.
+/// The result of selecting chunks for the prompt.
 #[derive(Debug)]
 pub struct Selected {
-    /// How often each decision was made.
+    /// The number of chunks for each decision.
     pub decisions: [(Decision, usize); 3],
     /// Tokens of the selected chunks.
     pub used_tokens: u64,
-    /// The distance of the nearest chunk of all.
+    /// The distance of the nearest retrieved chunk.
     pub nearest_distance: Option<f32>,
-    /// The distance of the last chunk that is in the prompt.
+    /// The distance of the farthest chunk in the prompt.
     pub last_distance: Option<f32>,
-    /// The selected chunks, or all of them when the request asks why.
+    /// The selected chunks, or all retrieved chunks if the request has `explain`.
     pub chunks: Vec<ExplainedChunk>,
 }
 
 impl Selected {
-    /// How often a decision was made.
+    /// The number of chunks with this decision.
     pub fn count(&self, wanted: Decision) -> usize {
         self.decisions.iter().find(|(made, _)| *made == wanted).map_or(0, |(_, count)| *count)
     }
 }
 
-impl Report {
-    /// Tokens for context: what it may take, and what it takes.
+impl ChatReport {
+    /// The budget for context and its used part, in tokens.
     pub fn context_tokens(&self) -> Option<ContextTokens> {
         let used = self.selection.as_ref().map_or(0, |selection| selection.used_tokens);
         self.budget.map(|budget| ContextTokens { budget: budget.context_tokens, used })
     }
 
-    /// What was decided, and why, as a reply shows it.
+    /// The explanation for the reply.
     pub fn explanation(&self) -> Explanation {
         Explanation {
             path: self.path.label().to_owned(),

@@ -1,4 +1,4 @@
-//! Every route on one screen.
+//! All routes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,17 +30,17 @@ use crate::pages::{self, Senders};
         title = "RAGEngine",
         description = "Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources."
     ),
-    // Its route is below: an id may have slashes, for which OpenAPI has no word.
+    // Its route is below, because OpenAPI cannot describe an id with slashes.
     paths(models::describe)
 )]
 struct Document;
 
-/// What the server says about itself and its language model. It never waits.
+/// Routes about the server and its language model. They bypass admission.
 fn state() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Document::openapi()).routes(routes!(models::list)).merge(probes())
 }
 
-/// What probes and monitors ask.
+/// Routes for probes and monitors.
 fn probes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(probes::livez))
@@ -54,7 +54,7 @@ fn chats() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(chat_completions::chat_completions))
 }
 
-/// What looks something up.
+/// Routes that read indexes or embed texts.
 fn reads() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(embeddings::embeddings))
@@ -67,7 +67,7 @@ fn reads() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(indexes::describe))
 }
 
-/// What changes something: all of it wants the write token, where one is set.
+/// Routes that change indexes. They need the write token, if one is set.
 fn writes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(documents::add))
@@ -78,8 +78,8 @@ fn writes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(generation::put, generation::delete))
 }
 
-/// Copies of indexes. They take as long as they take, and what they bring may be larger than any body: they have bounds of their own.
-/// They change something or give everything away, and want the token as well.
+/// Routes that copy indexes. They bypass admission, because they have separate limits for time and size. They need the
+/// write token, because they expose or replace whole indexes.
 fn copies() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(transfer::persist))
@@ -88,12 +88,12 @@ fn copies() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(transfer::restore))
 }
 
-/// The server's API as an OpenAPI document, made from the types.
+/// The OpenAPI document of the API, generated from the types.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     state().merge(chats()).merge(reads()).merge(writes()).merge(copies()).into_openapi()
 }
 
-/// The server as one service.
+/// The service for `listen`.
 pub fn router(app: Arc<App>) -> Router {
     let admitted = |work, routes: OpenApiRouter<Arc<App>>| {
         routes.route_layer(from_fn_with_state((Arc::clone(&app), work), middleware::admit))
@@ -115,14 +115,14 @@ pub fn router(app: Arc<App>) -> Router {
     service(app, router, senders)
 }
 
-/// What is served at `adminListen`.
+/// The service for `adminListen`.
 pub fn admin_router(app: Arc<App>, listen: SocketAddr) -> Router {
     let (router, _) = probes().split_for_parts();
     let senders = Senders::new(&app.settings, listen);
     service(app, router, senders)
 }
 
-/// The routes of a listener, with what is around each of them.
+/// Adds the middleware of a listener to its routes.
 fn service(app: Arc<App>, routes: Router<Arc<App>>, senders: Senders) -> Router {
     let senders = Arc::new(senders);
     let router = routes
@@ -131,16 +131,13 @@ fn service(app: Arc<App>, routes: Router<Arc<App>>, senders: Senders) -> Router 
         .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state((Arc::clone(&app), Arc::clone(&senders)), pages::guard))
         .layer(from_fn_with_state(Arc::clone(&app), middleware::observe));
-    match senders.have_pages() {
-        true => router.layer(from_fn_with_state(senders, pages::share)),
-        false => router,
-    }
-    .with_state(app)
+    let router = if senders.have_pages() { router.layer(from_fn_with_state(senders, pages::share)) } else { router };
+    router.with_state(app)
 }
 
 async fn unknown_path(request: Request) -> Response {
     let path = request.uri().path();
-    shaped(path, ApiError::NotFound(format!("there is nothing at {path}: /openapi.json lists what there is")))
+    shaped(path, ApiError::NotFound(format!("the path {path} does not exist: /openapi.json lists all paths")))
 }
 
 async fn unknown_method(request: Request) -> Response {
@@ -148,7 +145,7 @@ async fn unknown_method(request: Request) -> Response {
     shaped(
         path,
         ApiError::MethodNotAllowed(format!(
-            "{path} does not take {}: /openapi.json lists what it takes",
+            "{path} does not support {}: /openapi.json lists its methods",
             request.method()
         )),
     )

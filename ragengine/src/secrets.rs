@@ -6,30 +6,30 @@ use std::fs;
 use ragengine_embedding::Secret;
 use ragengine_settings::SecretReference;
 
-/// A secret that is not where the settings say. The message names the place and never the value.
+/// A secret cannot be read. The message names its file or variable and never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     /// The file cannot be read.
     #[error("the secret file {path} cannot be read: {reason}")]
     File {
-        /// Its path.
+        /// The path.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
-    /// The variable is not set, or empty.
-    #[error("the environment variable {0}, which should hold a secret, is not set")]
+    /// The variable is not set, or is empty.
+    #[error("the environment variable {0}, which should contain a secret, is not set")]
     Environment(String),
-    /// There is nothing in the file.
+    /// The file is empty.
     #[error("the secret file {0} is empty")]
     Empty(String),
 }
 
-/// The value of a secret, without white space at its end.
+/// Reads a secret and removes trailing white space.
 ///
 /// # Errors
 ///
-/// [`SecretError`] when it is not there.
+/// [`SecretError`] when it is missing or empty.
 pub fn read(reference: &SecretReference) -> Result<Secret, SecretError> {
     let value = match reference {
         SecretReference::File(path) => fs::read_to_string(path)
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_without_the_line_break_at_its_end() {
+    fn a_trailing_line_break_is_removed() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         writeln!(file, "sk-1").unwrap();
         assert_eq!(read(&SecretReference::File(file.path().into())).unwrap().expose(), "sk-1");
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn errors_name_the_file_or_variable() {
         let empty = tempfile::NamedTempFile::new().unwrap();
         assert!(matches!(read(&SecretReference::File(empty.path().into())), Err(SecretError::Empty(_))));
         let message = read(&SecretReference::File("/nowhere/key".into())).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Listening: one HTTP/1.1 service with timeouts, bounds on connections and an orderly end.
+//! The HTTP/1.1 server, with timeouts, limits of connections and graceful shutdown.
 
 mod connection;
 mod connections;
@@ -20,34 +20,35 @@ use tracing::{info, warn};
 
 use crate::telemetry::metrics::Metrics;
 
-/// The pause after the system gave no connection, for example because there are no more file descriptors.
+/// The pause after a failed accept, for example without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long the first head of a new connection may take. Whoever connects has something to ask.
+/// Timeout of the first request head of a connection. Short, because clients connect to send a request.
 const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connections of probes and monitors: each of them needs one.
+/// Limit of connections to `adminListen`, which each probe and monitor needs.
 const MAX_ADMIN_CONNECTIONS: usize = 64;
 
-/// Bounds of listening.
+/// Limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// What the listener is called in metrics and the log.
+    /// The name of the listener in metrics and the log.
     pub listener: &'static str,
-    /// Connections at a time. For one more the longest idle one is closed; when none is idle, more wait in the system's queue.
+    /// Most concurrent connections. A further connection replaces the longest idle one. If all are busy, it waits in
+    /// the system's queue.
     pub max_connections: usize,
-    /// Connections of one address at a time; one more is closed. 0: as many as there may be.
+    /// Most concurrent connections of one address. Further ones are closed. 0: no limit.
     pub max_connections_per_address: usize,
-    /// How long the first head of a connection may take.
+    /// Timeout of the first request head of a connection.
     pub first_head_timeout: Duration,
-    /// How long requests that run may take to finish at the end.
+    /// Grace period for running requests at shutdown.
     pub grace: Duration,
-    /// How long a client may take nothing of what is sent to it.
+    /// Timeout for a client that does not read its reply.
     pub send_timeout: Duration,
 }
 
 impl Bounds {
-    /// The bounds that the settings give.
+    /// The limits of `listen`.
     pub fn of(limits: &Limits) -> Self {
         Self {
             listener: "listen",
@@ -59,7 +60,7 @@ impl Bounds {
         }
     }
 
-    /// Those of the listener for probes and metrics, whatever happens at the other one.
+    /// The limits of `adminListen`, which do not depend on the load of `listen`.
     pub fn of_admin(limits: &Limits) -> Self {
         Self {
             listener: "adminListen",
@@ -69,7 +70,8 @@ impl Bounds {
         }
     }
 
-    /// The same for a process that may have so many files open. The other half is for indexes, and for what the server asks itself.
+    /// Limits the connections to half of the open files of the process. The other half is for indexes and outgoing
+    /// requests.
     pub fn within_open_files(self, open_files: u64) -> Self {
         let room = usize::try_from(open_files / 2).unwrap_or(usize::MAX).max(1);
         if room < self.max_connections {
@@ -77,15 +79,15 @@ impl Bounds {
             warn!(
                 open_files,
                 max_connections,
-                "limits.maxConnections is more than half of the files that this process may have open: {room} connections are \
-                 taken at a time. Raise the limit of open files (ulimit -n), or lower the setting"
+                "limits.maxConnections is more than half of the limit of open files: only {room} connections are \
+                 accepted at a time. Raise the limit of open files (ulimit -n), or lower the setting"
             );
         }
         Self { max_connections: self.max_connections.min(room), ..self }
     }
 }
 
-/// Serves until `stop` is done, then lets the requests that run finish.
+/// Serves until `stop` completes, then waits up to `bounds.grace` for running requests.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -105,21 +107,21 @@ pub async fn serve(
             Ok(Some((stream, place))) => service.clone().spawn_connection(stream, place),
             Ok(None) => {}
             Err(error) => {
-                warn!(%error, listener = bounds.listener, "no connection accepted");
-                // It may be for want of the file descriptor that an idle one has.
+                warn!(%error, listener = bounds.listener, "accepting a connection failed");
+                // An idle connection may hold the file descriptor that is missing.
                 connections.close_longest_idle();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
     drop(listener);
-    info!(grace_s = bounds.grace.as_secs(), "stopping: no new connections; finishing what runs");
+    info!(grace_s = bounds.grace.as_secs(), "stopping: no new connections; waiting for running requests");
     if tokio::time::timeout(bounds.grace, connections.close_all()).await.is_err() {
-        warn!("requests still ran when the grace period was over");
+        warn!("the grace period ended before all requests");
     }
 }
 
-/// The next connection, with its place. None when its address has as many as it may have.
+/// Accepts the next connection and waits for its place. `None` if its address has reached the limit.
 async fn accept(listener: &TcpListener, connections: &Arc<Connections>) -> io::Result<Option<(TcpStream, Place)>> {
     let (stream, from) = listener.accept().await?;
     let place = connections.place(SocketAddr::ip(&from)).await;

@@ -1,4 +1,4 @@
-//! What can be seen of the server from outside: metrics, the log, and the id that a request has in both.
+//! Metrics, the log, and request ids.
 
 pub mod chat;
 pub mod logging;
@@ -6,9 +6,9 @@ pub mod metrics;
 
 use axum::http::HeaderName;
 
-/// The header that names a request. It is taken from the caller, or made, and comes back with the reply.
+/// The header of the request id. It is the caller's or a new one, and is also in the reply.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Marks a response whose line is in the log already, or comes when it has ended.
+/// Marks a response that the handler logs itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Logged;

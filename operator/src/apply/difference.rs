@@ -1,4 +1,4 @@
-//! Whether an object is as it was asked to be, in the fields that were asked for. What others have added is theirs.
+//! Compares the desired fields of an object with the live object. Additional fields of other managers are ignored.
 
 mod whole;
 
@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use crate::quantity;
 use whole::{is_left_out, is_one_value, is_same};
 
-/// Whether everything in `desired` is in `live`.
+/// Whether `live` has everything that `desired` has.
 pub fn is_satisfied(desired: &Value, live: &Value) -> bool {
     matches(desired, live, IsQuantity::No)
 }
 
-/// Amounts are kept in another spelling than they were sent in: 1024Mi as 1Gi.
+/// Whether strings are quantities, which the API server may store in another notation: 1024Mi as 1Gi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IsQuantity {
     Yes,
@@ -28,7 +28,7 @@ fn matches(desired: &Value, live: &Value, is_quantity: IsQuantity) -> bool {
         (Value::String(desired), Value::String(live)) if is_quantity == IsQuantity::Yes => {
             quantity::is_same(desired, live)
         }
-        // A list without keys is one value.
+        // A list without keys is compared as a whole.
         _ => is_same(desired, live),
     }
 }
@@ -44,7 +44,7 @@ fn fields(desired: &Map<String, Value>, live: &Map<String, Value>, is_quantity: 
     })
 }
 
-/// Lists whose items may stand beside those of others, and what tells these apart. All other lists are one value.
+/// Lists that are merged item by item, with the key of an item. All other lists are compared as a whole.
 const KEYS: [(&str, &str); 13] = [
     ("containers", "name"),
     ("initContainers", "name"),
@@ -52,7 +52,7 @@ const KEYS: [(&str, &str); 13] = [
     ("volumes", "name"),
     ("imagePullSecrets", "name"),
     ("resourceClaims", "name"),
-    // Those of containers have another key than those of a Service, and those of a NetworkPolicy have none.
+    // The ports of containers and of Services have different keys, and those of a NetworkPolicy have none.
     ("ports", "containerPort"),
     ("ports", "name"),
     ("volumeMounts", "mountPath"),

@@ -1,4 +1,4 @@
-//! What was sent last, for as long as the caches have not shown it.
+//! Remembers the objects that were sent last, until the caches show them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,42 +7,42 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// After so long a cache that does not show what was sent is believed: the object was deleted again.
+/// How long the cache may not show an object that was sent. After that, the object counts as deleted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Kind, namespace and name. There may be thousands, and a kind is the same text in all of them.
+/// Kind, namespace and name. The kind is borrowed because there may be thousands of keys.
 pub type Key = (Cow<'static, str>, String, String);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sent {
     hash: String,
     resource_version: Option<u64>,
-    /// When it was sent. None once the cache has shown it: what is not there then has been deleted.
+    /// When it was sent. `None` once the cache has shown it: if it is missing after that, it was deleted.
     at: Option<Instant>,
 }
 
-/// What to do about an object.
+/// How to treat a desired object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It is what was sent.
+    /// The live object is the one that was sent: do nothing.
     Nothing,
-    /// It was sent, and the cache does not show it yet.
+    /// The cache does not show the sent object yet: wait.
     Wait,
-    /// It has to be looked at.
+    /// Compare the live object with the desired one.
     Compare,
 }
 
-/// What was sent last, by object.
+/// The objects that were sent last.
 #[derive(Default)]
 pub struct Memory(Mutex<HashMap<Key, Sent>>);
 
 impl Memory {
-    /// An object was sent; the API server calls that its version.
+    /// Records an object that was sent, and the resource version that it got.
     pub fn sent(&self, key: Key, hash: &str, resource_version: Option<&str>) {
         self.insert(key, hash, resource_version, Some(Instant::now()));
     }
 
-    /// An object in the cache is as it should be.
+    /// Records that the cached object is as desired.
     pub fn shown(&self, key: Key, hash: &str, resource_version: Option<&str>) {
         self.insert(key, hash, resource_version, None);
     }
@@ -52,7 +52,7 @@ impl Memory {
         self.0.lock().insert(key, Sent { hash: hash.to_owned(), resource_version, at });
     }
 
-    /// What to do about an object that is to have this hash, and of which the cache has this version, if any.
+    /// Decides how to treat a desired object with this hash, given the resource version in the cache, if any.
     pub fn decide(&self, key: &Key, hash: &str, cached: Option<&str>) -> Decision {
         let mut memory = self.0.lock();
         let Some(sent) = memory.get_mut(key).filter(|sent| sent.hash == hash) else { return Decision::Compare };
@@ -64,13 +64,14 @@ impl Memory {
         decision
     }
 
-    /// The objects of these names are forgotten, of whatever kind.
+    /// Forgets the objects of these names, of any kind.
     pub fn forget(&self, namespace: &str, names: &[String]) {
         self.0.lock().retain(|(_, in_namespace, name), _| in_namespace != namespace || !names.contains(name));
     }
 }
 
-/// Versions only grow: every API server counts them, whatever else they may be. `since` is the time since it was sent, while the cache has not shown it.
+/// Resource versions are compared as numbers, because every API server increments them. `since` is the time since the
+/// object was sent, while the cache has not shown it.
 fn decide(sent: Option<u64>, cached: Option<u64>, since: Option<Duration>) -> Decision {
     let may_lag = since.is_some_and(|since| since < PATIENCE);
     match (sent, cached) {
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_that_lags_is_waited_for_and_not_for_ever() {
+    fn a_lagging_cache_is_waited_for_a_limited_time() {
         let (soon, late) = (Some(Duration::from_millis(1)), Some(PATIENCE));
         for (sent, cached, since, decision) in [
             (Some(7), Some(7), late, Decision::Nothing),
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn another_content_is_compared() {
+    fn changed_content_is_compared() {
         let memory = Memory::default();
         let key: Key = ("Service".into(), "n".into(), "a".into());
         memory.sent(key.clone(), "h", Some("7"));

@@ -1,4 +1,4 @@
-//! Objects that are made once and never applied.
+//! Objects that are created once and never updated.
 
 use k8s_openapi::NamespaceResourceScope;
 use kube::Resource;
@@ -11,11 +11,12 @@ use crate::names::FIELD_MANAGER;
 use crate::requests::within_limit;
 
 impl Writer<'_> {
-    /// Makes an object of which the caches have none. It is made up only when it has not just been sent.
+    /// Creates an object that the caches do not have. `make_up` is called only if the object was not just sent.
     ///
     /// # Errors
     ///
-    /// [`ApplyError`] when it cannot be made up, or the API server refuses. That somebody else was faster is none: theirs counts.
+    /// [`ApplyError`] when `make_up` fails or the API server refuses. An object that already exists is no error and is
+    /// kept.
     pub async fn make_once<K>(
         &self,
         name: &str,
@@ -34,7 +35,7 @@ impl Writer<'_> {
             Ok(made) => {
                 self.memory.sent(key, "made", made.meta().resource_version.as_deref());
                 let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
-                info!(engine, object, "made");
+                info!(engine, object, "object created");
                 Ok(Freshness::Lagging)
             }
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(Freshness::Lagging),

@@ -1,4 +1,4 @@
-//! Of the entries of `managedFields` that are ours, one is to have all fields: what is not applied any more goes then.
+//! Merges the operator's entries of `managedFields` into one, so that fields which are no longer applied are removed.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Value, json};
@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use super::REPAIRER;
 use crate::names::FIELD_MANAGER;
 
-/// The same entries, where some of ours are of another kind than applying: what those own is added to the one that applies. None where nothing is
-/// owned twice.
+/// The entries with all fields of the operator in its apply entry. `None` if there is nothing to merge.
 pub(super) fn owned_once(entries: &[ManagedFieldsEntry]) -> Option<Vec<ManagedFieldsEntry>> {
     let (second, mut kept): (Vec<_>, Vec<_>) = entries.iter().cloned().partition(is_second);
     if second.is_empty() {
@@ -19,7 +18,7 @@ pub(super) fn owned_once(entries: &[ManagedFieldsEntry]) -> Option<Vec<ManagedFi
     Some(kept)
 }
 
-/// Whether these are fields of ours that were not applied.
+/// Whether the operator owns these fields through an update instead of an apply.
 fn is_second(entry: &ManagedFieldsEntry) -> bool {
     let is_update = entry.operation.as_deref() == Some("Update") && entry.subresource.is_none();
     is_update && matches!(entry.manager.as_deref(), Some(FIELD_MANAGER | REPAIRER))
@@ -30,7 +29,7 @@ fn is_applied(entry: &ManagedFieldsEntry) -> bool {
     is_apply && entry.manager.as_deref() == Some(FIELD_MANAGER)
 }
 
-/// Adds one set of fields to another. A leaf is a field, and `.` says the same of what has fields of its own.
+/// Adds one set of fields to another. An empty object is a field itself; `.` marks a field that also has nested fields.
 fn add(fields: &mut Value, more: Value) {
     let (Value::Object(fields), Value::Object(more)) = (fields, more) else { return };
     if fields.is_empty() != more.is_empty() {
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_in_another_way_is_owned_by_applying() {
+    fn fields_of_updates_are_merged_into_the_apply_entry() {
         let list = |more: Value| json!({"f:spec": {"f:containers": {"k:{\"name\":\"server\"}": more}}});
         let applied = list(json!({".": {}, "f:image": {}, "f:resources": {}}));
         let others = [

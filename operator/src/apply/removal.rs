@@ -1,4 +1,4 @@
-//! Objects that are not asked for any more.
+//! Removes objects that are no longer desired.
 
 use k8s_openapi::NamespaceResourceScope;
 use kube::Resource;
@@ -9,7 +9,7 @@ use super::{Applicable, ApplyError, Freshness, Writer, classify, described};
 use crate::requests::within_limit;
 
 impl Writer<'_> {
-    /// Removes an object that is not asked for any more.
+    /// Removes an object that is no longer desired.
     pub(super) async fn remove<K>(&self, live: Option<&K>) -> Result<Freshness, ApplyError>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Applicable,
@@ -29,13 +29,13 @@ impl Writer<'_> {
         }
         let name = metadata.name.clone().unwrap_or_default();
         let object = described::<K>(&name);
-        // This one, and not another that has taken its name meanwhile.
+        // Protects a newer object of the same name.
         let this_one = Preconditions { uid: metadata.uid.clone(), resource_version: None };
         let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
         match within_limit(self.api::<K>().delete(&name, &parameters)).await {
             Ok(_) => {
                 let engine = format!("{}/{}", self.identity.namespace, self.identity.name);
-                info!(engine, object, "removed: it is not asked for any more");
+                info!(engine, object, "object removed: it is no longer desired");
                 Ok(Freshness::Current)
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Freshness::Current),

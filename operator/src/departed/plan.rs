@@ -1,4 +1,4 @@
-//! Whose documents are deleted next: pure.
+//! Plans which deletion of documents starts next. Pure functions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use crate::job::{self, Stage};
 use crate::names::OWNER;
 use crate::times::retry_at;
 
-/// The longest words of a Job that are repeated, in characters.
+/// The maximum length of a Job's message in the status, in characters.
 const MAX_WORDS: usize = 300;
 
-/// What is waited for without being told of it is looked at again after this time.
+/// The interval at which unwatched state is checked.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// An Index that is gone, and of which the server has something.
+/// A deleted Index that the server still has documents of.
 #[derive(Debug, Clone)]
 pub(super) struct DeletedIndex {
     pub owner: OwnedSources,
-    /// How long its documents are left alone.
+    /// How long to wait before its documents are deleted.
     pub wait: Duration,
 }
 
-/// What there is.
+/// The observed Jobs and writers.
 pub(super) struct Seen<'a> {
     /// The Jobs that delete documents from this engine.
     pub jobs: &'a [Arc<Job>],
-    /// Whether something may still write documents of an Index of this name, or delete them.
+    /// Whether a Job may still write or delete documents of an Index of this name.
     pub is_written: &'a dyn Fn(&str) -> bool,
     pub now: Timestamp,
 }
@@ -55,7 +55,7 @@ pub(super) enum Step {
     },
 }
 
-/// The first deletion that is due begins, when none runs.
+/// Starts the first deletion that is due, unless one is running.
 pub(super) fn plan(gone: &[DeletedIndex], seen: &Seen<'_>) -> Plan {
     let mut plan = Plan::default();
     if seen.jobs.iter().any(|job| job::stage(job) == Stage::Running) {
@@ -75,22 +75,23 @@ pub(super) fn plan(gone: &[DeletedIndex], seen: &Seen<'_>) -> Plan {
     plan
 }
 
-/// The Jobs that have tried it.
+/// The Jobs that have tried to delete the documents of one Index.
 struct Attempts<'a> {
     ended: Vec<&'a Job>,
 }
 
 impl<'a> Attempts<'a> {
     fn of(owner: &OwnedSources, jobs: &'a [Arc<Job>]) -> Self {
-        let is_its = |job: &&Arc<Job>| {
+        let is_of_owner = |job: &&Arc<Job>| {
             job.metadata.labels.as_ref().and_then(|labels| labels.get(OWNER)).is_some_and(|uid| *uid == owner.uid)
         };
-        let mut ended: Vec<&Job> = jobs.iter().filter(is_its).map(Arc::as_ref).collect();
+        let mut ended: Vec<&Job> = jobs.iter().filter(is_of_owner).map(Arc::as_ref).collect();
         ended.sort_by_key(|job| job::finished_at(job));
         Self { ended }
     }
 
-    /// The server says every 15 seconds whose documents it has: one that succeeded a moment ago may still be named.
+    /// How long to wait before the next attempt. The server's status is read every 15 seconds, so it may still list an
+    /// owner whose documents were just deleted.
     fn wait(&self, now: Timestamp) -> Duration {
         let last = self.ended.last().and_then(|job| job::finished_at(job));
         let attempts = u32::try_from(self.ended.len()).unwrap_or(u32::MAX);
@@ -100,11 +101,12 @@ impl<'a> Attempts<'a> {
 
     fn failure(&self, owner: &OwnedSources) -> Option<Finding> {
         let last = self.ended.last().filter(|job| job::stage(job) == Stage::Failed)?;
-        let (why, name) = (job::failure(last).unwrap_or("no reason is given"), last.metadata.name.as_deref());
+        let (why, name) = (job::failure(last).unwrap_or("no reason is known"), last.metadata.name.as_deref());
         Some(Finding::new(
             Reason::DeletionFailed,
             format!(
-                "the documents of the deleted Index {} could not be removed from the index {}: {}. See the log of Job {}. The operator tries again",
+                "the documents of the deleted Index {} could not be removed from the index {}: {}. \
+                 See the log of Job {}. The operator tries again",
                 owner.name,
                 owner.index,
                 shortened(why, MAX_WORDS),
@@ -114,7 +116,7 @@ impl<'a> Attempts<'a> {
     }
 }
 
-/// Another attempt has another name.
+/// Each attempt has a different name.
 fn start(owner: &OwnedSources, attempts: usize) -> Step {
     let sync_id = hash(&("deletion", owner, attempts));
     Step::Start { job_name: format!("{}-gone-{}", owner.name, &sync_id[..7]), sync_id, owner: owner.clone() }
@@ -160,15 +162,15 @@ mod tests {
     }
 
     #[test]
-    fn one_deletion_at_a_time_when_nobody_writes_and_the_later_the_more_have_failed() {
+    fn one_deletion_runs_at_a_time_without_writers_and_with_a_back_off() {
         let (a, b) = (|| gone("a", 0), || gone("b", 0));
         let failed = |name, at| job(name, Some(("Failed", at)));
         for (what, gone, jobs, written, expected) in [
-            ("nobody is gone", vec![], vec![], "", (None, None, false)),
-            ("one is", vec![a()], vec![], "", (Some("a"), None, false)),
-            ("two are", vec![a(), b()], vec![], "", (Some("a"), None, false)),
-            ("it may only not have been made yet", vec![gone("a", 40), b()], vec![], "", (Some("b"), Some(40), false)),
-            ("somebody writes", vec![a()], vec![], "a", (None, Some(5), false)),
+            ("no Index was deleted", vec![], vec![], "", (None, None, false)),
+            ("one Index was deleted", vec![a()], vec![], "", (Some("a"), None, false)),
+            ("two Indexes were deleted", vec![a(), b()], vec![], "", (Some("a"), None, false)),
+            ("one is in its grace period", vec![gone("a", 40), b()], vec![], "", (Some("b"), Some(40), false)),
+            ("a Job still writes", vec![a()], vec![], "a", (None, Some(5), false)),
             ("a deletion runs", vec![a(), b()], vec![job("b", None)], "", (None, None, false)),
             ("it failed just now", vec![a()], vec![failed("a", "2026-11-22T08:59:50Z")], "", (None, Some(20), true)),
             (
@@ -186,7 +188,7 @@ mod tests {
                 (None, Some(20), true),
             ),
             (
-                "the server has not said yet that they are gone",
+                "the server still lists an owner whose documents were deleted",
                 vec![a()],
                 vec![job("a", Some(("Complete", "2026-11-22T08:59:55Z")))],
                 "",
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn another_attempt_has_another_name() {
+    fn each_attempt_has_a_different_name() {
         let owner = gone("a", 0).owner;
         assert_eq!(start(&owner, 0), start(&owner, 0));
         assert_ne!(start(&owner, 0), start(&owner, 1));

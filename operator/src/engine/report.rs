@@ -1,37 +1,38 @@
-//! What a server said: pure.
+//! The report about a server. Pure functions.
 
 use ragengine_client::wire::{EngineStatus, GrowingGeneration};
 
 use crate::finding::shortened;
 
-/// The most owners and generations of an answer that are kept, the most problems, and the longest of their words, in characters.
+/// The maximum number of owners and generations of a status, the maximum number of problems, and the maximum length of
+/// a problem's text in bytes.
 const MAX_KEPT: usize = 1000;
 const MAX_PROBLEMS: usize = 50;
 const MAX_WORDS: usize = 500;
-/// After so many failures in a row a server counts as one that cannot be asked.
+/// The number of consecutive failures after which a server counts as unreachable.
 const TOLERATED_FAILURES: u32 = 3;
 
-/// What a server said when it was asked last.
+/// The last status of a server, and the failures since then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The pod that it ran in.
+    /// The uid of the server's pod.
     pub pod_uid: String,
-    /// Its last answer.
+    /// The last status that it sent.
     pub answer: Option<EngineStatus>,
-    /// Why the last question got none.
+    /// Why the last request failed, if it did.
     pub error: Option<String>,
-    /// How many questions in a row got none.
+    /// The number of consecutive failures.
     pub failures: u32,
 }
 
 impl Report {
-    /// Whether the server counts as one that cannot be asked.
+    /// Whether the server counts as unreachable.
     pub fn is_unreachable(&self) -> bool {
         self.failures >= TOLERATED_FAILURES
     }
 }
 
-/// As much of an answer as is kept: whoever makes the server's image chooses what it says.
+/// Limits the size of a status, because a custom server image can send anything.
 pub(super) fn bounded(mut answer: EngineStatus) -> EngineStatus {
     answer.owners.truncate(MAX_KEPT);
     answer.generations.truncate(MAX_KEPT);
@@ -42,7 +43,7 @@ pub(super) fn bounded(mut answer: EngineStatus) -> EngineStatus {
     answer
 }
 
-/// An answer that is old is kept: it says more than none.
+/// The next report. After a failure the previous status is kept, because it is better than none.
 pub(super) fn next(before: Option<&Report>, pod_uid: String, answer: Result<EngineStatus, String>) -> Report {
     match answer {
         Ok(answer) => Report { pod_uid, answer: Some(answer), error: None, failures: 0 },
@@ -55,13 +56,14 @@ pub(super) fn next(before: Option<&Report>, pod_uid: String, answer: Result<Engi
     }
 }
 
-/// What the Indexes of an engine look at: whether its server takes documents, and the indexes that are being built anew.
+/// The part of a report that Indexes depend on: whether the server accepts documents, and the rebuilds that are in
+/// progress.
 pub(super) fn for_indexes(report: Option<&Report>) -> (bool, &[GrowingGeneration]) {
     let answer = report.filter(|report| !report.is_unreachable()).and_then(|report| report.answer.as_ref());
     answer.map_or((false, &[]), |answer| (answer.ready, answer.generations.as_slice()))
 }
 
-/// Whether a status would say something else.
+/// Whether a new report changes the status of a resource.
 pub(super) fn is_news(before: &Report, after: &Report) -> bool {
     before.answer != after.answer || before.is_unreachable() != after.is_unreachable()
 }

@@ -5,7 +5,7 @@ fn answer(documents: u64) -> EngineStatus {
 }
 
 #[test]
-fn only_what_a_status_would_say_is_news() {
+fn only_a_report_that_changes_a_status_is_news() {
     let first = next(None, "p".into(), Ok(answer(1)));
     let same = next(Some(&first), "p".into(), Ok(answer(1)));
     let more = next(Some(&first), "p".into(), Ok(answer(2)));
@@ -19,12 +19,12 @@ fn only_what_a_status_would_say_is_news() {
         report = failed;
     }
     assert_eq!(news, [false, false, true, false, false]);
-    assert_eq!(report.answer, Some(answer(1)), "an old answer says more than none");
+    assert_eq!(report.answer, Some(answer(1)), "the previous answer is kept");
     assert!(is_news(&report, &next(Some(&report), "p".into(), Ok(answer(1)))));
 }
 
 #[test]
-fn whoever_was_never_asked_comes_first_and_then_who_has_waited_longest() {
+fn a_server_that_was_never_asked_comes_first_then_the_one_that_has_waited_longest() {
     let now = Instant::now();
     let turn = |was_asked, seconds| Turn { was_asked, due: now + Duration::from_secs(seconds) };
     let waiting = vec![(turn(true, 1), "b"), (turn(true, 0), "a"), (turn(false, 3), "new"), (turn(true, 2), "c")];
@@ -32,7 +32,7 @@ fn whoever_was_never_asked_comes_first_and_then_who_has_waited_longest() {
 }
 
 #[test]
-fn a_namespace_takes_no_more_than_its_part_of_the_questions() {
+fn the_requests_to_one_namespace_are_limited() {
     let mut asked = InFlight::default();
     let begun = (0..10).filter(|_| asked.begins("crowded")).count();
     assert_eq!(begun, CONCURRENCY_OF_NAMESPACE);
@@ -40,7 +40,7 @@ fn a_namespace_takes_no_more_than_its_part_of_the_questions() {
     asked.ends("crowded");
     assert!(asked.begins("crowded") && !asked.begins("crowded"));
     asked.ends("other");
-    assert!(!asked.0.contains_key("other"), "nothing is kept of who is not asked");
+    assert!(!asked.0.contains_key("other"), "namespaces without requests are removed");
 }
 
 #[test]

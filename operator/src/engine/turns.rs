@@ -1,32 +1,32 @@
-//! Whose turn it is to be asked: pure.
+//! Orders the requests to servers. Pure functions.
 
 use std::collections::HashMap;
 
 use tokio::time::Instant;
 
-/// How many of one namespace: whoever may put servers there keeps nobody else's from being asked.
+/// The maximum number of concurrent requests to servers of one namespace, so that no namespace can block the others.
 pub const CONCURRENCY_OF_NAMESPACE: usize = 4;
 
-/// Whose turn it is: a server that was never asked comes before all others, because a status waits for it. Those that leave the operator without an answer
-/// until the time is over may be many.
+/// The order of a request: servers that were never asked come first, because a status waits for them. There may be many
+/// servers that let requests time out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
     pub was_asked: bool,
     pub due: Instant,
 }
 
-/// All of them, in the order of their turns.
+/// Sorts requests by their turns.
 pub(super) fn first<T>(mut waiting: Vec<(Turn, T)>) -> impl Iterator<Item = T> {
     waiting.sort_by_key(|(turn, _)| *turn);
     waiting.into_iter().map(|(_, who)| who)
 }
 
-/// How many questions to servers of each namespace have no answer yet.
+/// The number of unanswered requests by namespace.
 #[derive(Debug, Default)]
 pub struct InFlight(pub(super) HashMap<String, usize>);
 
 impl InFlight {
-    /// Whether another one may be asked, which it is then.
+    /// Starts a request if the namespace's limit permits it.
     pub fn begins(&mut self, namespace: &str) -> bool {
         let count = self.0.get(namespace).copied().unwrap_or(0);
         if count >= CONCURRENCY_OF_NAMESPACE {
@@ -36,7 +36,7 @@ impl InFlight {
         true
     }
 
-    /// One was answered, or given up.
+    /// Ends a request that was answered or has failed.
     pub fn ends(&mut self, namespace: &str) {
         if let Some(count) = self.0.get_mut(namespace) {
             *count -= 1;

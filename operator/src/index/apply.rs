@@ -1,4 +1,4 @@
-//! Does the step: the only one that changes something of an Index.
+//! Executes the plan. The only module that changes objects of an Index.
 
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions, PropagationPolicy};
@@ -14,7 +14,7 @@ use crate::names::{FIELD_MANAGER, IndexIdentity};
 use crate::requests::within_limit;
 use crate::sync_job::{Desired, Made, make};
 
-/// What was planned and done. Only [`apply`] makes one, of what was prepared: no status is written that was made of anything else.
+/// The plan and its result. Only [`apply`] creates one, so that a status always describes what was really done.
 #[derive(Debug)]
 pub struct Applied {
     plan: Plan,
@@ -23,32 +23,32 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// What was planned.
+    /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What came of it.
+    /// Whether the objects were created.
     pub fn made(&self) -> Made {
         self.made
     }
 
-    /// Which object the API server, or this operator, will not have.
+    /// The object that the API server or the operator refused, if any.
     pub fn refused(&self) -> Option<&Refused> {
         self.refused.as_ref()
     }
 
-    /// The same, at the end.
+    /// Consumes this and returns the refused object, if any.
     pub fn into_refused(self) -> Option<Refused> {
         self.refused
     }
 }
 
-/// Does what was prepared.
+/// Executes the prepared work.
 ///
 /// # Errors
 ///
-/// A failure that may pass: nothing is said before it has. A refusal is a part of what is said.
+/// A temporary failure, after which no status is written. A refusal is not an error here: the status reports it.
 pub async fn apply(context: &Context, index: &Index, prepared: Prepared) -> Result<Applied, ApplyError> {
     let identity = IndexIdentity::of(index);
     let (plan, work) = prepared.into_parts();
@@ -65,18 +65,18 @@ pub async fn apply(context: &Context, index: &Index, prepared: Prepared) -> Resu
     }
 }
 
-/// Makes the task and its Job.
+/// Creates the task and its Job.
 async fn start(context: &Context, identity: &IndexIdentity, desired: Desired) -> Result<Made, ApplyError> {
     let name = desired.job.metadata.name.clone().unwrap_or_default();
     let made = make(&context.client, desired).await?;
     if made == Made::Done {
         context.started.started(&identity.uid, &name);
-        info!(index = format!("{}/{}", identity.namespace, identity.name), job = name, "a synchronisation begins");
+        info!(index = format!("{}/{}", identity.namespace, identity.name), job = name, "synchronisation started");
     }
     Ok(made)
 }
 
-/// Deletes the Job of this name, with its pod.
+/// Deletes the Job with its pod.
 async fn stop(
     context: &Context,
     identity: &IndexIdentity,
@@ -91,7 +91,11 @@ async fn stop(
     };
     match within_limit(jobs.delete(name, &parameters)).await {
         Ok(_) => {
-            info!(index = format!("{}/{}", identity.namespace, identity.name), job = name, "the Job is stopped");
+            info!(
+                index = format!("{}/{}", identity.namespace, identity.name),
+                job = name,
+                "synchronisation stopped: the Job was deleted"
+            );
             Ok(())
         }
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
@@ -99,7 +103,8 @@ async fn stop(
     }
 }
 
-/// Takes away the finalizer that earlier versions have put on an Index. A conflict is a failure: the Index has changed meanwhile.
+/// Removes the finalizer that earlier versions of the operator set. A conflict is an error, because the Index has
+/// changed in between.
 async fn release(context: &Context, index: &Index) -> Result<(), ApplyError> {
     let identity = IndexIdentity::of(index);
     let others = index.metadata.finalizers.iter().flatten().filter(|finalizer| *finalizer != INDEX_FINALIZER);

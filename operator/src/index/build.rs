@@ -1,4 +1,4 @@
-//! What a synchronisation comes down to: what it is to do, and its Job. Pure.
+//! Builds the Job of a synchronisation and its task. Pure functions.
 
 mod job;
 mod task;
@@ -13,26 +13,26 @@ use crate::error::BuildError;
 use crate::names::IndexIdentity;
 use crate::sync_job::{self, Desired};
 
-/// A synchronisation that is to begin.
+/// The input of a synchronisation that is about to start.
 #[derive(Debug, Clone, Copy)]
 pub struct Synchronisation<'a> {
-    /// Of which Index.
+    /// The Index.
     pub index: &'a Index,
-    /// Its specification, if it can be acted on.
+    /// Its specification, if it is valid.
     pub validated: Option<&'a Validated>,
-    /// Whose index is filled.
+    /// The engine that gets the documents.
     pub engine: &'a RagEngine,
-    /// What there is.
+    /// The observed objects.
     pub observed: &'a Observed,
-    /// What it is called, and why it begins.
+    /// The planned start: names and requests.
     pub start: &'a Start,
 }
 
-/// Builds what a synchronisation takes.
+/// Builds the Job and the ConfigMap of a synchronisation.
 ///
 /// # Errors
 ///
-/// [`BuildError`] when the task cannot be written, which no specification is known to cause.
+/// [`BuildError`] when the task cannot be serialised. No specification is known to cause this.
 pub fn synchronisation(what: Synchronisation<'_>, defaults: &Defaults) -> Result<Desired, BuildError> {
     let metadata = IndexIdentity::of(what.index).owned(&what.start.job_name);
     sync_job::build(metadata, &task::task(what, defaults), job::ingredients(what), defaults)

@@ -1,4 +1,4 @@
-//! What is wanted, as one value: as long as it is the same, and was done, there is nothing to do.
+//! The desired revision of an Index: hashes that stay the same as long as there is nothing to synchronise.
 
 use k8s_openapi::jiff::Timestamp;
 use ragengine_operator_api::{CONFIRM_DELETE_ANNOTATION, Index, RagEngine, SYNC_ANNOTATION};
@@ -7,23 +7,25 @@ use super::observe::ObservedReference;
 use super::validate::Validated;
 use crate::hash::hash;
 
-/// The longest value of an annotation that is looked at, in characters.
+/// The maximum number of characters of an annotation that count.
 const MAX_ANNOTATION: usize = 200;
-/// The same for one that confirms deletions: it has a word for each source.
+/// The maximum number of characters of the annotation that confirms deletions, which has a word for each source.
 const MAX_CONFIRMATION: usize = 2000;
 
-/// What is wanted.
+/// Identifies the state that a synchronisation establishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DesiredRevision {
-    /// All of it, with the schedule and how the index is made.
+    /// Hash of everything: content, schedule, requests and index settings.
     pub wanted: String,
-    /// What the index is to hold: one that is only to be looked at once more, or to be made otherwise, holds what was asked for.
+    /// Hash of the content only. A scheduled synchronisation or other index settings do not change it.
     pub specification: String,
-    /// The same as earlier versions have reckoned it, with the requests: what they have synchronised is not asked for again.
+    /// Hash of the content as earlier versions computed it, including the requests. It keeps their synchronisations
+    /// valid.
     pub legacy_specification: String,
 }
 
-/// What is wanted of an Index, from what it says, what that refers to, the engine's data directory and the time.
+/// Computes the desired revision from the specification, the versions of the referenced objects, the engine's data
+/// directory and the time.
 pub fn desired_revision(
     index: &Index,
     validated: &Validated,
@@ -43,14 +45,14 @@ pub fn desired_revision(
     DesiredRevision { wanted: hash(&(&specification, settings, turn, requests)), specification, legacy_specification }
 }
 
-/// An annotation's value, or its beginning. An empty one is none.
+/// The value of an annotation, cut to the maximum length. `None` if it is empty.
 pub fn annotation(index: &Index, name: &str) -> Option<String> {
     let value = index.metadata.annotations.as_ref()?.get(name)?;
     let max = if name == CONFIRM_DELETE_ANNOTATION { MAX_CONFIRMATION } else { MAX_ANNOTATION };
     (!value.is_empty()).then(|| value.chars().take(max).collect())
 }
 
-/// The identity of the engine's data directory.
+/// The id of the engine's data directory.
 pub fn data_id(engine: &RagEngine) -> Option<&str> {
     engine.status.as_ref()?.data_id.as_deref()
 }

@@ -1,4 +1,4 @@
-//! When an Index is looked at again though nothing has happened: pure.
+//! Decides when an Index is reconciled again without an event. Pure functions.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::error::Error;
 use crate::sync_job::Made;
 use crate::warnings;
 
-/// What is not watched is looked at again after this time.
+/// The interval for objects that are not watched.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// When no problem is known: everything is watched but events and the time.
+/// The next reconcile. Everything except events and time is watched.
 ///
 /// # Errors
 ///
-/// What was refused. It is tried again, as whatever fails.
+/// The refused object. The controller tries again with a back-off.
 pub fn next(observed: &Observed, applied: Applied, now: Timestamp) -> Result<Action, Error> {
     let soon = (applied.made() == Made::AlreadyExists).then_some(LOOK_AGAIN);
     let began = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
     let for_events = stuck(observed).map(|pod| warnings::next_look(began(pod), now));
-    // The next second has begun for sure then.
+    // The margin makes sure that the next second has begun.
     let planned = applied.plan().look_again.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
     let planned = planned.map(|wait| wait + Duration::from_millis(100));
     let next = [soon, for_events, planned].into_iter().flatten().min();

@@ -1,4 +1,4 @@
-//! What is there: from the caches that the watches fill, and events where a pod does not get on.
+//! Reads the existing objects from the watch caches, and the events of a pod that is stuck.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -23,70 +23,70 @@ use crate::secret_use;
 use crate::warnings::{self, Warning};
 use crate::watches::{Caches, Referred, version};
 
-/// Everything that a reconcile looks at.
+/// Everything that a reconcile reads.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// The engine that is named.
+    /// The RAGEngine that the Index refers to.
     pub engine: Option<Arc<RagEngine>>,
-    /// Where its server can be asked.
+    /// The address of its server.
     pub target: Option<Target>,
-    /// Whether the server said, when it was asked last, that it can answer: it takes documents and deletions then.
+    /// Whether the last status report of the server says ready: it then accepts documents and deletions.
     pub server_is_ready: bool,
-    /// What the specification refers to, and the write token.
+    /// The objects that the specification refers to, and the write token.
     pub references: Vec<ObservedReference>,
     /// The Jobs of this Index.
     pub jobs: Vec<Arc<Job>>,
-    /// A Job was made a moment ago that is not among them yet.
+    /// Whether a Job was just created that the cache does not show yet.
     pub is_lagging: bool,
-    /// Their pods.
+    /// The pods of these Jobs.
     pub pods: Vec<Arc<Pod>>,
-    /// What Kubernetes warns of: for a pod that does not get on.
+    /// Warning events about a pod that is stuck.
     pub warnings: Vec<Warning>,
-    /// What the engine said of the synchronisation when it was asked last.
+    /// The last answer of the engine about the current synchronisation.
     pub record: Option<Record>,
-    /// Where the engine knows the Index as the owner of its documents: on this volume.
+    /// The scope under which the engine records the Index as the owner of its documents: the uid of the volume.
     pub scope: String,
-    /// The API server's own addresses, behind that of its Service.
+    /// The addresses of the API server behind its Service.
     pub api_server: Vec<IpAddr>,
-    /// Documents of an Index of the same name that is gone are being deleted.
+    /// Whether documents of a deleted Index of the same name are being removed.
     pub is_cleared: bool,
-    /// Secrets of sources have to say which hosts they may be sent to.
+    /// Whether Secrets of sources must name the hosts that they may be sent to.
     pub hosts_are_required: bool,
-    /// As many Jobs run as may run at a time, in all.
+    /// Whether the limit of concurrent Jobs is reached.
     pub is_crowded: bool,
     /// The next generation of the index, while the engine builds it.
     pub generation: Option<GrowingGeneration>,
-    /// The engine's Jobs are to be bounded in what they reach, and the policy is not there.
+    /// Whether the NetworkPolicy of the engine's Jobs is requested and does not exist yet.
     pub is_unbounded: bool,
-    /// An older Index that fills the same index with other settings.
+    /// The name of an older Index that fills the same index with other settings.
     pub rival: Option<String>,
 }
 
-/// Something that is referred to, as it is.
+/// An object that the specification refers to, and its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ObservedReference {
-    /// What it is, in words: `Secret git`.
+    /// Kind and name as text: `Secret git`.
     pub what: String,
     /// Its kind.
     #[serde(skip)]
     pub kind: Referred,
-    /// Its version; none when it is not there.
+    /// Its version. `None`: it does not exist.
     pub version: Option<String>,
     /// Its name.
     #[serde(skip)]
     pub name: String,
-    /// Of a Secret of a source: why it may not be used.
+    /// For a Secret of a source: why it must not be used, if so.
     #[serde(skip)]
     pub refusal: Option<&'static str>,
-    /// Of a Secret: the only hosts that it may be sent to, as it says.
+    /// For a Secret: the only hosts it may be sent to, if it names any.
     #[serde(skip)]
     pub hosts: Option<Vec<String>>,
-    /// Whether another version is another wish. Of a claim and the write token it is enough that they are there.
+    /// Whether a new version triggers a synchronisation. Claims and the write token only need to exist.
     #[serde(skip)]
     pub is_watched: bool,
 }
 
-/// What wakes an Index when it comes, changes or goes.
+/// The objects whose changes trigger a reconcile of this Index.
 pub fn referred(index: &Index) -> BTreeSet<(Referred, String)> {
     let engine = index.spec.engine_ref.name.clone();
     let token = (Referred::Secret, format!("{engine}-write"));
@@ -95,11 +95,11 @@ pub fn referred(index: &Index) -> BTreeSet<(Referred, String)> {
     referred
 }
 
-/// Looks at everything that belongs to an Index.
+/// Observes everything that belongs to an Index.
 ///
 /// # Errors
 ///
-/// What the API server says when it is asked for events.
+/// The error of the API server when events are listed.
 pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube::Error> {
     let identity = IndexIdentity::of(index);
     let caches = &context.caches;
@@ -108,7 +108,10 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     let jobs = caches.jobs_of(&identity);
     let mut observed = Observed {
         target: engine.as_ref().and_then(|engine| Target::of(&caches.pods_of(&Identity::of(engine)))),
-        server_is_ready: engine.as_deref().and_then(|engine| reachable_status(context, engine)).is_some_and(|status| status.ready),
+        server_is_ready: engine
+            .as_deref()
+            .and_then(|engine| reachable_status(context, engine))
+            .is_some_and(|status| status.ready),
         references: looked_up(context, index, engine.as_deref()),
         is_lagging: context.started.is_lagging(&identity.uid, &jobs),
         pods: caches.pods_of_jobs(&identity),
@@ -131,7 +134,8 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
     Ok(observed)
 }
 
-/// Whether as many Jobs run as may, in all or in this namespace: no namespace takes more than half of the places.
+/// Whether the limit of concurrent Jobs is reached, in total or in this namespace. A namespace gets at most half of the
+/// slots.
 fn is_crowded(context: &Context, namespace: &str) -> bool {
     let (all, here) = context.caches.running_jobs(namespace);
     let (max, recent) = (context.defaults.max_jobs, context.started.recent());
@@ -144,18 +148,18 @@ fn is_unbounded(caches: &Caches, engine: &RagEngine) -> bool {
     is_asked_for && caches.network_policies.get(&identity.namespace, &identity.sync_policy()).is_none()
 }
 
-/// What the engine's server said last, if it can be asked.
+/// The last status of the engine's server, unless the server is unreachable.
 fn reachable_status(context: &Context, engine: &RagEngine) -> Option<EngineStatus> {
     let report = context.engines.report(engine.metadata.uid.as_deref()?)?;
     if report.is_unreachable() { None } else { report.answer }
 }
 
-/// What the engine said last of the next generation of this index.
+/// The next generation of this index in the last status of the engine.
 fn growing(context: &Context, engine: &RagEngine, index_name: &str) -> Option<GrowingGeneration> {
     reachable_status(context, engine)?.generations.into_iter().find(|generation| generation.index == index_name)
 }
 
-/// What the engine is asked: about the Job whose result is not known.
+/// The question to the engine about the Job whose result is not known yet.
 pub fn question(index: &Index, observed: &Observed, status: &IndexStatus) -> Option<Question> {
     let found = job::current(&observed.jobs, status)?;
     let has_ended = job::stage(found) != Stage::Running;
@@ -168,7 +172,7 @@ pub fn question(index: &Index, observed: &Observed, status: &IndexStatus) -> Opt
     })
 }
 
-/// The pod of a Job that runs, when it has not begun: its events are worth a request.
+/// The pod of the running Job, if its container has not started: its events are worth a request.
 pub fn stuck(observed: &Observed) -> Option<&Pod> {
     let job = job::youngest(&observed.jobs).filter(|job| job::stage(job) == Stage::Running)?;
     pod::of_job(&observed.pods, job).filter(|pod| !pod::has_begun(pod))
@@ -194,7 +198,7 @@ fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watc
         }
         Referred::Engine => ("RAGEngine", None),
     };
-    // The write token is named by nobody but the operator.
+    // Only the operator refers to the write token, so the rules for the Secrets of sources do not apply to it.
     let of_source = secret.as_ref().filter(|_| is_watched).map(|found| &found.metadata);
     ObservedReference {
         what: format!("{word} {name}"),
@@ -210,7 +214,7 @@ fn look_up(context: &Context, index: &Index, kind: Referred, name: &str, is_watc
     }
 }
 
-/// Whether a Secret has the name of an engine's write token, whoever has made it.
+/// Whether a Secret has the name of an engine's write token, no matter who created it.
 fn is_write_token(context: &Context, namespace: &str, secret: &str) -> bool {
     let mut engines = context.engine_store.state().into_iter();
     engines.any(|engine| {
@@ -219,7 +223,7 @@ fn is_write_token(context: &Context, namespace: &str, secret: &str) -> bool {
     })
 }
 
-/// The oldest of the Indexes that fill the same index, when it is another one with other settings.
+/// The name of the oldest Index that fills the same index, if its settings differ.
 pub fn rival(index: &Index, all: &[Arc<Index>]) -> Option<String> {
     let place = |index: &Index| {
         let namespace = index.metadata.namespace.clone();

@@ -1,4 +1,4 @@
-//! What is to be done next: pure, from what there is.
+//! Plans the next step of an Index. Pure functions.
 
 mod obstacles;
 
@@ -7,129 +7,131 @@ use ragengine_operator_api::{
     CONFIRM_DELETE_ANNOTATION, INDEX_FINALIZER, Index, IndexStatus, Reason, SyncResult, is_paused,
 };
 
+use super::desired_revision::{DesiredRevision, annotation, data_id, desired_revision};
 use super::observe::Observed;
 use super::pod;
 use super::validate::Validated;
-use super::desired_revision::{DesiredRevision, annotation, data_id, desired_revision};
 use crate::finding::{Finding, Invalid};
 use crate::hash::hash;
 use crate::job::{self, Stage};
 use crate::pod::of_job;
 use crate::times::{later, retry_at};
 
-/// A cache that does not show a Job yet is looked at again after this time.
+/// How long to wait for a Job that the cache does not show yet, before the next look.
 pub const LAG: SignedDuration = SignedDuration::from_secs(5);
 
-/// What is known before anything is done.
+/// The input of the plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanInput<'a> {
     /// The resource.
     pub index: &'a Index,
-    /// Its specification, or why it cannot be acted on.
+    /// Its validated specification, or why it is invalid.
     pub validated: Result<&'a Validated, &'a Invalid>,
-    /// What there is.
+    /// The observed objects.
     pub observed: &'a Observed,
-    /// The status, with the result of the Job that has just ended.
+    /// The previous status, with the result of the Job that has just ended.
     pub status: &'a IndexStatus,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What is to be done, and what is to be said of it.
+/// The next step, and the state that the status reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The next step.
     pub step: Step,
-    /// What the Index does.
+    /// The state of an Index, as the status reports it.
     pub state: State,
-    /// What is wanted, when that is known.
+    /// The desired revision, if it is known.
     pub desired_revision: Option<DesiredRevision>,
-    /// When it is to be looked at again though nothing has happened.
+    /// When to reconcile again without an event.
     pub look_again: Option<Timestamp>,
 }
 
-/// One step. There is never more than one at a time: what comes of it is seen first.
+/// A single step. Its result is observed before the next step starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing.
+    /// Do nothing.
     Wait,
-    /// The finalizer that earlier versions have put on it is taken away.
+    /// Remove the finalizer that earlier versions of the operator set.
     Release,
-    /// A Job is made.
+    /// Create a Job.
     Start(Start),
-    /// The Job of this name is deleted.
+    /// Delete the Job of this name.
     Stop(String),
 }
 
-/// A Job that is to be made.
+/// The Job that is to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
     /// Its name.
     pub job_name: String,
-    /// The name of the synchronisation.
+    /// The id of the synchronisation.
     pub sync_id: String,
-    /// The name of the last one whose result is known.
+    /// The id of the last synchronisation whose result is known.
     pub after: Option<String>,
-    /// What is wanted by it.
+    /// The desired revision that it establishes.
     pub desired_revision: DesiredRevision,
-    /// The value of the annotation that asks for it.
+    /// The value of the annotation that requests a synchronisation.
     pub sync: Option<String>,
-    /// The value of the annotation that confirms deletions, where it was not acted on.
+    /// The value of the annotation that confirms deletions, unless it was already used.
     pub confirm_delete: Option<String>,
 }
 
-/// What the Index does.
+/// The state of an Index, as the status reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Nothing is to be done.
+    /// The index is in sync.
     Idle,
-    /// A Job runs, or is about to.
+    /// A Job runs or is about to start.
     Running,
-    /// A Job has ended, and the engine has not been asked yet what became of it.
+    /// A Job has ended, and the engine has not reported its result yet.
     AwaitingResult,
-    /// The last one failed: it is tried again then.
+    /// The last synchronisation failed. The next attempt is at this time.
     RetryAt(Timestamp),
-    /// A synchronisation would begin, and `suspend` says no.
+    /// A synchronisation is due, but `suspend` is true.
     Suspended,
-    /// Something would be done, and the annotation says no.
+    /// A synchronisation is due, but the Index is paused.
     Paused,
-    /// It cannot be begun.
+    /// A synchronisation cannot start until a user changes something.
     Blocked(Finding),
-    /// It cannot be begun for now, and goes on by itself.
+    /// A synchronisation cannot start yet, but will without a change by a user.
     Waiting(Finding),
-    /// A Job was made, and its pod cannot run.
+    /// A Job exists, but its pod cannot run.
     Stuck(Finding),
 }
 
-/// Plans what follows a settled status. A result that is new is written before anything follows from it.
-pub fn next(known: PlanInput<'_>, new_result: Option<SyncResult>) -> Plan {
-    let plan = plan(known);
+/// Plans the next step. A new result is written to the status before any step follows from it.
+pub fn next(input: PlanInput<'_>, new_result: Option<SyncResult>) -> Plan {
+    let plan = plan(input);
     match new_result {
         Some(_) => Plan { step: Step::Wait, ..plan },
         None => plan,
     }
 }
 
-/// Plans the next step.
-pub fn plan(known: PlanInput<'_>) -> Plan {
-    if known.index.metadata.deletion_timestamp.is_some() {
-        return leaving(known);
+/// Plans the next step, ignoring whether the last result is new.
+pub fn plan(input: PlanInput<'_>) -> Plan {
+    if input.index.metadata.deletion_timestamp.is_some() {
+        return leaving(input);
     }
-    let plan = match running(known) {
+    let plan = match running(input) {
         Some(plan) => plan,
-        None => resting(known),
+        None => idle(input),
     };
-    match (is_held(known.index), &plan.step) {
-        // Nothing is to wait for the operator, whatever else is left as it is.
+    match (is_held(input.index), &plan.step) {
+        // The finalizer is removed even while the Index is paused, so that a deletion never waits for the operator.
         (true, Step::Wait | Step::Start(_)) => Plan { step: Step::Release, ..plan },
-        _ if is_paused(&known.index.metadata) => paused(plan),
+        _ if is_paused(&input.index.metadata) => paused(plan),
         _ => plan,
     }
 }
 
-/// Nothing is done. What runs goes on to its end, which is noted, and what is in the way is told.
+/// The plan of a paused Index: a running Job may finish and its result is noted, but nothing new starts. Problems are
+/// still reported.
 fn paused(plan: Plan) -> Plan {
-    let would_go_on = matches!(plan.step, Step::Start(_)) || matches!(plan.state, State::RetryAt(_)) || is_crowded(&plan);
+    let would_go_on =
+        matches!(plan.step, Step::Start(_)) || matches!(plan.state, State::RetryAt(_)) || is_crowded(&plan);
     let state = if would_go_on { State::Paused } else { plan.state };
     Plan { step: Step::Wait, state, ..plan }
 }
@@ -138,10 +140,11 @@ fn is_crowded(plan: &Plan) -> bool {
     matches!(&plan.state, State::Waiting(finding) if finding.reason == Reason::Syncing)
 }
 
-/// Somebody else's finalizer keeps it: it is not filled any more. Its documents are deleted when it is gone.
-fn leaving(known: PlanInput<'_>) -> Plan {
-    let running = job::current(&known.observed.jobs, known.status).filter(|job| job::stage(job) == Stage::Running);
-    let step = match (is_held(known.index), running) {
+/// The plan of an Index that is being deleted and is kept by another finalizer. It is not filled any more, and its
+/// documents are removed once it is gone.
+fn leaving(input: PlanInput<'_>) -> Plan {
+    let running = job::current(&input.observed.jobs, input.status).filter(|job| job::stage(job) == Stage::Running);
+    let step = match (is_held(input.index), running) {
         (true, _) => Step::Release,
         (false, Some(job)) => Step::Stop(job.metadata.name.clone().unwrap_or_default()),
         (false, None) => Step::Wait,
@@ -153,62 +156,60 @@ fn is_held(index: &Index) -> bool {
     index.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == INDEX_FINALIZER)
 }
 
-/// What is wanted, when all is there that it depends on.
-fn desired_revision_of(known: PlanInput<'_>) -> Option<DesiredRevision> {
-    let data_id = data_id(known.observed.engine.as_deref()?)?;
-    Some(desired_revision(known.index, known.validated.ok()?, &known.observed.references, data_id, known.now))
+/// The desired revision, if everything it depends on is available.
+fn desired_revision_of(input: PlanInput<'_>) -> Option<DesiredRevision> {
+    let data_id = data_id(input.observed.engine.as_deref()?)?;
+    Some(desired_revision(input.index, input.validated.ok()?, &input.observed.references, data_id, input.now))
 }
 
-/// A Job that has not been dealt with yet.
-fn running(known: PlanInput<'_>) -> Option<Plan> {
-    let observed = known.observed;
-    let desired_revision = desired_revision_of(known);
+/// The plan while a Job runs, or has a result that is not in the status yet.
+fn running(input: PlanInput<'_>) -> Option<Plan> {
+    let observed = input.observed;
+    let desired_revision = desired_revision_of(input);
     let rest = |state| Plan { step: Step::Wait, state, desired_revision: desired_revision.clone(), look_again: None };
-    let Some(found) = job::current(&observed.jobs, known.status) else {
-        return observed.is_lagging.then(|| Plan { look_again: later(known.now, LAG), ..rest(State::Running) });
+    let Some(found) = job::current(&observed.jobs, input.status) else {
+        return observed.is_lagging.then(|| Plan { look_again: later(input.now, LAG), ..rest(State::Running) });
     };
     if job::stage(found) != Stage::Running {
         return Some(rest(State::AwaitingResult));
     }
     let obstacle = of_job(&observed.pods, found).and_then(|pod| pod::obstacle(pod, &observed.warnings));
     let Some(obstacle) = obstacle else { return Some(rest(State::Running)) };
-    // What was wanted meanwhile may be just what it lacks.
-    let is_outdated = desired_revision.as_ref().is_some_and(|desired_revision| desired_revision.wanted != job::wanted(found));
-    let step = match is_outdated {
-        true => Step::Stop(found.metadata.name.clone().unwrap_or_default()),
-        false => Step::Wait,
-    };
-    // Its pod is watched, and its events are read ever more rarely.
+    // The newer revision may fix what the stuck Job lacks.
+    let is_outdated = desired_revision.as_ref().is_some_and(|desired| desired.wanted != job::wanted(found));
+    let step = if is_outdated { Step::Stop(found.metadata.name.clone().unwrap_or_default()) } else { Step::Wait };
+    // No `look_again` is needed: the pod is watched, and its events are read at growing intervals.
     Some(Plan { step, ..rest(State::Stuck(obstacle)) })
 }
 
-/// No Job runs: one is begun when there is something to do and nothing in the way.
-fn resting(known: PlanInput<'_>) -> Plan {
-    let desired_revision = desired_revision_of(known);
-    let schedule = known.validated.ok().and_then(|validated| validated.schedule.as_ref());
-    let next_turn = schedule.and_then(|schedule| schedule.next(known.now));
-    let rest = |state| Plan { step: Step::Wait, state, desired_revision: desired_revision.clone(), look_again: next_turn };
-    if let Some(state) = obstacles::of(known) {
-        let soon = later(known.now, LAG).filter(|_| known.observed.is_cleared || known.observed.is_unbounded);
+/// The plan when no Job runs: start one if it is due and nothing prevents it.
+fn idle(input: PlanInput<'_>) -> Plan {
+    let desired_revision = desired_revision_of(input);
+    let schedule = input.validated.ok().and_then(|validated| validated.schedule.as_ref());
+    let next_turn = schedule.and_then(|schedule| schedule.next(input.now));
+    let rest =
+        |state| Plan { step: Step::Wait, state, desired_revision: desired_revision.clone(), look_again: next_turn };
+    if let Some(state) = obstacles::of(input) {
+        let soon = later(input.now, LAG).filter(|_| input.observed.is_cleared || input.observed.is_unbounded);
         return Plan { look_again: soon.or(next_turn), ..rest(state) };
     }
     let Some(wanted) = desired_revision.as_ref() else {
-        return rest(State::Waiting(obstacles::not_ready(known.observed)));
+        return rest(State::Waiting(obstacles::not_ready(input.observed)));
     };
-    let last = known.status.last_sync.as_ref().filter(|last| last.wanted == wanted.wanted);
+    let last = input.status.last_sync.as_ref().filter(|last| last.wanted == wanted.wanted);
     if last.is_some_and(|last| last.result == SyncResult::Succeeded) {
         return rest(State::Idle);
     }
-    if known.index.spec.suspend {
+    if input.index.spec.suspend {
         return rest(State::Suspended);
     }
-    match last.and_then(|last| retry_at(last.finished_at.0, known.status.attempts)) {
-        Some(at) if at > known.now => {
+    match last.and_then(|last| retry_at(last.finished_at.0, input.status.attempts)) {
+        Some(at) if at > input.now => {
             let look_again = next_turn.map_or(at, |turn| turn.min(at));
             Plan { look_again: Some(look_again), ..rest(State::RetryAt(at)) }
         }
-        _ if known.observed.is_crowded => Plan { look_again: later(known.now, LAG), ..rest(State::Waiting(crowded())) },
-        _ => Plan { step: Step::Start(start(known, wanted.clone())), ..rest(State::Running) },
+        _ if input.observed.is_crowded => Plan { look_again: later(input.now, LAG), ..rest(State::Waiting(crowded())) },
+        _ => Plan { step: Step::Start(start(input, wanted.clone())), ..rest(State::Running) },
     }
 }
 
@@ -219,19 +220,20 @@ fn crowded() -> Finding {
     )
 }
 
-/// Named after what is wanted and what was done last, so that it cannot be made twice, and another attempt has another name.
-fn start(known: PlanInput<'_>, desired_revision: DesiredRevision) -> Start {
-    let name = known.index.metadata.name.as_deref().unwrap_or_default();
-    let last = known.status.last_sync.as_ref().map(|last| (&last.id, &last.finished_at));
-    let sync_id = hash(&(&known.index.metadata.uid, &desired_revision.wanted, last));
-    let handled = known.status.handled.as_ref().and_then(|handled| handled.confirm_delete.as_deref());
-    let confirmed = annotation(known.index, CONFIRM_DELETE_ANNOTATION);
+/// The name depends on the desired revision and the last result. Therefore the same Job cannot be created twice, and
+/// another attempt has another name.
+fn start(input: PlanInput<'_>, desired_revision: DesiredRevision) -> Start {
+    let name = input.index.metadata.name.as_deref().unwrap_or_default();
+    let last = input.status.last_sync.as_ref().map(|last| (&last.id, &last.finished_at));
+    let sync_id = hash(&(&input.index.metadata.uid, &desired_revision.wanted, last));
+    let handled = input.status.handled.as_ref().and_then(|handled| handled.confirm_delete.as_deref());
+    let confirmed = annotation(input.index, CONFIRM_DELETE_ANNOTATION);
     Start {
         job_name: format!("{name}-sync-{}", &sync_id[..7]),
         sync_id,
-        after: known.status.last_sync.as_ref().map(|last| last.id.clone()),
+        after: input.status.last_sync.as_ref().map(|last| last.id.clone()),
         desired_revision,
-        sync: annotation(known.index, ragengine_operator_api::SYNC_ANNOTATION),
+        sync: annotation(input.index, ragengine_operator_api::SYNC_ANNOTATION),
         confirm_delete: confirmed.filter(|value| handled != Some(value)),
     }
 }

@@ -1,4 +1,4 @@
-//! What the pod of a Job says of itself, in the words of its Index.
+//! Describes the pod of a Job for the status of its Index.
 
 use k8s_openapi::api::core::v1::Pod;
 use ragengine_operator_api::Reason;
@@ -8,7 +8,7 @@ use crate::names::CONTAINER;
 use crate::pod;
 use crate::warnings::Warning;
 
-/// Why it does not get to run.
+/// Why the pod cannot run, if so.
 pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
     let found = pod::obstacle(pod, warnings)?;
     Some(match found.reason {
@@ -19,7 +19,7 @@ pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
     })
 }
 
-/// What its program said last.
+/// The last output of a container that ended.
 pub fn last_words(pod: &Pod) -> Option<String> {
     let statuses = pod.status.as_ref()?.container_statuses.as_deref().unwrap_or_default();
     let ended = statuses.iter().find(|status| status.name == CONTAINER)?.state.as_ref()?.terminated.as_ref()?;

@@ -1,30 +1,30 @@
-//! What a plan comes down to: pure.
+//! Turns a plan into the objects to write. Pure functions.
 
 use kube::api::Preconditions;
 
 use super::build::{Synchronisation, synchronisation};
-use super::plan::{PlanInput, Plan, Step};
+use super::plan::{Plan, PlanInput, Step};
 use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::sync_job::Desired;
 
-/// A plan, and what it takes. Only [`prepare`] makes one, and whoever applies it has it no more.
+/// A plan with the work to do. Only [`prepare`] creates one, and applying consumes it.
 #[derive(Debug)]
 pub struct Prepared {
     plan: Plan,
     work: Work,
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug)]
 pub enum Work {
-    /// Nothing.
+    /// Do nothing.
     Leave,
-    /// The finalizer that earlier versions have put on it is taken away.
+    /// Remove the finalizer that earlier versions of the operator set.
     Release,
-    /// The Job of this name is deleted: this one, and not another that has taken its name meanwhile.
+    /// Delete the Job of this name. The preconditions protect a newer Job of the same name.
     Stop(String, Preconditions),
-    /// A Job and its task are made.
+    /// Create a Job and its task.
     Start(Box<Desired>),
 }
 
@@ -34,13 +34,13 @@ impl Prepared {
     }
 }
 
-/// Decides what the plan takes.
+/// Builds the work of a plan.
 ///
 /// # Errors
 ///
-/// [`BuildError`] when a task cannot be written.
-pub fn prepare(known: PlanInput<'_>, plan: Plan, defaults: &Defaults) -> Result<Prepared, BuildError> {
-    let PlanInput { index, validated, observed, .. } = known;
+/// [`BuildError`] when a task cannot be serialised.
+pub fn prepare(input: PlanInput<'_>, plan: Plan, defaults: &Defaults) -> Result<Prepared, BuildError> {
+    let PlanInput { index, validated, observed, .. } = input;
     let work = match (&plan.step, observed.engine.as_deref()) {
         (Step::Wait, _) | (Step::Start(_), None) => Work::Leave,
         (Step::Release, _) => Work::Release,

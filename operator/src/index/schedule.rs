@@ -1,4 +1,4 @@
-//! When a schedule says that it is time: pure, from the schedule and a time.
+//! Calculates the times of a schedule. Pure functions.
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -8,11 +8,11 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use crate::hash::hash;
 
-/// The longest time that a turn is put off, and the part of the time between two turns that it is at most: many Indexes have the same schedule, and
-/// not all of them are to begin in the same second.
+/// The maximum delay of a scheduled time, as a duration and as a fraction (one nth) of the interval. The delay keeps
+/// Indexes with the same schedule from starting in the same second.
 const MAX_JITTER: (SignedDuration, i32) = (SignedDuration::from_secs(300), 10);
 
-/// The times of a crontab's line, in UTC, each a little later.
+/// The times of a crontab line in UTC, each with a fixed delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     cron: Cron,
@@ -20,11 +20,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Reads five fields: minute, hour, day of the month, month, day of the week. Each `whose` has a delay of its own, always the same.
+    /// Parses five fields: minute, hour, day of the month, month, day of the week. `whose` (a uid) determines the
+    /// delay, so that it is the same after a restart.
     ///
     /// # Errors
     ///
-    /// What is wrong with them, in words. A time that never comes is wrong too.
+    /// A message for the user when the schedule is invalid or never occurs.
     pub fn parse(text: &str, whose: &str, now: Timestamp) -> Result<Self, String> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let refused =
@@ -37,7 +38,7 @@ impl Schedule {
         }
     }
 
-    /// The same at any time of a day, as the two turns after its beginning are.
+    /// Derived from the first two times of the day, so that it does not change during the day.
     fn jitter(&self, whose: &str, now: Timestamp) -> SignedDuration {
         let day = now.as_second().rem_euclid(24 * 3600);
         let first = Timestamp::from_second(now.as_second() - day).ok().and_then(|day| self.next(day));
@@ -47,13 +48,13 @@ impl Schedule {
         SignedDuration::from_secs(i64::from(part) % longest.as_secs().max(1))
     }
 
-    /// The last time that has come.
+    /// The latest scheduled time at or before `now`, without the delay.
     pub fn last(&self, now: Timestamp) -> Option<Timestamp> {
         let exact = self.cron.find_previous_occurrence(&as_date_time(now.checked_sub(self.jitter).ok()?), true);
         as_timestamp(exact.ok()?)
     }
 
-    /// The next time that comes.
+    /// The next scheduled time after `now`, with the delay.
     pub fn next(&self, now: Timestamp) -> Option<Timestamp> {
         let exact = self.cron.find_next_occurrence(&as_date_time(now.checked_sub(self.jitter).ok()?), false);
         as_timestamp(exact.ok()?)?.checked_add(self.jitter).ok()
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_one_schedule_have_their_turns_one_after_the_other() {
+    fn indexes_with_the_same_schedule_have_different_delays() {
         for (text, longest_s) in [("* * * * *", 6), ("0 * * * *", 300), ("0 3 * * *", 300)] {
             let now = at("2026-11-22T14:20:00Z");
             let of = |whose: usize| Schedule::parse(text, &format!("uid-{whose}"), now).unwrap();
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schedule_is_refused_in_words() {
+    fn an_invalid_schedule_is_refused_with_an_example() {
         for text in ["60 * * * *", "* * * *", "* * * * * *", "0 0 30 2 *", "a b c d e", "", "0 0 1 1 * 2026"] {
             let message = Schedule::parse(text, "", at("2026-11-22T14:00:00Z")).unwrap_err();
             assert!(message.contains("0 * * * *"), "{text}: {message}");

@@ -1,4 +1,5 @@
-//! What became of the Job that has ended: pure, from the Job, its pod and the engine's record, which is the truth.
+//! Determines the result of a Job that has ended: from the Job, its pod and the engine's record, which takes
+//! precedence. Pure functions.
 
 use std::collections::HashMap;
 
@@ -10,29 +11,30 @@ use ragengine_operator_api::{
     SourceStatus, SyncResult,
 };
 
+use super::desired_revision::{annotation, data_id};
 use super::observe::Observed;
 use super::pod;
-use super::desired_revision::{annotation, data_id};
 use crate::finding::shortened;
 use crate::hash::hash;
 use crate::job::{self, Stage};
 use crate::pod::of_job;
 use crate::times::whole_seconds;
 
-/// After so many questions without an answer, a Job that failed is taken for failed without.
+/// After this many unanswered requests, a failed Job counts as failed even without a record of the engine.
 const PATIENCE: u32 = 3;
-/// The most errors of files in a status, of all sources together and of one.
+/// The maximum number of file errors in a status: of all sources together, and of one source.
 const MAX_ERRORS: (usize, usize) = (64, 10);
-/// The longest path and message of an error, and message of a source, in bytes: a status has its bounds, and the words are the server's.
+/// The maximum length of an error's path, an error's message and a source's message, in bytes. The texts come from the
+/// server, and a status must stay small.
 const MAX_BYTES: (usize, usize, usize) = (200, 200, 200);
-/// The longest word that confirms deletions, in bytes.
+/// The maximum length of the text that confirms deletions, in bytes.
 const MAX_CONFIRMATION: usize = 2000;
-/// So much of the name of a synchronisation tells it from the others of its Index.
+/// The number of characters of a synchronisation's id that tell it apart from others of its Index.
 const MAX_SYNC_ID: usize = 7;
-/// So much of a revision is enough to know it.
+/// The number of characters of a revision that identify it.
 const MAX_REVISION: usize = 12;
 
-/// The status with the result of the Job that has ended, if one has and its result is known.
+/// Returns the status, with the result of the Job that has ended if that result is known.
 pub fn settle(index: &Index, observed: &Observed, previous: &IndexStatus, now: &Time) -> IndexStatus {
     let ended = job::current(&observed.jobs, previous).filter(|job| job::stage(job) != Stage::Running);
     let outcome = ended.and_then(|job| Some((job, outcome(index, observed, job)?)));
@@ -41,50 +43,52 @@ pub fn settle(index: &Index, observed: &Observed, previous: &IndexStatus, now: &
         None => previous.clone(),
     };
     if annotation(index, CONFIRM_DELETE_ANNOTATION).is_none() {
-        // What is not said any more can be said again.
-        status.handled = status.handled.and_then(|handled| said(HandledRequests { confirm_delete: None, ..handled }));
+        // Once the annotation is removed, the same confirmation can be given again.
+        status.handled =
+            status.handled.and_then(|handled| unless_empty(HandledRequests { confirm_delete: None, ..handled }));
     }
     status
 }
 
-/// The same, unless nothing was acted on.
-fn said(handled: HandledRequests) -> Option<HandledRequests> {
+/// `None` if no request was handled.
+fn unless_empty(handled: HandledRequests) -> Option<HandledRequests> {
     (handled.sync.is_some() || handled.confirm_delete.is_some()).then_some(handled)
 }
 
-/// The result that a settled status has and the one before it had not.
+/// The result that is in the settled status but was not in the previous one.
 pub fn new_result(before: &IndexStatus, settled: &IndexStatus) -> Option<SyncResult> {
     settled.last_sync.as_ref().filter(|_| settled.last_sync != before.last_sync).map(|last| last.result)
 }
 
-/// What became of one.
+/// The result of a synchronisation.
 struct SyncOutcome {
     result: SyncResult,
     message: Option<String>,
-    /// What confirms the deletions that were held back.
+    /// The text that confirms the deletions that were held back.
     confirmation: Option<String>,
-    /// What the engine has of each source; none when it was not asked.
+    /// What the engine has of each source. `None`: there is no answer.
     sources: Option<Vec<SourceDescription>>,
-    /// Whether every source was looked at to its end: what was confirmed has been used up.
+    /// Whether all sources were processed completely: the confirmation is then used up.
     is_through: bool,
 }
 
-/// None: it is not known yet.
+/// The result, or `None` while it is not known.
 fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<SyncOutcome> {
     let has_failed = job::stage(job) == Stage::Failed;
-    let unread = |result, message| SyncOutcome { result, message, confirmation: None, sources: None, is_through: false };
+    let unread =
+        |result, message| SyncOutcome { result, message, confirmation: None, sources: None, is_through: false };
     let record = observed.record.as_ref();
     let record = record.filter(|record| record.about.sync_id == job::sync_id(job) && record.about.has_ended);
     let Some(sources) = record.and_then(|record| record.sources.clone()) else {
         let is_silent = observed.target.is_none() || record.is_some_and(|record| record.failures >= PATIENCE);
-        // One that has done its work is asked about until the engine answers, as long as there is one.
+        // A completed Job is asked about until the engine answers, as long as the engine exists.
         let is_over = is_silent && (has_failed || observed.engine.is_none());
         return is_over.then(|| unread(SyncResult::Failed, Some(why(observed, job))));
     };
     Some(read(index, observed, job, sources))
 }
 
-/// From what the engine has recorded.
+/// The result according to the engine's record.
 fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescription>) -> SyncOutcome {
     let has_failed = job::stage(job) == Stage::Failed;
     let by_name: HashMap<&str, &SourceDescription> =
@@ -95,7 +99,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
     let is_ours = |sync: &SourceSync| sync.sync_id == job::sync_id(job);
     let is_through =
         syncs.iter().all(|(_, sync)| sync.is_some_and(|sync| is_ours(sync) && sync.phase != SyncPhase::Running));
-    // An engine that was started again has forgotten a record that changed nothing; the Job has not.
+    // A restarted engine has lost the record of a synchronisation that changed nothing, but the Job has succeeded.
     let is_done = |sync: &SourceSync| sync.phase == SyncPhase::Complete && (is_ours(sync) || !has_failed);
     let mut failed = Vec::new();
     let mut is_cut_off = false;
@@ -106,8 +110,8 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
         }
     }
     if is_cut_off {
-        let words = if has_failed { why(observed, job) } else { "a source was not read".to_owned() };
-        failed.push(format!("the Job ended before all sources were synchronised ({words})"));
+        let reason = if has_failed { why(observed, job) } else { "a source was not read".to_owned() };
+        failed.push(format!("the Job ended before all sources were synchronised ({reason})"));
     }
     let held = Held::of(&syncs, &removed(index, &sources, is_ours));
     let confirmation = held.confirmation(job::sync_id(job));
@@ -122,7 +126,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
     SyncOutcome { result, message, confirmation, sources: Some(sources), is_through }
 }
 
-/// Sources that the specification does not name any more, and that this synchronisation has kept.
+/// Sources that the specification no longer names and that this synchronisation kept.
 fn removed<'a>(
     index: &Index,
     sources: &'a [SourceDescription],
@@ -134,12 +138,12 @@ fn removed<'a>(
     unnamed.filter(|(_, sync)| is_ours(sync)).collect()
 }
 
-/// What is held back.
+/// The deletions that are held back.
 #[derive(Default)]
 struct Held {
-    /// Of which source how much, and why.
+    /// A sentence for each source: how many documents it would lose, and why.
     words: Vec<String>,
-    /// What confirms it.
+    /// The words that confirm these deletions.
     confirmations: Vec<String>,
 }
 
@@ -156,8 +160,8 @@ impl Held {
         held
     }
 
-    /// What confirms all of it, or as much as fits: the rest is confirmed after that. The last word names the synchronisation and confirms nothing: the
-    /// same accident may happen once more, and its annotation is another one then.
+    /// The text that confirms all deletions, or as many as fit. The last word names the synchronisation and confirms
+    /// nothing: if the same accident happens again, the annotation must be different.
     fn confirmation(&self, sync_id: &str) -> Option<String> {
         let last = format!(",{}", sync_id.chars().take(MAX_SYNC_ID).collect::<String>());
         let mut words = String::new();
@@ -174,13 +178,13 @@ impl Held {
     }
 }
 
-/// Why a Job failed, in its own words or Kubernetes'.
+/// Why a Job failed, according to its pod or to Kubernetes.
 fn why(observed: &Observed, job: &Job) -> String {
     let words = of_job(&observed.pods, job).and_then(pod::last_words);
-    words.or_else(|| job::failure(job).map(str::to_owned)).unwrap_or_else(|| "no reason is given".to_owned())
+    words.or_else(|| job::failure(job).map(str::to_owned)).unwrap_or_else(|| "no reason is known".to_owned())
 }
 
-/// A Job that has ended, and what became of it.
+/// A Job that has ended, with its result.
 struct Ended<'a> {
     index: &'a Index,
     observed: &'a Observed,
@@ -215,7 +219,7 @@ fn settled(ended: Ended<'_>, previous: &IndexStatus, now: &Time) -> IndexStatus 
     if outcome.is_through {
         handled.confirm_delete = job::annotation(job, CONFIRM_DELETE_ANNOTATION).or(handled.confirm_delete.take());
     }
-    status.handled = status.handled.and_then(said);
+    status.handled = status.handled.and_then(unless_empty);
     if let Some(sources) = outcome.sources {
         status.sources = self::sources(index, &sources, &previous.sources);
         status.documents = Some(status.sources.iter().map(|source| source.documents).sum());
@@ -230,7 +234,7 @@ fn settled(ended: Ended<'_>, previous: &IndexStatus, now: &Time) -> IndexStatus 
     status
 }
 
-/// Each source, as the engine has it, within the bounds of a status.
+/// The status of each source, limited in size.
 fn sources(index: &Index, found: &[SourceDescription], previous: &[SourceStatus]) -> Vec<SourceStatus> {
     let count = index.spec.sources.len().max(1);
     let max_errors = (MAX_ERRORS.0 / count).clamp(1, MAX_ERRORS.1);
@@ -272,7 +276,7 @@ fn in_whole_seconds(Time(time): Time) -> Time {
     Time(whole_seconds(time))
 }
 
-/// The only source's own, or one over all of them. What kind of hash it is says nothing.
+/// The revision of the only source, or a hash over all sources. The prefix `sha256:` is dropped.
 fn revision(sources: &[SourceStatus]) -> Option<String> {
     let revisions: Vec<_> = sources.iter().map(|source| (&source.name, &source.revision)).collect();
     match &revisions[..] {

@@ -1,4 +1,4 @@
-//! What became of it: pure, from what was observed, planned and done.
+//! Computes the status from what was observed, planned and done. Pure functions.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_client::wire::{GrowingGeneration, SourceSync};
@@ -7,82 +7,79 @@ use ragengine_operator_api::{
     is_paused,
 };
 
+use super::desired_revision::{DesiredRevision, data_id};
 use super::observe::Observed;
 use super::plan::{Plan, State};
-use super::desired_revision::{DesiredRevision, data_id};
 use crate::apply::Refused;
 use crate::finding::{Conditions, Finding, shortened};
 use crate::job;
 use crate::times::whole_seconds;
 
-/// What is known at the end of a reconcile.
+/// The input of the status, known at the end of a reconcile.
 #[derive(Debug, Clone, Copy)]
 pub struct StatusInput<'a> {
     /// The resource.
     pub index: &'a Index,
-    /// What there is.
+    /// The observed objects.
     pub observed: &'a Observed,
-    /// What was planned.
+    /// The plan.
     pub plan: &'a Plan,
-    /// The status that was written last, with the result of the Job that has just ended.
+    /// The previous status, with the result of the Job that has just ended.
     pub settled: &'a IndexStatus,
-    /// Which object the API server refused, if it did.
+    /// The object that the API server refused, if any.
     pub refused: Option<&'a Refused>,
 }
 
-/// The status.
-pub fn status(known: StatusInput<'_>, now: &Time) -> IndexStatus {
-    let runs = matches!(known.plan.state, State::Running | State::AwaitingResult | State::Stuck(_));
-    let (done, total) = match progress(known).filter(|_| runs) {
+/// Computes the status.
+pub fn status(input: StatusInput<'_>, now: &Time) -> IndexStatus {
+    let runs = matches!(input.plan.state, State::Running | State::AwaitingResult | State::Stuck(_));
+    let (done, total) = match progress(input).filter(|_| runs) {
         Some((done, total)) => (Some(done), Some(total)),
         None => (None, None),
     };
-    let status = IndexStatus { done, total, observed_generation: observed_generation(known), ..known.settled.clone() };
-    IndexStatus { conditions: conditions(known, &status, now), ..status }
+    let status = IndexStatus { done, total, observed_generation: observed_generation(input), ..input.settled.clone() };
+    IndexStatus { conditions: conditions(input, &status, now), ..status }
 }
 
-/// A specification that was changed while the Index is paused is not acted on.
-fn observed_generation(known: StatusInput<'_>) -> Option<i64> {
-    match is_paused(&known.index.metadata) {
-        true => known.settled.observed_generation,
-        false => known.index.metadata.generation,
-    }
+/// The operator does not act on a specification that changes during a pause.
+fn observed_generation(input: StatusInput<'_>) -> Option<i64> {
+    if is_paused(&input.index.metadata) { input.settled.observed_generation } else { input.index.metadata.generation }
 }
 
-/// The files that are done and all that there are, as far as the engine has been told.
-fn progress(known: StatusInput<'_>) -> Option<(u64, u64)> {
-    let sync_id = job::sync_id(job::current(&known.observed.jobs, known.settled)?);
-    let record = known.observed.record.as_ref().filter(|record| record.about.sync_id == sync_id)?;
+/// The number of processed files and of all files, as the engine recorded them.
+fn progress(input: StatusInput<'_>) -> Option<(u64, u64)> {
+    let sync_id = job::sync_id(job::current(&input.observed.jobs, input.settled)?);
+    let record = input.observed.record.as_ref().filter(|record| record.about.sync_id == sync_id)?;
     let ours = |sync: &&SourceSync| sync.sync_id == sync_id;
     let syncs: Vec<&SourceSync> =
         record.sources.iter().flatten().filter_map(|source| source.sync.as_ref()).filter(ours).collect();
     (!syncs.is_empty()).then(|| (syncs.iter().map(|sync| sync.done).sum(), syncs.iter().map(|sync| sync.total).sum()))
 }
 
-fn conditions(known: StatusInput<'_>, status: &IndexStatus, now: &Time) -> Vec<Condition> {
-    let previous = &known.settled.conditions;
-    let common = Conditions { previous, observed_generation: observed_generation(known), now };
+fn conditions(input: StatusInput<'_>, status: &IndexStatus, now: &Time) -> Vec<Condition> {
+    let previous = &input.settled.conditions;
+    let common = Conditions { previous, observed_generation: observed_generation(input), now };
     vec![
-        common.condition(ConditionType::Ready, ready(known, status)),
-        common.condition(ConditionType::Progressing, progressing(known, status)),
-        common.condition(ConditionType::Degraded, degraded(known, status)),
+        common.condition(ConditionType::Ready, ready(input, status)),
+        common.condition(ConditionType::Progressing, progressing(input, status)),
+        common.condition(ConditionType::Degraded, degraded(input, status)),
     ]
 }
 
-/// What is in the way, and does not go away by waiting.
-fn problem(known: StatusInput<'_>) -> Option<Finding> {
-    let refused = known.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
-    refused.or_else(|| match &known.plan.state {
+/// A problem that waiting does not solve.
+fn problem(input: StatusInput<'_>) -> Option<Finding> {
+    let refused = input.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
+    refused.or_else(|| match &input.plan.state {
         State::Blocked(finding) | State::Stuck(finding) => Some(finding.clone()),
         _ => None,
     })
 }
 
-/// What went wrong the last time with what is still wanted.
-fn failure(known: StatusInput<'_>, status: &IndexStatus) -> Option<Finding> {
-    let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last))?;
-    let why = last.message.as_deref().unwrap_or("no reason is given");
-    let again = match &known.plan.state {
+/// The failure of the last synchronisation, if it was for the current specification.
+fn failure(input: StatusInput<'_>, status: &IndexStatus) -> Option<Finding> {
+    let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(input, last))?;
+    let why = last.message.as_deref().unwrap_or("no reason is known");
+    let again = match &input.plan.state {
         State::RetryAt(at) => format!(". The next attempt is at {}", whole_seconds(*at)),
         _ => String::new(),
     };
@@ -94,63 +91,66 @@ fn failure(known: StatusInput<'_>, status: &IndexStatus) -> Option<Finding> {
         SyncResult::HeldBack => Some(Finding::new(
             Reason::HeldBack,
             format!(
-                "{why}. Nothing was deleted, because a source that loses so many documents at once may be broken{}{again}",
-                confirm(known, last)
+                "{why}. Nothing was deleted, because a source that loses so many documents at once may be broken\
+                 {}{again}",
+                confirm(input, last)
             ),
         )),
     }
 }
 
-/// How it is confirmed, where it can be.
-fn confirm(known: StatusInput<'_>, last: &LastSync) -> String {
+/// The command that confirms the deletions, if they can be confirmed.
+fn confirm(input: StatusInput<'_>, last: &LastSync) -> String {
     let Some(confirmation) = &last.confirmation else { return String::new() };
-    let name = known.index.metadata.name.as_deref().unwrap_or_default();
+    let name = input.index.metadata.name.as_deref().unwrap_or_default();
     format!(". To delete them: kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite")
 }
 
-/// Whether it was for what is asked for now, whenever its turn was.
-fn is_of_this_specification(known: StatusInput<'_>, last: &LastSync) -> bool {
-    let is_same = |desired_revision: &DesiredRevision| {
-        [&desired_revision.specification, &desired_revision.legacy_specification].contains(&&last.specification) || desired_revision.wanted == last.wanted
+/// Whether a synchronisation was for the current specification, at any scheduled time.
+fn is_of_this_specification(input: StatusInput<'_>, last: &LastSync) -> bool {
+    let is_same = |desired: &DesiredRevision| {
+        [&desired.specification, &desired.legacy_specification].contains(&&last.specification)
+            || desired.wanted == last.wanted
     };
-    known.plan.desired_revision.as_ref().is_some_and(is_same)
+    input.plan.desired_revision.as_ref().is_some_and(is_same)
 }
 
-fn ready(known: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+fn ready(input: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
     let not = |finding| (ConditionStatus::False, finding);
-    let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(known, last));
-    // A Job that only looks at the sources once more, and whose pod does not begin, takes nothing away from what the index holds: Degraded says so.
-    let takes_nothing = matches!(known.plan.state, State::Stuck(_)) && known.refused.is_none() && last.is_some();
-    let in_the_way = problem(known).filter(|_| !takes_nothing);
-    if let Some(finding) = in_the_way.or_else(|| failure(known, status)) {
+    let last = status.last_sync.as_ref().filter(|last| is_of_this_specification(input, last));
+    // A stuck Job that would only read the sources again does not affect the content of the index. Degraded reports it,
+    // and Ready stays True.
+    let keeps_content = matches!(input.plan.state, State::Stuck(_)) && input.refused.is_none() && last.is_some();
+    let in_the_way = problem(input).filter(|_| !keeps_content);
+    if let Some(finding) = in_the_way.or_else(|| failure(input, status)) {
         return not(finding);
     }
     let waits_for_turn = |finding: &Finding| finding.reason == Reason::Syncing && last.is_some();
-    if let State::Waiting(finding) = &known.plan.state
+    if let State::Waiting(finding) = &input.plan.state
         && !waits_for_turn(finding)
     {
         return not(finding.clone());
     }
     if let Some(last) = last {
-        return (ConditionStatus::True, Finding::new(Reason::Synced, synced(known, status, last)));
+        return (ConditionStatus::True, Finding::new(Reason::Synced, synced(input, status, last)));
     }
-    let engine = known.observed.engine.as_deref().and_then(data_id);
+    let engine = input.observed.engine.as_deref().and_then(data_id);
     if status.data_id.as_deref().zip(engine).is_some_and(|(filled, found)| filled != found) {
-        let words = "the engine's data directory was replaced: all documents are sent again";
-        return not(Finding::new(Reason::Refilling, words));
+        let message = "the engine's data directory was replaced: all documents are sent again";
+        return not(Finding::new(Reason::Refilling, message));
     }
-    not(match known.plan.state {
+    not(match input.plan.state {
         State::Suspended => suspended(),
         State::Paused => paused(),
         _ => running(status),
     })
 }
 
-fn synced(known: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> String {
-    let sources = known.index.spec.sources.len();
+fn synced(input: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> String {
+    let sources = input.index.spec.sources.len();
     format!(
         "the index {} has the content of its {} at {}: {} documents",
-        known.index.index_name(),
+        input.index.index_name(),
         if sources == 1 { "source".to_owned() } else { format!("{sources} sources") },
         last.started_at.0,
         status.documents.unwrap_or(0)
@@ -158,10 +158,9 @@ fn synced(known: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> Stri
 }
 
 fn paused() -> Finding {
-    let words = format!(
-        "the Index is paused: no synchronisation starts until the annotation {PAUSED_ANNOTATION} is removed"
-    );
-    Finding::new(Reason::Paused, words)
+    let message =
+        format!("the Index is paused: no synchronisation starts until the annotation {PAUSED_ANNOTATION} is removed");
+    Finding::new(Reason::Paused, message)
 }
 
 fn suspended() -> Finding {
@@ -176,39 +175,41 @@ fn running(status: &IndexStatus) -> Finding {
     Finding::new(Reason::Syncing, message)
 }
 
-fn progressing(known: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
-    match &known.plan.state {
-        State::Running | State::AwaitingResult if known.refused.is_none() => (ConditionStatus::True, running(status)),
-        _ if is_paused(&known.index.metadata) => (ConditionStatus::False, paused()),
+fn progressing(input: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+    match &input.plan.state {
+        State::Running | State::AwaitingResult if input.refused.is_none() => (ConditionStatus::True, running(status)),
+        _ if is_paused(&input.index.metadata) => (ConditionStatus::False, paused()),
         State::Waiting(finding) => (ConditionStatus::True, finding.clone()),
-        _ => match &known.observed.generation {
+        _ => match &input.observed.generation {
             Some(next) => (ConditionStatus::True, rebuilding(next)),
-            _ if known.index.spec.suspend => (ConditionStatus::False, suspended()),
+            _ if input.index.spec.suspend => (ConditionStatus::False, suspended()),
             _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "no change is in progress")),
         },
     }
 }
 
-/// The index serves as it was until then.
+/// The index serves its previous generation during the rebuild.
 fn rebuilding(next: &GrowingGeneration) -> Finding {
-    let waits = next.error.as_ref().map_or_else(String::new, |error| format!(". The rebuild is waiting: {}", shortened(error, 500)));
+    let waiting = |error: &String| format!(". The rebuild is waiting: {}", shortened(error, 500));
+    let waits = next.error.as_ref().map_or_else(String::new, waiting);
     let (documents, total) = (next.documents, next.total);
     Finding::new(
         Reason::Rebuilding,
         format!(
-            "the index is being rebuilt because its settings or the engine's embedding model changed: {documents} of {total} documents are done. Until then the previous version is served{waits}"
+            "the index is being rebuilt because its settings or the engine's embedding model changed: \
+             {documents} of {total} documents are done. Until then the previous version is served{waits}"
         ),
     )
 }
 
-fn degraded(known: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
-    match problem(known).or_else(|| failure(known, status)).or_else(|| bad_files(status)) {
+fn degraded(input: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Finding) {
+    match problem(input).or_else(|| failure(input, status)).or_else(|| bad_files(status)) {
         Some(finding) => (ConditionStatus::True, finding),
         None => (ConditionStatus::False, Finding::new(Reason::AsExpected, "no problem is known")),
     }
 }
 
-/// The first file that could not be taken, for all of them.
+/// A message with the number of files that could not be indexed, and the first of them.
 fn bad_files(status: &IndexStatus) -> Option<Finding> {
     let count: u64 = status.sources.iter().map(|source| source.error_count).sum();
     let source = status.sources.iter().find(|source| source.error_count > 0)?;

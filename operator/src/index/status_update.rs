@@ -1,4 +1,4 @@
-//! What is told of an Index: of what was applied, and of nothing else.
+//! Computes the status of an Index from what was applied.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{Condition, Index, IndexStatus};
@@ -10,7 +10,7 @@ use crate::context::{Context, Statuses};
 use crate::names::Kind;
 use crate::report::Reported;
 
-/// A status that may be written: it says what was applied, and only [`status_update`] makes one.
+/// A status that may be written. Only [`status_update`] creates one, so it always describes what was applied.
 #[derive(Debug)]
 pub struct StatusUpdate(IndexStatus);
 
@@ -33,9 +33,9 @@ impl Reported for Index {
     }
 }
 
-/// Says what became of it.
-pub fn status_update(known: PlanInput<'_>, applied: &Applied, now: &Time) -> StatusUpdate {
-    let PlanInput { index, observed, status: settled, .. } = known;
-    let known = status::StatusInput { index, observed, plan: applied.plan(), settled, refused: applied.refused() };
-    StatusUpdate(status::status(known, now))
+/// Computes the status.
+pub fn status_update(input: PlanInput<'_>, applied: &Applied, now: &Time) -> StatusUpdate {
+    let PlanInput { index, observed, status: settled, .. } = input;
+    let input = status::StatusInput { index, observed, plan: applied.plan(), settled, refused: applied.refused() };
+    StatusUpdate(status::status(input, now))
 }

@@ -1,4 +1,4 @@
-//! The second look at a specification: what the API server's rules cannot see.
+//! Validates a specification beyond the rules of its CRD.
 
 use std::collections::BTreeSet;
 
@@ -13,33 +13,34 @@ use crate::finding::Invalid;
 use crate::names::IndexIdentity;
 use crate::watches::Referred;
 
-/// The most bytes of all documents that stand in a specification: what becomes of them has to fit into a ConfigMap of 1 MiB.
+/// The maximum size of all inline documents in bytes: the task made of them must fit into a ConfigMap of 1 MiB.
 const MAX_INLINE_BYTES: usize = 900_000;
-/// The longest value that is added to the metadata of documents, in bytes of JSON.
+/// The maximum size of a metadata value, in bytes of JSON.
 const MAX_METADATA_BYTES: usize = 4096;
 
-/// A specification that can be acted on.
+/// A valid specification.
 #[derive(Debug, Clone)]
 pub struct Validated {
-    /// Whose it is.
+    /// The Index that it belongs to.
     pub identity: IndexIdentity,
-    /// What was asked for.
+    /// The specification.
     pub spec: IndexSpec,
     /// The name of the index in the engine.
     pub index_name: String,
-    /// When its sources are looked at again.
+    /// When its sources are synchronised again.
     pub schedule: Option<Schedule>,
-    /// How vectors are kept.
+    /// The kind of vector index.
     pub vector_index: Option<VectorIndexKind>,
-    /// The addresses that sources may use besides.
+    /// Additional addresses that sources may use.
     pub allowed_ranges: Vec<AddressRange>,
 }
 
-/// Looks at a specification, with the addresses that the operator's owner allows. A schedule that never comes again after `now` is wrong.
+/// Validates a specification against the address ranges that the operator allows. A schedule that does not occur after
+/// `now` is invalid.
 ///
 /// # Errors
 ///
-/// [`Invalid`] with everything that is wrong.
+/// [`Invalid`] with all violations.
 pub fn validate(index: &Index, allowed: &[AddressRange], now: Timestamp) -> Result<Validated, Invalid> {
     let spec = index.spec.clone();
     let mut wrong = Vec::new();
@@ -54,22 +55,27 @@ pub fn validate(index: &Index, allowed: &[AddressRange], now: Timestamp) -> Resu
     let allowed_ranges: Vec<AddressRange> = ranges
         .filter_map(|range| noted(range.map_err(|error| format!("allowedRanges: {error}")), &mut wrong))
         .collect();
-    wrong.extend(allowed_ranges.iter().filter(|range| !allowed.iter().any(|allowed| allowed.covers(range))).map(|range| {
-        format!("allowedRanges: this operator does not allow {range}: remove it, or start the operator with --allowed-ranges {range}")
-    }));
+    wrong.extend(allowed_ranges.iter().filter(|range| !allowed.iter().any(|allowed| allowed.covers(range))).map(
+        |range| {
+            format!(
+                "allowedRanges: this operator does not allow {range}: remove it, \
+             or start the operator with --allowed-ranges {range}"
+            )
+        },
+    ));
     wrong.extend(spec.sources.iter().flat_map(wrong_with));
     wrong.extend(too_much(&spec.sources));
-    match wrong.is_empty() {
-        false => Err(Invalid(wrong)),
-        true => Ok(Validated {
-            identity: IndexIdentity::of(index),
-            index_name: index.index_name().to_owned(),
-            spec,
-            schedule,
-            vector_index,
-            allowed_ranges,
-        }),
+    if !wrong.is_empty() {
+        return Err(Invalid(wrong));
     }
+    Ok(Validated {
+        identity: IndexIdentity::of(index),
+        index_name: index.index_name().to_owned(),
+        spec,
+        schedule,
+        vector_index,
+        allowed_ranges,
+    })
 }
 
 fn noted<T>(read: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
@@ -89,7 +95,8 @@ fn wrong_with(source: &IndexSource) -> Vec<String> {
         let is_fine = is_plain(value) || value.as_array().is_some_and(|items| items.iter().all(is_plain));
         if !is_fine || value.to_string().len() > MAX_METADATA_BYTES {
             wrong.push(format!(
-                "sources {name}: metadata.{key} must be a string, a number, true, false, or a list of these, of at most {MAX_METADATA_BYTES} bytes"
+                "sources {name}: metadata.{key} must be a string, a number, true, false, or a list of these, \
+                 of at most {MAX_METADATA_BYTES} bytes"
             ));
         }
     }
@@ -107,12 +114,14 @@ fn too_much(sources: &[IndexSource]) -> Option<String> {
     let bytes: usize = inline.flat_map(|inline| &inline.documents).map(|file| file.path.len() + file.text.len()).sum();
     (bytes > MAX_INLINE_BYTES).then(|| {
         format!(
-            "the inline documents have {bytes} bytes, the limit is {MAX_INLINE_BYTES}: put them into ConfigMaps or a volume, and refer to these"
+            "sources: the inline documents have {bytes} bytes, the limit is {MAX_INLINE_BYTES}: \
+             put them into ConfigMaps or a volume, and refer to these"
         )
     })
 }
 
-/// What the specification refers to, without the engine. Also of one that is not valid, so that it is noticed when something comes.
+/// The objects that a specification refers to, except the engine. Also computed for an invalid specification, so that
+/// the Index wakes when an object appears.
 pub fn references(spec: &IndexSpec) -> BTreeSet<(Referred, String)> {
     let secrets = spec.sources.iter().filter_map(IndexSource::access_secret);
     let mounted = spec.sources.iter().filter_map(|source| match source.origin()? {

@@ -3,31 +3,31 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use tokio::time::Instant;
 
-/// A lease, and when it was first seen as it is.
+/// A lease, and when this version of it was first observed.
 #[derive(Debug, Clone)]
 pub(super) struct ObservedLease {
     pub(super) lease: Lease,
     since: Instant,
 }
 
-/// What may be done with a lease.
+/// What this process may do with a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// It is free: it may be taken.
+    /// The lease is free or has expired.
     Take,
-    /// It is held by this process.
+    /// This process holds the lease.
     Renew,
-    /// It is held by another.
+    /// Another process holds the lease.
     Wait { holder: String },
 }
 
 impl ObservedLease {
-    /// A lease that was written just now.
+    /// A lease that was just written.
     pub(super) fn now(lease: Lease) -> Self {
         Self { lease, since: Instant::now() }
     }
 
-    /// A lease that was read just now: as long as it has the same version, it has been so for as long as before.
+    /// A lease that was just read. The time of the first observation is kept while the version is the same.
     pub(super) fn next(before: Option<Self>, lease: Lease) -> Self {
         let version = &lease.metadata.resource_version;
         let same = before.filter(|before| &before.lease.metadata.resource_version == version);
@@ -35,7 +35,7 @@ impl ObservedLease {
     }
 }
 
-/// Whether the lease may be had. `duration` is for a lease that says none.
+/// Decides what to do. `duration` applies if the lease has none.
 pub(super) fn decide(seen: &ObservedLease, identity: &str, duration: Duration) -> Decision {
     let spec = seen.lease.spec.as_ref();
     let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_had_when_it_is_free_ones_own_or_over() {
+    fn a_lease_is_taken_when_it_is_free_or_expired() {
         let wait = Decision::Wait { holder: "other".to_owned() };
         for (seen, decision) in [
             (seen("", Duration::ZERO), Decision::Take),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_is_renewed_is_not_over() {
+    fn a_renewed_lease_has_not_expired() {
         let old = seen("other", DURATION);
         let same = ObservedLease::next(Some(old.clone()), lease("other", "1"));
         assert_eq!(decide(&same, "me", DURATION), Decision::Take);

@@ -7,43 +7,45 @@ use ragengine_operator_api::Index;
 
 use super::{COMPONENT, FIELD_MANAGER, INSTANCE, Kind, MANAGED_BY, NAME, Owner, PART_OF};
 
-/// The value of the label `app.kubernetes.io/name` of what belongs to an Index. An engine's Service selects its pods by another one.
+/// The value of the label `app.kubernetes.io/name` on objects of an Index. It differs from the value that an engine's
+/// Service selects.
 pub const SYNC: &str = "ragengine-sync";
 
-/// The label of a Job with the name of the synchronisation that it does.
+/// The label of a Job with the id of its synchronisation.
 pub const SYNC_ID: &str = "ragengine.dev/sync-id";
 
-/// The label of a Job with the hash of what is wanted by it.
+/// The label of a Job with the hash of the desired revision.
 pub const WANTED: &str = "ragengine.dev/wanted";
 
-/// The label of a Job with the name of the synchronisation whose result was known when it was made. There is none on the first.
+/// The label of a Job with the id of the last synchronisation whose result was known when the Job was created. The
+/// first Job has none.
 pub const AFTER: &str = "ragengine.dev/after";
 
-/// The label of a Job with the hash of the same without the schedule.
+/// The label of a Job with the hash of the desired content, without schedule and index settings.
 pub const SPECIFICATION: &str = "ragengine.dev/specification";
 
-/// The label of a Job that deletes the documents of an Index that is gone, with the uid of that Index.
+/// The label of a Job that deletes the documents of a deleted Index, with the uid of that Index.
 pub const OWNER: &str = "ragengine.dev/owner";
 
-/// The label of a Job's pod with the name of the RAGEngine that it writes to: policies of the network can select them by it.
+/// The label of a Job's pod with the name of the RAGEngine that it writes to. Network policies can select by it.
 pub const ENGINE: &str = "ragengine.dev/engine";
 
-/// The component of what deletes the documents of an Index that is gone.
+/// The component label of objects that delete the documents of a deleted Index.
 pub const DELETION: &str = "deletion";
 
-/// Which Index something belongs to.
+/// Identifies an Index.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IndexIdentity {
     /// Its namespace.
     pub namespace: String,
-    /// Its name: also whose sources these are to the engine.
+    /// Its name, under which the engine records its sources.
     pub name: String,
-    /// Its uid: another one is another Index of the same name.
+    /// Its uid, which distinguishes it from another Index of the same name.
     pub uid: String,
 }
 
 impl IndexIdentity {
-    /// That of an Index that the API server gave. What it always has is empty where a test leaves it out.
+    /// The identity of an Index from the API server. Fields that a test leaves out become empty.
     pub fn of(index: &Index) -> Self {
         let metadata = index.metadata.clone();
         Self {
@@ -53,17 +55,17 @@ impl IndexIdentity {
         }
     }
 
-    /// The same without its uid.
+    /// The owner key: kind, namespace and name.
     pub fn owner(&self) -> Owner {
         Owner { kind: Kind::Index, namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
-    /// The labels of everything that is made for it.
+    /// The labels of all its objects.
     pub fn labels(&self) -> BTreeMap<String, String> {
         labels(&self.name)
     }
 
-    /// The metadata of an object that goes when the Index goes.
+    /// The metadata of an object that is deleted together with the Index.
     pub fn owned(&self, name: &str) -> ObjectMeta {
         ObjectMeta {
             name: Some(name.to_owned()),
@@ -81,27 +83,27 @@ impl IndexIdentity {
         }
     }
 
-    /// Whether an object was made for this Index, and not for another that had its name.
+    /// Whether an object was created for this Index, and not for an earlier one of the same name.
     pub fn made(&self, metadata: &ObjectMeta) -> bool {
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
         owners.iter().any(|owner| owner.controller == Some(true) && owner.uid == self.uid)
     }
 }
 
-/// The labels of everything that is made for an Index of this name.
+/// The labels of all objects of an Index of this name.
 pub(super) fn labels(index: &str) -> BTreeMap<String, String> {
     let labels =
         [(NAME, SYNC), (INSTANCE, index), (COMPONENT, "sync"), (PART_OF, "ragengine"), (MANAGED_BY, FIELD_MANAGER)];
     labels.map(|(label, value)| (label.to_owned(), value.to_owned())).into()
 }
 
-/// Whether an object deletes the documents of an Index that is gone.
+/// Whether an object deletes the documents of a deleted Index.
 pub fn is_deletion(metadata: &ObjectMeta) -> bool {
     let component = metadata.labels.as_ref().and_then(|labels| labels.get(COMPONENT));
     component.is_some_and(|component| component == DELETION) && index_of(metadata).is_some()
 }
 
-/// The name of the Index that an object of ours belongs to: its owner's, else, of a pod, its labels'.
+/// The name of the Index that an object belongs to: from its owner reference, else from its labels (for pods).
 pub fn index_of(metadata: &ObjectMeta) -> Option<&str> {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     let owner = owners.iter().find(|owner| owner.controller == Some(true) && owner.kind == Index::kind(&()));

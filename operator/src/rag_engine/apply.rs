@@ -1,4 +1,4 @@
-//! Makes the objects of an engine as they were asked to be: the only step that changes something.
+//! Writes the objects of an engine: the only step that changes something in the cluster.
 
 mod outcomes;
 mod token;
@@ -21,7 +21,8 @@ use crate::context::Context;
 use crate::names::{FIELD_MANAGER, Identity};
 use crate::requests::within_limit;
 
-/// What was applied, and what there is since. Only [`apply`] makes one, of what was prepared: no status is written that was made of anything else.
+/// The result of a complete apply. Only [`apply`] creates one, so that a status always describes what was really
+/// applied.
 #[derive(Debug)]
 pub struct Applied {
     observed: Observed,
@@ -31,12 +32,12 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// What there is, with what came back.
+    /// The observed objects, updated with the API server's replies.
     pub fn observed(&self) -> &Observed {
         &self.observed
     }
 
-    /// Why it was left as it is.
+    /// Why the engine was not changed, if so.
     pub fn hold(&self) -> Option<Hold> {
         self.hold
     }
@@ -46,18 +47,18 @@ impl Applied {
         self.is_lagging
     }
 
-    /// Which objects the API server, or this operator, will not have.
+    /// The objects that the API server or the operator refused, if any.
     pub fn refused(&self) -> Option<&Refused> {
         self.refused.as_ref()
     }
 
-    /// The same, at the end.
+    /// Consumes this and returns the refused objects, if any.
     pub fn into_refused(self) -> Option<Refused> {
         self.refused
     }
 }
 
-/// What was applied, unless something failed that may pass.
+/// The result of an apply that may have failed temporarily.
 #[derive(Debug)]
 pub struct Attempted {
     applied: Applied,
@@ -70,21 +71,21 @@ impl Attempted {
         Self { applied: Applied { observed, hold, is_lagging, refused }, failed: outcomes.failed }
     }
 
-    /// What there is, whatever failed.
+    /// The observed objects, also after a failure.
     pub fn observed(&self) -> &Observed {
         &self.applied.observed
     }
 
-    /// Why it was left as it is.
+    /// Why the engine was not changed, if so.
     pub fn hold(&self) -> Option<Hold> {
         self.applied.hold
     }
 
-    /// What was applied.
+    /// The complete result.
     ///
     /// # Errors
     ///
-    /// The first failure: nothing is said before it has passed.
+    /// The first temporary failure. No status is written until it has passed.
     pub fn complete(self) -> Result<Applied, ApplyError> {
         match self.failed {
             Some(failed) => Err(failed),
@@ -93,7 +94,7 @@ impl Attempted {
     }
 }
 
-/// Does what was prepared.
+/// Executes the prepared work.
 pub async fn apply(context: &Context, identity: &Identity, prepared: Prepared) -> Attempted {
     let writer = Writer { client: &context.client, memory: &context.memory, identity };
     let (observed, work) = prepared.into_parts();
@@ -111,10 +112,10 @@ pub async fn apply(context: &Context, identity: &Identity, prepared: Prepared) -
     }
 }
 
-/// Applies everything that is asked for, and removes what no longer is, each whatever became of the others: but a pod is made or changed only when
-/// what it mounts, and who may reach it, is as it was asked to be.
+/// Applies all desired objects and removes those that are no longer desired. One failure does not stop the other
+/// objects, except that the pod is created or changed only if its mounts and network policies are in place.
 async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> Attempted {
-    // No `..`: another kind of object has to find its place here.
+    // No `..`: the compiler must point here when a kind of object is added.
     let Desired {
         config_map,
         service_account,
@@ -129,7 +130,7 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
     let service_account = all.take(writer.apply(service_account, observed.service_account).await);
     all.note(token::write_token(writer, write_token, observed.write_token.as_deref()).await);
     let network_policy = all.take(writer.apply_or_remove(network_policy, observed.network_policy).await);
-    // A pod that is not changed keeps its settings: it reads them when it starts again.
+    // An unchanged pod keeps its settings file, because it reads the file again when it restarts.
     let is_changed = all.are_well() || !observed.deployment.as_deref().is_some_and(runs);
     let config_map = match config_map.filter(|_| is_changed) {
         Some(config_map) => all.take(writer.apply(config_map, observed.config_map).await),
@@ -159,7 +160,7 @@ async fn objects(writer: &Writer<'_>, desired: Desired, observed: Observed) -> A
     Attempted::of(observed, None, all)
 }
 
-/// A claim that cannot be grown is applied with the size that it has: whatever else is asked for of it is done.
+/// Applies a claim. If it cannot grow, it is applied with its current size, so that its other fields are updated.
 async fn claim(
     writer: &Writer<'_>,
     desired: PersistentVolumeClaim,
@@ -168,13 +169,13 @@ async fn claim(
     let has = live.as_ref().and_then(|live| live.spec.as_ref()?.resources.clone());
     let grown = writer.apply(desired.clone(), live).await;
     let (Err(ApplyError::Refused(_)), Some(has)) = (&grown.result, has) else { return grown };
-    let mut as_large_as_it_is = desired;
-    as_large_as_it_is.spec.get_or_insert_default().resources = Some(has);
-    let kept = writer.apply(as_large_as_it_is, grown.live).await;
+    let mut with_current_size = desired;
+    with_current_size.spec.get_or_insert_default().resources = Some(has);
+    let kept = writer.apply(with_current_size, grown.live).await;
     ApplyOutcome { live: kept.live, result: kept.result.and(grown.result) }
 }
 
-/// Stops a server whose specification cannot be built: nothing else of it is changed.
+/// Scales a server with an invalid specification to 0. Nothing else of it is changed.
 async fn stop(client: &Client, identity: &Identity, deployment: &Deployment) -> Result<(), ApplyError> {
     if !runs(deployment) || !identity.made(&deployment.metadata) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! The objects that a RAGEngine comes down to, one file for each. Pure: the same specification always gives the same objects.
+//! Builds the objects of a RAGEngine, one file for each kind. Pure functions: the same input always gives the same
+//! objects.
 
 mod claim;
 mod config_map;
@@ -22,44 +23,46 @@ use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::names::Identity;
 
-/// The annotation with the hash of the settings: another one rolls the pod.
+/// The pod annotation with the hash of the settings. A new value triggers a rollout.
 pub const SETTINGS_HASH: &str = "ragengine.dev/settings-hash";
-/// The annotation with the hash of the versions of the content of all that the pod refers to. Earlier versions of the operator have hashed other
-/// versions, in an annotation of another name.
+/// The pod annotation with the hash of the content versions of all referenced objects. Earlier versions of the operator
+/// used another annotation with other hashes.
 pub const REFERENCES_HASH: &str = "ragengine.dev/references-content-hash";
 
-/// Every object that is asked for.
+/// The desired objects.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Desired {
-    /// The settings file. None when a server runs that is left alone: it would read at its next start what its pod is not made for.
+    /// The settings file. `None` while a running server must not be changed: it would read new settings at its next
+    /// start that its pod does not fit.
     pub config_map: Option<ConfigMap>,
-    /// Who the pod is to Kubernetes: nobody.
+    /// The pod's ServiceAccount, which has no permissions.
     pub service_account: ServiceAccount,
-    /// Its address.
+    /// The Service of the server.
     pub service: Service,
-    /// The write token's Secret, where writes need it.
+    /// The Secret with the write token, if writes need one.
     pub write_token: Option<WriteToken>,
-    /// The claim that is made, where one is asked for.
+    /// The claim, if the specification requests one.
     pub claim: Option<PersistentVolumeClaim>,
-    /// Who may reach it, where that is asked for.
+    /// The NetworkPolicy of the server, if requested.
     pub network_policy: Option<NetworkPolicy>,
-    /// What the Jobs of its Indexes may reach, where that is asked for.
+    /// The NetworkPolicy of the Jobs of its Indexes, if requested.
     pub sync_network_policy: Option<NetworkPolicy>,
-    /// The server. None when what it refers to is missing: one that runs is left alone, one that does not could not start.
+    /// The Deployment. `None` while something it refers to is missing: a running server is not changed then, and a new
+    /// one could not start.
     pub deployment: Option<Deployment>,
 }
 
-/// Builds every object.
+/// Builds all objects.
 ///
 /// # Errors
 ///
-/// [`BuildError`] when the settings cannot be written, which no specification is known to cause.
+/// [`BuildError`] when the settings cannot be serialised. No specification is known to cause this.
 pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) -> Result<Desired, BuildError> {
     let config_map = config_map::config_map(validated)?;
     let deployment = deployment::deployment(validated, observed, &config_map);
     let kept = observed.deployment.as_deref().filter(|live| deployment.is_none() && runs(live));
-    // It is reached and asked where it listens, whatever the specification says by now.
+    // A server that is kept still uses the listener that its pod was created with.
     let monitoring = kept.map_or(validated.monitoring, Monitoring::of_running);
     Ok(Desired {
         config_map: (kept.is_none() || observed.config_map.is_none()).then_some(config_map),
@@ -73,12 +76,12 @@ pub fn build(validated: &Validated, observed: &Observed, defaults: &Defaults) ->
     })
 }
 
-/// Whether a Deployment is to have a pod.
+/// Whether a Deployment has replicas.
 pub(super) fn runs(deployment: &Deployment) -> bool {
     deployment.spec.as_ref().is_some_and(|spec| spec.replicas != Some(0))
 }
 
-/// How its pods are selected.
+/// The selector of the server's pods.
 fn selector(identity: &Identity) -> LabelSelector {
     LabelSelector { match_labels: Some(identity.selector()), match_expressions: None }
 }

@@ -1,4 +1,4 @@
-//! Why a RAGEngine is left as it is, for now.
+//! Reasons not to change a RAGEngine at the moment.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use ragengine_operator_api::{PAUSED_ANNOTATION, RagEngine, RagEngineStatus, Reason};
@@ -9,51 +9,56 @@ use crate::finding::Finding;
 use crate::hash::hash;
 use crate::names::APPLIED_HASH;
 
-/// Why nothing of an engine is made, changed or deleted.
+/// Why no object of an engine is created, changed or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// Its annotation says so.
+    /// The annotation `ragengine.dev/paused` is set.
     Paused,
-    /// The operator was upgraded, and as many others are being rolled as may be at a time.
+    /// The operator was upgraded, and the maximum number of engines is already rolling out.
     Queued {
-        /// How many.
+        /// The number of engines that are rolling out.
         others: usize,
     },
 }
 
-/// What is known of an engine before anything is applied.
+/// The state of an engine before anything is applied.
 #[derive(Debug, Clone, Copy)]
 pub struct Before<'a> {
     /// The resource.
     pub engine: &'a RagEngine,
     /// Its last status.
     pub status: &'a RagEngineStatus,
-    /// What there is.
+    /// The existing objects.
     pub observed: &'a Observed,
-    /// What there is to be.
+    /// The desired objects.
     pub desired: &'a Desired,
 }
 
 impl Hold {
-    /// In the words of the condition Progressing.
+    /// The finding for the condition Progressing.
     pub fn finding(self) -> Finding {
         match self {
             Self::Paused => Finding::new(
                 Reason::Paused,
                 format!(
-                    "the engine is paused: nothing is created, changed or deleted until the annotation {PAUSED_ANNOTATION} is removed"
+                    "the engine is paused: nothing is created, changed or deleted until the annotation \
+                     {PAUSED_ANNOTATION} is removed"
                 ),
             ),
             Self::Queued { others } => Finding::new(
                 Reason::RollingOut,
-                format!("waiting until {others} other engines have been rolled out: the operator was upgraded or its settings changed"),
+                format!(
+                    "waiting until {others} other engines have been rolled out: \
+                     the operator was upgraded or its settings changed"
+                ),
             ),
         }
     }
 }
 
-/// Whether it is the operator that would roll the pod: a running one would be another one though neither the specification nor what it refers to has
-/// changed. It waits for its turn then, and its settings and its Service wait with it: they are of one version.
+/// Whether the rollout is caused by the operator: the desired pod differs although neither the specification nor the
+/// referenced objects changed. Such an engine waits for its turn. Its settings and its Service wait too, because they
+/// belong to the same version.
 pub fn needs_a_turn(before: Before<'_>) -> bool {
     let Before { engine, status, observed, desired } = before;
     let (Some(live), Some(wanted)) = (observed.deployment.as_deref(), &desired.deployment) else { return false };

@@ -1,4 +1,4 @@
-//! Where probes, monitors and the operator ask a server how it is.
+//! The listener that probes, monitoring and the operator use.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use ragengine_operator_api::RagEngineSpec;
@@ -8,17 +8,19 @@ use crate::defaults::Defaults;
 use crate::names::CONTAINER;
 use crate::ports::{ADMIN_PORT, ADMIN_PORT_LABEL, ADMIN_PORT_NAME, PORT_NAME};
 
-/// The listener that answers them.
+/// The listener for probes and monitoring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Monitoring {
-    /// One of its own, which the operator asks the server for.
+    /// A separate listener, which the operator configures.
     OwnListener,
-    /// The one for everybody. A server of another version may have no other, and refuse a setting that it does not know.
+    /// The listener for clients. A server of another version may have no other, and may reject a setting that it does
+    /// not know.
     SameListener,
 }
 
 impl Monitoring {
-    /// Whether the server is of the operator's own version, as far as an image says it. A template says it too, also one that is refused.
+    /// Chooses the listener: separate if the server has the operator's own version, as far as the image shows. An image
+    /// in the template counts too, even if the template is invalid.
     pub fn of(spec: &RagEngineSpec, defaults: &Defaults) -> Self {
         let template = spec.pod_template.as_ref().map(|template| &template.spec);
         let containers = template.and_then(|template| template.get("containers")).and_then(Value::as_array);
@@ -27,7 +29,7 @@ impl Monitoring {
         if defaults.server_image.is_of_engine(&spec.image) && is_own { Self::OwnListener } else { Self::SameListener }
     }
 
-    /// That of the server that runs.
+    /// The listener of a running server.
     pub fn of_running(deployment: &Deployment) -> Self {
         let pod = deployment.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
         let has_label =
@@ -35,7 +37,7 @@ impl Monitoring {
         if has_label { Self::OwnListener } else { Self::SameListener }
     }
 
-    /// The name of the port in the pod that probes and monitors ask.
+    /// The name of the container port for probes and monitoring.
     pub fn port_name(self) -> &'static str {
         match self {
             Self::OwnListener => ADMIN_PORT_NAME,
@@ -43,7 +45,7 @@ impl Monitoring {
         }
     }
 
-    /// The label by which a pod says where it is asked.
+    /// The pod label that records the port for the operator.
     pub fn label(self) -> Option<(String, String)> {
         (self == Self::OwnListener).then(|| (ADMIN_PORT_LABEL.to_owned(), ADMIN_PORT.to_string()))
     }
@@ -57,7 +59,7 @@ mod tests {
     use crate::ports::admin_port_of;
 
     #[test]
-    fn a_pod_is_asked_at_the_port_that_it_says() {
+    fn the_port_of_a_pod_is_in_its_label() {
         let pod = |monitoring: Monitoring| {
             let mut pod = Pod::default();
             pod.metadata.labels = Some(monitoring.label().into_iter().collect());

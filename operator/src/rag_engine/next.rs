@@ -1,4 +1,4 @@
-//! When an engine is looked at again though nothing has happened: pure.
+//! Decides when an engine is reconciled again without an event. Pure functions.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use crate::departed::DeletionProgress;
 use crate::error::Error;
 use crate::warnings;
 
-/// What the caches do not show yet is looked at again after this time.
+/// The interval while the caches do not show the applied objects.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// Who waits for a turn asks for it again after this time.
+/// The interval at which an engine asks for its turn to roll out.
 const NEXT_TURN: Duration = Duration::from_secs(10);
 
-/// When no problem is known: everything is watched but events, turns and the time.
+/// The next reconcile. Everything except events, turns and time is watched.
 ///
 /// # Errors
 ///
-/// What was refused, or could not be deleted. It is tried again, as whatever fails.
+/// The refused objects, or the deletion that failed. The controller tries again with a back-off.
 pub fn next(engine: &RagEngine, applied: Applied, deletion: DeletionProgress, now: Timestamp) -> Result<Action, Error> {
     let for_events = stuck_since(applied.observed(), engine.spec.replicas).map(|since| warnings::next_look(since, now));
     let for_caches = applied.is_lagging().then_some(LOOK_AGAIN);

@@ -1,4 +1,4 @@
-//! What is there: from the caches that the watches fill, and events where something does not get on.
+//! Reads the existing objects from the watch caches, and the events of a pod or claim that is stuck.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,44 +23,44 @@ use crate::secret_use;
 use crate::warnings::{self, Warning};
 use crate::watches::{Caches, Referred, version};
 
-/// Everything that a reconcile looks at.
+/// Everything that a reconcile reads.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// The settings file.
+    /// The ConfigMap with the settings file.
     pub config_map: Option<Arc<ConfigMap>>,
-    /// The pod's account.
+    /// The ServiceAccount of the pod.
     pub service_account: Option<Arc<ServiceAccount>>,
-    /// The address.
+    /// The Service of the server.
     pub service: Option<Arc<Service>>,
-    /// The server.
+    /// The Deployment of the server.
     pub deployment: Option<Arc<Deployment>>,
-    /// Who may reach it.
+    /// The NetworkPolicy of the server's pod.
     pub network_policy: Option<Arc<NetworkPolicy>>,
-    /// What the Jobs of its Indexes may reach.
+    /// The NetworkPolicy of the Jobs of its Indexes.
     pub sync_network_policy: Option<Arc<NetworkPolicy>>,
-    /// The claim that its data is on: one that was made, or the one that the specification names.
+    /// The claim that holds the data: created by the operator, or named in the specification.
     pub claim: Option<Arc<PersistentVolumeClaim>>,
-    /// The Secret with the write token: only its metadata.
+    /// The metadata of the Secret with the write token.
     pub write_token: Option<Arc<PartialObjectMeta<Secret>>>,
-    /// What the pod refers to.
+    /// The Secrets and ConfigMaps that the pod refers to.
     pub references: Vec<ObservedReference>,
     /// The server's pods.
     pub pods: Vec<Arc<Pod>>,
-    /// What the server said when it was asked last.
+    /// The last status report of the server.
     pub report: Option<Report>,
-    /// What Kubernetes warns of: for a pod or a claim that does not get on.
+    /// Warning events about a pod or claim that is stuck.
     pub warnings: Vec<Warning>,
 }
 
-/// Something that the pod refers to, as it is.
+/// A Secret or ConfigMap that the pod refers to, and its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ObservedReference {
-    /// What it is, in words.
+    /// Serialised as text: `Secret llm`.
     #[serde(serialize_with = "in_words")]
     pub reference: Reference,
-    /// Its version; none when it is not there.
+    /// Its version. `None`: it does not exist.
     pub version: Option<String>,
-    /// Why its content may not be used as it is asked to be.
+    /// Why it must not be used, if so.
     #[serde(skip)]
     pub refusal: Option<String>,
 }
@@ -70,40 +70,40 @@ fn in_words<S: serde::Serializer>(reference: &Reference, serializer: S) -> Resul
 }
 
 impl Observed {
-    /// What is missing that the pod cannot start without.
+    /// The missing objects without which the pod cannot start.
     pub fn missing(&self) -> impl Iterator<Item = &Reference> {
         let missing = self.references.iter().filter(|seen| seen.version.is_none() && !seen.reference.is_optional);
         missing.map(|seen| &seen.reference)
     }
 
-    /// Whether all is there that the pod refers to, and may be used.
+    /// Whether all referenced objects exist and may be used.
     pub fn has_all(&self) -> bool {
         self.missing().next().is_none() && self.references.iter().all(|seen| seen.refusal.is_none())
     }
 
-    /// Where the server can be asked: in the current pod, once it has begun.
+    /// The address of the server in the current pod, once its container has started.
     pub fn target(&self) -> Option<Target> {
         Target::of(&self.pods)
     }
 
-    /// The last report on the pod that there is now: whether and how its server has answered.
+    /// The last report about the current pod, successful or not.
     pub fn current_report(&self) -> Option<&Report> {
         let uid = pod::current(&self.pods)?.metadata.uid.as_deref();
         self.report.as_ref().filter(|report| Some(report.pod_uid.as_str()) == uid)
     }
 
-    /// What the server said last.
+    /// The last status that the current server sent.
     pub fn answer(&self) -> Option<&EngineStatus> {
         self.current_report()?.answer.as_ref()
     }
 
-    /// What the server said of its indexes, once they are loaded.
+    /// The last status of the server after it loaded its indexes.
     pub fn loaded_status(&self) -> Option<&EngineStatus> {
         self.answer().filter(|answer| answer.data_id.is_some())
     }
 }
 
-/// What wakes a RAGEngine when it comes, changes or goes.
+/// The objects whose changes trigger a reconcile of this RAGEngine.
 pub fn referred(
     engine: &RagEngine,
     identity: &Identity,
@@ -119,11 +119,11 @@ pub fn referred(
     named.chain(claim).chain([(Referred::Secret, identity.write_token())]).collect()
 }
 
-/// Looks at everything that belongs to a RAGEngine.
+/// Observes everything that belongs to a RAGEngine.
 ///
 /// # Errors
 ///
-/// What the API server says when it is asked for events.
+/// The error of the API server when events are listed.
 pub async fn observe(
     context: &Context,
     engine: &RagEngine,
@@ -175,13 +175,13 @@ fn look_up(caches: &Caches, namespace: &str, reference: &Reference, sent: &[Sent
     ObservedReference { reference: reference.clone(), version, refusal }
 }
 
-/// The objects whose events are worth a request: a pod that has not begun to run, a claim without a volume that a pod waits for. Of one that is
-/// stopped nothing is on its way.
+/// The uids of the objects whose events are worth a request: a pod whose container has not started, and a claim that
+/// has no volume. A stopped engine has none.
 pub fn stuck(observed: &Observed, replicas: u32) -> Vec<String> {
     waited_for(observed, replicas).filter_map(|metadata| metadata.uid.clone()).collect()
 }
 
-/// Since when that is so.
+/// Since when the youngest of these objects is stuck.
 pub fn stuck_since(observed: &Observed, replicas: u32) -> Option<Timestamp> {
     waited_for(observed, replicas).filter_map(|metadata| Some(metadata.creation_timestamp.as_ref()?.0)).max()
 }

@@ -1,4 +1,4 @@
-//! The pod of a server, before the user's template is merged over it.
+//! Builds the pod of a server, before the user's template is merged over it.
 
 use k8s_openapi::api::core::v1::{
     Affinity, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, HTTPGetAction, KeyToPath,
@@ -16,7 +16,8 @@ use crate::names::{CONTAINER, Identity};
 use crate::pod_parts::{container_security, node_labels, pod_security, pull_secrets};
 use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT, PORT_NAME};
 
-/// How long the pod has after SIGTERM: the server takes 25 s at most for the requests that run (`limits.shutdownGraceSeconds`).
+/// The grace period of the pod in seconds. The server needs up to 25 s for running requests
+/// (`limits.shutdownGraceSeconds`).
 const GRACE_PERIOD_S: i64 = 40;
 
 const DATA: &str = "data";
@@ -32,7 +33,7 @@ pub fn pod(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monit
             automount_service_account_token: Some(false),
             containers: vec![container(spec, identity, defaults, monitoring)],
             enable_service_links: Some(false),
-            // The user's own are merged into them by their names.
+            // The user's pull secrets are merged into these by name.
             image_pull_secrets: pull_secrets(defaults, Vec::new()),
             node_selector: spec.compute.as_ref().and_then(node_labels),
             security_context: Some(pod_security(defaults.pod_user)),
@@ -50,10 +51,10 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
         name: CONTAINER.to_owned(),
         image: Some(defaults.server_image.of_engine(&spec.image)),
         image_pull_policy: Some(spec.image.pull_policy.as_str().to_owned()),
-        // The image's own would override the settings file; an empty one does not.
+        // Empty values disable the variables of the image, which would override the settings file.
         env: Some(["DATA_DIR", "LISTEN"].map(empty_variable).to_vec()),
         ports: Some(ports(monitoring)),
-        // It answers as soon as it listens, before anything is loaded: however large an index is, it is not killed for it.
+        // /livez answers as soon as the server listens, so a server that loads a large index is not killed.
         startup_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 1, timeout_s: 5, failures: 60 })),
         liveness_probe: Some(probe(monitoring, "/livez", &Pace { period_s: 10, timeout_s: 10, failures: 6 })),
         readiness_probe: Some(probe(monitoring, "/readyz", &Pace { period_s: 2, timeout_s: 10, failures: 3 })),
@@ -63,7 +64,7 @@ fn container(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, mon
             ..ResourceRequirements::default()
         }),
         security_context: Some(container_security()),
-        // So that the status can say what a server that ended said last.
+        // The status quotes the last output of a server that ended.
         termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         volume_mounts: Some(mounts(spec, identity)),
         ..Container::default()
@@ -87,7 +88,7 @@ fn ports(monitoring: Monitoring) -> Vec<ContainerPort> {
     }
 }
 
-/// How often something is asked, how long it may take, and after how many failures it counts.
+/// The timing of a probe.
 struct Pace {
     period_s: i32,
     timeout_s: i32,
@@ -140,7 +141,8 @@ fn volumes(spec: &RagEngineSpec, identity: &Identity) -> Vec<Volume> {
         name: access.volume().to_owned(),
         secret: Some(SecretVolumeSource {
             secret_name: Some(secret),
-            // Only the key that is read. A Secret without it keeps the pod from starting, which the status then says.
+            // Mount only the key that the server reads. If the Secret lacks it, the pod does not start and the status
+            // says so.
             items: Some(vec![item(access.key())]),
             ..SecretVolumeSource::default()
         }),
@@ -164,7 +166,7 @@ fn data_volume(spec: &RagEngineSpec, identity: &Identity) -> Volume {
     }
 }
 
-/// A term for each: one that asks for a node by name can have one name only.
+/// One term for each node, because a match on metadata.name allows only one value.
 fn preferred_nodes(compute: &Compute) -> Option<Affinity> {
     let term = |node: &String| PreferredSchedulingTerm {
         weight: 100,

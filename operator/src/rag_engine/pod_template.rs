@@ -1,14 +1,15 @@
-//! What a template of a pod may set: whoever may write a RAGEngine gets no more of the node or of the cluster by it than the operator's owner allows.
+//! Restricts podTemplate: users who may write RAGEngines get no more access to the node or the cluster than the
+//! operator's administrator allows.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::references::{ReferenceKind, of_pod};
 use crate::defaults::{Allowance, Defaults};
 
-/// The prefix of the Secrets that Helm keeps its releases in.
+/// The name prefix of the Secrets in which Helm stores releases.
 const HELM_RELEASES: &str = "sh.helm.release.";
 
-/// What of a template is refused, in words. Nothing makes the operator's own account or Secrets anybody else's.
+/// Messages for the forbidden parts of a template. The operator's own ServiceAccount and Secrets are always forbidden.
 pub(super) fn refused(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Vec<String> {
     let found = [
         (Allowance::HostPath, "a hostPath volume", has_host_path(pod)),
@@ -23,7 +24,8 @@ pub(super) fn refused(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Ve
         found.into_iter().filter(|(allowance, _, is_set)| *is_set && !defaults.pod_template.contains(allowance));
     let settings = found.map(|(allowance, what, _)| {
         format!(
-            "podTemplate.spec sets {what}, which this operator does not allow: remove it, or start the operator with --pod-template {}",
+            "podTemplate.spec sets {what}, which this operator does not allow: \
+             remove it, or start the operator with --pod-template {}",
             allowance.name()
         )
     });
@@ -65,9 +67,11 @@ fn of_the_operator(pod: &PodSpec, namespace: &str, defaults: &Defaults) -> Vec<S
             "podTemplate.spec.serviceAccountName is {name}, the operator's own ServiceAccount: use another one or none"
         )
     });
-    let is_its = |name: &String| name.starts_with(HELM_RELEASES) || defaults.pull_secrets.contains(name);
-    let secret = of_pod(pod).into_iter().find(|found| found.kind == ReferenceKind::Secret && is_its(&found.name));
-    let secret = secret.map(|found| format!("podTemplate.spec refers to {found}, which belongs to the operator: remove it"));
+    let is_of_operator = |name: &String| name.starts_with(HELM_RELEASES) || defaults.pull_secrets.contains(name);
+    let secret =
+        of_pod(pod).into_iter().find(|found| found.kind == ReferenceKind::Secret && is_of_operator(&found.name));
+    let secret =
+        secret.map(|found| format!("podTemplate.spec refers to {found}, which belongs to the operator: remove it"));
     account.into_iter().chain(secret).collect()
 }
 
@@ -93,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_node_and_nothing_of_the_operator_is_had_by_a_template() {
+    fn a_template_cannot_use_the_node_or_the_operators_own_objects() {
         use Allowance::{HostNamespaces, HostPath, Privileged};
         for (pod, allowance) in [
             ("{containers: [], volumes: [{name: a, hostPath: {path: /}}]}", HostPath),
@@ -105,8 +109,8 @@ mod tests {
             ("{containers: [], hostPID: true}", HostNamespaces),
             ("{containers: [{name: a, ports: [{containerPort: 1, hostPort: 1}]}]}", HostNamespaces),
         ] {
-            let said = refusals(pod, "team", &[]);
-            assert!(said.len() == 1 && said[0].contains(allowance.name()), "{pod}: {said:?}");
+            let messages = refusals(pod, "team", &[]);
+            assert!(messages.len() == 1 && messages[0].contains(allowance.name()), "{pod}: {messages:?}");
             assert!(refusals(pod, "team", &[allowance]).is_empty(), "{pod}");
         }
         for pod in [
@@ -116,11 +120,12 @@ mod tests {
             "{containers: [], volumes: [{name: a, projected: {sources: [{secret: {name: registry}}]}}]}",
         ] {
             assert_eq!(refusals(pod, "system", &[HostPath, Privileged, HostNamespaces]).len(), 1, "{pod}");
-            assert!(refusals(pod, "team", &[]).is_empty(), "elsewhere that is somebody else's: {pod}");
+            assert!(refusals(pod, "team", &[]).is_empty(), "allowed in other namespaces: {pod}");
         }
         let pulled = "{containers: [], imagePullSecrets: [{name: registry}]}";
-        assert!(refusals(pulled, "system", &[]).is_empty(), "an image is pulled with it, and nobody reads it");
-        let plain = "{containers: [{name: a, securityContext: {privileged: false, capabilities: {drop: [ALL]}}}], hostNetwork: false}";
+        assert!(refusals(pulled, "system", &[]).is_empty(), "a pull secret is not readable in the pod");
+        let plain = "{containers: [{name: a, securityContext: {privileged: false, capabilities: {drop: [ALL]}}}], \
+                     hostNetwork: false}";
         assert!(refusals(plain, "team", &[]).is_empty());
     }
 }

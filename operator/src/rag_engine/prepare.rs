@@ -1,4 +1,4 @@
-//! What is to be done to the objects of an engine: pure.
+//! Decides how to change the objects of an engine. Pure functions.
 
 use std::sync::Arc;
 
@@ -13,34 +13,34 @@ use crate::defaults::Defaults;
 use crate::error::BuildError;
 use crate::finding::Invalid;
 
-/// What is asked for, and what was said of it last.
+/// The specification and the previous status.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineInput<'a> {
     /// The resource.
     pub engine: &'a RagEngine,
-    /// Its specification, or why it cannot be built.
+    /// Its validated specification, or why it is invalid.
     pub validated: Result<&'a Validated, &'a Invalid>,
-    /// Its last status.
+    /// The status that was written last.
     pub before: &'a RagEngineStatus,
 }
 
-/// What there is, and what is to be done. Only [`prepare`] makes one, and whoever applies it has it no more.
+/// The observed objects and the work to do. Only [`prepare`] creates one, and applying consumes it.
 #[derive(Debug)]
 pub struct Prepared {
     observed: Observed,
     work: Work,
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug)]
 pub enum Work {
-    /// Nothing, and why, where it is held.
+    /// Do nothing. The reason, if the engine is held.
     Leave(Option<Hold>),
-    /// The server is stopped, and nothing else is changed.
+    /// Stop the server and change nothing else.
     Stop(Arc<Deployment>),
-    /// The objects become these.
+    /// Apply these objects.
     Apply(Box<Desired>),
-    /// The same, when it is the engine's turn: it is the operator that would roll its pod.
+    /// Apply these objects when it is the engine's turn, because the operator causes the rollout.
     ApplyInTurn(Box<Desired>),
 }
 
@@ -50,24 +50,21 @@ impl Prepared {
     }
 }
 
-/// Decides what is to be done, from what there is.
+/// Decides the work from the observed objects.
 ///
 /// # Errors
 ///
-/// [`BuildError`] when the settings cannot be written.
-pub fn prepare(asked: EngineInput<'_>, observed: Observed, defaults: &Defaults) -> Result<Prepared, BuildError> {
-    let work = match asked.validated {
-        _ if is_paused(&asked.engine.metadata) => Work::Leave(Some(Hold::Paused)),
+/// [`BuildError`] when the settings cannot be serialised.
+pub fn prepare(input: EngineInput<'_>, observed: Observed, defaults: &Defaults) -> Result<Prepared, BuildError> {
+    let work = match input.validated {
+        _ if is_paused(&input.engine.metadata) => Work::Leave(Some(Hold::Paused)),
         Ok(validated) => {
             let desired = build::build(validated, &observed, defaults)?;
-            let before = Before { engine: asked.engine, status: asked.before, observed: &observed, desired: &desired };
-            match needs_a_turn(before) {
-                true => Work::ApplyInTurn(Box::new(desired)),
-                false => Work::Apply(Box::new(desired)),
-            }
+            let before = Before { engine: input.engine, status: input.before, observed: &observed, desired: &desired };
+            if needs_a_turn(before) { Work::ApplyInTurn(Box::new(desired)) } else { Work::Apply(Box::new(desired)) }
         }
-        // For a specification that is not understood nothing is changed: what runs goes on running, unless it is to stop.
-        Err(_) => match observed.deployment.clone().filter(|_| asked.engine.spec.replicas == 0) {
+        // An invalid specification changes nothing, except that a server with `replicas: 0` is stopped.
+        Err(_) => match observed.deployment.clone().filter(|_| input.engine.spec.replicas == 0) {
             Some(running) => Work::Stop(running),
             None => Work::Leave(None),
         },

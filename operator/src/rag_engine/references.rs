@@ -1,11 +1,11 @@
-//! The Secrets and ConfigMaps that a pod refers to: by name, never by content.
+//! The Secrets and ConfigMaps that a pod refers to. Their content is never read.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec, Volume};
 
-/// What is referred to.
+/// The kind of a referenced object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReferenceKind {
     /// A Secret.
@@ -17,11 +17,11 @@ pub enum ReferenceKind {
 /// A Secret or ConfigMap of the pod's namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reference {
-    /// Which of the two.
+    /// Secret or ConfigMap.
     pub kind: ReferenceKind,
     /// Its name.
     pub name: String,
-    /// Whether the pod starts without it too.
+    /// Whether the pod starts without it.
     pub is_optional: bool,
 }
 
@@ -35,13 +35,14 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Everything that a pod refers to.
+/// All Secrets and ConfigMaps that a pod refers to.
 pub(super) fn of_pod(spec: &PodSpec) -> BTreeSet<Reference> {
     let volumes = spec.volumes.iter().flatten().flat_map(of_volume);
     volumes.chain(containers(spec).flat_map(of_container)).collect()
 }
 
-/// What a pod refers to, without those that are `ours`: the settings roll it by their own hash, and a new write token does not.
+/// All Secrets and ConfigMaps that a pod refers to, except `ours`: the settings have their own hash, and a new write
+/// token needs no restart.
 pub fn references(pod: &PodTemplateSpec, ours: &[(ReferenceKind, String)]) -> Vec<Reference> {
     let Some(spec) = &pod.spec else { return Vec::new() };
     let found = of_pod(spec);

@@ -1,4 +1,4 @@
-//! The server's settings: what of a specification the server has to know.
+//! Derives the server's settings from a specification.
 
 mod access;
 mod file;
@@ -21,16 +21,16 @@ use crate::ports::{ADMIN_PORT, PORT};
 
 /// The folder of the settings file.
 pub const SETTINGS_FOLDER: &str = "/etc/ragengine";
-/// The settings file's key in its ConfigMap, and its name in [`SETTINGS_FOLDER`].
+/// The key of the settings file in its ConfigMap, and its name in [`SETTINGS_FOLDER`].
 pub const SETTINGS_FILE: &str = "settings.yaml";
-/// Where the data is when there is no volume but the pod's own.
+/// The data folder when the engine has no persistent volume.
 pub const EPHEMERAL_FOLDER: &str = "/data";
 
-/// The model that is in the image, and where it is there.
+/// The id of the model in the image, and its path there.
 const MODEL_IN_IMAGE: (&str, &str) =
     ("sentence-transformers/all-MiniLM-L6-v2", "/models/sentence-transformers/all-MiniLM-L6-v2");
 
-/// The folder of the data.
+/// The data folder of the server.
 pub fn data_folder(spec: &RagEngineSpec) -> &str {
     match spec.storage.as_ref().map_or(Volume::Ephemeral, |storage| storage.volume()) {
         Volume::Ephemeral => EPHEMERAL_FOLDER,
@@ -38,9 +38,10 @@ pub fn data_folder(spec: &RagEngineSpec) -> &str {
     }
 }
 
-/// The settings that a specification means.
+/// The settings of a specification.
 pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, monitoring: Monitoring) -> Settings {
-    // Every field: one that is added has to be settled here. What is ignored is of the pod, not of the server in it.
+    // All fields are listed, so that the compiler points here when one is added. The ignored fields concern the pod,
+    // not the server.
     let RagEngineSpec {
         replicas: _,
         embedding: _,
@@ -172,7 +173,8 @@ fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
     settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, ..defaults }
 }
 
-/// Where some names are allowed, those of the Service are too: the Jobs of the Indexes and other pods use them.
+/// If host names are restricted, the names of the Service are added, because the Jobs of the Indexes and other pods use
+/// them.
 fn host_names(allowed: &[String], identity: &Identity, defaults: &Defaults) -> Vec<String> {
     if allowed.is_empty() {
         return Vec::new();
@@ -191,7 +193,8 @@ fn auth_settings(writes: Writes, identity: &Identity) -> settings::Auth {
         Writes::Token => settings::Auth {
             write_token: Some(Access::Write.file()),
             write_token_source: Some(format!(
-                "the Secret {} (key {WRITE_TOKEN}) in the namespace {}; auth.writes: open in the RAGEngine lets everybody write",
+                "the Secret {} (key {WRITE_TOKEN}) in the namespace {}; \
+                 auth.writes: open in the RAGEngine lets everybody write",
                 identity.write_token(),
                 identity.namespace
             )),

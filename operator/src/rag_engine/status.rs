@@ -1,4 +1,4 @@
-//! What became of it: pure, from what was observed and applied.
+//! Computes the status from what was observed and applied. Pure functions.
 
 mod claim;
 mod conditions;
@@ -18,42 +18,43 @@ use crate::defaults::Defaults;
 use crate::finding::{Conditions, Finding, Invalid};
 use crate::names::Identity;
 
-/// What is known at the end of a reconcile.
+/// The input of the status, known at the end of a reconcile.
 #[derive(Debug, Clone, Copy)]
 pub struct StatusInput<'a> {
     /// The resource.
     pub engine: &'a RagEngine,
-    /// Why its specification cannot be built, if it cannot.
+    /// Why the specification is invalid, if it is.
     pub invalid: Option<&'a Invalid>,
-    /// Which of its objects the API server refused, if it did.
+    /// The objects that the API server refused, if any.
     pub refused: Option<&'a Refused>,
-    /// What there is, with what was applied.
+    /// The observed objects, including those that were just applied.
     pub observed: &'a Observed,
-    /// Documents of an Index that is gone could not be deleted.
+    /// Why documents of a deleted Index could not be removed.
     pub remains: Option<&'a Finding>,
-    /// Whether the caches show what was applied. Until they do, nothing is taken for finished.
+    /// Whether the watch caches already show the applied objects. Until they do, the rollout counts as unfinished.
     pub is_current: bool,
-    /// Why it is left as it is, for now.
+    /// Why the engine is not changed at the moment.
     pub hold: Option<Hold>,
 }
 
-/// The status. `previous` is the one that was written last: a condition that did not flip keeps its time.
-pub fn status(known: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Defaults, now: &Time) -> RagEngineStatus {
-    let identity = Identity::of(known.engine);
-    let observed = known.observed;
+/// Computes the status. `previous` is the status that was written last: a condition whose status did not change keeps
+/// its transition time.
+pub fn status(input: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Defaults, now: &Time) -> RagEngineStatus {
+    let identity = Identity::of(input.engine);
+    let observed = input.observed;
     let endpoint = format!("http://{}.{}.svc.{}/v1", identity.name, identity.namespace, defaults.cluster_domain);
     let findings = Findings {
-        problem: problem(known),
-        waiting: waiting(known),
-        hint: server::unreachable(observed).or_else(|| known.remains.cloned()),
-        is_stopped: known.engine.spec.replicas == 0,
-        hold: known.hold,
-        serving: serving(known.engine, &endpoint),
+        problem: problem(input),
+        waiting: waiting(input),
+        hint: server::unreachable(observed).or_else(|| input.remains.cloned()),
+        is_stopped: input.engine.spec.replicas == 0,
+        hold: input.hold,
+        serving: serving(input.engine, &endpoint),
     };
-    let generation = match known.hold {
-        // A specification that was changed meanwhile is not acted on.
+    let generation = match input.hold {
+        // The operator does not act on a specification that changes during a pause.
         Some(Hold::Paused) => previous.observed_generation,
-        Some(Hold::Queued { .. }) | None => known.engine.metadata.generation,
+        Some(Hold::Queued { .. }) | None => input.engine.metadata.generation,
     };
     let common = Conditions { previous: &previous.conditions, observed_generation: generation, now };
     let loaded = observed.loaded_status();
@@ -62,50 +63,50 @@ pub fn status(known: StatusInput<'_>, previous: &RagEngineStatus, defaults: &Def
         observed_generation: generation,
         endpoint: observed.service.is_some().then_some(endpoint),
         replicas: deployment::replicas(observed.deployment.as_deref()),
-        selector: Some(identity.selector_in_words()),
+        selector: Some(identity.selector_text()),
         indexes: loaded.map(|loaded| loaded.indexes).or(previous.indexes),
         documents: loaded.map(|loaded| loaded.documents).or(previous.documents),
         data_id: loaded.and_then(|loaded| loaded.data_id.clone()).or_else(|| previous.data_id.clone()),
     }
 }
 
-/// Whether nothing is on its way, wrong or held.
-pub fn is_done(known: StatusInput<'_>) -> bool {
-    known.hold.is_none() && problem(known).is_none() && waiting(known).is_none()
+/// Whether no change is in progress, no problem is known and nothing is held.
+pub fn is_done(input: StatusInput<'_>) -> bool {
+    input.hold.is_none() && problem(input).is_none() && waiting(input).is_none()
 }
 
-/// What the conditions are made of.
+/// The findings that the conditions are computed from.
 struct Findings {
-    /// What is wrong, and does not go away by waiting.
+    /// A problem that waiting does not solve.
     problem: Option<Finding>,
-    /// What is not finished.
+    /// A step that is not finished.
     waiting: Option<Finding>,
-    /// What is wrong and keeps nobody from being served.
+    /// A problem that does not affect clients.
     hint: Option<Finding>,
     is_stopped: bool,
-    /// Why it is left as it is.
+    /// Why the engine is not changed.
     hold: Option<Hold>,
     serving: String,
 }
 
-/// The first thing that is wrong, the causes before what follows from them.
-fn problem(known: StatusInput<'_>) -> Option<Finding> {
-    let observed = known.observed;
+/// The most important problem: causes come before their consequences.
+fn problem(input: StatusInput<'_>) -> Option<Finding> {
+    let observed = input.observed;
     let of_the_specification = || {
-        let invalid = known.invalid.map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
-        let refused = || known.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
+        let invalid = input.invalid.map(|invalid| Finding::new(Reason::InvalidSpec, invalid.to_string()));
+        let refused = || input.refused.map(|refused| Finding::new(Reason::ObjectRefused, refused.to_string()));
         invalid.or_else(refused).or_else(|| missing(observed)).or_else(|| refused_secret(observed))
     };
     let of_the_pod = || {
-        claim::problem(known.engine, observed)
+        claim::problem(input.engine, observed)
             .or_else(|| deployment::problem(observed.deployment.as_deref()))
             .or_else(|| pod::problem(observed))
             .or_else(|| server::problem(observed))
     };
-    of_the_specification().or_else(|| (known.engine.spec.replicas > 0).then(of_the_pod).flatten())
+    of_the_specification().or_else(|| (input.engine.spec.replicas > 0).then(of_the_pod).flatten())
 }
 
-/// A Secret or ConfigMap that is referred to and is not there.
+/// Secrets and ConfigMaps that the pod refers to and that do not exist.
 fn missing(observed: &Observed) -> Option<Finding> {
     let missing: Vec<_> = observed.missing().collect();
     let reason = match missing.first()?.kind {
@@ -115,30 +116,36 @@ fn missing(observed: &Observed) -> Option<Finding> {
     let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
     let (is_missing, it) = if names.len() == 1 { ("does not exist", "it") } else { ("do not exist", "them") };
     let message = format!(
-        "{} {is_missing} in this namespace: create {it}, and the engine continues. Until then its pod is not created or changed",
+        "{} {is_missing} in this namespace: create {it}, and the engine continues. \
+         Until then its pod is not created or changed",
         names.join(" and ")
     );
     Some(Finding::new(reason, message))
 }
 
-/// A Secret that is there and may not be used so.
+/// A Secret that exists but must not be used in this way.
 fn refused_secret(observed: &Observed) -> Option<Finding> {
     let (seen, why) = observed.references.iter().find_map(|seen| Some((seen, seen.refusal.as_ref()?)))?;
-    let words = format!("{} must not be used: {why}. Until this is corrected, the pod is not created or changed", seen.reference);
-    Some(Finding::new(Reason::SecretRefused, words))
+    let message = format!(
+        "{} must not be used: {why}. Until this is corrected, the pod is not created or changed",
+        seen.reference
+    );
+    Some(Finding::new(Reason::SecretRefused, message))
 }
 
-/// What is on its way.
-fn waiting(known: StatusInput<'_>) -> Option<Finding> {
-    let observed = known.observed;
-    if !known.is_current {
-        return Some(Finding::new(Reason::RollingOut, "objects were just changed: waiting until the operator's watches show them"));
+/// The change that is in progress.
+fn waiting(input: StatusInput<'_>) -> Option<Finding> {
+    let observed = input.observed;
+    if !input.is_current {
+        let message = "objects were just changed: waiting until the operator's watches show them";
+        return Some(Finding::new(Reason::RollingOut, message));
     }
-    deployment::waiting(known.engine.spec.replicas, observed)
+    deployment::waiting(input.engine.spec.replicas, observed)
 }
 
-/// What Ready says when all is well; and which fields are only accepted, so that nobody relies on them.
+/// The message of Ready when the engine serves. It lists the fields that have no effect, so that users do not rely on
+/// them.
 fn serving(engine: &RagEngine, endpoint: &str) -> String {
-    let answered = format!("requests are served at {endpoint}");
-    [answered].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ")
+    let serving = format!("requests are served at {endpoint}");
+    [serving].into_iter().chain(not_acted_on::of(&engine.spec)).collect::<Vec<_>>().join(". ")
 }

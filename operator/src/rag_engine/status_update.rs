@@ -1,4 +1,4 @@
-//! What is told of an engine: of what was applied, and of nothing else.
+//! Computes the status of an engine from what was applied.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_operator_api::{Condition, RagEngine, RagEngineStatus};
@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::names::Kind;
 use crate::report::Reported;
 
-/// A status that may be written: it says what was applied, and only [`status_update`] makes one.
+/// A status that may be written. Only [`status_update`] creates one, so it always describes what was applied.
 #[derive(Debug)]
 pub struct StatusUpdate {
     status: RagEngineStatus,
@@ -20,7 +20,7 @@ pub struct StatusUpdate {
 }
 
 impl StatusUpdate {
-    /// Whether nothing is on its way, wrong or held.
+    /// Whether no change is in progress, no problem is known and nothing is held.
     pub fn is_done(&self) -> bool {
         self.is_done
     }
@@ -45,16 +45,23 @@ impl Reported for RagEngine {
     }
 }
 
-/// Says what became of it. `remains` is why documents of an Index that is gone could not be deleted.
-pub fn status_update(asked: EngineInput<'_>, applied: &Applied, remains: Option<&Finding>, defaults: &Defaults, now: &Time) -> StatusUpdate {
-    let known = status::StatusInput {
-        engine: asked.engine,
-        invalid: asked.validated.map_or_else(Some, |validated| validated.wrong_template.as_ref()),
+/// Computes the status. `remains` is why the documents of a deleted Index could not be removed.
+pub fn status_update(
+    input: EngineInput<'_>,
+    applied: &Applied,
+    remains: Option<&Finding>,
+    defaults: &Defaults,
+    now: &Time,
+) -> StatusUpdate {
+    let EngineInput { engine, validated, before } = input;
+    let input = status::StatusInput {
+        engine,
+        invalid: validated.map_or_else(Some, |validated| validated.wrong_template.as_ref()),
         refused: applied.refused(),
         observed: applied.observed(),
         remains,
         is_current: !applied.is_lagging(),
         hold: applied.hold(),
     };
-    StatusUpdate { status: status::status(known, asked.before, defaults, now), is_done: status::is_done(known) }
+    StatusUpdate { status: status::status(input, before, defaults, now), is_done: status::is_done(input) }
 }

@@ -1,4 +1,4 @@
-//! The second look at a specification: what the API server's rules cannot see.
+//! Validates a specification beyond the rules of its CRD.
 
 use axum::http::Uri;
 use k8s_openapi::DeepMerge as _;
@@ -16,41 +16,41 @@ use crate::defaults::Defaults;
 use crate::finding::Invalid;
 use crate::names::{CONTAINER, Identity};
 
-/// A specification that can be built.
+/// A valid specification, with the settings and the pod that follow from it.
 #[derive(Debug, Clone)]
 pub struct Validated {
-    /// Whose it is.
+    /// The RAGEngine that it belongs to.
     pub identity: Identity,
-    /// What was asked for.
+    /// The specification.
     pub spec: RagEngineSpec,
-    /// Where probes and monitors ask the server.
+    /// The listener that probes and monitors use.
     pub monitoring: Monitoring,
     /// The server's settings.
     pub settings: Settings,
-    /// The pod, with the user's template merged over it; without the annotations that roll it.
+    /// The pod with the user's template merged over it, without the annotations that trigger a rollout.
     pub pod: PodTemplateSpec,
-    /// Why the template could not be merged over it: the pod that runs is kept then, and everything else is as it was asked to be.
+    /// Why the template is invalid, if it is. The running pod is then kept, and all other objects are applied.
     pub wrong_template: Option<Invalid>,
-    /// The Secrets and ConfigMaps that the pod cannot start without, or is rolled by.
+    /// The Secrets and ConfigMaps that the pod needs in order to start, or whose change restarts it.
     pub references: Vec<Reference>,
-    /// The Secrets that the server sends to somebody.
+    /// The Secrets whose content the server sends to other hosts.
     pub sent: Vec<SentSecret>,
 }
 
-/// A Secret that the server sends as its credentials.
+/// A Secret that the server sends as credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentSecret {
     /// Its name.
     pub name: String,
-    /// To which host. None: to the one that the model's files come from by default.
+    /// The host that receives it. `None`: the default model hub.
     pub host: Option<String>,
 }
 
-/// Looks at a specification.
+/// Validates a specification.
 ///
 /// # Errors
 ///
-/// [`Invalid`] with everything that is wrong.
+/// [`Invalid`] with all violations.
 pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, Invalid> {
     let identity = Identity::of(engine);
     let spec = engine.spec.clone();
@@ -67,7 +67,7 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     let settings = settings::settings(&spec, &identity, defaults, monitoring);
     let wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
     if !wrong.is_empty() {
-        // Everything that is wrong is named at once.
+        // All violations are reported together.
         return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));
     }
     let mut pod = pod::pod(&spec, &identity, defaults, monitoring);
@@ -89,11 +89,11 @@ fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
     all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: host(url) })).collect()
 }
 
-/// The user's part of the pod as a pod has it.
+/// Parses the user's template as a pod specification.
 fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
     let mut unknown = Vec::new();
     let mut ignored = |path: serde_ignored::Path<'_>| {
-        // A field that may be left out is a step of its own there.
+        // `serde_ignored` adds a `?` step for each optional field.
         let path = path.to_string().replace("?.", "");
         unknown.push(format!("podTemplate.spec.{path} is not a field of a Pod: remove it or correct its spelling"));
     };
@@ -101,17 +101,15 @@ fn users_pod(template: &PodTemplate) -> Result<PodSpec, Vec<String>> {
     let read = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(spec, &mut ignored));
     let pod: PodSpec = read.map_err(|error| vec![unreadable(&error)])?;
     let containers = pod.containers.iter().chain(pod.init_containers.iter().flatten());
-    unknown.extend(
-        containers.filter(|container| container.name.is_empty()).map(|_| {
-            format!("podTemplate.spec.containers: a container has no name: set one (the server's container is {CONTAINER})")
-        }),
-    );
+    unknown.extend(containers.filter(|container| container.name.is_empty()).map(|_| {
+        format!("podTemplate.spec.containers: a container has no name: set one (the server's container is {CONTAINER})")
+    }));
     if unknown.is_empty() { Ok(pod) } else { Err(unknown) }
 }
 
-/// A value of the wrong type, and where it is.
+/// The message for a value of the wrong type, with its path.
 fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
-    // As `serde_ignored` spells a path.
+    // The same notation as `serde_ignored` uses.
     let steps = error.path().iter().map(|step| match step {
         Segment::Seq { index } => format!(".{index}"),
         Segment::Map { key } => format!(".{key}"),
@@ -121,7 +119,8 @@ fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     format!("podTemplate.spec{} is invalid: {}", steps.collect::<String>(), error.inner())
 }
 
-/// As a strategic merge patch does: lists by their keys, values replaced. What the pod is found by stays.
+/// Merges the template like a strategic merge patch: lists by their keys, other values replaced. The labels of the
+/// selector stay.
 fn merge(pod: &mut PodTemplateSpec, template: PodTemplate, users_pod: PodSpec, identity: &Identity) {
     let metadata = template.metadata.unwrap_or_default();
     let node_labels = pod.spec.as_ref().and_then(|spec| spec.node_selector.clone());
@@ -133,7 +132,7 @@ fn merge(pod: &mut PodTemplateSpec, template: PodTemplate, users_pod: PodSpec, i
         }),
         spec: Some(users_pod),
     });
-    // Those of `compute` would be replaced as a whole.
+    // The merge would replace the node selector of `compute` as a whole.
     if let (Some(spec), Some(node_labels)) = (&mut pod.spec, node_labels) {
         let users = spec.node_selector.replace(node_labels).unwrap_or_default();
         spec.node_selector.get_or_insert_default().extend(users);

@@ -9,19 +9,19 @@ use crate::job::{Stage, stage};
 use crate::metrics::IndexFigures;
 use crate::names::IndexIdentity;
 
-/// What is counted when somebody asks.
+/// Values that are counted when the metrics are requested.
 pub struct Gauges {
-    /// Resources that wait.
+    /// The number of resources that wait for a reconcile.
     pub waiting: usize,
-    /// Objects by kind.
+    /// The number of objects by kind.
     pub objects: Vec<(&'static str, usize)>,
-    /// RAGEngines by whether they are ready.
+    /// The number of RAGEngines by readiness.
     pub ready: [(&'static str, usize); 3],
-    /// Each Index.
+    /// The figures of each Index.
     pub indexes: Vec<IndexFigures>,
 }
 
-/// Counts.
+/// Counts the gauges of a scope.
 pub(super) fn gauges(context: &Context) -> Gauges {
     let now = (context.clock)();
     Gauges {

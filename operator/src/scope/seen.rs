@@ -1,4 +1,4 @@
-//! The resources themselves, and each change of one. One that is gone is forgotten.
+//! Watches RAGEngines and Indexes, and forgets those that were deleted.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::context::Context;
 use crate::names::{Identity, IndexIdentity, Kind, Owner};
 use crate::watches::{Filling, Referred, Wake, Watchable, gone, log_failure, new_or_changed};
 
-/// Objects in one reply to a list.
+/// The number of objects in one reply to a list request.
 const PAGE: u32 = 100;
 
-/// What has happened to a resource.
+/// A change of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ObjectChange {
-    /// It is there, new or changed.
+    /// The resource is new or changed.
     Seen,
-    /// It is gone.
+    /// The resource was deleted.
     Gone,
-    /// It is gone, and another has its name: what is known by its name is kept.
+    /// The resource was deleted and another one of the same name exists. State that is kept by name stays.
     Replaced,
 }
 
-/// Where resources are seen, and where that is kept and told.
+/// A watch, and the stores and queues that it feeds.
 pub(super) struct Watched<K: Resource<DynamicType = ()> + Watchable> {
     pub api: Api<K>,
     pub store: Store<K>,
@@ -41,7 +41,7 @@ pub(super) struct Watched<K: Resource<DynamicType = ()> + Watchable> {
 
 type ObjectStream<K> = std::pin::Pin<Box<dyn Stream<Item = Result<K, watcher::Error>> + Send>>;
 
-/// The RAGEngines. The Indexes that name one are woken when it changes.
+/// The stream of RAGEngines. A change wakes the Indexes that refer to the RAGEngine.
 pub(super) fn engines(watched: Watched<RagEngine>) -> ObjectStream<RagEngine> {
     let known = Arc::clone(&watched.context);
     seen(watched, move |engine: &RagEngine, change| {
@@ -55,8 +55,8 @@ pub(super) fn engines(watched: Watched<RagEngine>) -> ObjectStream<RagEngine> {
     })
 }
 
-/// The Indexes. Those that fill the same index are woken when one changes what it asks for, or goes: it may have been in their way. When one
-/// goes its engine is woken: its documents may have to go, too.
+/// The stream of Indexes. A changed specification or a deletion wakes the other Indexes that fill the same index,
+/// because they may have been blocked. A deletion also wakes the engine, which may have to delete documents.
 pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
     let known = Arc::clone(&watched.context);
     seen(watched, move |index: &Index, change| {
@@ -66,7 +66,7 @@ pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
             ObjectChange::Gone => known.forget_index(&identity, index.spec.deletion_policy),
             ObjectChange::Replaced => known.forget_index_uid(&identity.uid, index.spec.deletion_policy),
         }
-        let is_dealt_with =
+        let is_observed =
             index.status.as_ref().is_some_and(|status| status.observed_generation == index.metadata.generation);
         let engine = Owner {
             kind: Kind::Engine,
@@ -74,9 +74,11 @@ pub(super) fn indexes(watched: Watched<Index>) -> ObjectStream<Index> {
             name: index.spec.engine_ref.name.clone(),
         };
         match change {
-            ObjectChange::Seen if is_dealt_with => Vec::new(),
+            ObjectChange::Seen if is_observed => Vec::new(),
             ObjectChange::Seen => beside(index, &known.index_store),
-            ObjectChange::Gone | ObjectChange::Replaced => beside(index, &known.index_store).into_iter().chain([engine]).collect(),
+            ObjectChange::Gone | ObjectChange::Replaced => {
+                beside(index, &known.index_store).into_iter().chain([engine]).collect()
+            }
         }
     })
 }
@@ -90,7 +92,10 @@ fn beside(index: &Index, all: &Store<Index>) -> Vec<Owner> {
     others.filter(|other| place(other) == place(index)).map(|other| IndexIdentity::of(&other).owner()).collect()
 }
 
-fn seen<K>(watched: Watched<K>, mut follow: impl FnMut(&K, ObjectChange) -> Vec<Owner> + Send + 'static) -> ObjectStream<K>
+fn seen<K>(
+    watched: Watched<K>,
+    mut follow: impl FnMut(&K, ObjectChange) -> Vec<Owner> + Send + 'static,
+) -> ObjectStream<K>
 where
     K: Resource<DynamicType = ()> + Watchable,
 {
@@ -117,7 +122,8 @@ where
                         Some(_) => follow(object, ObjectChange::Replaced),
                     })
                     .collect();
-                // A long list is shown when it is whole: who was reconciled meanwhile was seen as it was before.
+                // The store shows a list only when it is complete, so resources that were reconciled during the list
+                // must be reconciled again.
                 if std::mem::replace(&mut is_filled, true) {
                     for object in new_or_changed(&before, &store) {
                         concerned.extend(follow(&object, ObjectChange::Seen));
@@ -143,7 +149,7 @@ where
     Box::pin(seen)
 }
 
-/// The resource itself.
+/// The owner key of a resource.
 fn owner<K: Resource<DynamicType = ()>>(object: &K) -> Owner {
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     let kind = if K::kind(&()) == Index::kind(&()) { Kind::Index } else { Kind::Engine };
@@ -153,7 +159,7 @@ fn owner<K: Resource<DynamicType = ()>>(object: &K) -> Owner {
 fn strip<K: Resource>(object: &mut K) {
     let metadata = object.meta_mut();
     metadata.managed_fields = None;
-    // It is as long as the object itself, and what kubectl keeps there is nobody's business here.
+    // This annotation is as long as the object itself and is not used.
     if let Some(annotations) = &mut metadata.annotations {
         annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
     }

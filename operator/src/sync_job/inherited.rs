@@ -1,4 +1,4 @@
-//! What a Job's pod has as the engine's own.
+//! The parts of a Job's pod that are copied from the engine.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::defaults::Defaults;
 use crate::names::CONTAINER;
 use crate::pod_parts::{node_labels, pull_secrets};
 
-/// The variables that name a proxy, and what is asked without it. They are written in capitals, too.
+/// The environment variables of proxies, in lower or upper case.
 const PROXY_VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 
-/// The proxies that the template of the engine's pod gives its server, where they stand there as they are.
+/// The proxy variables that podTemplate sets as plain values for the engine's container.
 pub(super) fn proxies(engine: &RagEngine) -> Vec<EnvVar> {
     let template = engine.spec.pod_template.as_ref();
     let containers = template.and_then(|template| template.spec.get("containers")).and_then(Value::as_array);
@@ -27,7 +27,7 @@ pub(super) fn proxies(engine: &RagEngine) -> Vec<EnvVar> {
         .collect()
 }
 
-/// Where the pod runs and what it is pulled with, as the engine's own.
+/// Node selection, tolerations and pull secrets of the engine.
 pub(super) fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
     let template = engine.spec.pod_template.as_ref().map(|template| &template.spec);
     let field = |name: &str| template.and_then(|template| template.get(name)).cloned();
@@ -45,7 +45,7 @@ pub(super) fn placed(engine: &RagEngine, defaults: &Defaults) -> PodSpec {
     }
 }
 
-/// One that is not of its type keeps the engine itself from being made, which says so.
+/// A field of the wrong type is ignored here. The engine itself reports it.
 fn read<T: DeserializeOwned>(field: Option<Value>) -> Option<T> {
     serde_json::from_value(field?).ok()
 }

@@ -1,4 +1,4 @@
-//! A Job, of whatever it is made.
+//! Builds a Job from its ingredients.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,37 +19,38 @@ use crate::defaults::Defaults;
 use crate::names::{CONTAINER, ENGINE, Identity};
 use crate::pod_parts::{container_security, pod_security};
 
-/// How long a synchronisation may take.
+/// The time limit of a synchronisation, in seconds.
 const DEADLINE_S: i64 = 6 * 3600;
-/// How long an ended Job is kept. Its result is in the status by then.
+/// How long a finished Job is kept, in seconds. Its result is in the status by then.
 const KEPT_S: i32 = 3600;
-/// How long it has to end in order when it is told to.
+/// The grace period of the pod in seconds.
 const GRACE_PERIOD_S: i64 = 30;
-/// The most that a synchronisation may put on the node's disk: repositories, files that are being read.
+/// The maximum size of temporary files on the node: repositories, and files that are being read.
 const MAX_WORK_FOLDER: &str = "4Gi";
 const WORK_FOLDER: &str = "/tmp";
 
-/// What a Job is made of, whatever it is for.
+/// The ingredients of a Job.
 pub struct Ingredients<'a> {
-    /// Its own metadata. Its pod has the same labels that say what it belongs to.
+    /// The metadata of the Job.
     pub metadata: ObjectMeta,
     /// The labels of its pod.
     pub pod_labels: BTreeMap<String, String>,
-    /// Whose image it runs, and whose server it writes to.
+    /// The engine whose image the Job runs and whose server it writes to.
     pub engine: &'a RagEngine,
-    /// What is mounted for these.
+    /// The sources to mount volumes and Secrets for.
     pub sources: &'a [IndexSource],
-    /// What its container is given.
+    /// The resources of the container.
     pub resources: SyncResources,
-    /// The name of the synchronisation, which the command checks.
+    /// The id of the synchronisation.
     pub sync_id: &'a str,
-    /// Whose the sources are, where they are to be known by it.
+    /// The owner that the engine records for the sources, if any.
     pub owner: Option<SourceOwner>,
-    /// The API server's own addresses, which no source may use.
+    /// The addresses of the API server, which no source may use.
     pub api_server: &'a [IpAddr],
 }
 
-/// A Job: one pod, which is not started again. What fails is tried again by another Job. Its task is in the ConfigMap of this name.
+/// Builds a Job with one pod that is not restarted: a retry is another Job. `task` is the name of the ConfigMap with
+/// its task.
 pub fn job(ingredients: Ingredients<'_>, task: &str, defaults: &Defaults) -> Job {
     let mounts = mounts(task, ingredients.engine, ingredients.sources);
     let container = container(&ingredients, &mounts, defaults);
@@ -101,7 +102,8 @@ fn container(ingredients: &Ingredients<'_>, mounts: &[Mount], defaults: &Default
     }
 }
 
-/// In the environment, and not in the task or an argument: an older image does not know them, and goes on without.
+/// Passed as environment variables because an older image ignores unknown variables, but rejects unknown arguments and
+/// fields of the task.
 fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
     let owner = ingredients.owner.as_ref();
     let api_server = ingredients.api_server.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(",");
@@ -120,7 +122,7 @@ fn environment(ingredients: &Ingredients<'_>) -> Vec<EnvVar> {
     variables.into_iter().filter_map(variable).chain(proxies(ingredients.engine)).collect()
 }
 
-/// A volume, and where it is mounted.
+/// A volume and its mount path.
 struct Mount {
     volume: Volume,
     path: String,
@@ -177,7 +179,7 @@ fn mounts(task: &str, engine: &RagEngine, sources: &[IndexSource]) -> Vec<Mount>
     .collect()
 }
 
-/// The keys that are read of the Secret of a source, as far as it has them: nothing else of it is mounted.
+/// The volume with the known keys of a source's Secret. No other key is mounted.
 fn credentials(source: &IndexSource, secret: &str) -> Volume {
     let keys: &[&str] = match source.origin() {
         Some(api::Origin::S3(_)) => &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "ca.crt"],
@@ -188,7 +190,7 @@ fn credentials(source: &IndexSource, secret: &str) -> Volume {
         secret: Some(SecretVolumeSource {
             secret_name: Some(secret.to_owned()),
             items: Some(keys.iter().flat_map(|key| item(key)).collect()),
-            // So that a key may be missing. The Secret itself was there when the Job was made.
+            // Allows a key to be missing. The Secret itself was checked before the Job was created.
             optional: Some(true),
             ..SecretVolumeSource::default()
         }),
@@ -196,7 +198,7 @@ fn credentials(source: &IndexSource, secret: &str) -> Volume {
     }
 }
 
-/// What is mounted because the documents are in it.
+/// The volume that contains the documents of a source, if any.
 fn content(source: &IndexSource) -> Option<Volume> {
     let name = format!("source-{}", source.name);
     match source.origin()? {

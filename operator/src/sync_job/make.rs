@@ -1,4 +1,4 @@
-//! Makes a Job and its task, once.
+//! Creates a Job and its task once.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -13,22 +13,22 @@ use crate::apply::{ApplyError, Refused, classify};
 use crate::names::FIELD_MANAGER;
 use crate::requests::within_limit;
 
-/// What came of making them.
+/// The result of creating them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
-    /// They are there now.
+    /// They were created.
     Done,
-    /// Nothing can be made any more: the namespace is being deleted.
+    /// The namespace is being deleted, so nothing can be created in it.
     NamespaceTerminating,
-    /// A task or a Job of this name is there already, and may be on its way out.
+    /// A task or a Job of this name already exists, and may be about to be deleted.
     AlreadyExists,
 }
 
-/// Makes a task, then its Job, which it goes with from then on.
+/// Creates a task and then its Job, which becomes the owner of the task.
 ///
 /// # Errors
 ///
-/// [`ApplyError`] when one of them cannot be made.
+/// [`ApplyError`] when one of them cannot be created.
 pub async fn make(client: &Client, Desired { task, job }: Desired) -> Result<Made, ApplyError> {
     let namespace = job.metadata.namespace.clone().unwrap_or_default();
     let name = job.metadata.name.clone().unwrap_or_default();
@@ -53,7 +53,8 @@ pub async fn make(client: &Client, Desired { task, job }: Desired) -> Result<Mad
     }
 }
 
-/// One that is there already is used when it is this one: what it says decides where a Job goes.
+/// Creates the task. An existing one is used only if it is identical, because its content decides which server the Job
+/// writes to.
 async fn make_task(client: &Client, task: &ConfigMap, job: &Job) -> Result<Made, ApplyError> {
     let name = task.metadata.name.clone().unwrap_or_default();
     let object = format!("ConfigMap {name}");
@@ -66,25 +67,24 @@ async fn make_task(client: &Client, task: &ConfigMap, job: &Job) -> Result<Made,
     }
     let found = within_limit(config_maps.get_opt(&name)).await;
     match found.map_err(|error| classify(object.clone(), error))? {
-        // It goes with a Job of this name that was deleted, or has gone.
+        // The ConfigMap belongs to a Job of this name that was deleted, or is already gone.
         None => Ok(Made::AlreadyExists),
         Some(found) if is_of(job, &found.metadata) => Ok(Made::AlreadyExists),
         Some(found) if is_same(task, &found) => Ok(Made::Done),
         Some(_) => {
-            let message =
-                "already exists with another content: delete it, and the operator creates it again";
+            let message = "already exists with another content: delete it, and the operator creates it again";
             Err(ApplyError::Refused(Refused { object, message: message.to_owned() }))
         }
     }
 }
 
-/// Whether it belongs to a Job of this name.
+/// Whether the object is controlled by a Job of this name.
 fn is_of(job: &Job, found: &ObjectMeta) -> bool {
     controller(found)
         .is_some_and(|owner| owner.kind == Job::kind(&()) && Some(&owner.name) == job.metadata.name.as_ref())
 }
 
-/// Whether it says the same for the same owner, and nobody can change that.
+/// Whether both have the same owner and the same immutable content.
 fn is_same(ours: &ConfigMap, found: &ConfigMap) -> bool {
     let owner = |task: &ConfigMap| controller(&task.metadata).map(|owner| owner.uid.clone());
     owner(ours) == owner(found)
@@ -95,7 +95,8 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
     metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
-/// The task goes when its Job does, which Kubernetes tidies up an hour after it has ended. One that could not be handed over goes with the Index.
+/// Makes the Job the owner of the task, so that both are deleted together an hour after the Job has ended. If this
+/// fails, the task stays until the Index is deleted.
 async fn hand_over(client: &Client, task: &str, job: &Job) {
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     let (namespace, name) = (part(&job.metadata.namespace), part(&job.metadata.name));
@@ -104,7 +105,10 @@ async fn hand_over(client: &Client, task: &str, job: &Job) {
     let patch = json!({"metadata": {"ownerReferences": [owner]}});
     let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     if let Err(error) = within_limit(config_maps.patch_metadata(task, &parameters, &Patch::Merge(&patch))).await {
-        warn!(job = format!("{namespace}/{name}"), %error, "the task of a Job stays until its Index goes");
+        warn!(
+            job = format!("{namespace}/{name}"), %error,
+            "the Job could not become the owner of its task: the task stays until the Index is deleted"
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a Job is to do, as the file that it reads.
+//! Builds the task file of a Job.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,21 +14,22 @@ use crate::error::BuildError;
 use crate::hash::hash;
 use crate::names::Identity;
 
-/// Where the task is mounted.
+/// The folder where the task is mounted.
 pub const TASK_FOLDER: &str = "/etc/ragengine/task";
-/// Its key in the ConfigMap, and its name there.
+/// The key of the task in its ConfigMap, and the name of the file.
 pub const TASK_FILE: &str = "task.yaml";
-/// Where the write token is mounted.
+/// The folder where the write token is mounted.
 pub(super) const TOKEN_FOLDER: &str = "/etc/ragengine/write";
-/// Where the Secret of each source is mounted.
+/// The folder where the Secrets of sources are mounted.
 pub const CREDENTIALS_FOLDER: &str = "/etc/ragengine/credentials";
-/// Where the ConfigMap or volume of each source is mounted.
+/// The folder where the ConfigMaps and volumes of sources are mounted.
 pub const SOURCES_FOLDER: &str = "/etc/ragengine/sources";
 
-/// So much of the hash of a task is in the name of its ConfigMap.
+/// The number of characters of a task's hash in the name of its ConfigMap.
 const MAX_HASH: usize = 7;
 
-/// The task as a file. Another task has another name, so that what was left of one that was never done is not taken for this one, and it never changes.
+/// The ConfigMap with the task. The name contains a hash of the task, so an old ConfigMap is never taken for a new task
+/// and the content never changes.
 pub fn config_map(mut metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap, BuildError> {
     let data = BTreeMap::from([(TASK_FILE.to_owned(), serde_saphyr::to_string(task)?)]);
     let name = metadata.name.unwrap_or_default();
@@ -36,7 +37,7 @@ pub fn config_map(mut metadata: ObjectMeta, task: &SyncTask) -> Result<ConfigMap
     Ok(ConfigMap { metadata, data: Some(data), immutable: Some(true), ..ConfigMap::default() })
 }
 
-/// An index has nothing of an owner any more: a task without sources.
+/// A task without sources: it deletes all documents of the owner from the index.
 pub fn deletion(engine: &RagEngine, index: &str, owner: &str, sync_id: &str, defaults: &Defaults) -> SyncTask {
     let Identity { namespace, name, .. } = Identity::of(engine);
     let has_token = engine.spec.auth.writes == Writes::Token;

@@ -13,7 +13,7 @@ use super::Filled;
 use crate::job::{self, Stage};
 use crate::names::{Identity, IndexIdentity, engine_of, index_of, is_deletion};
 
-/// What a watch has seen of one kind of object.
+/// The objects of one kind that a watch has seen.
 #[derive(Clone)]
 pub struct Cache<K: Resource<DynamicType = ()> + Clone + 'static>(Store<K>);
 
@@ -22,56 +22,56 @@ impl<K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + 'st
         Self(store)
     }
 
-    /// One object.
+    /// Returns an object by namespace and name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
         self.0.get(&ObjectRef::new(name).within(namespace))
     }
 
-    /// How many there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// What the watches of a scope have seen.
+/// The caches of a scope.
 #[derive(Clone)]
 pub struct Caches {
-    /// Ours, with the settings.
+    /// Created by the operator. Task files are dropped.
     pub config_maps: Cache<ConfigMap>,
-    /// Ours.
+    /// Created by the operator.
     pub service_accounts: Cache<ServiceAccount>,
-    /// Ours.
+    /// Created by the operator.
     pub services: Cache<Service>,
-    /// Ours.
+    /// Created by the operator.
     pub deployments: Cache<Deployment>,
-    /// Ours.
+    /// Created by the operator.
     pub network_policies: Cache<NetworkPolicy>,
-    /// Ours, without their specifications.
+    /// Created by the operator. Specifications are dropped.
     pub jobs: Cache<Job>,
-    /// Ours, without their specifications.
+    /// Created by the operator. Specifications are dropped.
     pub pods: Cache<Pod>,
-    /// Everybody's.
+    /// All claims.
     pub claims: Cache<PersistentVolumeClaim>,
-    /// Everybody's: names and versions, never what is in them.
+    /// All Secrets: metadata only, never the content.
     pub secrets: Cache<PartialObjectMeta<Secret>>,
-    /// Everybody's: names and versions.
+    /// All ConfigMaps: names and versions only.
     pub config_map_versions: Cache<PartialObjectMeta<ConfigMap>>,
-    /// Whether all of them, and those of the RAGEngines and Indexes, have been filled.
+    /// Whether all caches are filled, including those of RAGEngines and Indexes.
     pub filled: Filled,
 }
 
 impl Caches {
-    /// Waits until everything has been seen once. Before that, what is not there may only not have been seen.
+    /// Waits until all caches are filled. Before that, a missing object may only not have been seen yet.
     pub async fn filled(&self) {
         self.filled.wait().await;
     }
 
-    /// How many objects of ours there are, by kind.
+    /// The number of the operator's objects, by kind.
     pub fn counts(&self) -> [(&'static str, usize); 7] {
         [
             ("ConfigMap", self.config_maps.len()),
@@ -98,14 +98,14 @@ impl Caches {
         self.jobs.0.state_filter(|job| in_namespace(job) && identity.made(&job.metadata))
     }
 
-    /// How many Jobs of Indexes run: in all, and in one namespace.
+    /// The number of running Jobs: in total, and in one namespace.
     pub fn running_jobs(&self, namespace: &str) -> (usize, usize) {
         let running = self.jobs.0.state_filter(|job| job::stage(job) == Stage::Running);
         let here = running.iter().filter(|job| job.metadata.namespace.as_deref() == Some(namespace)).count();
         (running.len(), here)
     }
 
-    /// The Jobs that delete documents of Indexes that are gone from one RAGEngine.
+    /// The Jobs that delete documents of deleted Indexes from one RAGEngine.
     pub fn deletions_from(&self, identity: &Identity) -> Vec<Arc<Job>> {
         self.jobs.0.state_filter(|job| {
             let metadata = &job.metadata;
@@ -113,7 +113,7 @@ impl Caches {
         })
     }
 
-    /// The Jobs that delete documents of Indexes of this name that are gone.
+    /// The Jobs that delete documents of deleted Indexes of this name.
     pub fn deletions_of(&self, identity: &IndexIdentity) -> Vec<Arc<Job>> {
         self.jobs.0.state_filter(|job| {
             let metadata = &job.metadata;
@@ -128,7 +128,7 @@ impl Caches {
         self.pods_of_jobs_for(&identity.namespace, &identity.name)
     }
 
-    /// The pods of the Jobs of Indexes of this name, whether they are there or gone.
+    /// The pods of the Jobs of all Indexes of this name, existing or deleted.
     pub fn pods_of_jobs_for(&self, namespace: &str, index: &str) -> Vec<Arc<Pod>> {
         self.pods.0.state_filter(|pod| {
             pod.metadata.namespace.as_deref() == Some(namespace) && index_of(&pod.metadata) == Some(index)

@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Whether all caches have been filled. The caches' own way of waiting is for one waiter only.
+/// Waits for all caches to be filled. Unlike the stores' own method, it supports several waiters.
 #[derive(Clone)]
 pub struct Filled {
     missing: Arc<watch::Sender<usize>>,
 }
 
-/// A cache that is to be filled.
+/// A cache that is not filled yet.
 pub struct Filling {
     missing: Option<Arc<watch::Sender<usize>>>,
 }
@@ -20,21 +20,21 @@ impl Default for Filled {
 }
 
 impl Filled {
-    /// One more cache is to be filled.
+    /// Registers another cache.
     pub(super) fn another(&self) -> Filling {
         self.missing.send_modify(|missing| *missing += 1);
         Filling { missing: Some(Arc::clone(&self.missing)) }
     }
 
-    /// Waits until no cache is left to be filled.
+    /// Waits until all registered caches are filled.
     pub async fn wait(&self) {
-        // It ends with the sender, which is here.
+        // This cannot fail, because `self` holds the sender.
         drop(self.missing.subscribe().wait_for(|missing| *missing == 0).await);
     }
 }
 
 impl Filling {
-    /// It is filled. It may be said again: a watch that is begun anew fills its cache once more.
+    /// Marks the cache as filled. May be called again, because a restarted watch fills its cache again.
     pub fn done(&mut self) {
         if let Some(missing) = self.missing.take() {
             missing.send_modify(|missing| *missing -= 1);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn everybody_waits_for_the_last_cache() {
+    async fn all_waiters_wait_for_the_last_cache() {
         let filled = Filled::default();
         let (mut one, mut other) = (filled.another(), filled.another());
         let waiters: Vec<_> = (0..3)

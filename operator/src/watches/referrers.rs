@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 
 use crate::names::Owner;
 
-/// A kind of object that users make and a resource refers to.
+/// A kind of object that resources refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Referred {
     /// A Secret.
@@ -14,11 +14,11 @@ pub enum Referred {
     ConfigMap,
     /// A PersistentVolumeClaim.
     Claim,
-    /// A RAGEngine, which an Index refers to.
+    /// A RAGEngine (for an Index).
     Engine,
 }
 
-/// The version of what is referred to: one made again has another uid, one changed another version.
+/// The version of a referenced object: uid and resource version.
 pub fn version(metadata: &ObjectMeta) -> String {
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     format!("{}/{}", part(&metadata.uid), part(&metadata.resource_version))
@@ -26,20 +26,20 @@ pub fn version(metadata: &ObjectMeta) -> String {
 
 type Name = (Referred, String);
 
-/// Which resources refer to what, whether it is there or not.
+/// Which resources refer to which objects, existing or not.
 #[derive(Default)]
 pub struct Referrers(Mutex<Index>);
 
 #[derive(Default)]
 struct Index {
-    /// By namespace and name of what is referred to.
+    /// The referring resources, by namespace and referenced object.
     referrers: HashMap<(String, Name), BTreeSet<Owner>>,
-    /// By who refers to it.
+    /// The referenced objects, by referring resource.
     referred: HashMap<Owner, BTreeSet<Name>>,
 }
 
 impl Referrers {
-    /// From now on a resource refers to these, and to nothing else.
+    /// Replaces the references of a resource.
     pub fn set(&self, owner: Owner, referred: BTreeSet<Name>) {
         let mut index = self.0.lock();
         index.forget(&owner);
@@ -50,12 +50,12 @@ impl Referrers {
         index.referred.insert(owner, referred);
     }
 
-    /// A resource is gone.
+    /// Forgets a resource that was deleted.
     pub fn forget(&self, owner: &Owner) {
         self.0.lock().forget(owner);
     }
 
-    /// Who refers to an object.
+    /// The resources that refer to an object.
     pub fn of(&self, kind: Referred, namespace: &str, name: &str) -> Vec<Owner> {
         let index = self.0.lock();
         let key = (namespace.to_owned(), (kind, name.to_owned()));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_wakes_those_that_refer_to_it_now() {
+    fn an_object_wakes_the_resources_that_currently_refer_to_it() {
         let referrers = Referrers::default();
         let secret = |name: &str| BTreeSet::from([(Referred::Secret, name.to_owned())]);
         referrers.set(owner("a"), secret("s"));
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(names(&referrers, "t"), ["a"]);
         referrers.set(Owner { kind: Kind::Index, ..owner("b") }, secret("s"));
         referrers.forget(&owner("b"));
-        assert_eq!(names(&referrers, "s"), ["b"], "an Index of the same name is another one");
+        assert_eq!(names(&referrers, "s"), ["b"], "an Index of the same name is a different resource");
         referrers.forget(&Owner { kind: Kind::Index, ..owner("b") });
         referrers.forget(&owner("a"));
         assert!(names(&referrers, "s").is_empty() && referrers.0.lock().referrers.is_empty());

@@ -1,4 +1,4 @@
-//! Events about content that is told apart by the second in which it was written.
+//! Delays events about objects whose content version has a resolution of one second.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use kube::runtime::watcher::{self, Event};
 use ragengine_operator_api::RagEngine;
 use tokio::time::{Instant, sleep_until};
 
-/// What is written within one second has one version: Kubernetes notes the time of a write in whole seconds.
+/// All writes within one second have the same version, because Kubernetes records the time of a write in whole seconds.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Events that may be held back at a time. More of them wait in the connection.
+/// The maximum number of delayed events. Further events wait in the connection.
 const MAX_HELD_BACK: usize = 1024;
 
-/// Holds each change back for a second. When it is shown, the second in which it was written is over: another write of that second, which has the same
-/// version, is there by then, and whatever starts because of this version reads the later one. What was listed is shown at once, but the end of the list
-/// is held back for all of it.
+/// Delays each change by a second. Then the second of the write is over, so no later write can have the same version,
+/// and an action that this version triggers reads the latest content. Listed objects pass at once, but the end of the
+/// list is delayed.
 pub(super) fn settled<K: Resource + Send + 'static>(
     seen: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static {
@@ -34,10 +34,10 @@ pub(super) fn settled<K: Resource + Send + 'static>(
 
 fn is_held_back<K: Resource>(event: &watcher::Result<Event<K>>) -> bool {
     match event {
-        // What the operator has made itself is written once.
+        // The operator writes its own objects only once.
         Ok(Event::Apply(object)) => !is_an_engines(object),
         Ok(Event::InitDone) => true,
-        // Who waits for something that is gone waits for nothing; it stays behind what was written before it all the same.
+        // A deletion triggers no read of the content. It still stays behind earlier events.
         Ok(Event::Delete(_) | Event::Init | Event::InitApply(_)) | Err(_) => false,
     }
 }
@@ -76,7 +76,7 @@ mod tests {
         (sender, Box::pin(settled(events)))
     }
 
-    /// What is shown by now: its kind, and its name.
+    /// The next event that has passed: kind and name.
     fn next(shown: &mut Shown) -> Option<String> {
         let name = |object: Seen| object.metadata.name.unwrap_or_default();
         Some(match shown.next().now_or_never()??.unwrap() {
@@ -89,24 +89,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_change_is_shown_a_second_after_it_was_seen_and_in_its_order() {
+    async fn changes_are_delayed_by_a_second_and_stay_in_order() {
         let (sender, mut shown) = pair();
         sender.send(Event::Apply(secret("a"))).unwrap();
-        assert_eq!(next(&mut shown), None, "its second is not over");
+        assert_eq!(next(&mut shown), None, "the second of the write is not over");
         advance(HALF).await;
         sender.send(Event::Apply(secret("b"))).unwrap();
         sender.send(Event::Delete(secret("b"))).unwrap();
         assert_eq!(next(&mut shown), None);
         advance(HALF).await;
         assert_eq!(next(&mut shown).as_deref(), Some("changed a"));
-        assert_eq!(next(&mut shown), None, "nothing passes what was written before it");
+        assert_eq!(next(&mut shown), None, "events stay in order");
         advance(HALF).await;
         assert_eq!(next(&mut shown).as_deref(), Some("changed b"));
         assert_eq!(next(&mut shown).as_deref(), Some("gone b"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_the_operator_has_made_is_shown_at_once() {
+    async fn the_operators_own_objects_pass_at_once() {
         let (sender, mut shown) = pair();
         let mut token = secret("docs-write");
         let identity = Identity { namespace: "n".to_owned(), name: "docs".to_owned(), uid: "u".to_owned() };
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_of_any_length_takes_one_second() {
+    async fn a_list_is_delayed_by_one_second_in_total() {
         let (sender, mut shown) = pair();
         sender.send(Event::Init).unwrap();
         for _ in 0..50 {

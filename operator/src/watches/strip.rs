@@ -1,4 +1,4 @@
-//! What of an object is not kept: it is not looked at, and there may be thousands.
+//! Drops unused parts of cached objects, of which there may be thousands.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,24 @@ use serde_json::Value;
 use crate::hash::hash;
 use crate::names::{HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION, index_of};
 
-/// The annotations of a Secret that say what it is for.
+/// The annotations of a Secret that the operator uses.
 const OF_USE: [&str; 2] = [HOSTS_ANNOTATION, SERVICE_ACCOUNT_ANNOTATION];
 
-/// Who owns which field: often more than the object itself.
+/// Drops the managed fields, which are often larger than the object.
 pub(super) fn managed_fields<K: Resource>(object: &mut K) {
     let metadata = object.meta_mut();
     metadata.managed_fields = None;
-    // A list of one is read into room for four, and an owner has some hundred bytes.
+    // Deserialisation allocates room for four items, and an owner reference has some hundred bytes.
     metadata.owner_references.iter_mut().for_each(Vec::shrink_to_fit);
 }
 
-/// The same, without the room that the list of ports was read into.
+/// Drops the managed fields and unused capacity of a Service.
 pub(super) fn service(service: &mut Service) {
     managed_fields(service);
     service.spec.iter_mut().filter_map(|spec| spec.ports.as_mut()).for_each(Vec::shrink_to_fit);
 }
 
-/// All but what names an object, its version, its owner and its labels.
+/// Keeps only name, version, owners and labels of an object.
 pub(super) fn metadata<K: Resource>(object: &mut K) {
     managed_fields(object);
     let metadata = std::mem::take(object.meta_mut());
@@ -45,14 +45,14 @@ pub(super) fn metadata<K: Resource>(object: &mut K) {
     };
 }
 
-/// Keeps in the place of an object's version that of its content, where it can be told: a label, or an annotation, makes a new object of nobody's. Who
-/// has written the content last, in which second, and which keys it has, stands beside the fields; the content itself is never read. What is written
-/// twice in a second has one version, which is shown when that second is over: see `settled`.
+/// Replaces the resource version by the version of the content, if it can be derived, so that a label or an annotation
+/// does not count as a change. The managed fields show which client wrote the content last, in which second, and which
+/// keys it has. The content itself is never read. Writes within the same second have the same version: see `settled`.
 fn content_version<K: Resource>(object: &mut K) {
     let metadata = object.meta_mut();
     let content = |entry: &ManagedFieldsEntry| {
         let fields = entry.fields_v1.as_ref()?.0.as_object()?;
-        // The names of its keys: one that is taken away changes nothing else.
+        // The names of the keys: removing a key changes nothing else.
         let found: Vec<_> = CONTENT.iter().filter_map(|field| fields.get(*field)).map(Value::to_string).collect();
         let writer = (entry.manager.clone(), entry.operation.clone(), entry.time.clone());
         (!found.is_empty()).then_some((writer, found))
@@ -64,10 +64,11 @@ fn content_version<K: Resource>(object: &mut K) {
     }
 }
 
-/// The fields of Secrets and ConfigMaps that have their content.
+/// The fields that hold the content of Secrets and ConfigMaps.
 const CONTENT: [&str; 3] = ["f:data", "f:stringData", "f:binaryData"];
 
-/// All but what names an object, its version, its owner and what its owner says of its use: where it has one, labels do not say whose it is.
+/// Keeps name, content version, owners and the used annotations of a Secret. Labels are dropped if it has a controller,
+/// which already identifies its owner.
 pub(super) fn owned<K: Resource>(object: &mut K) {
     content_version(object);
     let said = object.meta_mut().annotations.take();
@@ -82,7 +83,7 @@ pub(super) fn owned<K: Resource>(object: &mut K) {
     }
 }
 
-/// All but what names an object, and its version: what is read of objects that others have made, of which there may be many.
+/// Keeps only name and content version, for objects that users create, of which there may be many.
 pub(super) fn version<K: Resource>(object: &mut K) {
     content_version(object);
     metadata(object);
@@ -90,7 +91,8 @@ pub(super) fn version<K: Resource>(object: &mut K) {
     object.meta_mut().owner_references = None;
 }
 
-/// The lists of a Deployment's pod are read into room for twice as many or more, and a volume alone has some 2 KiB.
+/// Drops managed fields and unused capacity of a Deployment. Its lists are allocated with at least twice the needed
+/// room, and one volume has some 2 KiB.
 pub(super) fn deployment(deployment: &mut Deployment) {
     managed_fields(deployment);
     deployment.status.iter_mut().filter_map(|status| status.conditions.as_mut()).for_each(Vec::shrink_to_fit);
@@ -105,22 +107,22 @@ pub(super) fn deployment(deployment: &mut Deployment) {
     }
 }
 
-/// A pod's specification: the Deployment has it, or the Job.
+/// Drops the specification of a pod, which equals that of its Deployment or Job.
 pub(super) fn pod(pod: &mut Pod) {
     metadata_with_times(pod);
     pod.spec = None;
 }
 
-/// A Job's specification: it never changes.
+/// Drops the specification of a Job, which never changes.
 pub(super) fn job(job: &mut Job) {
-    // The requests that it was made for.
+    // The annotations hold the requests that the Job was created for.
     let annotations = job.metadata.annotations.take();
     metadata_with_times(job);
     job.metadata.annotations = annotations;
     job.spec = None;
 }
 
-/// What a synchronisation is to do may be long, as documents may stand in it, and is read by nobody but its pod.
+/// Drops the task of a synchronisation, which may be long because it contains inline documents. Only its pod reads it.
 pub(super) fn config_map(config_map: &mut ConfigMap) {
     managed_fields(config_map);
     if index_of(&config_map.metadata).is_some() {
@@ -155,8 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_no_other_content() {
-        let entry = |manager: &str, time: &str, fields: Value| json!({"manager": manager, "operation": "Update", "time": time, "fieldsType": "FieldsV1", "fieldsV1": fields});
+    fn a_label_does_not_change_the_content_version() {
+        let entry = |manager: &str, time: &str, fields: Value| {
+            json!({
+                "manager": manager, "operation": "Update", "time": time, "fieldsType": "FieldsV1", "fieldsV1": fields,
+            })
+        };
         let content = entry("kubectl-create", "2026-11-22T09:00:00Z", json!({"f:data": {"f:token": {}}, "f:type": {}}));
         let label = entry("kubectl-label", "2026-11-22T10:00:00Z", json!({"f:metadata": {"f:labels": {"f:a": {}}}}));
         let edited = entry("kubectl-edit", "2026-11-22T11:00:00Z", json!({"f:data": {"f:token": {}}}));
@@ -165,7 +171,11 @@ mod tests {
         assert_eq!(stripped("9", &json!([label, content])), before);
         assert_ne!(stripped("10", &json!([content, edited, label])), before);
         let without = entry("kubectl-create", "2026-11-22T09:00:00Z", json!({"f:data": {}, "f:type": {}}));
-        assert_ne!(stripped("11", &json!([without, label])), before, "a key was taken away");
-        assert_eq!(stripped("11", &json!([])), Some("11".to_owned()), "nobody says who wrote what");
+        assert_ne!(stripped("11", &json!([without, label])), before, "a key was removed");
+        assert_eq!(
+            stripped("11", &json!([])),
+            Some("11".to_owned()),
+            "without managed fields the resource version stays"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! An API server in memory: it keeps what is applied as a real one does, tells watches of it, and fails when it is told to.
+//! An in-memory API server. It stores applied objects like a real one, sends watch events, and fails on request.
 
 mod apply;
 mod calls;
@@ -22,36 +22,36 @@ use tokio::sync::mpsc;
 
 pub use calls::{Call, Fault};
 use ownership::{Operation, Writer};
-use state::{Place, State, Watch};
+use state::{ObjectKey, State, Watch};
 
-/// The server; a copy is the same one.
+/// The server. Clones share one state.
 #[derive(Clone, Default)]
 pub struct ApiServer(Arc<Mutex<State>>);
 
-/// Watches that are told nothing.
-pub struct Held {
+/// Watches that receive no events until they are released.
+pub struct HeldWatches {
     watches: Vec<Watch>,
     since: u64,
 }
 
-/// A request, taken apart.
-struct Question {
-    asked: ApiRequest,
-    place: Place,
+/// A parsed request.
+struct ParsedRequest {
+    api_request: ApiRequest,
+    key: ObjectKey,
     query: Vec<(String, String)>,
     body: Value,
     is_merge: bool,
     is_metadata_only: bool,
 }
 
-/// A reply: its status and its text, or a stream of texts.
+/// A reply: an HTTP status with a JSON body, or a stream of watch events.
 enum Reply {
-    Whole(u16, Value),
+    Json(u16, Value),
     Stream(mpsc::UnboundedReceiver<String>),
 }
 
 impl ApiServer {
-    /// A client of it.
+    /// A client whose requests this server answers.
     pub fn client(&self) -> Client {
         let server = self.clone();
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
@@ -62,178 +62,179 @@ impl ApiServer {
     }
 
     async fn answer(&self, request: Request<kube::client::Body>) -> Response<Body> {
-        let question = question(request).await;
-        assert!(is_permitted(&question.asked), "the chart grants no {:?}", question.asked);
-        let fault = self.0.lock().fault(&question.asked);
+        let request = parse_request(request).await;
+        let api_request = &request.api_request;
+        assert!(is_permitted(api_request), "the chart does not grant {api_request:?}");
+        let fault = self.0.lock().fault(api_request);
         match &fault {
             Some(Fault::Silence) => {
-                self.note(&question, None);
+                self.record_call(&request, None);
                 std::future::pending::<()>().await;
             }
             Some(Fault::Refusal(code, message)) => {
-                self.note(&question, Some(*code));
-                return whole(*code, &status(*code, message));
+                self.record_call(&request, Some(*code));
+                return json_response(*code, &status(*code, message));
             }
             Some(Fault::Garbage | Fault::Late(_)) | None => {}
         }
-        let reply = self.0.lock().act(&question);
+        let reply = self.0.lock().handle(&request);
         match (&fault, reply) {
             (_, Reply::Stream(events)) => {
-                self.note(&question, Some(200));
+                self.record_call(&request, Some(200));
                 let events = stream::unfold(events, |mut events| async move { Some((events.recv().await?, events)) });
                 Response::new(Body::from_stream(events.map(Ok::<_, Infallible>)))
             }
-            (fault, Reply::Whole(code, value)) => {
-                self.note(&question, Some(code));
+            (fault, Reply::Json(code, value)) => {
+                self.record_call(&request, Some(code));
                 if let Some(Fault::Late(delay)) = fault {
                     tokio::time::sleep(*delay).await;
                 }
                 match fault {
                     Some(Fault::Garbage) => Response::new(Body::from("<html>")),
-                    _ => whole(code, &value),
+                    _ => json_response(code, &value),
                 }
             }
         }
     }
 
-    fn note(&self, question: &Question, status: Option<u16>) {
-        let ApiRequest { verb, resource, .. } = &question.asked;
-        let name = question.place.name.clone();
+    fn record_call(&self, request: &ParsedRequest, status: Option<u16>) {
+        let ApiRequest { verb, resource, .. } = &request.api_request;
+        let name = request.key.name.clone();
         self.0.lock().calls.push(Call { verb, resource: resource.clone(), name, status });
     }
 
-    /// The next requests of this kind go wrong, `times` times.
+    /// Makes the next `times` requests with this verb and resource fail.
     pub fn fail(&self, verb: &'static str, resource: &str, times: usize, fault: Fault) {
         self.0.lock().faults.push((verb, resource.to_owned(), times, fault));
     }
 
-    /// From now on everything is answered.
+    /// Removes all faults: every request is answered from now on.
     pub fn recover(&self) {
         self.0.lock().faults.clear();
     }
 
-    /// The requests since this was asked last, without those that every watch begins with.
+    /// The requests since the last call of this function, without the `list` and `watch` requests of watches.
     pub fn calls(&self) -> Vec<Call> {
         let calls = std::mem::take(&mut self.0.lock().calls);
         calls.into_iter().filter(|call| !["list", "watch"].contains(&call.verb)).collect()
     }
 
-    /// How many lists of a kind were asked for since `calls` was asked last.
+    /// The number of `list` requests for a resource since the last call of [`Self::calls`].
     pub fn lists(&self, resource: &str) -> usize {
         let state = self.0.lock();
         state.calls.iter().filter(|call| call.verb == "list" && call.resource == resource).count()
     }
 
-    /// How many watches of a kind there are now.
+    /// The number of open watches of a resource.
     pub fn watches(&self, resource: &str) -> usize {
         self.0.lock().watches(resource)
     }
 
-    /// Somebody makes or changes an object.
+    /// Creates or replaces an object as a user would.
     pub fn put(&self, resource: &str, object: Value) {
         self.0.lock().put(resource, object);
     }
 
-    /// Somebody changes a field.
+    /// Changes an object as a user would. Panics if it does not exist.
     pub fn edit(&self, resource: &str, name: &str, edit: impl FnOnce(&mut Value)) {
         let mut object = self.get(resource, name).unwrap_or_else(|| panic!("no {resource} {name}"));
         edit(&mut object);
         self.put(resource, object);
     }
 
-    /// Somebody deletes an object.
+    /// Deletes an object as a user would. Panics if it does not exist.
     pub fn delete(&self, resource: &str, name: &str) {
-        let place = Place::of(resource, name);
-        assert!(self.0.lock().delete(&place), "no {resource} {name}");
+        let key = ObjectKey::of(resource, name);
+        assert!(self.0.lock().delete(&key), "no {resource} {name}");
     }
 
-    /// An object as it is kept.
+    /// The stored object, if there is one.
     pub fn get(&self, resource: &str, name: &str) -> Option<Value> {
-        self.0.lock().objects.get(&Place::of(resource, name)).cloned()
+        self.0.lock().objects.get(&ObjectKey::of(resource, name)).cloned()
     }
 
-    /// The names of the objects of a kind.
+    /// The names of the stored objects of a resource.
     pub fn names(&self, resource: &str) -> Vec<String> {
         let state = self.0.lock();
-        let of_kind = state.objects.keys().filter(|place| place.resource == resource);
-        of_kind.map(|place| place.name.clone()).collect()
+        let of_kind = state.objects.keys().filter(|key| key.resource == resource);
+        of_kind.map(|key| key.name.clone()).collect()
     }
 
-    /// The watches of a kind end, as they do when a connection breaks.
+    /// Ends the watches of a resource, as a broken connection does.
     pub fn break_watches(&self, resource: &str) {
         self.0.lock().watches.retain(|watch| watch.resource != resource);
     }
 
-    /// From now on the watches of a kind are told nothing.
-    pub fn hold_watches(&self, resource: &str) -> Held {
+    /// Holds back the events of a resource until [`Self::release_watches`].
+    pub fn hold_watches(&self, resource: &str) -> HeldWatches {
         let mut state = self.0.lock();
-        Held { watches: state.take_watches(resource), since: state.version }
+        HeldWatches { watches: state.take_watches(resource), since: state.version }
     }
 
-    /// They are told everything that they have missed.
-    pub fn release_watches(&self, held: Held) {
+    /// Sends the missed events and resumes the watches.
+    pub fn release_watches(&self, held: HeldWatches) {
         self.0.lock().resume(held.watches, held.since);
     }
 
-    /// The watches of a kind are told that they are too old. What happens in `meanwhile` they are not told of.
-    pub fn expire_watches(&self, resource: &str, meanwhile: impl FnOnce(&Self)) {
+    /// Expires the watches of a resource with a 410. They get no events for the changes that `change` makes.
+    pub fn expire_watches(&self, resource: &str, change: impl FnOnce(&Self)) {
         let expired: Vec<Watch> = self.0.lock().take_watches(resource);
-        meanwhile(self);
+        change(self);
         self.0.lock().forget_events();
         for watch in expired {
-            watch.tell("ERROR", &status(410, "too old resource version"));
+            watch.send("ERROR", &status(410, "too old resource version"));
         }
     }
 }
 
-/// Whether the roles of the chart, which are made of this, allow a request.
-fn is_permitted(asked: &ApiRequest) -> bool {
+/// Whether the chart's roles, which are generated from `permissions()`, allow a request.
+fn is_permitted(request: &ApiRequest) -> bool {
     let Permissions { watched, own, api_server } = permissions();
-    let has = |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|found| found == wanted);
+    let has = |list: &Option<Vec<String>>, item: &str| list.iter().flatten().any(|found| found == item);
     watched.iter().chain(&own).chain(&api_server).any(|rule| {
-        has(&rule.api_groups, &asked.group)
-            && has(&rule.resources, &asked.resource)
-            && rule.verbs.iter().any(|verb| verb == asked.verb)
+        has(&rule.api_groups, &request.group)
+            && has(&rule.resources, &request.resource)
+            && rule.verbs.iter().any(|verb| verb == request.verb)
     })
 }
 
-async fn question(request: Request<kube::client::Body>) -> Question {
+async fn parse_request(request: Request<kube::client::Body>) -> ParsedRequest {
     let (head, body) = request.into_parts();
-    let asked = ApiRequest::of(&head.method, &head.uri).unwrap();
+    let api_request = ApiRequest::of(&head.method, &head.uri).unwrap();
     let parts: Vec<&str> = head.uri.path().trim_matches('/').split('/').collect();
-    let plural = asked.resource.split('/').next().unwrap_or_default();
-    let behind = |word: &str| {
+    let plural = api_request.resource.split('/').next().unwrap_or_default();
+    let segment_after = |word: &str| {
         let at = parts.iter().position(|part| *part == word)?;
         parts.get(at + 1).map(|part| (*part).to_owned())
     };
-    let place = Place {
+    let key = ObjectKey {
         resource: plural.to_owned(),
-        namespace: behind("namespaces").unwrap_or_default(),
-        name: behind(plural).unwrap_or_default(),
+        namespace: segment_after("namespaces").unwrap_or_default(),
+        name: segment_after(plural).unwrap_or_default(),
     };
     let pair = |pair: &str| pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
     let query = head.uri.query().unwrap_or_default().split('&').filter_map(pair).collect();
     let accept = head.headers.get(header::ACCEPT);
     let is_merge = head.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/merge-patch+json");
     let body = body.collect().await.unwrap().to_bytes();
-    Question {
+    ParsedRequest {
         is_metadata_only: accept.is_some_and(|accept| accept.to_str().unwrap().contains("as=PartialObjectMetadata")),
         is_merge,
         body: serde_json::from_slice(&body).unwrap_or_default(),
-        asked,
-        place,
+        api_request,
+        key,
         query,
     }
 }
 
-impl Question {
-    /// In whose name it writes.
+impl ParsedRequest {
+    /// The owner of the fields that this request writes.
     fn writer(&self) -> Writer {
-        let is_apply = self.asked.verb == "patch" && !self.is_merge;
+        let is_apply = self.api_request.verb == "patch" && !self.is_merge;
         Writer {
             operation: if is_apply { Operation::Apply } else { Operation::Update },
             manager: self.parameter("fieldManager").unwrap_or("unknown").to_owned(),
-            subresource: self.asked.resource.split_once('/').map(|(_, sub)| sub.to_owned()).unwrap_or_default(),
+            subresource: self.api_request.resource.split_once('/').map(|(_, sub)| sub.to_owned()).unwrap_or_default(),
         }
     }
 
@@ -242,11 +243,11 @@ impl Question {
     }
 }
 
-fn whole(code: u16, value: &Value) -> Response<Body> {
+fn json_response(code: u16, value: &Value) -> Response<Body> {
     Response::builder().status(code).body(Body::from(value.to_string())).unwrap()
 }
 
-/// A refusal in the words of Kubernetes.
+/// A Kubernetes `Status` object for a failed request.
 pub fn status(code: u16, message: &str) -> Value {
     let reason = match code {
         403 => "Forbidden",
@@ -257,10 +258,13 @@ pub fn status(code: u16, message: &str) -> Value {
         429 => "TooManyRequests",
         _ => "InternalError",
     };
-    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": reason, "code": code})
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code,
+    })
 }
 
-/// A moment in which whatever is ready goes on: the clock is paused, so nobody waits.
+/// Lets tasks run for this long on the paused clock, which costs no real time.
 pub async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
 }

@@ -1,4 +1,4 @@
-//! The whole controller, against an API server in memory and with a clock that is moved by hand.
+//! The whole controller, with an in-memory API server and a paused clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use tokio::task::JoinHandle;
 use crate::api_server::{ApiServer, Call, pass};
 use crate::fixture::{defaults, valid};
 
-/// Long enough for everything that is due at once, and too short for what is tried again.
+/// Long enough for work that is due at once, and too short for a retry.
 pub const A_MOMENT: Duration = Duration::from_millis(400);
-/// The same for what waits for Secrets and ConfigMaps to be seen: they are shown when the second in which they were written is over.
+/// Like [`A_MOMENT`], for changes of Secrets and ConfigMaps. The operator sees them after the second of their write.
 pub const A_SECOND_MORE: Duration = Duration::from_millis(1400);
-/// Long enough for what is looked at again and again, if nothing fails.
+/// Long enough for periodic work, if nothing fails.
 pub const A_WHILE: Duration = Duration::from_secs(60);
 /// Longer than any back-off.
 pub const LONG: Duration = Duration::from_secs(600);
 
-/// A controller that runs.
+/// A running controller.
 pub struct Controller {
     pub context: Arc<Context>,
     stop: oneshot::Sender<()>,
@@ -38,7 +38,7 @@ impl Controller {
         Self::start_with(server, defaults())
     }
 
-    /// One that was started otherwise.
+    /// Starts a controller with other defaults.
     pub fn start_with(server: &ApiServer, defaults: Defaults) -> Self {
         let shared = Shared {
             client: server.client(),
@@ -54,21 +54,21 @@ impl Controller {
         Self { context: Arc::clone(&running.context), stop, task: tokio::spawn(running.run()) }
     }
 
-    /// In order, and within what a pod is given.
+    /// Stops the controller in order, within the grace period of a pod.
     pub async fn stop(self) {
         drop(self.stop);
-        tokio::time::timeout(Duration::from_secs(30), self.task).await.expect("the controller does not end").unwrap();
+        tokio::time::timeout(Duration::from_secs(30), self.task).await.expect("the controller does not stop").unwrap();
     }
 }
 
-/// A clock that goes with the one that is moved by hand: it begins at nine.
+/// A clock that starts at nine and follows tokio's paused clock.
 fn clock() -> Clock {
     let began = tokio::time::Instant::now();
     let nine: Timestamp = "2026-11-22T09:00:00Z".parse().unwrap();
     Arc::new(move || nine + SignedDuration::try_from(began.elapsed()).unwrap())
 }
 
-/// A server with an engine and everything that it refers to, and a controller that has not begun.
+/// An API server with an engine and everything that it refers to.
 pub fn server_with(engine: &RagEngine) -> ApiServer {
     let server = ApiServer::default();
     for reference in valid(engine).references {
@@ -79,30 +79,30 @@ pub fn server_with(engine: &RagEngine) -> ApiServer {
     for claim in ["vector-db", "models"] {
         server.put("persistentvolumeclaims", json!({"metadata": {"name": claim}}));
     }
-    server.put("ragengines", as_made(engine));
+    server.put("ragengines", manifest(engine));
     server
 }
 
-/// As a user makes it: the server gives it its uid and generation.
-pub fn as_made(engine: &RagEngine) -> serde_json::Value {
+/// The manifest of an engine, as a user writes it. The API server adds uid and generation.
+pub fn manifest(engine: &RagEngine) -> serde_json::Value {
     let mut object = serde_json::to_value(engine).unwrap();
     object["metadata"] = json!({"name": object["metadata"]["name"]});
     object.as_object_mut().unwrap().remove("status");
     object
 }
 
-/// The status that was written last.
+/// The current status of an engine.
 pub fn status(server: &ApiServer, name: &str) -> RagEngineStatus {
     let object = server.get("ragengines", name).unwrap_or_else(|| panic!("no ragengine {name}"));
     serde_json::from_value(object["status"].clone()).unwrap_or_default()
 }
 
-/// One condition of it.
+/// One condition of an engine.
 pub fn condition(server: &ApiServer, name: &str, type_: ConditionType) -> Option<Condition> {
     status(server, name).conditions.into_iter().find(|condition| condition.type_ == type_)
 }
 
-/// Waits until something holds, for as long as the longest back-off.
+/// Waits until a condition holds. Panics after [`LONG`], the longest back-off.
 pub async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
     for _ in 0..LONG.as_millis() / 100 {
         if holds() {
@@ -113,13 +113,13 @@ pub async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
     panic!("{what} never holds; the last calls: {:#?}", server.calls());
 }
 
-/// What was written since it was asked last.
+/// The writes since the last call of this function or of `calls`.
 pub fn writes(server: &ApiServer) -> Vec<Call> {
     server.calls().into_iter().filter(|call| !call.is_read()).collect()
 }
 
-/// The writes of objects: without the statuses, and the events that users are told by.
+/// Like [`writes`], without statuses and events.
 pub fn object_writes(server: &ApiServer) -> Vec<String> {
-    let told = |call: &Call| ["events", "ragengines/status", "indexes/status"].contains(&call.resource.as_str());
-    writes(server).iter().filter(|call| !told(call)).map(|call| format!("{call:?}")).collect()
+    let is_report = |call: &Call| ["events", "ragengines/status", "indexes/status"].contains(&call.resource.as_str());
+    writes(server).iter().filter(|call| !is_report(call)).map(|call| format!("{call:?}")).collect()
 }

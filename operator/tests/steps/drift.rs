@@ -1,4 +1,4 @@
-//! What somebody changes in an object that the operator has made is put right, also where a list or a selector is one value.
+//! Drift: the operator reverts foreign changes to its objects, also inside atomic lists and selectors.
 
 use ragengine_operator_api::ConditionType;
 use serde_json::{Value, json};
@@ -7,9 +7,11 @@ use crate::api_server::{ApiServer, pass};
 use crate::controller::{A_WHILE, Controller, condition, object_writes, server_with, until, writes};
 use crate::fixture::engine;
 
-const BOUNDED: &str = "{replicas: 0, networkPolicy: {from: [{}, {namespaceSelector: {matchLabels: {a: b}}}], egress: {to: [{podSelector: {}}]}, syncEgress: {to: []}}}";
+const BOUNDED: &str = "{replicas: 0, networkPolicy: {\
+    from: [{}, {namespaceSelector: {matchLabels: {a: b}}}], \
+    egress: {to: [{podSelector: {}}]}, syncEgress: {to: []}}}";
 
-async fn made(server: &ApiServer) -> Controller {
+async fn started(server: &ApiServer) -> Controller {
     let controller = Controller::start(server);
     until("a status", server, || condition(server, "docs", ConditionType::Ready).is_some()).await;
     pass(A_WHILE).await;
@@ -17,15 +19,15 @@ async fn made(server: &ApiServer) -> Controller {
     controller
 }
 
-/// Whatever opens an engine is closed again, by one request.
+/// Every change that allows more traffic is reverted with one request.
 #[tokio::test(start_paused = true)]
-async fn a_network_policy_that_was_opened_is_closed_again() {
+async fn an_opened_network_policy_is_closed_again() {
     type Edit = fn(&mut Value);
     let edits: [(&str, &str, Edit); 9] = [
         ("docs", "every namespace", |spec| {
             spec["ingress"][0]["from"][0] = json!({"podSelector": {}, "namespaceSelector": {}});
         }),
-        ("docs", "namespaces in the place of pods", |spec| {
+        ("docs", "namespaces instead of pods", |spec| {
             spec["ingress"][0]["from"][0] = json!({"namespaceSelector": {}});
         }),
         ("docs", "every address", |spec| spec["ingress"][0]["from"][0] = json!({"ipBlock": {"cidr": "0.0.0.0/0"}})),
@@ -34,7 +36,7 @@ async fn a_network_policy_that_was_opened_is_closed_again() {
         }),
         ("docs", "more ports", |spec| spec["ingress"][0]["ports"][0] = json!({"port": 1, "endPort": 65535})),
         ("docs", "one more rule", |spec| spec["ingress"].as_array_mut().unwrap().push(json!({}))),
-        ("docs", "every pod in the place of pods", |spec| {
+        ("docs", "every pod instead of pods", |spec| {
             spec["egress"][1]["to"][0] = json!({"ipBlock": {"cidr": "0.0.0.0/0"}});
         }),
         ("docs.sync", "more ports for the Jobs", |spec| spec["egress"][0]["ports"][0]["endPort"] = json!(65535)),
@@ -43,7 +45,7 @@ async fn a_network_policy_that_was_opened_is_closed_again() {
         }),
     ];
     let server = server_with(&engine(BOUNDED));
-    let controller = made(&server).await;
+    let controller = started(&server).await;
     for (name, what, edit) in edits {
         let before = server.get("networkpolicies", name).unwrap()["spec"].clone();
         server.edit("networkpolicies", name, |policy| edit(&mut policy["spec"]));
@@ -55,11 +57,11 @@ async fn a_network_policy_that_was_opened_is_closed_again() {
     controller.stop().await;
 }
 
-/// A folder of the pod's own, and not one of the node.
+/// The data volume must stay an emptyDir, not a directory of the node.
 #[tokio::test(start_paused = true)]
-async fn a_volume_of_another_kind_is_put_right() {
+async fn a_volume_of_another_type_is_reverted() {
     let server = server_with(&engine("{replicas: 0}"));
-    let controller = made(&server).await;
+    let controller = started(&server).await;
     let volumes = |server: &ApiServer| {
         let pod = server.get("deployments", "docs").unwrap()["spec"]["template"]["spec"].clone();
         pod["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == "data").unwrap().clone()
@@ -74,9 +76,9 @@ async fn a_volume_of_another_kind_is_put_right() {
     controller.stop().await;
 }
 
-/// In what is one value the server fills in what was not said, and spells amounts in its own way.
+/// The API server sets defaults and rewrites quantities inside atomic values.
 #[tokio::test(start_paused = true)]
-async fn what_the_server_fills_in_within_one_value_is_no_difference() {
+async fn defaults_inside_atomic_values_are_no_drift() {
     let spec = "
         replicas: 0
         networkPolicy: {egress: {to: [{namespaceSelector: {}, ports: [{port: 53}]}]}, syncEgress: {to: []}}
@@ -86,7 +88,8 @@ async fn what_the_server_fills_in_within_one_value_is_no_difference() {
             affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
               {matchExpressions: [{key: a, operator: Exists, values: []}]},
             ]}}}
-            topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}]
+            topologySpreadConstraints:
+              - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}
             containers:
               - name: ragengine
                 env:
@@ -100,13 +103,13 @@ async fn what_the_server_fills_in_within_one_value_is_no_difference() {
                 ]}}
     ";
     let server = server_with(&engine(spec));
-    made(&server).await.stop().await;
+    started(&server).await.stop().await;
     let pod = server.get("deployments", "docs").unwrap()["spec"]["template"]["spec"].to_string();
     for filled_in in [r#""apiVersion":"v1""#, r#""divisor":"0""#, r#""divisor":"500m""#, r#""expirationSeconds":3600"#]
     {
         assert!(pod.contains(filled_in), "{filled_in}: {pod}");
     }
-    let restarted = made(&server).await;
+    let restarted = started(&server).await;
     pass(A_WHILE).await;
     assert_eq!(writes(&server), []);
     restarted.stop().await;

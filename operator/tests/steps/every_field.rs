@@ -1,4 +1,4 @@
-//! Every field of a specification: which objects it changes, and which settings of the server.
+//! For every field of the spec: which objects it changes, and which settings of the server.
 
 use std::collections::BTreeSet;
 
@@ -7,24 +7,26 @@ use serde_json::{Map, Value, json};
 
 use crate::fixture::{built, engine, valid};
 
-/// What a change of one field comes down to.
-struct Change {
-    /// The specification before, in YAML.
+/// A change of one field, with its expected effects.
+struct FieldChange {
+    /// The spec before the change, in YAML.
     before: &'static str,
-    /// Where the field is.
+    /// The path of the field.
     field: &'static str,
     /// Its new value.
     value: Value,
-    /// The objects that are others then. `pod` is the pod's template: it rolls.
+    /// The objects that change. `pod` is the pod template: a change rolls the pod.
     objects: &'static [&'static str],
-    /// The settings that are others then. They are in the ConfigMap, and roll the pod too.
+    /// The settings that change. They are in the ConfigMap, and a change also rolls the pod.
     settings: &'static [&'static str],
 }
 
+const WITH_MODEL: &str = "{embedding: {local: {modelID: a/b}}}";
 const REMOTE: &str = "{embedding: {remote: {url: 'http://e/v1', model: m}}}";
-const MADE: &str = "{storage: {persistentVolume: {size: 1Gi}}}";
-const NEWER: &str = "{storage: {persistentVolume: {persistentVolumeClaim: c}}}";
-const OLDER: &str = "{storage: {persistentVolumeClaim: c}}";
+const REMOTE_WITH_SECRET: &str = "{embedding: {remote: {url: 'http://e/v1', model: m, accessSecret: r}}}";
+const MANAGED_CLAIM: &str = "{storage: {persistentVolume: {size: 1Gi}}}";
+const EXISTING_CLAIM: &str = "{storage: {persistentVolume: {persistentVolumeClaim: c}}}";
+const EXISTING_CLAIM_OLD_FIELD: &str = "{storage: {persistentVolumeClaim: c}}";
 const NOTHING: &str = "{}";
 const DIGEST: &str = "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
@@ -39,30 +41,35 @@ fn change(
     value: impl Into<Value>,
     objects: &'static [&'static str],
     settings: &'static [&'static str],
-) -> Change {
-    Change { before, field, value: value.into(), objects, settings }
+) -> FieldChange {
+    FieldChange { before, field, value: value.into(), objects, settings }
 }
 
-/// One that the server reads.
-fn setting(before: &'static str, field: &'static str, value: impl Into<Value>, at: &'static [&'static str]) -> Change {
-    change(before, field, value, POD_AND_SETTINGS, at)
+/// A field that changes settings of the server.
+fn setting(
+    before: &'static str,
+    field: &'static str,
+    value: impl Into<Value>,
+    settings: &'static [&'static str],
+) -> FieldChange {
+    change(before, field, value, POD_AND_SETTINGS, settings)
 }
 
-/// One that the pod has.
-fn of_pod(before: &'static str, field: &'static str, value: impl Into<Value>) -> Change {
+/// A field that changes only the pod template.
+fn pod(before: &'static str, field: &'static str, value: impl Into<Value>) -> FieldChange {
     change(before, field, value, POD, NO_SETTING)
 }
 
 #[rustfmt::skip]
-fn changes() -> Vec<Change> {
+fn changes() -> Vec<FieldChange> {
     vec![
         change(NOTHING, "replicas", 0, &["deployment"], NO_SETTING),
         setting(NOTHING, "embedding.local.modelID", "a/b", &["embedding.local.modelID"]),
         setting(NOTHING, "embedding.local.revision", "v2", &["embedding.local.modelID", "embedding.local.revision"]),
-        setting("{embedding: {local: {modelID: a/b}}}", "embedding.local.revision", "v2", &["embedding.local.revision"]),
+        setting(WITH_MODEL, "embedding.local.revision", "v2", &["embedding.local.revision"]),
         setting(NOTHING, "embedding.local.hubUrl", "http://h", &["embedding.local.hubUrl"]),
         setting(NOTHING, "embedding.local.modelAccessSecret", "s", &["embedding.local.hubToken"]),
-        of_pod("{embedding: {local: {modelAccessSecret: r}}}", "embedding.local.modelAccessSecret", "s"),
+        pod("{embedding: {local: {modelAccessSecret: r}}}", "embedding.local.modelAccessSecret", "s"),
         change("{embedding: {local: {}}}", "embedding.local.image", "i", NO_OBJECT, NO_SETTING),
         change("{embedding: {local: {}}}", "embedding.local.imagePullSecret", "s", NO_OBJECT, NO_SETTING),
         setting(NOTHING, "embedding.local.maxTokens", 100, &["embedding.local.maxTokens"]),
@@ -73,7 +80,7 @@ fn changes() -> Vec<Change> {
         setting(REMOTE, "embedding.remote.url", "http://f/v1", &["embedding.remote.url"]),
         setting(REMOTE, "embedding.remote.model", "n", &["embedding.remote.model"]),
         setting(REMOTE, "embedding.remote.accessSecret", "s", &["embedding.remote.apiKey"]),
-        of_pod("{embedding: {remote: {url: 'http://e/v1', model: m, accessSecret: r}}}", "embedding.remote.accessSecret", "s"),
+        pod(REMOTE_WITH_SECRET, "embedding.remote.accessSecret", "s"),
         setting(REMOTE, "embedding.remote.dimensions", 8, &["embedding.remote.dimensions"]),
         setting(REMOTE, "embedding.remote.maxTokens", 8, &["embedding.remote.maxTokens"]),
         setting(REMOTE, "embedding.remote.batchSize", 8, &["embedding.remote.batchSize"]),
@@ -84,21 +91,21 @@ fn changes() -> Vec<Change> {
         setting(NOTHING, "inferenceService.model", "m", &["inferenceService.model"]),
         setting(NOTHING, "inferenceService.models", json!(["m", "n"]), &["inferenceService.models"]),
         setting(NOTHING, "inferenceService.accessSecret", "s", &["inferenceService.apiKey"]),
-        of_pod("{inferenceService: {accessSecret: r}}", "inferenceService.accessSecret", "s"),
+        pod("{inferenceService: {accessSecret: r}}", "inferenceService.accessSecret", "s"),
         setting(NOTHING, "inferenceService.contextWindowSize", 512, &["inferenceService.contextWindowSize"]),
         setting(NOTHING, "inferenceService.tokenizer", "/t", &["inferenceService.tokenizer"]),
         setting(NOTHING, "inferenceService.timeoutSeconds", 8, &["inferenceService.timeoutSeconds"]),
         setting(NOTHING, "inferenceService.maxConcurrentRequests", 8, &["inferenceService.maxConcurrentRequests"]),
         setting(NOTHING, "inferenceService.maxWaitingRequests", 8, &["inferenceService.maxWaitingRequests"]),
         change(NOTHING, "storage.persistentVolume.size", "1Gi", &["claim", "pod", "settings"], &["dataDir"]),
-        change(MADE, "storage.persistentVolume.size", "2Gi", &["claim"], NO_SETTING),
-        change(MADE, "storage.persistentVolume.storageClassName", "fast", &["claim"], NO_SETTING),
-        of_pod(NEWER, "storage.persistentVolume.persistentVolumeClaim", "d"),
-        setting(MADE, "storage.persistentVolume.mountPath", "/m", &["dataDir"]),
-        of_pod(OLDER, "storage.persistentVolumeClaim", "d"),
-        setting(OLDER, "storage.mountPath", "/m", &["dataDir"]),
-        change(MADE, "storage.deletionPolicy", "Delete", &["claim"], NO_SETTING),
-        change(OLDER, "storage.deletionPolicy", "Delete", NO_OBJECT, NO_SETTING),
+        change(MANAGED_CLAIM, "storage.persistentVolume.size", "2Gi", &["claim"], NO_SETTING),
+        change(MANAGED_CLAIM, "storage.persistentVolume.storageClassName", "fast", &["claim"], NO_SETTING),
+        pod(EXISTING_CLAIM, "storage.persistentVolume.persistentVolumeClaim", "d"),
+        setting(MANAGED_CLAIM, "storage.persistentVolume.mountPath", "/m", &["dataDir"]),
+        pod(EXISTING_CLAIM_OLD_FIELD, "storage.persistentVolumeClaim", "d"),
+        setting(EXISTING_CLAIM_OLD_FIELD, "storage.mountPath", "/m", &["dataDir"]),
+        change(MANAGED_CLAIM, "storage.deletionPolicy", "Delete", &["claim"], NO_SETTING),
+        change(EXISTING_CLAIM_OLD_FIELD, "storage.deletionPolicy", "Delete", NO_OBJECT, NO_SETTING),
         change(NOTHING, "storage.vectorDB.engine", "qdrant", NO_OBJECT, NO_SETTING),
         change(NOTHING, "storage.vectorDB.url", "http://q", NO_OBJECT, NO_SETTING),
         change(NOTHING, "storage.vectorDB.accessSecret", "s", NO_OBJECT, NO_SETTING),
@@ -108,33 +115,45 @@ fn changes() -> Vec<Change> {
         setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
         setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
-        change(NOTHING, "auth.writes", "open", &["pod", "settings", "writeToken"], &["auth.writeToken", "auth.writeTokenSource"]),
+        change(
+            NOTHING,
+            "auth.writes",
+            "open",
+            &["pod", "settings", "writeToken"],
+            &["auth.writeToken", "auth.writeTokenSource"],
+        ),
         setting(NOTHING, "cors.allowedOrigins", json!(["https://chat.example"]), &["cors.allowedOrigins"]),
         setting(NOTHING, "allowedHosts", json!(["docs.example"]), &["allowedHosts"]),
         change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
-        change("{networkPolicy: {}}", "networkPolicy.from", json!([{"podSelector": {"matchLabels": {"a": "b"}}}]), &["networkPolicy"], NO_SETTING),
+        change(
+            "{networkPolicy: {}}",
+            "networkPolicy.from",
+            json!([{"podSelector": {"matchLabels": {"a": "b"}}}]),
+            &["networkPolicy"],
+            NO_SETTING,
+        ),
         change("{networkPolicy: {}}", "networkPolicy.egress.to", json!([]), &["networkPolicy"], NO_SETTING),
         change("{networkPolicy: {}}", "networkPolicy.syncEgress.to", json!([]), &["syncNetworkPolicy"], NO_SETTING),
-        of_pod(NOTHING, "image.repository", "other"),
-        // A server of another version is not given what it may not know.
+        pod(NOTHING, "image.repository", "other"),
+        // A server of another version gets no setting that it may not know.
         change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen"]),
-        of_pod("{image: {tag: '1'}}", "image.tag", "2"),
+        pod("{image: {tag: '1'}}", "image.tag", "2"),
         change(NOTHING, "image.digest", DIGEST, &["pod", "service", "settings"], &["adminListen"]),
-        of_pod("{image: {tag: '1'}}", "image.digest", DIGEST),
-        of_pod(NOTHING, "image.pullPolicy", "Always"),
-        of_pod(NOTHING, "resources.requests", json!({"cpu": 1})),
-        of_pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),
+        pod("{image: {tag: '1'}}", "image.digest", DIGEST),
+        pod(NOTHING, "image.pullPolicy", "Always"),
+        pod(NOTHING, "resources.requests", json!({"cpu": 1})),
+        pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),
         change(NOTHING, "compute.instanceType", "large", NO_OBJECT, NO_SETTING),
         change(NOTHING, "compute.count", 1, NO_OBJECT, NO_SETTING),
-        of_pod(NOTHING, "compute.labelSelector.matchLabels", json!({"disk": "ssd"})),
-        of_pod(NOTHING, "compute.preferredNodes", json!(["a"])),
-        of_pod(NOTHING, "podTemplate.metadata.labels", json!({"a": "b"})),
-        of_pod(NOTHING, "podTemplate.metadata.annotations", json!({"a": "b"})),
-        of_pod(NOTHING, "podTemplate.spec", json!({"priorityClassName": "high"})),
+        pod(NOTHING, "compute.labelSelector.matchLabels", json!({"disk": "ssd"})),
+        pod(NOTHING, "compute.preferredNodes", json!(["a"])),
+        pod(NOTHING, "podTemplate.metadata.labels", json!({"a": "b"})),
+        pod(NOTHING, "podTemplate.metadata.annotations", json!({"a": "b"})),
+        pod(NOTHING, "podTemplate.spec", json!({"priorityClassName": "high"})),
     ]
 }
 
-impl Change {
+impl FieldChange {
     fn before(&self) -> RagEngine {
         engine(self.before)
     }
@@ -155,7 +174,7 @@ impl Change {
     }
 }
 
-/// The objects as far as a change of them is looked for.
+/// The objects to compare, by the names used in the table.
 fn objects(engine: &RagEngine) -> Map<String, Value> {
     let desired = built(engine);
     let mut deployment = serde_json::to_value(&desired.deployment).unwrap();
@@ -174,7 +193,7 @@ fn objects(engine: &RagEngine) -> Map<String, Value> {
     objects.as_object().unwrap().clone()
 }
 
-/// The paths at which two values differ. What only one of them has is one path as a whole.
+/// Collects the paths at which two values differ. A subtree that only one of them has counts as one path.
 fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<String>) {
     match (one, other) {
         (Value::Object(fields), Value::Object(others)) => {
@@ -190,7 +209,7 @@ fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<Stri
 }
 
 #[test]
-fn every_field_changes_what_it_should_and_nothing_else() {
+fn every_field_changes_exactly_its_objects() {
     for change in changes() {
         let (before, after) = (objects(&change.before()), objects(&change.after()));
         let changed: BTreeSet<&str> =
@@ -206,7 +225,7 @@ fn every_field_changes_what_it_should_and_nothing_else() {
 }
 
 #[test]
-fn every_field_reaches_the_settings_that_it_should_and_no_other() {
+fn every_field_changes_exactly_its_settings() {
     for change in changes() {
         let of = |engine: &RagEngine| serde_json::to_value(valid(engine).settings).unwrap();
         let mut changed = BTreeSet::new();
@@ -216,20 +235,21 @@ fn every_field_reaches_the_settings_that_it_should_and_no_other() {
     }
 }
 
-/// A server of another version may have another default: what a specification sets is written also where it is that of this version.
+/// A server of another version may have other defaults, so a value in the spec is written even if it equals the default
+/// of this version.
 #[test]
-fn what_is_set_to_its_default_is_written_for_a_server_of_another_version() {
+fn explicit_defaults_are_written_for_another_server_version() {
     let defaults = serde_json::to_string(&ragengine_settings::Settings::default()).unwrap();
     let defaults: Value = serde_json::from_str(&defaults).unwrap();
     let mut written = BTreeSet::new();
     for change in changes() {
         let [setting] = *change.settings else { continue };
         let place = format!("/{}", setting.replace('.', "/"));
-        let said = |value: &Value| !value.is_null() && *value != json!([]);
-        let Some(default) = defaults.pointer(&place).filter(|value| said(value) && setting != "dataDir") else {
+        let is_set = |value: &Value| !value.is_null() && *value != json!([]);
+        let Some(default) = defaults.pointer(&place).filter(|value| is_set(value) && setting != "dataDir") else {
             continue;
         };
-        let mut pinned = Change { value: default.clone(), ..change }.after();
+        let mut pinned = FieldChange { value: default.clone(), ..change }.after();
         pinned.spec.image.tag = Some("0.0.9".to_owned());
         let file = built(&pinned).config_map.unwrap().data.unwrap()["settings.yaml"].clone();
         let settings: Value = serde_saphyr::from_str(&file).unwrap();
@@ -249,7 +269,7 @@ fn the_kind_of_embedding_reaches_the_settings() {
     assert_eq!(embedding(NOTHING).local.unwrap().model_id, "/models/sentence-transformers/all-MiniLM-L6-v2");
 }
 
-/// The fields below a schema that have no fields of their own.
+/// Collects the paths of the fields of a schema that have no subfields.
 fn leaves(path: &str, schema: &Value, found: &mut BTreeSet<String>) {
     match schema["properties"].as_object() {
         Some(fields) => fields.iter().for_each(|(name, field)| {
@@ -259,9 +279,9 @@ fn leaves(path: &str, schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// A field that is added has to find its place in the table above.
+/// A new field needs a row in the table above.
 #[test]
-fn no_field_is_left_out() {
+fn the_table_lists_every_field() {
     let definition = serde_json::to_value(rag_engine_definition()).unwrap();
     let mut fields = BTreeSet::new();
     leaves("", &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"], &mut fields);
@@ -270,7 +290,7 @@ fn no_field_is_left_out() {
 }
 
 #[test]
-fn a_secret_that_is_changed_comes_or_is_made_again_rolls_the_pod() {
+fn a_changed_new_or_recreated_secret_rolls_the_pod() {
     use ragengine_operator::rag_engine::build::build;
 
     use crate::fixture::{all_there, defaults, fixture};
@@ -285,6 +305,6 @@ fn a_secret_that_is_changed_comes_or_is_made_again_rolls_the_pod() {
     let version = |version: &'static str| pod(&move |seen| *seen = Some(version.to_owned()));
     assert_eq!(version("a/1"), version("a/1"));
     assert_ne!(version("a/1"), version("a/2"), "changed");
-    assert_ne!(version("a/1"), version("b/1"), "made again");
-    assert_ne!(version("a/1"), pod(&|seen| *seen = None), "came");
+    assert_ne!(version("a/1"), version("b/1"), "recreated");
+    assert_ne!(version("a/1"), pod(&|seen| *seen = None), "created later");
 }

@@ -1,4 +1,4 @@
-//! Whatever goes wrong between the operator and the API server: it ends well, and nothing is done twice.
+//! Failed requests to the API server: the operator recovers, and does nothing twice.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::controller::{
 };
 use crate::fixture::engine;
 
-/// Every kind of write that a new engine takes.
+/// Every kind of write for a new engine.
 const WRITES: [(&str, &str); 8] = [
     ("patch", "configmaps"),
     ("patch", "serviceaccounts"),
@@ -33,10 +33,10 @@ fn of_kind(calls: &[Call], verb: &str, resource: &str) -> usize {
     calls.iter().filter(|call| call.verb == verb && call.resource == resource).count()
 }
 
-/// What passes is tried again, with a back-off, until it is done; and all the rest is done once.
+/// A request with a transient failure is retried with a back-off. All other writes happen once.
 #[tokio::test(start_paused = true)]
-async fn what_passes_is_tried_again() {
-    let passing = [
+async fn transient_failures_are_retried() {
+    let transient = [
         Fault::Refusal(409, "the object has been modified"),
         Fault::Refusal(429, "too many requests"),
         Fault::Refusal(500, "etcdserver: leader changed"),
@@ -45,8 +45,8 @@ async fn what_passes_is_tried_again() {
         Fault::Garbage,
     ];
     for (verb, resource) in WRITES {
-        for fault in &passing {
-            // The write of a status that meets another of the same name ends silently: see below.
+        for fault in &transient {
+            // A status write with this conflict is dropped: see the test below.
             if resource == "ragengines/status" && matches!(fault, Fault::Refusal(409, _)) {
                 continue;
             }
@@ -60,7 +60,7 @@ async fn what_passes_is_tried_again() {
             for (verb_of_other, other) in WRITES {
                 let count = of_kind(&calls, verb_of_other, other);
                 match other {
-                    // Before and after an object has come, and once for each failure.
+                    // Before and after the objects exist, and once per failure.
                     "ragengines/status" => assert!(count <= 6, "{case}: {count} statuses, {calls:#?}"),
                     _ if other == resource => assert!((1..=4).contains(&count), "{case}: {calls:#?}"),
                     _ => assert_eq!(count, 1, "{case}, {other}: {calls:#?}"),
@@ -68,13 +68,13 @@ async fn what_passes_is_tried_again() {
             }
             drop(server.calls());
             pass(A_WHILE).await;
-            assert_eq!(writes(&server), [], "{case}: all is well");
+            assert_eq!(writes(&server), [], "{case}: nothing is written once the engine is stopped");
             controller.stop().await;
         }
     }
 }
 
-/// The token is made once: another one would lock out whoever has the first.
+/// A second token would lock out every client that has the first.
 #[tokio::test(start_paused = true)]
 async fn a_token_is_not_made_twice_when_the_reply_is_lost() {
     let server = server_with(&engine(SPEC));
@@ -89,16 +89,16 @@ async fn a_token_is_not_made_twice_when_the_reply_is_lost() {
     controller.stop().await;
 }
 
-/// Somebody else was faster: that is no failure, and theirs counts.
+/// Another client has created the Secret first. That is not an error, and its token is used.
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_there_already_is_used() {
+async fn an_existing_token_is_used() {
     let server = server_with(&engine(SPEC));
     let controller = Controller::start(&server);
     until("Stopped", &server, || is_stopped(&server)).await;
     server.expire_watches("secrets", |server| server.delete("secrets", "docs-write"));
     let theirs = json!({"metadata": {"name": "docs-write"}, "data": {"token": "dGhlaXJz"}});
     server.fail("create", "secrets", 1, Fault::Refusal(409, "already exists"));
-    until("a token is made", &server, || writes(&server).iter().any(|call| call.status == Some(409))).await;
+    until("a create conflicts", &server, || writes(&server).iter().any(|call| call.status == Some(409))).await;
     server.put("secrets", theirs);
     pass(A_WHILE).await;
     assert_eq!(server.get("secrets", "docs-write").unwrap()["data"]["token"], "dGhlaXJz");
@@ -106,9 +106,9 @@ async fn a_token_that_is_there_already_is_used() {
     controller.stop().await;
 }
 
-/// What does not pass by itself is said, and tried again ever more rarely.
+/// A permanent failure is reported, and the request is retried with a back-off.
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_is_said() {
+async fn a_refusal_is_reported() {
     let refusals = [
         (403, "forbidden: unable to create new content in namespace tests because it is being terminated"),
         (422, "spec: Invalid value"),
@@ -130,42 +130,42 @@ async fn what_is_refused_is_said() {
         }
         let calls = writes(&server);
         let (attempts, statuses) = (of_kind(&calls, verb, resource), of_kind(&calls, "patch", "ragengines/status"));
-        // 0.5 s, 1 s, 2 s … 256 s, each a half longer at most: in ten minutes.
+        // In ten minutes: 0.5 s, 1 s, 2 s … 256 s, with up to 50% jitter.
         assert!((6..=12).contains(&attempts), "{case}: {attempts}");
-        assert_eq!(statuses, 1, "{case}: it is said once");
-        assert_eq!(of_kind(&calls, "create", "events"), 1, "{case}: users are told once");
+        assert_eq!(statuses, 1, "{case}: the status is written once");
+        assert_eq!(of_kind(&calls, "create", "events"), 1, "{case}: one event is created");
         server.recover();
         until(&case, &server, || is_stopped(&server)).await;
         controller.stop().await;
     }
 }
 
-/// Nobody waits for the status of what is gone, or of another of the same name.
+/// A status write is dropped if the engine is deleted or recreated.
 #[tokio::test(start_paused = true)]
-async fn the_status_of_what_is_gone_ends_silently() {
+async fn the_status_of_a_deleted_engine_is_not_retried() {
     for code in [404, 409] {
         let server = server_with(&engine(SPEC));
         server.fail("patch", "ragengines/status", usize::MAX, Fault::Refusal(code, "it is gone"));
         let controller = Controller::start(&server);
         pass(Duration::from_secs(5)).await;
         let before = of_kind(&writes(&server), "patch", "ragengines/status");
-        assert!((1..=6).contains(&before), "{code}: once for each change that is seen, not {before} times");
+        assert!((1..=6).contains(&before), "{code}: once for each observed change, not {before} times");
         pass(A_WHILE).await;
-        assert_eq!(writes(&server), [], "{code}: and not again by itself");
+        assert_eq!(writes(&server), [], "{code}: no retry");
         controller.stop().await;
     }
 }
 
-/// A reconcile that looks at an engine that was made again meanwhile does not write its status.
+/// A reconcile of a deleted engine must not write the status of a new engine with the same name.
 #[tokio::test(start_paused = true)]
-async fn another_engine_of_the_same_name_is_another_one() {
+async fn a_recreated_engine_gets_its_own_objects() {
     let server = server_with(&engine(SPEC));
     let controller = Controller::start(&server);
     until("Stopped", &server, || is_stopped(&server)).await;
     let uid = |server: &ApiServer| server.get("ragengines", "docs").unwrap()["metadata"]["uid"].clone();
     let first = uid(&server);
     server.delete("ragengines", "docs");
-    server.put("ragengines", crate::controller::as_made(&engine(SPEC)));
+    server.put("ragengines", crate::controller::manifest(&engine(SPEC)));
     assert_ne!(uid(&server), first);
     until("Stopped again", &server, || is_stopped(&server)).await;
     pass(A_WHILE).await;
@@ -177,7 +177,7 @@ async fn another_engine_of_the_same_name_is_another_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_specification_that_cannot_be_built_changes_nothing() {
+async fn an_invalid_spec_changes_nothing() {
     let server = server_with(&engine(SPEC));
     let controller = Controller::start(&server);
     until("Stopped", &server, || is_stopped(&server)).await;
@@ -193,7 +193,7 @@ async fn a_specification_that_cannot_be_built_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_specification_that_cannot_be_built_can_be_stopped() {
+async fn an_engine_with_an_invalid_spec_can_be_stopped() {
     let server = server_with(&engine("{}"));
     let controller = Controller::start(&server);
     until("a Deployment", &server, || server.get("deployments", "docs").is_some()).await;
@@ -206,7 +206,7 @@ async fn a_specification_that_cannot_be_built_can_be_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_secret_keeps_nobody_from_stopping() {
+async fn an_engine_with_a_missing_secret_can_be_stopped() {
     let server = server_with(&engine("{inferenceService: {url: 'http://m/v1', accessSecret: llm}}"));
     let controller = Controller::start(&server);
     until("a Deployment", &server, || server.get("deployments", "docs").is_some()).await;
@@ -217,7 +217,7 @@ async fn a_missing_secret_keeps_nobody_from_stopping() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_keeps_no_other_object_from_being_applied() {
+async fn a_refused_object_does_not_block_the_others() {
     let server = server_with(&engine("{replicas: 0, storage: {persistentVolume: {size: 1Gi}}}"));
     let controller = Controller::start(&server);
     until("Stopped", &server, || is_stopped(&server)).await;
@@ -230,12 +230,12 @@ async fn a_refusal_keeps_no_other_object_from_being_applied() {
     });
     let nodes = || server.get("deployments", "docs").unwrap()["spec"]["template"]["spec"]["nodeSelector"].clone();
     until("the Deployment", &server, || nodes()["c"] == "d").await;
-    let told = || condition(&server, "docs", ConditionType::Degraded).unwrap();
-    until("both are told", &server, || {
-        told().message.contains("it cannot be resized") && told().message.contains("exceeded quota")
+    let message = || condition(&server, "docs", ConditionType::Degraded).unwrap().message;
+    until("both refusals are reported", &server, || {
+        message().contains("it cannot be resized") && message().contains("exceeded quota")
     })
     .await;
-    // The size goes back to what the claim has, and there is quota.
+    // The spec returns to the size of the claim, and there is quota again.
     server.recover();
     server.edit("ragengines", "docs", |object| object["spec"]["storage"]["persistentVolume"]["size"] = json!("1Gi"));
     until("Stopped again", &server, || is_stopped(&server) && server.get("services", "docs").is_some()).await;
@@ -252,15 +252,15 @@ async fn an_engine_that_is_being_deleted_is_left_alone() {
     controller.stop().await;
 }
 
-/// Applying keeps the items that others have put into a list; where they cannot stand beside ours, the list is replaced first.
+/// An apply keeps list items of other managers. If they conflict with ours, the list is replaced before the apply.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_applied_beside_somebody_elses_change_is_replaced() {
+async fn a_list_with_conflicting_items_is_replaced() {
     const OK: &str = "patch services docs 200";
     let duplicate = Fault::Refusal(422, "spec.ports[1].name: Duplicate value: http");
     for (refusals, calls) in [
-        // Refused, replaced, applied; then what was written in both ways is given up in one, and applied as the only one.
+        // Refused, replaced, applied. Then the replacing manager gives up its fields, and a last apply follows.
         (1, &["patch services docs 422", OK, OK, OK, OK][..]),
-        // The status that says so is a change itself, so that it is tried once more at once.
+        // The status that reports the refusal is a change too, so the apply is tried again at once.
         (4, &["patch services docs 422"; 4][..]),
     ] {
         let server = server_with(&engine(SPEC));
@@ -272,7 +272,7 @@ async fn what_cannot_be_applied_beside_somebody_elses_change_is_replaced() {
         server.edit("services", "docs", |object| object["spec"]["ports"][0]["port"] = json!(8080));
         pass(A_MOMENT).await;
         assert_eq!(object_writes(&server), calls);
-        assert_eq!(is_stopped(&server), refusals == 1, "what is refused for good is said");
+        assert_eq!(is_stopped(&server), refusals == 1, "a permanent refusal is reported");
         until("the port", &server, || is_stopped(&server)).await;
         assert_eq!(server.get("services", "docs").unwrap()["spec"]["ports"][0]["port"], 80);
         controller.stop().await;

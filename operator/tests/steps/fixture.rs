@@ -1,4 +1,4 @@
-//! RAGEngines from YAML, as the API server gives them, and what there is beside them.
+//! Fixtures of the RAGEngine tests: engines from YAML, as stored by the API server, and the objects around them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use ragengine_operator::rollouts::Rollouts;
 use ragengine_operator_api::RagEngine;
 use serde_json::json;
 
-/// What the operator of these tests was started with.
+/// The operator's settings in these tests.
 pub fn defaults() -> Defaults {
     Defaults {
         server_image: "ragengine:0.1.0".parse().unwrap(),
@@ -30,7 +30,7 @@ pub fn defaults() -> Defaults {
     }
 }
 
-/// Every fixture by its name: those of the types, which users' manifests look like, and those of these tests.
+/// Every fixture by name: the example manifests of the API crate, and those of these tests.
 pub fn fixtures() -> Vec<(String, RagEngine)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files: Vec<PathBuf> = ["api/tests/rag_engine/fixtures", "tests/steps/fixtures"]
@@ -48,12 +48,12 @@ pub fn fixtures() -> Vec<(String, RagEngine)> {
         .collect()
 }
 
-/// One fixture.
+/// The fixture with this name.
 pub fn fixture(name: &str) -> RagEngine {
     fixtures().into_iter().find(|(found, _)| found == name).unwrap().1
 }
 
-/// A RAGEngine `docs` of this specification, in YAML.
+/// A RAGEngine `docs` with this spec, in YAML.
 pub fn engine(spec: &str) -> RagEngine {
     let spec: serde_json::Value = serde_saphyr::from_str(spec).unwrap();
     stored(
@@ -64,7 +64,7 @@ pub fn engine(spec: &str) -> RagEngine {
     )
 }
 
-/// With what the API server adds.
+/// Sets the fields that the API server sets.
 fn stored(mut engine: RagEngine) -> RagEngine {
     engine.metadata.namespace = Some("tests".to_owned());
     engine.metadata.uid = Some("uid-of-the-engine".to_owned());
@@ -72,12 +72,12 @@ fn stored(mut engine: RagEngine) -> RagEngine {
     engine
 }
 
-/// A specification that is valid.
+/// The validated spec. Panics if it is invalid.
 pub fn valid(engine: &RagEngine) -> Validated {
     validate(engine, &defaults()).unwrap_or_else(|invalid| panic!("{:?}: {invalid}", engine.metadata.name))
 }
 
-/// Everything that the pod refers to is there; nothing has been made.
+/// An observed state in which every reference exists and no object has been created.
 pub fn all_there(validated: &Validated) -> Observed {
     let reference = |reference: &_| ObservedReference {
         reference: Clone::clone(reference),
@@ -87,13 +87,13 @@ pub fn all_there(validated: &Validated) -> Observed {
     Observed { references: validated.references.iter().map(reference).collect(), ..Observed::default() }
 }
 
-/// Every object of a valid specification, when all that it refers to is there.
+/// The objects of a valid spec whose references all exist.
 pub fn built(engine: &RagEngine) -> Desired {
     let validated = valid(engine);
     build(&validated, &all_there(&validated), &defaults()).unwrap()
 }
 
-/// A claim of this size.
+/// The claim `docs-data` with this size.
 pub fn claim(size: &str) -> Arc<PersistentVolumeClaim> {
     let claim = json!({
         "metadata": {"name": "docs-data", "uid": "uid-of-the-claim"},

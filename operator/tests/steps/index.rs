@@ -1,4 +1,4 @@
-//! The steps of a reconcile of an Index: the pure ones, and the whole controller.
+//! Reconciling an Index: the pure steps, and the whole controller.
 
 mod cases;
 mod departed;

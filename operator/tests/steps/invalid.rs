@@ -1,10 +1,10 @@
-//! What the second look at a specification refuses.
+//! Errors that the operator's validation finds beyond the rules of the CRD.
 
 use ragengine_operator::rag_engine::validate::validate;
 
 use crate::fixture::{defaults, engine};
 
-fn wrong(spec: &str) -> Vec<String> {
+fn errors(spec: &str) -> Vec<String> {
     match validate(&engine(spec), &defaults()) {
         Err(invalid) => invalid.0,
         Ok(validated) => validated.wrong_template.map(|wrong| wrong.0).unwrap_or_default(),
@@ -12,8 +12,8 @@ fn wrong(spec: &str) -> Vec<String> {
 }
 
 #[test]
-fn everything_that_is_wrong_is_named_at_once() {
-    let found = wrong(
+fn all_errors_are_reported_at_once() {
+    let found = errors(
         "
         retrieval: {minTopK: 0, contextTokenRatio: 0.9, maxDistance: 5.0, tokensPerChunk: 0}
         inferenceService: {url: 'ftp://host', contextWindowSize: 0, timeoutSeconds: 0}
@@ -31,7 +31,7 @@ fn everything_that_is_wrong_is_named_at_once() {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_is_named() {
+fn a_value_of_the_wrong_type_is_reported() {
     let found: Vec<_> = [
         "{podTemplate: {spec: {hostNetwork: 'yes'}}}",
         "{podTemplate: {spec: {containers: {name: ragengine}}}}",
@@ -40,26 +40,26 @@ fn a_value_of_the_wrong_type_is_named() {
         "{podTemplate: {spec: {volumes: [{name: a, secret: b}]}}}",
     ]
     .into_iter()
-    .flat_map(wrong)
+    .flat_map(errors)
     .collect();
     insta::assert_yaml_snapshot!("wrong_types", found);
 }
 
 #[test]
-fn an_origin_that_is_none_is_named() {
-    let found = wrong("{cors: {allowedOrigins: ['https://chat.example:x']}}");
+fn an_invalid_origin_is_reported() {
+    let found = errors("{cors: {allowedOrigins: ['https://chat.example:x']}}");
     assert!(matches!(&found[..], [only] if only.starts_with("cors.allowedOrigins: ")), "{found:?}");
 }
 
 #[test]
 fn both_kinds_of_embedding_are_refused() {
-    let found = wrong("{embedding: {local: {}, remote: {url: 'http://e/v1', model: m}}}");
+    let found = errors("{embedding: {local: {}, remote: {url: 'http://e/v1', model: m}}}");
     assert_eq!(found.len(), 1);
     assert!(found[0].starts_with("embedding:"), "{found:?}");
 }
 
 #[test]
-fn amounts_may_be_numbers() {
+fn quantities_may_be_numbers() {
     let engine = engine("{podTemplate: {spec: {containers: [{name: ragengine, resources: {limits: {cpu: 2}}}]}}}");
     let pod = validate(&engine, &defaults()).unwrap().pod.spec.unwrap();
     assert_eq!(pod.containers[0].resources.clone().unwrap().limits.unwrap()["cpu"].0, "2");

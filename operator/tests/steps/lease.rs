@@ -1,4 +1,4 @@
-//! Of several operators one acts, whatever becomes of the others and of the API server.
+//! Leader election: one of several operators acts, even if others or the API server fail.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::api_server::{ApiServer, Fault, pass};
 
-/// How long a lease holds that is not renewed.
+/// How long a lease is valid without renewal.
 const DURATION: Duration = Duration::from_secs(15);
 
 fn holder(server: &ApiServer, identity: &str) -> Holder {
@@ -27,7 +27,7 @@ async fn a_lease_is_taken_renewed_and_given_back() {
     assert_eq!(held_by(&server), "one");
     let acquired = server.get("leases", "operator").unwrap()["spec"]["acquireTime"].clone();
     drop(server.calls());
-    assert!(timeout(Duration::from_secs(3600), one.keep()).await.is_err(), "it is kept");
+    assert!(timeout(Duration::from_secs(3600), one.keep()).await.is_err(), "the lease is kept");
     let renewals = server.calls().iter().filter(|call| call.verb == "update" && call.status == Some(200)).count();
     assert!(renewals >= 3600 / 5, "{renewals} in an hour");
     assert_eq!(server.get("leases", "operator").unwrap()["spec"]["acquireTime"], acquired);
@@ -35,12 +35,12 @@ async fn a_lease_is_taken_renewed_and_given_back() {
     assert_eq!(held_by(&server), "");
     let started = Instant::now();
     holder(&server, "two").acquire(|_| ()).await;
-    assert_eq!(started.elapsed(), Duration::ZERO, "the next need not wait");
+    assert_eq!(started.elapsed(), Duration::ZERO, "the next holder does not wait");
     assert_eq!(server.get("leases", "operator").unwrap()["spec"]["leaseTransitions"], 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_stands_by_takes_over_when_the_holder_is_gone() {
+async fn a_standby_takes_over_when_the_holder_is_gone() {
     let server = ApiServer::default();
     let mut one = holder(&server, "one");
     one.acquire(|_| ()).await;
@@ -49,26 +49,26 @@ async fn who_stands_by_takes_over_when_the_holder_is_gone() {
         async move { holder(&server, "two").acquire(|_| ()).await }
     });
     drop(timeout(Duration::from_secs(100), one.keep()).await);
-    assert!(!standby.is_finished(), "it is held");
-    let gone = Instant::now();
+    assert!(!standby.is_finished(), "the lease is held");
+    let stopped = Instant::now();
     standby.await.unwrap();
-    assert!(gone.elapsed() <= DURATION + Duration::from_secs(3), "{:?}", gone.elapsed());
+    assert!(stopped.elapsed() <= DURATION + Duration::from_secs(3), "{:?}", stopped.elapsed());
     assert_eq!(held_by(&server), "two");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_finds_another_there_has_lost() {
+async fn a_holder_that_sees_another_holder_has_lost_the_lease() {
     let server = ApiServer::default();
     let mut one = holder(&server, "one");
     one.acquire(|_| ()).await;
     server.edit("leases", "operator", |lease| lease["spec"]["holderIdentity"] = json!("two"));
-    timeout(DURATION, one.keep()).await.expect("it does not see that it has lost");
+    timeout(DURATION, one.keep()).await.expect("it does not notice the other holder");
     assert_eq!(held_by(&server), "two");
 }
 
-/// Two write at the same time: the version of the lease decides.
+/// For two writes at the same time, the resource version decides.
 #[tokio::test(start_paused = true)]
-async fn of_two_that_want_a_lease_one_gets_it() {
+async fn a_write_conflict_gives_the_lease_to_one() {
     let server = ApiServer::default();
     server.fail("update", "leases", 1, Fault::Refusal(409, "the object has been modified"));
     server.put("leases", json!({"metadata": {"name": "operator"}, "spec": {}}));
@@ -78,7 +78,7 @@ async fn of_two_that_want_a_lease_one_gets_it() {
         one
     });
     pass(Duration::from_millis(100)).await;
-    assert!(!acquiring.is_finished(), "a conflict is no lease");
+    assert!(!acquiring.is_finished(), "a conflict does not give the lease");
     server.edit("leases", "operator", |lease| {
         lease["spec"] = json!({"holderIdentity": "two", "leaseDurationSeconds": 15});
     });
@@ -87,7 +87,7 @@ async fn of_two_that_want_a_lease_one_gets_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_passes_does_not_cost_the_lease() {
+async fn a_transient_failure_does_not_lose_the_lease() {
     for fault in
         [Fault::Refusal(500, "no"), Fault::Refusal(409, "changed"), Fault::Garbage, Fault::Refusal(429, "later")]
     {
@@ -104,8 +104,8 @@ async fn what_passes_does_not_cost_the_lease() {
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// Nobody acts any more when another may take the lease: that is reckoned from when the last renewal was sent, because it may have been
-/// written at once.
+/// The holder must stop before another may take the lease. Its deadline counts from the sending of the last renewal,
+/// because the API server may have written it at once.
 #[tokio::test(start_paused = true)]
 async fn without_the_api_server_the_lease_is_lost_before_another_may_take_it() {
     let slow = |seconds| Fault::Late(Duration::from_secs(seconds));
@@ -125,7 +125,7 @@ async fn without_the_api_server_the_lease_is_lost_before_another_may_take_it() {
             server.fail("update", "leases", 1, late);
         }
         server.fail("update", "leases", usize::MAX, then.clone());
-        // The one that is late finds its place before those that come to nothing.
+        // The first matching fault applies, so the late renewal comes before the failing ones.
         let lost = tokio::spawn(async move { one.keep().await });
         let mut written = (server.get("leases", "operator").unwrap(), Instant::now());
         while !lost.is_finished() {
@@ -143,9 +143,9 @@ async fn without_the_api_server_the_lease_is_lost_before_another_may_take_it() {
     }
 }
 
-/// Taken so slowly that it is over already: it is not acted upon.
+/// A lease must not be used if it has expired by the time of the reply.
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_old_when_it_is_had_is_not_had() {
+async fn a_lease_that_expires_while_it_is_acquired_is_not_held() {
     for verb in ["create", "update"] {
         let server = ApiServer::default();
         if verb == "update" {
@@ -156,6 +156,6 @@ async fn a_lease_that_is_old_when_it_is_had_is_not_had() {
         let mut acquiring = tokio::spawn(async move { one.acquire(|_| ()).await });
         pass(Duration::from_millis(18_500)).await;
         assert!(!acquiring.is_finished(), "{verb}");
-        timeout(Duration::from_secs(5), &mut acquiring).await.expect("it is renewed, and had").unwrap();
+        timeout(Duration::from_secs(5), &mut acquiring).await.expect("the renewed lease is held").unwrap();
     }
 }

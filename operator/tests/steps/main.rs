@@ -1,5 +1,5 @@
-//! The steps of a reconcile without a cluster: the pure ones from YAML to objects and conditions, and the whole controller against an API
-//! server that fails on purpose.
+//! Reconciling without a cluster: the pure steps from YAML to objects and conditions, and the whole controller with an
+//! in-memory API server that can fail on request.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! From YAML to every object that is applied.
+//! From YAML to the objects that are applied.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use serde_json::{Map, Value, json};
 
 use crate::fixture::{all_there, built, claim, defaults, engine, fixture, fixtures, valid};
 
-/// The objects as they are sent, by what they are.
+/// The objects as they are sent, by kind.
 fn sent(desired: &Desired) -> Map<String, Value> {
     let Value::Object(objects) = json!(desired) else { unreachable!() };
     objects.into_iter().filter(|(_, object)| !object.is_null()).collect()
 }
 
 #[test]
-fn every_fixture_comes_down_to_these_objects() {
+fn the_objects_of_every_fixture() {
     for (name, engine) in fixtures() {
         insta::assert_yaml_snapshot!(name, sent(&built(&engine)));
     }
 }
 
-/// The fields that are empty wherever they are: an own one would be dropped by the API server, or taken from somebody else for nothing.
+/// Collects the empty fields. The API server would drop them, or they would take ownership from others for nothing.
 fn empty_fields(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
@@ -36,12 +36,12 @@ fn empty_fields(path: &str, value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn nothing_empty_is_sent_but_what_means_something() {
-    const MEANT: [&str; 8] = [
-        // An empty variable keeps the image's own from overriding the settings.
+fn only_empty_fields_with_a_meaning_are_sent() {
+    const ALLOWED: [&str; 8] = [
+        // An empty variable stops the image's variable from overriding the settings.
         "deployment.spec.template.spec.containers[].env[].value",
         "deployment.spec.template.spec.volumes[].emptyDir",
-        // All pods, all namespaces.
+        // An empty selector selects all pods or all namespaces.
         "networkPolicy.spec.ingress[].from[].podSelector",
         "networkPolicy.spec.ingress[].from[].namespaceSelector",
         "networkPolicy.spec.egress[].to[].podSelector",
@@ -54,13 +54,13 @@ fn nothing_empty_is_sent_but_what_means_something() {
         for (kind, object) in sent(&built(&engine)) {
             empty_fields(&kind, &object, &mut found);
         }
-        found.retain(|path| !MEANT.contains(&path.as_str()));
+        found.retain(|path| !ALLOWED.contains(&path.as_str()));
         assert!(found.is_empty(), "{name}: {found:?}");
     }
 }
 
 #[test]
-fn the_servers_container_is_restricted_and_has_no_token_whatever_a_template_adds() {
+fn the_server_container_is_restricted_and_has_no_token_with_every_template() {
     for (name, engine) in fixtures() {
         let pod = built(&engine).deployment.unwrap().spec.unwrap().template.spec.unwrap();
         assert_eq!(pod.automount_service_account_token, Some(false), "{name}");
@@ -79,7 +79,7 @@ fn the_servers_container_is_restricted_and_has_no_token_whatever_a_template_adds
 }
 
 #[test]
-fn pods_are_found_by_their_labels_whatever_a_template_says() {
+fn selectors_match_the_pod_labels_with_every_template() {
     for (name, engine) in fixtures() {
         let desired = built(&engine);
         let deployment = desired.deployment.unwrap().spec.unwrap();
@@ -91,21 +91,21 @@ fn pods_are_found_by_their_labels_whatever_a_template_says() {
     }
 }
 
-/// The ports at which the probes ask, where a monitor is sent, and whether the server is told to listen there.
+/// The ports of the probes, the target port of the admin service port, and whether the settings set `adminListen`.
 fn monitored(spec: &str) -> (BTreeSet<String>, Value, bool) {
     let sent = Value::Object(sent(&built(&engine(spec))));
     let server = &sent["deployment"]["spec"]["template"]["spec"]["containers"][0];
     let probes = ["startupProbe", "livenessProbe", "readinessProbe"];
-    let asked = probes.map(|probe| server[probe]["httpGet"]["port"].as_str().unwrap().to_owned());
+    let probed = probes.map(|probe| server[probe]["httpGet"]["port"].as_str().unwrap().to_owned());
     let ports = sent["service"]["spec"]["ports"].as_array().unwrap();
     let admin = ports.iter().find(|port| port["name"] == "admin").unwrap();
     assert_eq!(admin["port"], 5001);
     let file = sent["configMap"]["data"]["settings.yaml"].as_str().unwrap();
-    (asked.into(), admin["targetPort"].clone(), file.contains("adminListen: 0.0.0.0:5001\n"))
+    (probed.into(), admin["targetPort"].clone(), file.contains("adminListen: 0.0.0.0:5001\n"))
 }
 
 #[test]
-fn a_server_of_another_version_is_given_no_setting_that_it_may_not_know() {
+fn a_server_of_another_version_gets_no_unknown_setting() {
     let own =
         ["{}", "{image: {tag: ''}}", "{image: {tag: 0.1.0}}", "{image: {repository: registry.example/ragengine}}"];
     for spec in own {
@@ -118,25 +118,25 @@ fn a_server_of_another_version_is_given_no_setting_that_it_may_not_know() {
 }
 
 #[test]
-fn nodes_are_chosen_by_the_template_too() {
+fn the_node_selectors_of_spec_and_template_are_merged() {
     let pod = built(&fixture("pod_template")).deployment.unwrap().spec.unwrap().template.spec.unwrap();
     let labels = pod.node_selector.unwrap();
     assert_eq!((labels["disk"].as_str(), labels["zone"].as_str()), ("ssd", "a"));
 }
 
 #[test]
-fn a_claim_keeps_the_size_that_it_was_grown_to() {
+fn a_claim_never_shrinks() {
     let validated = valid(&engine("{storage: {persistentVolume: {size: 10Gi}}}"));
-    for (live, asked) in [("5Gi", "10Gi"), ("10240Mi", "10Gi"), ("20Gi", "20Gi"), ("10G", "10Gi")] {
+    for (live, expected) in [("5Gi", "10Gi"), ("10240Mi", "10Gi"), ("20Gi", "20Gi"), ("10G", "10Gi")] {
         let observed =
             ragengine_operator::rag_engine::observe::Observed { claim: Some(claim(live)), ..all_there(&validated) };
         let built = build(&validated, &observed, &defaults()).unwrap().claim.unwrap();
-        assert_eq!(built.spec.unwrap().resources.unwrap().requests.unwrap()["storage"].0, asked, "{live}");
+        assert_eq!(built.spec.unwrap().resources.unwrap().requests.unwrap()["storage"].0, expected, "{live}");
     }
 }
 
 #[test]
-fn a_claim_goes_with_its_engine_only_when_that_is_asked_for() {
+fn a_claim_is_deleted_with_its_engine_only_under_the_delete_policy() {
     for (policy, owners) in [("Retain", 0), ("Delete", 1)] {
         let engine = engine(&format!("{{storage: {{persistentVolume: {{size: 1Gi}}, deletionPolicy: {policy}}}}}"));
         let claim = built(&engine).claim.unwrap();
@@ -146,7 +146,7 @@ fn a_claim_goes_with_its_engine_only_when_that_is_asked_for() {
 }
 
 #[test]
-fn without_what_it_needs_there_is_no_server_and_all_else() {
+fn a_missing_reference_withholds_only_the_deployment() {
     let validated = valid(&fixture("references"));
     for missing in 0..validated.references.len() {
         let mut observed = all_there(&validated);
@@ -155,7 +155,7 @@ fn without_what_it_needs_there_is_no_server_and_all_else() {
         let reference = &validated.references[missing];
         assert_eq!(desired.deployment.is_some(), reference.is_optional, "{reference}");
     }
-    // Ours have their names too, but are of another kind.
+    // These have the names of our objects, but another kind, so they count as references.
     let volumes = "[{name: a, secret: {secretName: docs-settings}}, {name: b, configMap: {name: docs-write}}]";
     let namesakes = valid(&engine(&format!("{{podTemplate: {{spec: {{volumes: {volumes}}}}}}}"))).references;
     assert_eq!(

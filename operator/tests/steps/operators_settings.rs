@@ -1,4 +1,4 @@
-//! What the operator is told holds for every pod that it makes: those of engines, of synchronisations and of deletions.
+//! The operator's own settings apply to every pod: those of engines, synchronisations and deletions.
 
 use k8s_openapi::api::core::v1::PodSpec;
 use ragengine_operator::defaults::Defaults;
@@ -9,7 +9,7 @@ use ragengine_operator::rag_engine::validate::validate;
 use crate::fixture::{all_there, defaults, engine};
 use crate::index::pods_of_jobs;
 
-/// Every pod of an engine of this specification, by what it is for.
+/// Every pod of an engine with this spec, by purpose.
 fn pods(spec: &str, defaults: &Defaults) -> Vec<(&'static str, PodSpec)> {
     let validated = validate(&engine(spec), defaults).unwrap();
     let server = build(&validated, &all_there(&validated), defaults).unwrap().deployment.unwrap();
@@ -18,7 +18,7 @@ fn pods(spec: &str, defaults: &Defaults) -> Vec<(&'static str, PodSpec)> {
 }
 
 #[test]
-fn every_pod_is_pulled_with_the_operators_secrets_and_its_engines_own() {
+fn every_pod_has_the_pull_secrets_of_operator_and_engine() {
     let with = |secrets: &[&str]| Defaults {
         pull_secrets: secrets.iter().map(|name| (*name).to_owned()).collect(),
         ..defaults()
@@ -31,21 +31,21 @@ fn every_pod_is_pulled_with_the_operators_secrets_and_its_engines_own() {
         (OWN, &["a", "b"], &["a", "b", "own"]),
         ("{podTemplate: {spec: {imagePullSecrets: [], containers: []}}}", &["a"], &["a"]),
     ] {
-        for (of, pod) in pods(spec, &with(operators)) {
+        for (purpose, pod) in pods(spec, &with(operators)) {
             let names: Vec<String> =
                 pod.image_pull_secrets.unwrap_or_default().into_iter().map(|secret| secret.name).collect();
-            assert_eq!(names, expected, "{of} of {spec} with {operators:?}");
+            assert_eq!(names, expected, "{purpose} of {spec} with {operators:?}");
         }
     }
 }
 
 #[test]
-fn where_the_cluster_chooses_the_users_no_pod_asks_for_one() {
+fn no_pod_sets_a_user_if_the_namespace_assigns_one() {
     for (pod_user, id) in [(PodUser::OfImage, Some(65532)), (PodUser::OfNamespace, None)] {
-        for (of, pod) in pods("{}", &Defaults { pod_user, ..defaults() }) {
+        for (purpose, pod) in pods("{}", &Defaults { pod_user, ..defaults() }) {
             let security = pod.security_context.unwrap();
-            assert_eq!((security.run_as_user, security.run_as_group, security.fs_group), (id, id, id), "{of}");
-            assert_eq!(security.run_as_non_root, Some(true), "{of}");
+            assert_eq!((security.run_as_user, security.run_as_group, security.fs_group), (id, id, id), "{purpose}");
+            assert_eq!(security.run_as_non_root, Some(true), "{purpose}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Fields that others have, fields that are ours, and fields that nobody asks for any more.
+//! Field ownership: fields of other managers, fields of the operator, and fields that left the spec.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
@@ -19,7 +19,7 @@ const WITH_TEMPLATE: &str = "
         nodeSelector: {disk: ssd}
 ";
 
-/// Who owns fields of an object, but for its status and its scale.
+/// The managers that own fields of an object, without its subresources.
 fn owners(object: &Value) -> Vec<String> {
     let entries = object["metadata"]["managedFields"].as_array().unwrap();
     let of_object = entries.iter().filter(|entry| entry["subresource"].is_null());
@@ -31,7 +31,7 @@ fn deployment(server: &ApiServer) -> Value {
     server.get("deployments", "docs").unwrap()
 }
 
-/// The item of this name.
+/// The list item with this name.
 fn item<'a>(list: &'a Value, name: &str) -> Option<&'a Value> {
     list.as_array()?.iter().find(|item| item["name"] == name)
 }
@@ -40,7 +40,7 @@ fn server_container(server: &ApiServer) -> Value {
     item(&deployment(server)["spec"]["template"]["spec"]["containers"], "ragengine").unwrap().clone()
 }
 
-/// Its settings are others, so that its Deployment is applied.
+/// Changes the settings and waits until the Deployment has been applied again.
 async fn applied_again(server: &ApiServer, max_distance: f64) {
     let version = || deployment(server)["spec"]["template"]["metadata"]["annotations"].clone();
     let before = version();
@@ -49,7 +49,7 @@ async fn applied_again(server: &ApiServer, max_distance: f64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_have_added_stays_and_what_is_ours_is_put_right() {
+async fn foreign_fields_stay_and_own_fields_are_restored() {
     let server = server_with(&engine(WITH_TEMPLATE));
     let controller = Controller::start(&server);
     pass(A_WHILE).await;
@@ -71,7 +71,7 @@ async fn what_others_have_added_stays_and_what_is_ours_is_put_right() {
     controller.stop().await;
 }
 
-/// Whether anything of the template is in the Deployment.
+/// Whether the Deployment contains the template. Panics if it contains only a part.
 fn has_template(server: &ApiServer) -> bool {
     let (container, pod) = (server_container(server), deployment(server)["spec"]["template"]["spec"].clone());
     let found = [
@@ -84,26 +84,26 @@ fn has_template(server: &ApiServer) -> bool {
     found[0]
 }
 
-/// What was written before the template changes.
+/// The writes before the template is removed.
 #[derive(Debug, PartialEq, Eq)]
 enum Before {
-    /// Nothing but what is applied.
-    Nothing,
-    /// The whole pod, by a merge patch, as earlier versions have put it right.
+    /// Applies only.
+    Applied,
+    /// A merge patch of the whole pod, as earlier versions wrote to repair it.
     Merged,
-    /// The same, and something else was changed since.
+    /// A merge patch, and an apply since.
     MergedAndApplied,
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_leaves_the_template_leaves_the_deployment_however_it_was_written() {
-    for before in [Before::Nothing, Before::Merged, Before::MergedAndApplied] {
+async fn fields_removed_from_the_template_are_removed_from_the_deployment() {
+    for before in [Before::Applied, Before::Merged, Before::MergedAndApplied] {
         let server = server_with(&engine(WITH_TEMPLATE));
         let controller = Controller::start(&server);
         pass(A_WHILE).await;
         controller.stop().await;
         assert!(has_template(&server), "{before:?}");
-        if before != Before::Nothing {
+        if before != Before::Applied {
             written_by_an_earlier_version(&server).await;
         }
         let controller = Controller::start(&server);
@@ -123,7 +123,7 @@ async fn what_leaves_the_template_leaves_the_deployment_however_it_was_written()
     }
 }
 
-/// Somebody empties the pod, and it is put right by a merge patch in the operator's name.
+/// A user empties the pod, and a merge patch in the operator's name restores it.
 async fn written_by_an_earlier_version(server: &ApiServer) {
     let pod = deployment(server)["spec"]["template"]["spec"].clone();
     server.edit("deployments", "docs", |object| {
@@ -139,9 +139,9 @@ async fn written_by_an_earlier_version(server: &ApiServer) {
     assert!(owners(&deployment(server)).contains(&"ragengine-operator Update".to_owned()));
 }
 
-/// A port that was changed cannot stand beside ours, so that the list is replaced whole; what was written for that is nobody's afterwards.
+/// A changed port conflicts with ours, so the whole list is replaced. That write must leave no second owner.
 #[tokio::test(start_paused = true)]
-async fn after_a_repair_nothing_is_owned_twice() {
+async fn a_repaired_field_has_one_owner() {
     let server = server_with(&engine("{replicas: 0}"));
     let controller = Controller::start(&server);
     pass(A_WHILE).await;
@@ -153,7 +153,7 @@ async fn after_a_repair_nothing_is_owned_twice() {
     });
     pass(A_WHILE).await;
     let refused = server.calls().iter().filter(|call| call.resource == "services" && call.status == Some(422)).count();
-    assert_eq!(refused, 1, "two ports of one name are refused");
+    assert_eq!(refused, 1, "two ports with the same name are refused");
     let service = server.get("services", "docs").unwrap();
     assert_eq!((&service["spec"]["ports"], &service["metadata"]["annotations"]["theirs"]), (&ports, &json!("yes")));
     assert_eq!(owners(&service), ["ragengine-operator Apply", "kubectl-edit Update"]);

@@ -1,4 +1,4 @@
-//! A RAGEngine that is paused is left as it is.
+//! The operator does not act on a paused RAGEngine.
 
 use ragengine_operator_api::{ConditionStatus, ConditionType, Reason};
 use serde_json::json;
@@ -19,7 +19,7 @@ fn reason(server: &ApiServer, type_: ConditionType) -> Option<(ConditionStatus, 
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_changed_while_it_is_paused_and_everything_afterwards() {
+async fn changes_wait_while_an_engine_is_paused() {
     let server = server_with(&engine(SPEC));
     let controller = Controller::start(&server);
     pass(A_WHILE).await;
@@ -42,7 +42,7 @@ async fn nothing_is_changed_while_it_is_paused_and_everything_afterwards() {
         let image = &deployment["spec"]["template"]["spec"]["containers"][0]["image"];
         deployment["spec"]["replicas"] == 0 && image == "ragengine:2"
     };
-    until("what was asked for meanwhile", &server, is_done).await;
+    until("the changes made while paused", &server, is_done).await;
     pass(A_WHILE).await;
     assert!(server.get("services", "docs").is_some() && server.get("networkpolicies", "docs").is_none());
     assert_eq!(reason(&server, ConditionType::Progressing), Some((ConditionStatus::False, Reason::AsExpected)));
@@ -51,7 +51,7 @@ async fn nothing_is_changed_while_it_is_paused_and_everything_afterwards() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_made_paused_is_not_begun() {
+async fn an_engine_created_paused_is_not_started() {
     let server = ApiServer::default();
     let mut engine = serde_json::to_value(engine("{}")).unwrap();
     engine["metadata"] = json!({"name": "docs", "annotations": {"ragengine.dev/paused": "true"}});

@@ -1,4 +1,4 @@
-//! When nothing has changed nothing is written.
+//! The operator writes nothing when nothing has changed.
 
 use ragengine_operator_api::{ConditionType, Reason};
 
@@ -9,7 +9,7 @@ use crate::controller::{
 use crate::fixture::{engine, fixtures};
 
 #[tokio::test(start_paused = true)]
-async fn a_new_engine_is_made_by_these_requests_and_no_other() {
+async fn the_requests_that_create_a_new_engine() {
     let server = server_with(&engine("{replicas: 0, storage: {persistentVolume: {size: 1Gi}}, networkPolicy: {}}"));
     let controller = Controller::start(&server);
     pass(A_WHILE).await;
@@ -19,7 +19,7 @@ async fn a_new_engine_is_made_by_these_requests_and_no_other() {
     controller.stop().await;
 }
 
-/// The objects of every fixture, as a real server keeps them, are recognised: also by an operator that has just begun.
+/// The operator recognises the objects of every fixture as stored by a real server, also after its restart.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_when_nothing_has_changed() {
     for (name, mut engine) in fixtures() {
@@ -42,19 +42,19 @@ async fn nothing_is_written_when_nothing_has_changed() {
         pass(A_WHILE).await;
         assert_eq!(writes(&server), [], "{name}, after a restart");
         let before = status(&server, &name_of_engine);
-        // Somebody else's change of a field that nobody asked for.
+        // Another client changes fields that the operator does not set.
         server.edit("deployments", &name_of_engine, |object| object["metadata"]["annotations"]["theirs"] = "a".into());
         server.edit("services", &name_of_engine, |object| object["spec"]["sessionAffinity"] = "ClientIP".into());
         pass(A_WHILE).await;
-        assert_eq!(writes(&server), [], "{name}, after somebody else's change");
+        assert_eq!(writes(&server), [], "{name}, after a foreign change");
         assert_eq!(status(&server, &name_of_engine), before);
         restarted.stop().await;
     }
 }
 
-/// What is sent is spelled otherwise than what is kept.
+/// The API server stores some values in another form than they are sent.
 #[tokio::test(start_paused = true)]
-async fn what_the_server_spells_otherwise_or_drops_is_not_sent_again() {
+async fn values_that_the_api_server_normalises_are_not_sent_again() {
     let spec = "
         replicas: 0
         resources: {requests: {memory: 1024Mi, cpu: '0.5'}, limits: {memory: 1.5Gi, cpu: 2000m}}
@@ -82,7 +82,7 @@ async fn what_the_server_spells_otherwise_or_drops_is_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_changed_or_deleted_is_put_right_once() {
+async fn a_changed_or_deleted_object_is_repaired_once() {
     let server = server_with(&engine("{replicas: 0, networkPolicy: {}, storage: {persistentVolume: {size: 1Gi}}}"));
     let controller = Controller::start(&server);
     pass(A_WHILE).await;
@@ -107,7 +107,7 @@ async fn what_was_changed_or_deleted_is_put_right_once() {
         ("secrets", "docs-write", "create"),
     ] {
         server.delete(resource, name);
-        // Not the moment of memory's patience with a cache that lags.
+        // The repair comes at once: it does not wait as for a lagging cache.
         pass(A_MOMENT).await;
         assert!(server.get(resource, name).is_some(), "{resource}");
         pass(A_WHILE).await;
@@ -118,7 +118,7 @@ async fn what_was_changed_or_deleted_is_put_right_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_asked_for_any_more_is_removed() {
+async fn fields_and_objects_that_leave_the_spec_are_removed() {
     let server =
         server_with(&engine("{replicas: 0, networkPolicy: {}, compute: {labelSelector: {matchLabels: {a: b}}}}"));
     let controller = Controller::start(&server);
@@ -136,13 +136,13 @@ async fn what_is_not_asked_for_any_more_is_removed() {
     assert!(pod["nodeSelector"].is_null());
     assert!(
         server.get("secrets", "docs-write").is_some(),
-        "it goes with the engine: the operator may delete no Secret"
+        "the operator may not delete Secrets; it is deleted with the engine"
     );
     controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_somebody_else_has_made_is_neither_taken_over_nor_removed() {
+async fn foreign_objects_are_neither_adopted_nor_removed() {
     let server = server_with(&engine("{replicas: 0, auth: {writes: open}}"));
     let theirs = |name: &str| serde_json::json!({"metadata": {"name": name, "labels": {"theirs": "yes"}}, "spec": {}});
     server.put("services", theirs("docs"));
@@ -165,7 +165,7 @@ async fn what_somebody_else_has_made_is_neither_taken_over_nor_removed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_late_is_noticed_at_once() {
+async fn a_secret_created_later_is_noticed_at_once() {
     let server = server_with(&engine("{replicas: 0, inferenceService: {accessSecret: llm}}"));
     server.delete("secrets", "llm");
     let controller = Controller::start(&server);
@@ -184,7 +184,7 @@ async fn what_comes_late_is_noticed_at_once() {
     server.put("secrets", serde_json::json!({"metadata": {"name": "llm"}, "data": {"LLM_ACCESS_SECRET": "bmV3"}}));
     pass(A_SECOND_MORE).await;
     assert_eq!(object_writes(&server), ["patch deployments docs 200"], "a changed Secret rolls the pod");
-    server.put("secrets", serde_json::json!({"metadata": {"name": "of-nobody"}}));
+    server.put("secrets", serde_json::json!({"metadata": {"name": "unrelated"}}));
     pass(A_WHILE).await;
     assert_eq!(object_writes(&server), Vec::<String>::new());
     controller.stop().await;

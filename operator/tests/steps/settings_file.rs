@@ -1,4 +1,4 @@
-//! The settings file says what the settings are: the server reads of it what was meant.
+//! The settings file: the server reads back the settings that the operator wrote.
 
 use proptest::prelude::*;
 use ragengine_operator::names::Identity;
@@ -13,7 +13,7 @@ use ragengine_settings::{Settings, from_yaml};
 use crate::fixture::{defaults, engine, fixtures, valid};
 
 #[test]
-fn every_fixture_is_read_as_it_was_meant() {
+fn the_settings_of_every_fixture_survive_a_round_trip() {
     for (name, engine) in fixtures() {
         let settings = valid(&engine).settings;
         let file = settings_file(&settings).unwrap();
@@ -22,14 +22,14 @@ fn every_fixture_is_read_as_it_was_meant() {
 }
 
 #[test]
-fn numbers_are_written_as_people_write_them() {
+fn numbers_are_written_in_their_shortest_form() {
     let engine = engine("{retrieval: {maxDistance: 1.1, contextTokenRatio: 0.6}}");
     let file = settings_file(&valid(&engine).settings).unwrap();
     assert!(file.contains("maxDistance: 1.1\n") && file.contains("contextTokenRatio: 0.6\n"), "{file}");
 }
 
 #[test]
-fn where_names_are_allowed_the_services_are_too() {
+fn allowed_hosts_include_the_service_names() {
     let hosts = |spec: &str| valid(&engine(spec)).settings.allowed_hosts;
     assert_eq!(hosts("{}"), [""; 0]);
     let service = ["docs", "docs.tests", "docs.tests.svc", "docs.tests.svc.cluster.local"];
@@ -37,11 +37,11 @@ fn where_names_are_allowed_the_services_are_too() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_not_in_the_file() {
+fn defaults_are_not_in_the_file() {
     assert_eq!(settings_file(&Settings::default()).unwrap().trim(), "{}");
 }
 
-/// Texts with everything that means something in YAML.
+/// Strings with the special characters and words of YAML.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "\\PC{0,24}",
@@ -157,7 +157,7 @@ fn inference_service() -> impl Strategy<Value = Option<InferenceService>> {
     ))
 }
 
-/// A number with four digits behind the point: of one with seventeen, reading may change the last.
+/// A number with four decimal places. With seventeen digits, a round trip may change the last one.
 fn decimal(ten_thousandths: std::ops::RangeInclusive<u32>) -> impl Strategy<Value = f64> {
     ten_thousandths.prop_map(|number| f64::from(number) / 10_000.0)
 }
@@ -196,7 +196,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_asked_for_is_read_as_it_was_meant(spec in spec()) {
+    fn settings_survive_a_round_trip(spec in spec()) {
         let identity = Identity { namespace: "tests".into(), name: "docs".into(), uid: "u".into() };
         let settings = settings(&spec, &identity, &defaults(), Monitoring::OwnListener);
         let file = settings_file(&settings).unwrap();

@@ -1,4 +1,4 @@
-//! From what there is to what is said of it.
+//! From the observed state of an engine to its status.
 
 mod cases;
 mod times;
@@ -12,7 +12,7 @@ use ragengine_operator_api::{Condition, ConditionStatus, ConditionType, RagEngin
 
 use crate::fixture::defaults;
 
-/// Everything that a status is made of.
+/// The inputs of a status.
 #[derive(Clone)]
 struct Case {
     engine: RagEngine,
@@ -26,7 +26,7 @@ struct Case {
 
 impl Case {
     fn status(&self, previous: &RagEngineStatus, at_second: i64) -> RagEngineStatus {
-        let known = StatusInput {
+        let input = StatusInput {
             engine: &self.engine,
             invalid: self.invalid.as_ref(),
             refused: self.refused.as_ref(),
@@ -35,10 +35,10 @@ impl Case {
             is_current: self.is_current,
             hold: self.hold,
         };
-        status(known, previous, &defaults(), &times::second(at_second))
+        status(input, previous, &defaults(), &times::second(at_second))
     }
 
-    /// The three conditions, in their order.
+    /// The conditions Ready, Progressing and Degraded.
     fn conditions(&self) -> [Condition; 3] {
         let conditions: [Condition; 3] =
             self.status(&RagEngineStatus::default(), 0).conditions.try_into().expect("three conditions");
@@ -50,14 +50,14 @@ impl Case {
     }
 }
 
-/// `Ready=False SecretMissing, …`.
+/// The conditions in short: `Ready=False SecretMissing, …`.
 fn in_short(conditions: &[Condition; 3]) -> String {
     conditions.each_ref().map(|found| format!("{:?}={:?} {:?}", found.type_, found.status, found.reason)).join(", ")
 }
 
 #[test]
-fn every_case_is_told_in_these_words() {
-    let told: Vec<_> = cases::cases()
+fn the_conditions_of_every_case() {
+    let conditions: Vec<_> = cases::cases()
         .into_iter()
         .map(|(name, case)| {
             let conditions = case.conditions();
@@ -66,12 +66,12 @@ fn every_case_is_told_in_these_words() {
             (name, in_short(&conditions), messages)
         })
         .collect();
-    insta::assert_yaml_snapshot!("conditions", told);
+    insta::assert_yaml_snapshot!("conditions", conditions);
 }
 
-/// Whatever the case: who is ready is not progressing, who is wrong is said to be, and two words never contradict each other.
+/// A ready engine is not progressing, an engine with an error is degraded, and no two conditions contradict each other.
 #[test]
-fn the_conditions_of_every_case_go_together() {
+fn the_conditions_of_every_case_are_consistent() {
     for (name, case) in cases::cases() {
         let conditions = case.conditions();
         let [ready, progressing, degraded] = conditions.each_ref().map(|found| found.status == ConditionStatus::True);
@@ -83,13 +83,13 @@ fn the_conditions_of_every_case_go_together() {
         assert_eq!(ready, matches!(conditions[0].reason, Reason::Serving | Reason::Stopped), "{name}");
         for condition in conditions {
             assert!(!condition.message.is_empty() && condition.message.len() < 4096, "{name}");
-            // Nothing was acted on yet.
+            // A paused engine has not acted on any generation yet.
             assert_eq!(condition.observed_generation, (!is_paused).then_some(1), "{name}");
         }
     }
 }
 
-/// Without a wildcard: a reason that is added has to find its case.
+/// The next reason. The match has no wildcard, so a new reason must be added here and needs a case.
 fn next(reason: Reason) -> Option<Reason> {
     Some(match reason {
         Reason::Serving => Reason::Stopped,
@@ -118,7 +118,7 @@ fn next(reason: Reason) -> Option<Reason> {
         Reason::InferenceServiceFailed => Reason::ServerUnreachable,
         Reason::ServerUnreachable => Reason::DeletionFailed,
         Reason::DeletionFailed => return None,
-        // Those of an Index.
+        // Reasons of an Index.
         Reason::Synced
         | Reason::Syncing
         | Reason::Rebuilding
@@ -132,13 +132,13 @@ fn next(reason: Reason) -> Option<Reason> {
         | Reason::SyncFailed
         | Reason::HeldBack
         | Reason::FilesFailed => return None,
-        // Read, never written.
+        // Used only for reasons of a newer version.
         Reason::Other => return None,
     })
 }
 
 #[test]
-fn every_reason_has_its_case() {
+fn every_reason_has_a_case() {
     let given: Vec<Reason> =
         cases::cases().into_iter().flat_map(|(_, case)| case.conditions().map(|condition| condition.reason)).collect();
     for reason in std::iter::successors(Some(Reason::Serving), |reason| next(*reason)) {
@@ -147,16 +147,17 @@ fn every_reason_has_its_case() {
     assert!(!given.contains(&Reason::Other));
 }
 
-/// Causes come before what follows from them. Each of these is the reason whatever stands behind it is true as well.
+/// A cause takes precedence over its consequences. Each step adds a cause that outranks all earlier ones.
 #[test]
-fn the_cause_is_told_and_not_what_follows_from_it() {
+fn the_root_cause_is_reported() {
     let named: Vec<(&str, Case)> = cases::cases();
-    let case =
-        |wanted: &str| named.iter().find(|(name, _)| *name == wanted).unwrap_or_else(|| panic!("{wanted}")).1.clone();
+    let case = |wanted: &str| {
+        named.iter().find(|(name, _)| *name == wanted).unwrap_or_else(|| panic!("no case {wanted}")).1.clone()
+    };
     let mut all = case("the language model does not answer");
     let reason = |case: &Case| case.conditions()[0].reason;
     assert_eq!(reason(&all), Reason::InferenceServiceFailed);
-    // From the last to the first.
+    // From the lowest to the highest precedence.
     all.observed.pods = case("a crashing server").observed.pods;
     assert_eq!(reason(&all), Reason::PodCrashing);
     all.observed.deployment = case("no pod may be made").observed.deployment;
@@ -170,11 +171,11 @@ fn the_cause_is_told_and_not_what_follows_from_it() {
     all.invalid = case("a specification that cannot be").invalid;
     assert_eq!(reason(&all), Reason::InvalidSpec);
     all.is_current = false;
-    assert_eq!(reason(&all), Reason::InvalidSpec, "waiting is not the reason when something is wrong");
+    assert_eq!(reason(&all), Reason::InvalidSpec, "an error outranks waiting");
     all.engine.spec.replicas = 0;
-    assert_eq!(reason(&all), Reason::InvalidSpec, "also of one that is stopped");
+    assert_eq!(reason(&all), Reason::InvalidSpec, "also for a stopped engine");
     all.invalid = None;
     all.refused = None;
     all.observed.references.clear();
-    assert_ne!(reason(&all), Reason::PodCrashing, "nobody minds the pods of one that is stopped");
+    assert_ne!(reason(&all), Reason::PodCrashing, "the pods of a stopped engine do not count");
 }

@@ -1,4 +1,4 @@
-//! What the operator sees by watches that break, are too old or late: nothing is missed, and nothing done twice.
+//! Watches that break, expire or lag: no change is missed, and nothing is done twice.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use ragengine_operator_api::{ConditionType, Reason};
 use serde_json::json;
 
 use crate::api_server::{ApiServer, Fault, pass};
-use crate::controller::{A_WHILE, Controller, as_made, condition, object_writes, server_with, until};
+use crate::controller::{A_WHILE, Controller, condition, manifest, object_writes, server_with, until};
 use crate::fixture::engine;
 
 const SPEC: &str = "{replicas: 0, networkPolicy: {}, storage: {persistentVolume: {size: 1Gi}}}";
@@ -15,9 +15,9 @@ fn is_stopped(server: &ApiServer) -> bool {
     condition(server, "docs", ConditionType::Ready).is_some_and(|ready| ready.reason == Reason::Stopped)
 }
 
-/// Each watch, broken or too old, is begun anew; and what happened meanwhile is not missed.
+/// A broken or expired watch is restarted, and changes made in between are noticed.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
+async fn no_change_is_missed_when_a_watch_breaks_or_expires() {
     for (resource, name) in [
         ("configmaps", "docs-settings"),
         ("serviceaccounts", "docs"),
@@ -34,7 +34,7 @@ async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
         let watches = server.watches(resource);
         drop(server.calls());
 
-        // It breaks, and cannot be begun again at once.
+        // The watch breaks, and its first restarts fail.
         server.fail("watch", resource, 2, Fault::Refusal(500, "not now"));
         server.break_watches(resource);
         server.delete(resource, name);
@@ -44,16 +44,16 @@ async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
 
         server.expire_watches(resource, |server| server.delete(resource, name));
         pass(A_WHILE).await;
-        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was too old");
+        assert!(server.get(resource, name).is_some(), "{resource}: deleted while the watch was expired");
         assert_eq!(server.watches(resource), watches, "{resource}");
         assert_eq!(object_writes(&server).len(), 2, "{resource}: nothing else is written");
         controller.stop().await;
     }
 }
 
-/// A cache shows what was sent a little later: nothing is sent twice for that, and nothing is taken for finished.
+/// A cache shows a write a little later. Until then, nothing is written twice and the engine is not reported as done.
 #[tokio::test(start_paused = true)]
-async fn a_cache_that_lags_is_waited_for() {
+async fn the_operator_waits_for_a_lagging_cache() {
     for resource in ["deployments", "configmaps", "secrets"] {
         let server = server_with(&engine("{replicas: 0, auth: {writes: open}}"));
         let controller = Controller::start(&server);
@@ -63,7 +63,7 @@ async fn a_cache_that_lags_is_waited_for() {
         server.edit("ragengines", "docs", |object| {
             object["spec"] = json!({"replicas": 0, "auth": {"writes": "token"}});
         });
-        // Each change of a field that nobody acts on is a reconcile.
+        // Each change starts a reconcile, even of a field without effect.
         for count in 0..4 {
             server.edit("ragengines", "docs", |object| {
                 object["metadata"]["labels"] = json!({"count": count.to_string()})
@@ -75,7 +75,7 @@ async fn a_cache_that_lags_is_waited_for() {
         }
         let expected = ["create secrets  201", "patch configmaps docs-settings 200", "patch deployments docs 200"];
         assert_eq!(object_writes(&server), expected, "{resource}");
-        assert!(!is_stopped(&server), "{resource}: what was sent is not seen yet");
+        assert!(!is_stopped(&server), "{resource}: the write is not visible yet");
         server.release_watches(held);
         pass(A_WHILE).await;
         assert!(is_stopped(&server), "{resource}");
@@ -85,7 +85,7 @@ async fn a_cache_that_lags_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
+async fn engine_changes_during_an_expired_watch_are_noticed() {
     let server = server_with(&engine(SPEC));
     let controller = Controller::start(&server);
     until("Stopped", &server, || is_stopped(&server)).await;
@@ -105,22 +105,22 @@ async fn an_engine_that_comes_or_goes_unseen_is_noticed() {
     assert!(knows());
     server.expire_watches("ragengines", |server| {
         server.delete("ragengines", "docs");
-        server.put("ragengines", as_made(&engine(SPEC)));
+        server.put("ragengines", manifest(&engine(SPEC)));
     });
     pass(A_WHILE).await;
-    assert!(knows(), "another one has its name");
-    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "the one that is gone is forgotten");
+    assert!(knows(), "a new engine has its name");
+    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "the deleted engine is forgotten");
     let uid = uid_of(&server);
     server.expire_watches("ragengines", |server| server.delete("ragengines", "docs"));
     pass(A_WHILE).await;
-    assert!(!knows(), "what is gone is forgotten");
-    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "what is gone is forgotten");
+    assert!(!knows(), "the deleted engine is forgotten");
+    assert!(controller.context.statuses.last(&uid, None).conditions.is_empty(), "the deleted engine is forgotten");
     controller.stop().await;
 }
 
-/// A list that fails is tried again, and until all are there nothing is done: what is not seen may be there.
+/// A failed list is retried. Nothing is done until all lists have succeeded, because an unseen object may exist.
 #[tokio::test(start_paused = true)]
-async fn nothing_is_done_before_everything_has_been_seen() {
+async fn nothing_is_done_before_all_lists_have_succeeded() {
     for resource in ["configmaps", "secrets", "deployments", "pods", "jobs", "ragengines", "indexes"] {
         for fault in [
             Fault::Refusal(403, "not allowed"),

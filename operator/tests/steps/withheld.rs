@@ -1,4 +1,4 @@
-//! A pod that cannot be as it was asked to be: the one that runs is kept with all that it needs, also when it starts again.
+//! A pod that cannot be updated to the spec: the running pod keeps everything that it needs, also for a restart.
 
 use ragengine_operator_api::{ConditionType, Reason};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn running(spec: &str) -> (ApiServer, Controller) {
     (server, controller)
 }
 
-/// What the pod and those who reach it are made of.
+/// The settings, and the specs of the Service, NetworkPolicy and Deployment.
 fn parts(server: &ApiServer) -> [Value; 4] {
     let spec = |resource: &str| server.get(resource, "docs").unwrap()["spec"].clone();
     let settings = server.get("configmaps", "docs-settings").unwrap()["data"].clone();
@@ -26,7 +26,7 @@ fn set(server: &ApiServer, name: &str, value: Value) {
     server.edit("ragengines", "docs", |object| object["spec"][name] = value);
 }
 
-/// A server that starts again would look for the key's file, which is not mounted, and end.
+/// With the new settings, a restarted server would exit, because the file of the key is not mounted.
 #[tokio::test(start_paused = true)]
 async fn a_missing_secret_leaves_a_running_pod_its_settings() {
     let (server, controller) = running("{networkPolicy: {}}").await;
@@ -38,21 +38,21 @@ async fn a_missing_secret_leaves_a_running_pod_its_settings() {
     })
     .await;
     pass(A_WHILE).await;
-    assert_eq!(parts(&server), before, "it listens where it did");
+    assert_eq!(parts(&server), before, "nothing changes, not even the port");
     server.edit("services", "docs", |service| service["spec"]["selector"]["theirs"] = json!("yes"));
     pass(A_WHILE).await;
-    assert_eq!(parts(&server), before, "what others change is put right all the same");
+    assert_eq!(parts(&server), before, "changes by others are still repaired");
     server.put("secrets", json!({"metadata": {"name": "late"}}));
     until("the settings", &server, || parts(&server)[0].to_string().contains("http://m/v1")).await;
     pass(A_WHILE).await;
     let after = parts(&server);
-    assert!((0..4).all(|part| after[part] != before[part]), "all of it is of the other version: {after:?}");
+    assert!((0..4).all(|part| after[part] != before[part]), "everything is updated: {after:?}");
     controller.stop().await;
 }
 
-/// What cannot be as it was asked to be keeps nothing else from being done.
+/// An invalid template does not block the other objects.
 #[tokio::test(start_paused = true)]
-async fn a_bad_template_keeps_the_pod_with_its_settings_and_nothing_else() {
+async fn an_invalid_template_holds_back_only_the_pod_and_its_settings() {
     let (server, controller) = running("{networkPolicy: {}, storage: {persistentVolume: {size: 1Gi}}}").await;
     let before = parts(&server);
     set(&server, "podTemplate", json!({"spec": {"hostNetwork": true}}));
@@ -61,21 +61,21 @@ async fn a_bad_template_keeps_the_pod_with_its_settings_and_nothing_else() {
     let claim = || server.get("persistentvolumeclaims", "docs-data").unwrap()["spec"]["resources"].clone();
     until("the claim", &server, || claim()["requests"]["storage"] == "2Gi").await;
     pass(A_WHILE).await;
-    assert_eq!(parts(&server), before, "the pod is as it was, also when it starts again");
+    assert_eq!(parts(&server), before, "the pod and its settings are unchanged");
     for (resource, name) in [("services", "docs"), ("configmaps", "docs-settings")] {
         server.delete(resource, name);
         until(resource, &server, || server.get(resource, name).is_some()).await;
     }
     let [_, service, policy, deployment] = parts(&server);
     assert_eq!([service, policy, deployment], before[1..]);
-    let told = condition(&server, "docs", ConditionType::Degraded).unwrap();
-    assert!(told.reason == Reason::InvalidSpec && told.message.contains("hostNetwork"), "{told:?}");
+    let degraded = condition(&server, "docs", ConditionType::Degraded).unwrap();
+    assert!(degraded.reason == Reason::InvalidSpec && degraded.message.contains("hostNetwork"), "{degraded:?}");
     set(&server, "replicas", json!(0));
     until("it is stopped", &server, || parts(&server)[3]["replicas"] == 0).await;
     controller.stop().await;
 }
 
-/// What bounds the pod is refused, so that it is not changed.
+/// The pod is not changed while the NetworkPolicy that limits it is refused.
 #[tokio::test(start_paused = true)]
 async fn a_refused_policy_leaves_a_running_pod_its_settings() {
     let (server, controller) = running("{networkPolicy: {}}").await;
@@ -96,20 +96,21 @@ async fn a_refused_policy_leaves_a_running_pod_its_settings() {
     controller.stop().await;
 }
 
-/// Its template names an image, so that it may not know the listener for monitors: also when something else of the template is refused.
+/// The template's image may not support the admin listener, also when another part of the template is refused.
 #[tokio::test(start_paused = true)]
-async fn a_refused_template_still_says_which_server_it_is() {
-    let own = |more: Value| {
+async fn the_image_of_a_refused_template_still_counts() {
+    let template_with = |more: Value| {
         let mut template = json!({"spec": {"containers": [{"name": "ragengine", "image": "mine:1"}]}});
         for (name, value) in more.as_object().unwrap() {
             template["spec"][name] = value.clone();
         }
         template
     };
-    let (server, controller) = running(&json!({"networkPolicy": {}, "podTemplate": own(json!({}))}).to_string()).await;
+    let (server, controller) =
+        running(&json!({"networkPolicy": {}, "podTemplate": template_with(json!({}))}).to_string()).await;
     let before = parts(&server);
     for wrong in [json!({"hostNetwork": true}), json!({"nodeselector": {}}), json!({"tolerations": "none"})] {
-        set(&server, "podTemplate", own(wrong.clone()));
+        set(&server, "podTemplate", template_with(wrong.clone()));
         until("InvalidSpec", &server, || {
             condition(&server, "docs", ConditionType::Degraded).unwrap().reason == Reason::InvalidSpec
         })
@@ -123,7 +124,7 @@ async fn a_refused_template_still_says_which_server_it_is() {
     controller.stop().await;
 }
 
-/// Whoever may write a RAGEngine would be that account.
+/// A user who may write RAGEngines could otherwise act as that ServiceAccount.
 #[tokio::test(start_paused = true)]
 async fn the_token_of_a_service_account_is_in_no_pod() {
     for template in [
@@ -135,11 +136,12 @@ async fn the_token_of_a_service_account_is_in_no_pod() {
         server.edit("secrets", "robot", |secret| secret["metadata"]["annotations"] = robot);
         let controller = Controller::start(&server);
         until("SecretRefused", &server, || {
-            condition(&server, "docs", ConditionType::Degraded).is_some_and(|told| told.reason == Reason::SecretRefused)
+            condition(&server, "docs", ConditionType::Degraded)
+                .is_some_and(|degraded| degraded.reason == Reason::SecretRefused)
         })
         .await;
-        let told = condition(&server, "docs", ConditionType::Degraded).unwrap().message;
-        assert!(told.contains("Secret robot") && told.contains("ServiceAccount"), "{told}");
+        let message = condition(&server, "docs", ConditionType::Degraded).unwrap().message;
+        assert!(message.contains("Secret robot") && message.contains("ServiceAccount"), "{message}");
         assert!(server.get("deployments", "docs").is_none(), "{template}");
         controller.stop().await;
     }

@@ -1,6 +1,7 @@
-//! Whether this processor can run FAISS as it was compiled.
+//! Checks that this processor supports the compiled FAISS.
 
-/// The processor lacks instructions that FAISS was compiled with; without this check the first search ends the program (SIGILL).
+/// The processor lacks instructions that FAISS was compiled with. Without this check, the first search would end the
+/// program with SIGILL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this processor (or the virtual machine's CPU model) lacks {}: the vector index needs x86-64-v3, \
@@ -8,15 +9,15 @@
     missing.join(", ")
 )]
 pub struct UnsupportedCpu {
-    /// The instruction sets that are missing, as the processor's manual names them; never empty.
+    /// The missing instruction sets, named as in the processor's manual. Never empty.
     pub missing: Vec<&'static str>,
 }
 
-/// Checks for x86-64-v3, which `.cargo/config.toml` compiles the C++ code for. To be called when the program starts.
+/// Checks for x86-64-v3, the target of the C++ code in `.cargo/config.toml`. Call it when the program starts.
 ///
 /// # Errors
 ///
-/// [`UnsupportedCpu`], which names what is missing.
+/// [`UnsupportedCpu`] with the missing instruction sets.
 pub fn check_cpu() -> Result<(), UnsupportedCpu> {
     match missing_of(&instruction_sets()) {
         missing if missing.is_empty() => Ok(()),
@@ -28,7 +29,7 @@ fn missing_of(sets: &[(&'static str, bool)]) -> Vec<&'static str> {
     sets.iter().filter(|(_, present)| !present).map(|(name, _)| *name).collect()
 }
 
-/// What x86-64-v3 adds to x86-64-v2 (x86-64 psABI, table "Micro-Architecture Levels").
+/// The instruction sets that x86-64-v3 adds to x86-64-v2 (x86-64 psABI, table "Micro-Architecture Levels").
 #[cfg(target_arch = "x86_64")]
 fn instruction_sets() -> Vec<(&'static str, bool)> {
     vec![
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_message_names_exactly_what_is_missing() {
+    fn the_message_names_the_missing_instruction_sets() {
         let missing = missing_of(&[("AVX2", false), ("FMA", true), ("BMI2", false)]);
         assert_eq!(missing, ["AVX2", "BMI2"]);
         let message = UnsupportedCpu { missing }.to_string();
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_runs_these_tests_is_supported() {
+    fn this_machine_is_supported() {
         assert_eq!(check_cpu(), Ok(()));
     }
 }

@@ -1,134 +1,144 @@
-//! What can go wrong with a vector index.
+//! Errors of vector indexes.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::kind::Kind;
 
-/// Why a call on a [`VectorIndex`](crate::VectorIndex) failed. Nothing was changed, except after [`Error::Faiss`] from `add` or `train`.
+/// Why a call of a [`VectorIndex`](crate::VectorIndex) failed. The index is unchanged, except after [`Error::Faiss`]
+/// from `add` or `train`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The number of dimensions cannot be used.
-    #[error("an index of {given} dimensions cannot be made: give 1 to {}", crate::MAX_DIMENSIONS)]
+    /// The number of dimensions is out of range.
+    #[error("an index of {given} dimensions cannot be created: the number must be from 1 to {}", crate::MAX_DIMENSIONS)]
     Dimensions {
-        /// What was asked for.
+        /// The given value.
         given: usize,
     },
     /// The `m` of a graph is out of range.
-    #[error("{kind} cannot be made: M goes from {} to {}", crate::kind::MIN_M, crate::kind::MAX_M)]
+    #[error("{kind} cannot be created: M must be from {} to {}", crate::kind::MIN_M, crate::kind::MAX_M)]
     GraphDegree {
-        /// What was asked for.
+        /// The given value.
         kind: Kind,
     },
     /// The number of lists is out of range.
     #[error(
-        "{kind} cannot be made: the number of lists goes from {} to {}",
+        "{kind} cannot be created: the number of lists must be from {} to {}",
         crate::kind::MIN_LISTS,
         crate::kind::MAX_LISTS
     )]
     Lists {
-        /// What was asked for.
+        /// The given value.
         kind: Kind,
     },
-    /// The values are not whole rows, or not one query.
+    /// The number of values does not match whole rows, or one query.
     #[error(
-        "{values} values are not {expected} of {dimensions} dimensions: was the index made for another embedding model?"
+        "{values} values are not {expected} of {dimensions} dimensions: \
+         was the index created for another embedding model?"
     )]
     Length {
-        /// How many values were given.
+        /// Number of given values.
         values: usize,
-        /// What was expected: "whole rows" or "one query".
+        /// The expected input: "whole rows" or "one query".
         expected: &'static str,
         /// The index's dimensions.
         dimensions: usize,
     },
-    /// A value is NaN or infinite, or the vector is so long that a distance to it would overflow.
+    /// A value is NaN or infinite, or a distance to the vector would overflow.
     #[error(
-        "vector {row} holds a NaN or an infinity, or values too large for a squared distance: give finite, preferably normalised vectors"
+        "vector {row} contains NaN, infinity, or values too large for a squared distance: \
+         give finite, preferably normalised vectors"
     )]
     NotFinite {
-        /// Which of the given rows, from 0; 0 for a query.
+        /// The index of the row among the given rows, from 0. 0 for a query.
         row: usize,
     },
-    /// Rows were added to an index that has to be trained and has not been.
+    /// Rows were added to an untrained index that needs training.
     #[error("{kind} needs training before the first row is added")]
     NotTrained {
         /// The index's kind.
         kind: Kind,
     },
-    /// Training was given too few rows, or none.
-    #[error("{kind} cannot be trained on {given} rows: give it {} or more of the rows that it will hold", kind.min_training_rows())]
+    /// Training got too few rows.
+    #[error(
+        "{kind} cannot be trained on {given} rows: give it {} or more of its future rows",
+        kind.min_training_rows()
+    )]
     TooFewToTrainOn {
         /// The index's kind.
         kind: Kind,
-        /// How many rows were given.
+        /// Number of given rows.
         given: usize,
     },
-    /// Training again would change what the stored codes mean.
-    #[error("the index already holds {rows} rows and cannot be trained again: make a new one")]
+    /// The index has rows. Training it again would change the meaning of their codes.
+    #[error("the index already has {rows} rows and cannot be trained again: create a new one")]
     TrainedTooLate {
-        /// How many rows it holds.
+        /// Number of rows in the index.
         rows: usize,
     },
-    /// FAISS numbers the rows of a graph with 32 bits.
-    #[error("{held} rows and {given} more are too many for one index: it holds up to {}", i32::MAX)]
+    /// The index would have too many rows: FAISS numbers the rows of a graph with 32 bits.
+    #[error("{held} rows and {given} more are too many for one index: the maximum is {}", i32::MAX)]
     TooManyRows {
-        /// How many rows it holds.
+        /// Number of rows in the index.
         held: usize,
-        /// How many more were given.
+        /// Number of given rows.
         given: usize,
     },
-    /// There is no such row.
-    #[error("there is no row {position}: the index holds {rows}")]
+    /// The row does not exist.
+    #[error("there is no row {position}: the index has {rows}")]
     NoSuchRow {
-        /// The position asked for.
+        /// The requested position.
         position: usize,
-        /// How many rows the index holds.
+        /// Number of rows in the index.
         rows: usize,
     },
-    /// An earlier `add` or `train` failed inside FAISS, which may have done half of it.
-    #[error("an earlier change of this index failed half-way: read it from its file or build it again")]
+    /// An earlier `add` or `train` failed inside FAISS, and may be half done.
+    #[error("an earlier change of this index was not completed: read it from its file or build it again")]
     HalfChanged,
     /// A file could not be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file is not what `write` wrote.
-    #[error("{path} is not a usable vector index ({reason}): delete it and build the index again", path = path.display())]
+    /// A file was not written by `write`, or is damaged.
+    #[error(
+        "{path} is not a usable vector index ({reason}): delete it and build the index again",
+        path = path.display()
+    )]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
-    /// A file holds an index of another kind or size.
+    /// A file contains an index of another kind or with other dimensions.
     #[error(
-        "{path} holds {found_kind} of {found_dimensions} dimensions, not {kind} of {dimensions}: build the index again",
+        "{path} contains {found_kind} of {found_dimensions} dimensions, not {kind} of {dimensions}: \
+         build the index again",
         path = path.display()
     )]
     OtherIndex {
         /// The file.
         path: PathBuf,
-        /// The kind that was asked for.
+        /// The requested kind.
         kind: Kind,
-        /// The dimensions that were asked for.
+        /// The requested dimensions.
         dimensions: usize,
-        /// The kind that the file holds.
+        /// The kind in the file.
         found_kind: Kind,
-        /// The dimensions that the file holds.
+        /// The dimensions in the file.
         found_dimensions: usize,
     },
-    /// FAISS itself failed, with its words.
+    /// FAISS failed, with its message.
     #[error("FAISS: {0}")]
     Faiss(String),
 }
 
 impl Error {
-    /// A short label for metrics.
+    /// A short name for metric labels.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The C++ shim and the safe functions over it: the only unsafe code of the project.
+//! Safe functions over the C++ shim: the only unsafe code of the project.
 #![expect(unsafe_code, reason = "FAISS is C++; everything unsafe is in this module")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::kind::Kind;
 use crate::nearest::Neighbor;
 
-// FAISS reads a bitmap by the byte: byte b of the words is then positions 8b..8b+8.
+// FAISS reads a bitmap byte by byte. On little-endian machines, byte b of the words has the positions 8b..8b+8.
 #[cfg(target_endian = "big")]
 compile_error!("PositionSet has FAISS' layout on little-endian machines only");
 
-/// Room for a C++ exception's text; a longer one is cut.
+/// Maximum length of a C++ exception's message. A longer one is truncated.
 const MESSAGE_BYTES: usize = 1024;
 
 #[repr(C)]
@@ -26,7 +26,7 @@ struct Shape {
     lists: u64,
 }
 
-// shim/shim.cpp, argument for argument.
+// These declarations must match shim/shim.cpp.
 unsafe extern "C" {
     fn ragengine_faiss_shape_of(
         native: *const c_void,
@@ -72,24 +72,25 @@ unsafe extern "C" {
     safe fn ragengine_faiss_use_one_openblas_thread();
 }
 
-/// Makes FAISS use only the calling thread for what this thread asks of it. To be called by each thread before it searches or adds; again costs nothing:
-/// requests are parallel already, and FAISS' own threads, which spin, make a batch of them 2 to 8 times slower.
+/// Makes FAISS run the calls of this thread on this thread only. Each thread must call this before it searches or adds;
+/// further calls cost nothing. Requests are already parallel, and FAISS' own threads, which spin, make concurrent
+/// requests 2 to 8 times slower.
 pub fn use_one_thread_per_call() {
-    // OpenMP's setting holds for the calling thread, OpenBLAS' for the whole process.
+    // OpenMP's setting applies to the calling thread, OpenBLAS' to the whole process.
     static OPENBLAS: Once = Once::new();
     OPENBLAS.call_once(|| ragengine_faiss_use_one_openblas_thread());
     ragengine_faiss_use_one_openmp_thread();
 }
 
-/// What the index behind the pointer really is, after checking that its parts fit each other.
+/// Determines the kind of an index, after checking that its parts are consistent.
 ///
 /// # Errors
 ///
-/// The reason, when it is none of our kinds or when it is damaged.
+/// A description, when the index is damaged or of an unsupported kind.
 pub(crate) fn kind_of(index: &IndexImpl) -> Result<Kind, String> {
     let mut shape = Shape::default();
     with_message(|message, capacity| {
-        // SAFETY: `index` owns a live faiss::Index for as long as it is borrowed, `shape` is writable and has the shim's layout,
+        // SAFETY: `index` owns a live faiss::Index while it is borrowed, `shape` is writable and has the shim's layout,
         // and `message` has room for `capacity` bytes. The shim only reads the index.
         unsafe { ragengine_faiss_shape_of(native(index), &raw mut shape, message, capacity) }
     })?;
@@ -106,9 +107,9 @@ pub(crate) fn kind_of(index: &IndexImpl) -> Result<Kind, String> {
     })
 }
 
-/// The nearest `k` rows among those whose bit is set, in no order of ties: those that a graph leads to while it keeps `effort` candidates, or those in
-/// the `effort` lists whose centres are nearest. There may be fewer. With as many lists as there are, or more, all rows are compared. The query has to be
-/// finite (see `rows`).
+/// Returns the nearest `k` rows whose bit is set, with ties in any order. `effort` is the number of candidates that a
+/// graph search keeps, or the number of nearest lists to compare. The result may have fewer rows. If `effort` is at
+/// least the number of lists, all rows are compared. The query must be finite (see `rows`).
 pub(crate) fn search(
     index: &IndexImpl,
     query: &[f32],
@@ -121,9 +122,10 @@ pub(crate) fn search(
     let mut labels = vec![-1_i64; k];
     let (bitmap, bitmap_bytes) = bitmap_of(filter);
     with_message(|message, capacity| {
-        // SAFETY: `index` owns a live faiss::Index, which nobody changes while it is borrowed (FAISS' searches are concurrent: they
-        // share but a counter of statistics that nobody reads). `query` holds the index's dimensions, as asserted; `bitmap` is null or
-        // `bitmap_bytes` readable bytes; `distances` and `labels` have room for `k`. The shim keeps none of the pointers.
+        // SAFETY: `index` owns a live faiss::Index, which is not changed while it is borrowed (FAISS' searches may run
+        // concurrently: they share only a counter of statistics, which is never read). `query` has the index's
+        // dimensions, as asserted; `bitmap` is null or has `bitmap_bytes` readable bytes; `distances` and `labels` have
+        // room for `k` values. The shim keeps none of the pointers.
         unsafe {
             ragengine_faiss_search(
                 native(index),
@@ -143,18 +145,19 @@ pub(crate) fn search(
     Ok(neighbors(labels, distances))
 }
 
-/// Puts the vector at `position`, which must be that of a row, into `vector`.
+/// Copies the vector of the row at `position` into `vector`.
 pub(crate) fn reconstruct(index: &IndexImpl, position: usize, vector: &mut [f32]) -> Result<(), Error> {
     assert_eq!(vector.len(), dimensions(index), "room for one vector");
     assert!((position as u64) < faiss::Index::ntotal(index), "only rows that exist");
     with_message(|message, capacity| {
-        // SAFETY: `index` owns a live faiss::Index that the shim only reads, the row is there, and `vector` has room for it, as asserted.
+        // SAFETY: `index` owns a live faiss::Index that the shim only reads, the row exists, and `vector` has room for
+        // it, as asserted.
         unsafe { ragengine_faiss_reconstruct(native(index), position as i64, vector.as_mut_ptr(), message, capacity) }
     })
     .map_err(Error::Faiss)
 }
 
-/// The distances from the query to the rows at `positions`, in their order.
+/// Computes the distances from the query to the rows at `positions`, in their order.
 pub(crate) fn distances(
     index: &IndexImpl,
     query: &[f32],
@@ -169,7 +172,8 @@ pub(crate) fn distances(
         "only rows that exist"
     );
     with_message(|message, capacity| {
-        // SAFETY: as in `search`; besides, every position is that of a row, and both slices hold `positions.len()`, as asserted.
+        // SAFETY: as in `search`; also, every position is that of a row, and both slices have the same length, as
+        // asserted.
         unsafe {
             ragengine_faiss_distances(
                 native(index),
@@ -185,7 +189,7 @@ pub(crate) fn distances(
     .map_err(Error::Faiss)
 }
 
-/// How many bytes `faiss::write_index` writes for this index.
+/// The number of bytes that `faiss::write_index` writes for this index.
 pub(crate) fn serialized_bytes(index: &IndexImpl) -> Result<u64, Error> {
     let mut bytes = 0;
     with_message(|message, capacity| {
@@ -196,18 +200,18 @@ pub(crate) fn serialized_bytes(index: &IndexImpl) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// Null and 0 for no filter.
+/// The pointer and length of a bitmap. Null and 0 if there is no filter.
 fn bitmap_of(filter: Option<&[u64]>) -> (*const u8, usize) {
     filter.map_or((std::ptr::null(), 0), |words| (words.as_ptr().cast(), size_of_val(words)))
 }
 
-/// The label is -1 where nothing was found.
+/// Converts FAISS' results. The label is -1 if fewer rows were found.
 fn neighbors(labels: Vec<i64>, distances: Vec<f32>) -> Vec<Neighbor> {
     let found = labels.into_iter().zip(distances);
     found.filter_map(|(label, distance)| Some(Neighbor { position: usize::try_from(label).ok()?, distance })).collect()
 }
 
-/// FAISS' C API hands out `faiss::Index*` under another name, which is what the shim casts it back to.
+/// FAISS' C API returns a `faiss::Index*` with an opaque type, which the shim casts back.
 fn native(index: &IndexImpl) -> *const c_void {
     index.inner_ptr().cast_const().cast()
 }
@@ -216,7 +220,7 @@ fn dimensions(index: &IndexImpl) -> usize {
     faiss::Index::d(index) as usize
 }
 
-/// Calls the shim with room for an exception's text, and returns that text when there was one.
+/// Calls the shim with a buffer for an exception's message, and returns that message as the error.
 fn with_message(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String> {
     let mut message = [0_u8; MESSAGE_BYTES];
     if call(message.as_mut_ptr().cast(), message.len()) == 0 {

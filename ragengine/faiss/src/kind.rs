@@ -1,78 +1,80 @@
-//! Which index: an enum and its one spelling.
+//! The kinds of vector indexes and their names.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The smallest number of neighbours per row in a graph.
+/// Minimum number of neighbours per row in a graph.
 pub(crate) const MIN_M: u16 = 4;
-/// The largest: more costs memory and building time and finds hardly more.
+/// Maximum number of neighbours per row. More cost memory and building time, and find hardly more.
 pub(crate) const MAX_M: u16 = 64;
-/// The fewest lists: with fewer a search leaves out hardly anything.
+/// Minimum number of lists. With fewer, a search skips hardly any rows.
 pub(crate) const MIN_LISTS: u32 = 4;
-/// The most: finding as many centres takes an hour of a core, and finding the nearest of them a millisecond of each search.
+/// Maximum number of lists. Training as many takes a core one hour, and finding the nearest centres a millisecond per
+/// search.
 pub(crate) const MAX_LISTS: u32 = 16_384;
 
-/// The rows for each list that FAISS wants for training, and complains about on standard error when they are fewer.
+/// Number of training rows for each list. With fewer, FAISS prints warnings on standard error.
 const TRAINING_ROWS_PER_LIST: usize = 39;
 
-/// What an index stores and how it is searched. The distance is always the squared L2 distance.
+/// The kind of a vector index: its storage and its search algorithm. The distance is always the squared L2 distance.
 ///
-/// The spelling (`Flat`, `HNSW32`, `HNSW32_SQ8`, `SQ8`, `IVF1024,Flat`) is FAISS' own, see
+/// The names (`Flat`, `HNSW32`, `HNSW32_SQ8`, `SQ8`, `IVF1024,Flat`) are those of FAISS' index factory, see
 /// <https://github.com/facebookresearch/faiss/wiki/The-index-factory>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Every vector as it is, every one compared: exact, 4 bytes per dimension.
+    /// Uncompressed vectors with exhaustive search: exact, 4 bytes per dimension.
     Flat,
-    /// A graph over exact vectors (Malkov and Yashunin, <https://arxiv.org/abs/1603.09320>).
+    /// An HNSW graph over uncompressed vectors (Malkov and Yashunin, <https://arxiv.org/abs/1603.09320>).
     Hnsw {
         /// Neighbours per row on the upper levels, twice as many on the lowest: 4 to 64.
         m: u16,
     },
-    /// A graph over vectors of one byte per dimension. Needs training.
+    /// An HNSW graph over vectors of one byte per dimension. Needs training.
     HnswSq8 {
         /// As in [`Kind::Hnsw`].
         m: u16,
     },
-    /// Vectors of one byte per dimension, every one compared. Needs training.
+    /// Vectors of one byte per dimension with exhaustive search. Needs training.
     Sq8,
-    /// Exact vectors in lists, each around a centre: only the lists whose centres are nearest are compared. Needs training.
+    /// An inverted file: uncompressed vectors in lists, each around a centre. A search compares only the lists with the
+    /// nearest centres. Needs training.
     Ivf {
-        /// How many lists: 4 to 16,384.
+        /// Number of lists, 4 to 16,384.
         lists: u32,
     },
 }
 
-/// A kind that is spelled wrongly or has a number out of range.
+/// The name of a kind is invalid, or has a number out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{given:?} is no vector index: write Flat, HNSW<M>, HNSW<M>_SQ8 or SQ8, with M from {MIN_M} to {MAX_M}, or IVF<N>,Flat, \
-     with N from {MIN_LISTS} to {MAX_LISTS}, for example HNSW32"
+    "{given:?} is not a vector index: write Flat, HNSW<M>, HNSW<M>_SQ8 or SQ8, with M from {MIN_M} to {MAX_M}, \
+     or IVF<N>,Flat, with N from {MIN_LISTS} to {MAX_LISTS}, for example HNSW32"
 )]
 pub struct ParseKindError {
-    /// What was given.
+    /// The given text.
     pub given: String,
 }
 
 impl Kind {
-    /// Whether every search returns the nearest rows, and never nearly the nearest.
+    /// Whether every search is exact.
     #[must_use]
     pub fn is_exact(self) -> bool {
         self == Self::Flat
     }
 
-    /// Whether distances, and what `reconstruct` returns, are those of the vectors that were added.
+    /// Whether the index stores the original vectors, so that distances and `reconstruct` are exact.
     #[must_use]
     pub fn stores_exact_vectors(self) -> bool {
         matches!(self, Self::Flat | Self::Hnsw { .. } | Self::Ivf { .. })
     }
 
-    /// Whether `train` has to come before `add`.
+    /// Whether the index must be trained before rows are added.
     #[must_use]
     pub fn needs_training(self) -> bool {
         self.min_training_rows() > 0
     }
 
-    /// How many rows `train` wants at least.
+    /// Minimum number of rows for `train`.
     #[must_use]
     pub fn min_training_rows(self) -> usize {
         match self {
@@ -82,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// Whether there is a graph, which `m` describes.
+    /// The `m` of the graph, if there is one.
     pub(crate) fn graph_degree(self) -> Option<u16> {
         match self {
             Self::Hnsw { m } | Self::HnswSq8 { m } => Some(m),
@@ -123,7 +125,7 @@ impl FromStr for Kind {
             "SQ8" => Some(Self::Sq8),
             _ => parse_graph(text).or_else(|| parse_lists(text)),
         };
-        // One spelling each: `HNSW032` would otherwise be another name of HNSW32.
+        // Each kind has one spelling: `HNSW032` is refused.
         kind.filter(|kind| kind.has_valid_graph_degree() && kind.has_valid_lists() && kind.to_string() == text)
             .ok_or_else(|| ParseKindError { given: text.to_owned() })
     }

@@ -1,15 +1,17 @@
 //! FAISS behind a safe interface: vector indexes over row positions, with filters, for the squared L2 distance.
 //!
-//! A row's position (0 for the first one added) is its only id; rows are never removed. A caller keeps its own ids,
-//! deletes by clearing a bit in a [`PositionSet`] that it gives to every search, and rebuilds when too many bits are clear.
+//! A row's position (0 for the first one added) is its only id. Rows are never removed. Callers map positions to their
+//! own ids, delete by clearing a bit in the [`PositionSet`] that they pass to every search, and rebuild the index when
+//! too many bits are clear.
 //!
 //! - [`VectorIndex`]: build, search, write to a file and read from it.
-//! - [`Kind`]: which index, and what it promises.
-//! - [`PositionSet`]: which rows a search may return.
-//! - [`check_cpu`] and [`use_one_thread_per_call`]: for the program's start and for each thread that searches.
+//! - [`Kind`]: the kinds of indexes, and their properties.
+//! - [`PositionSet`]: the rows that a search may return.
+//! - [`check_cpu`] and [`use_one_thread_per_call`]: to be called at the program's start and in each thread that
+//!   searches.
 //!
-//! This is the project's only crate with unsafe code, and `ffi.rs` its only module with any.
-//! FAISS: Douze et al., "The Faiss library", <https://arxiv.org/abs/2401.08281>.
+//! This is the project's only crate with unsafe code, and `ffi.rs` its only module with any. FAISS: Douze et al., "The
+//! Faiss library", <https://arxiv.org/abs/2401.08281>.
 
 mod cpu;
 mod error;

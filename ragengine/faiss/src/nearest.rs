@@ -1,9 +1,9 @@
-//! The `k` nearest of a stream of rows.
+//! Selects the `k` nearest of a stream of rows.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// One found row.
+/// A row returned by a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Neighbor {
     /// The row's position, from 0, in the order of adding.
@@ -13,13 +13,13 @@ pub struct Neighbor {
 }
 
 impl Neighbor {
-    /// Nearest first, ties by position.
+    /// Orders by distance, ties by position.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         self.distance.total_cmp(&other.distance).then(self.position.cmp(&other.position))
     }
 }
 
-/// Keeps the `k` nearest of what it is given.
+/// Keeps the `k` nearest of the offered rows.
 pub(crate) struct Nearest {
     k: usize,
     farthest_first: BinaryHeap<Ranked>,
@@ -74,9 +74,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        // Few different distances, so that there are ties.
+        // Few different distances, so that ties occur.
         #[test]
-        fn it_keeps_what_a_sort_would(distances in prop::collection::vec(0_u8..6, 0..60), k in 0_usize..20) {
+        fn it_keeps_the_same_rows_as_a_sort(distances in prop::collection::vec(0_u8..6, 0..60), k in 0_usize..20) {
             let all: Vec<Neighbor> = distances
                 .iter()
                 .enumerate()

@@ -1,13 +1,13 @@
-//! A set of row positions as a bitmap.
+//! A bitmap of row positions.
 
 use std::ops::Range;
 
 const BITS: usize = u64::BITS as usize;
 
-/// A set of positions below a fixed length: which rows a search may return, or which rows are alive.
+/// A set of positions below a fixed length, for example the rows that a search may return.
 ///
-/// One bit per position, 1 MB for 8 million rows; the layout is the one that FAISS' `IDSelectorBitmap` reads.
-/// A position at or beyond [`len`](Self::len) is never in the set.
+/// It uses one bit per position, 1 MB for 8 million rows. The layout is that of FAISS' `IDSelectorBitmap`. A position
+/// at or beyond [`len`](Self::len) is never in the set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PositionSet {
     /// Bits at and beyond `len` are 0.
@@ -16,13 +16,13 @@ pub struct PositionSet {
 }
 
 impl PositionSet {
-    /// An empty set that can hold the positions `0..len`.
+    /// Creates an empty set for the positions `0..len`.
     #[must_use]
     pub fn with_len(len: usize) -> Self {
         Self { words: vec![0; len.div_ceil(BITS)], len }
     }
 
-    /// The set of all the positions `0..len`.
+    /// Creates the set of all positions `0..len`.
     #[must_use]
     pub fn full(len: usize) -> Self {
         let mut set = Self { words: vec![u64::MAX; len.div_ceil(BITS)], len };
@@ -30,31 +30,32 @@ impl PositionSet {
         set
     }
 
-    /// How many positions the set can hold, not how many it holds (that is [`count`](Self::count)).
+    /// The capacity: the set can contain the positions `0..len`. The number of contained positions is
+    /// [`count`](Self::count).
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no position is in the set, whatever its `len`.
+    /// Whether the set contains no position.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// How many positions are in the set. Counts the bits each time: 2 µs for 100,000 rows.
+    /// The number of positions in the set. Counts the bits at each call: 2 µs for 100,000 rows.
     #[must_use]
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Makes room for the positions up to `len`, which are not in the set; never shrinks.
+    /// Raises the capacity to `len`, without adding positions. Never shrinks.
     pub fn grow(&mut self, len: usize) {
         self.len = self.len.max(len);
         self.words.resize(self.len.div_ceil(BITS), 0);
     }
 
-    /// Adds a position and says whether it is new. A position at or beyond `len` is not added: `false`.
+    /// Adds a position and returns whether it is new. A position at or beyond `len` is ignored: `false`.
     pub fn insert(&mut self, position: usize) -> bool {
         let is_new = position < self.len && !self.contains(position);
         if is_new {
@@ -63,7 +64,7 @@ impl PositionSet {
         is_new
     }
 
-    /// Adds the positions of a range. Those at or beyond `len` are not added.
+    /// Adds the positions of a range. Those at or beyond `len` are ignored.
     pub fn insert_range(&mut self, positions: Range<usize>) {
         let (start, end) = (positions.start, positions.end.min(self.len));
         if start >= end {
@@ -81,7 +82,7 @@ impl PositionSet {
         self.words[last] |= to_end;
     }
 
-    /// Takes a position out and says whether it was in.
+    /// Removes a position and returns whether it was in the set.
     pub fn remove(&mut self, position: usize) -> bool {
         let was_in = self.contains(position);
         if was_in {
@@ -96,7 +97,7 @@ impl PositionSet {
         self.words.get(position / BITS).is_some_and(|word| word >> (position % BITS) & 1 == 1)
     }
 
-    /// Keeps only what is in `other` too; the length stays.
+    /// Keeps only positions that are also in `other`. `len` stays unchanged.
     pub fn intersect_with(&mut self, other: &Self) {
         let theirs = other.words.iter().copied().chain(std::iter::repeat(0));
         for (word, other) in self.words.iter_mut().zip(theirs) {
@@ -116,7 +117,7 @@ impl PositionSet {
         words.flat_map(|(index, (&word, other))| positions_of(index, word & !other))
     }
 
-    /// How many of the positions `0..end` are in the set.
+    /// The number of positions in the set that are below `end`.
     pub(crate) fn count_below(&self, end: usize) -> usize {
         if end >= self.len {
             return self.count();
@@ -141,9 +142,9 @@ impl PositionSet {
     }
 }
 
-/// The positions of a word's bits.
+/// The positions of the bits set in a word.
 fn positions_of(index: usize, word: u64) -> impl Iterator<Item = usize> {
-    // Each step clears the lowest bit that is set.
+    // Each step clears the lowest set bit.
     std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)))
         .take_while(|&rest| rest != 0)
         .map(move |rest| index * BITS + rest.trailing_zeros() as usize)

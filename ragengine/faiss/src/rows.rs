@@ -1,12 +1,12 @@
-//! The checks on vectors before FAISS sees them: it checks nothing itself, and a NaN makes a graph search loop for ever.
+//! Checks vectors before they are passed to FAISS, which checks nothing: a NaN would make a graph search loop forever.
 
 use crate::error::Error;
 
-/// The largest squared norm. The squared distance of two vectors is at most twice the sum of their squared norms,
-/// so that with this bound no distance overflows.
+/// Maximum squared norm of a vector. The squared distance of two vectors is at most twice the sum of their squared
+/// norms, so that no distance overflows.
 const MAX_SQUARED_NORM: f64 = f32::MAX as f64 / 4.0;
 
-/// Checks row-major values and returns how many rows they are.
+/// Checks row-major values and returns the number of rows.
 pub(crate) fn check_rows(values: &[f32], dimensions: usize) -> Result<usize, Error> {
     if !values.len().is_multiple_of(dimensions) {
         return Err(Error::Length { values: values.len(), expected: "whole rows", dimensions });
@@ -25,7 +25,7 @@ pub(crate) fn check_query(query: &[f32], dimensions: usize) -> Result<(), Error>
     if is_usable(query) { Ok(()) } else { Err(Error::NotFinite { row: 0 }) }
 }
 
-/// In f64, where the sum of finite f32 squares cannot overflow; a NaN or an infinity fails the comparison.
+/// Computed in f64, where the sum of finite f32 squares cannot overflow. NaN and infinity fail the comparison.
 fn is_usable(vector: &[f32]) -> bool {
     let squared_norm: f64 = vector.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
     squared_norm <= MAX_SQUARED_NORM
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_norm_overflows_though_each_value_is_small_enough() {
+    fn a_norm_may_overflow_even_if_no_value_is_too_large() {
         assert!(check_query(&[9e18], 1).is_ok());
         assert!(matches!(check_query(&[9e18, 9e18], 2), Err(Error::NotFinite { row: 0 })));
     }

@@ -1,7 +1,8 @@
-//! A checksum at the end of an index's file.
+//! A seal at the end of an index's file: its length and checksum.
 //!
-//! FAISS notices neither a flipped bit, nor that the disk was full when it closed the file, and it believes the sizes in a file:
-//! a wrong one makes it allocate up to a terabyte. So FAISS only reads what has been checked. It ignores what follows its own data.
+//! FAISS detects neither flipped bits nor a full disk when it closes a file, and trusts the sizes in a file: a wrong
+//! one makes it allocate up to a terabyte. So FAISS only reads files that passed the check. It ignores data after its
+//! own.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,12 +10,12 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// 8 bytes of magic, the length of FAISS' data (u64, little-endian), its SHA-256.
+/// The seal: 8 bytes of magic, the length of FAISS' data (u64, little-endian), and its SHA-256.
 pub(crate) const SEAL_BYTES: usize = 48;
 const MAGIC: &[u8; 8] = b"ragfaiss";
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Why a file was not accepted.
+/// Why a file was refused.
 #[derive(Debug)]
 pub(crate) enum SealError {
     Io(io::Error),
@@ -27,7 +28,7 @@ impl From<io::Error> for SealError {
     }
 }
 
-/// Appends the seal to the `expected` bytes that FAISS wrote, and brings all of it to the disk.
+/// Appends the seal to the `expected` bytes that FAISS wrote, and syncs the file to disk.
 pub(crate) fn seal(path: &Path, expected: u64) -> Result<(), SealError> {
     let mut file = OpenOptions::new().read(true).append(true).open(path)?;
     let written = file.metadata()?.len();
@@ -40,7 +41,7 @@ pub(crate) fn seal(path: &Path, expected: u64) -> Result<(), SealError> {
     Ok(())
 }
 
-/// Checks the seal and all that is before it.
+/// Checks the seal and the data before it.
 pub(crate) fn check(path: &Path) -> Result<(), SealError> {
     let mut file = File::open(path)?;
     let Some(length) = file.metadata()?.len().checked_sub(SEAL_BYTES as u64) else {
@@ -50,7 +51,7 @@ pub(crate) fn check(path: &Path) -> Result<(), SealError> {
     file.seek(SeekFrom::Start(length))?;
     file.read_exact(&mut seal)?;
     if !seal.starts_with(MAGIC) || seal[8..16] != length.to_le_bytes() {
-        return Err(SealError::Reason("it is cut short, or something else wrote it".to_owned()));
+        return Err(SealError::Reason("it is truncated or was not written by this program".to_owned()));
     }
     file.rewind()?;
     if digest(&mut file, length)? != seal[16..] {

@@ -1,7 +1,7 @@
-//! Vectors for tests: clustered and of low rank within a cluster, as embeddings are. (Independent random vectors are all about
-//! equally far from each other: no graph finds anything among them, and no embedding model makes them.)
+//! Vectors for tests: clustered and of low rank within a cluster, as embeddings are. Independent random vectors are
+//! unsuitable, because all of them are about equally far from each other.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers everywhere for one seed.
+/// SplitMix64 (Steele, Lea and Flood, 2014). A seed gives the same numbers on every machine.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -13,12 +13,12 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// In 0..end.
+    /// A number in 0..end.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.bits() % end as u64) as usize
     }
 
-    /// About normal: the sum of 12 uniform numbers.
+    /// An approximately normal number: the sum of 12 uniform ones.
     pub(crate) fn normal(&mut self) -> f32 {
         (0..12).map(|_| (self.bits() >> 40) as f32 / (1_u64 << 24) as f32).sum::<f32>() - 6.0
     }
@@ -30,12 +30,12 @@ impl Random {
 
 const CLUSTERS: usize = 200;
 const RANK: usize = 8;
-/// Directions that all clusters share: without them each cluster is an island that a graph walk cannot leave.
+/// Number of directions that all clusters share. Without them a graph walk could not leave a cluster.
 const SHARED_RANK: usize = 24;
 
-/// `count` unit vectors, row-major, in random clusters.
+/// Creates `count` unit vectors, row-major, in random clusters.
 pub(crate) fn clustered(count: usize, dimensions: usize, seed: u64) -> Vec<f32> {
-    // The clusters are the same for every seed, so that queries fall into the clusters of the rows.
+    // The clusters are the same for every seed, so that queries are in the clusters of the rows.
     let mut shape = Random(1);
     let shared = shape.vectors(SHARED_RANK, dimensions);
     let clusters: Vec<_> = (0..CLUSTERS).map(|_| shape.vectors(1 + RANK, dimensions)).collect();
@@ -43,7 +43,7 @@ pub(crate) fn clustered(count: usize, dimensions: usize, seed: u64) -> Vec<f32> 
     (0..count).flat_map(|_| member(&clusters[random.below(CLUSTERS)], &shared, &mut random)).collect()
 }
 
-/// The cluster's centre, some of each of its directions and of the shared ones, and a little noise.
+/// Adds random amounts of the cluster's directions and of the shared ones, and some noise, to the cluster's centre.
 fn member(cluster: &[Vec<f32>], shared: &[Vec<f32>], random: &mut Random) -> Vec<f32> {
     let mut vector = cluster[0].clone();
     let own = cluster[1..].iter().map(|direction| (0.3, direction));

@@ -1,4 +1,4 @@
-//! The index itself.
+//! A vector index.
 
 mod files;
 mod search;
@@ -13,31 +13,32 @@ use crate::rows::check_rows;
 
 pub use search::SearchOptions;
 
-/// The most dimensions that an index can have; embedding models have up to a few thousand.
+/// Maximum number of dimensions. Embedding models have up to a few thousand.
 pub const MAX_DIMENSIONS: usize = 1 << 16;
 
-/// A graph gets its rows in batches: one by one each costs three times as much (FAISS makes a table of all rows for each call).
+/// Number of rows added to a graph at a time. Adding rows one by one is three times slower, because FAISS allocates a
+/// table of all rows for each call.
 const GRAPH_BATCH_ROWS: usize = 200;
 
-/// Vectors of one length, found again by their squared L2 distance to a query.
+/// An index of vectors with equal dimensions, searched by squared L2 distance.
 ///
-/// Searches take `&self` and may run in any number of threads at once; each such thread should have called
+/// Searches take `&self` and may run concurrently. Each thread that searches should have called
 /// [`use_one_thread_per_call`](crate::use_one_thread_per_call).
 pub struct VectorIndex {
     index: IndexImpl,
     kind: Kind,
     dimensions: usize,
-    /// FAISS failed in the middle of a change: a graph may then lack rows that its storage has.
+    /// Whether a change failed inside FAISS. A graph may then lack rows that its storage has.
     is_half_changed: bool,
 }
 
 impl VectorIndex {
-    /// An empty index for vectors of `dimensions` values.
+    /// Creates an empty index for vectors of `dimensions` values.
     ///
     /// # Errors
     ///
-    /// [`Error::Dimensions`] unless there are 1 to [`MAX_DIMENSIONS`], [`Error::GraphDegree`] for an M outside 4 to 64,
-    /// [`Error::Lists`] for a number of lists outside 4 to 16,384.
+    /// [`Error::Dimensions`] unless `dimensions` is 1 to [`MAX_DIMENSIONS`], [`Error::GraphDegree`] for an M outside 4
+    /// to 64, [`Error::Lists`] for a number of lists outside 4 to 16,384.
     pub fn new(kind: Kind, dimensions: usize) -> Result<Self, Error> {
         if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(Error::Dimensions { given: dimensions });
@@ -52,15 +53,16 @@ impl VectorIndex {
         Ok(Self { index, kind, dimensions, is_half_changed: false })
     }
 
-    /// Learns from a sample of the rows to come: the range of each dimension (a few thousand rows are plenty; values beyond that range
-    /// are cut to it later), or the centres of the lists. Does nothing but check the rows for a kind that needs no training.
+    /// Trains the index with a sample of its future rows: the range of each dimension (a few thousand rows are enough;
+    /// values outside the range are clamped later), or the centres of the lists. For a kind that needs no training,
+    /// only checks the rows.
     ///
     /// `rows`: row-major, a multiple of `dimensions` values.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] and [`Error::NotFinite`] for the rows, [`Error::TooFewToTrainOn`] for fewer than
-    /// [`Kind::min_training_rows`], [`Error::TrainedTooLate`] when the index holds rows already.
+    /// [`Error::Length`] and [`Error::NotFinite`] for invalid rows, [`Error::TooFewToTrainOn`] for fewer than
+    /// [`Kind::min_training_rows`], [`Error::TrainedTooLate`] when the index already has rows.
     pub fn train(&mut self, rows: &[f32]) -> Result<(), Error> {
         self.check_not_half_changed()?;
         let given = check_rows(rows, self.dimensions)?;
@@ -76,14 +78,15 @@ impl VectorIndex {
         self.change(|index| index.train(rows))
     }
 
-    /// Appends rows; the first one's position is `len()`. A graph is built by as many threads as OpenMP may use in this thread.
+    /// Appends rows. The position of the first one is `len()`. A graph is built with the number of OpenMP threads
+    /// configured for this thread.
     ///
     /// `rows`: row-major, a multiple of `dimensions` values.
     ///
     /// # Errors
     ///
     /// [`Error::Length`], [`Error::NotFinite`], [`Error::NotTrained`], [`Error::TooManyRows`]: nothing was added.
-    /// [`Error::Faiss`]: the index cannot be used any longer.
+    /// [`Error::Faiss`]: the index is unusable from now on.
     pub fn add(&mut self, rows: &[f32]) -> Result<(), Error> {
         self.check_not_half_changed()?;
         let given = check_rows(rows, self.dimensions)?;
@@ -100,7 +103,7 @@ impl VectorIndex {
         Ok(())
     }
 
-    /// A copy, which can be changed without the other. It takes as much memory again, and the time to copy that.
+    /// Copies the index. The copy is independent, and takes the same amount of memory.
     ///
     /// # Errors
     ///
@@ -110,32 +113,32 @@ impl VectorIndex {
         Ok(Self { index: self.index.try_clone()?, ..*self })
     }
 
-    /// How many rows were added.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.index.ntotal() as usize
     }
 
-    /// Whether no row was added.
+    /// Whether the index has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many values a vector has.
+    /// Number of dimensions.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// What the index stores and how it is searched.
+    /// The kind of the index.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The vector at a position: as it was added where [`Kind::stores_exact_vectors`], else what its code stands for. Lists are looked
-    /// through until it is found.
+    /// Returns the vector at a position: the original one if [`Kind::stores_exact_vectors`], otherwise the decoded one.
+    /// In an index of lists this scans the lists.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! In a process of its own, where nothing else allocates: searches with a filter must not leak it.
+//! Checks that filtered searches do not leak memory. Runs in a separate process, where nothing else allocates.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
@@ -11,7 +11,7 @@ mod test_vectors;
 const DIMENSIONS: usize = 16;
 const ROWS: usize = 20_000;
 const SEARCHES: usize = 2_000;
-/// The filter's bitmap alone is 2.5 KB, 5 MB for all the searches.
+/// A leak of the filter's bitmap alone would be 2.5 KB per search, 5 MB in total.
 const MAX_GROWTH_BYTES: usize = 2 << 20;
 
 fn resident_bytes() -> usize {
@@ -27,7 +27,7 @@ fn filtered_searches_do_not_grow_the_memory() {
     let queries = test_vectors::clustered(100, DIMENSIONS, 2);
     let mut index = VectorIndex::new(Kind::Hnsw { m: 16 }, DIMENSIONS).unwrap();
     index.add(&rows).unwrap();
-    // A half is searched by the graph (the efSearch is low enough), a hundredth by a scan.
+    // With half of the rows allowed the graph is used (efSearch is low enough), with a hundredth a scan.
     for step in [2, 100] {
         let mut filter = PositionSet::with_len(ROWS);
         (0..ROWS).step_by(step).for_each(|position| assert!(filter.insert(position)));

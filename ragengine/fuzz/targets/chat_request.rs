@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ragengine_pipeline::chat_body::Changes;
+use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::conversation::Role;
 use ragengine_pipeline::openai;
 use ragengine_pipeline::plan::{Plan, Turn, plan};
@@ -34,7 +34,7 @@ fuzz_target!(|body: &[u8]| {
 /// Returns the forwarded body.
 fn forwarded(request: &Request, default_model: Option<&str>, max_tokens: Option<u64>) -> Map<String, Value> {
     let default_model = default_model.map(str::to_owned);
-    let body = request.body.forwardable(&Changes { default_model, max_tokens, messages: None });
+    let body = request.body.forwardable(&BodyChanges { default_model, max_tokens, messages: None });
     serde_json::from_slice(&body).unwrap_or_default()
 }
 
@@ -62,11 +62,11 @@ fn check_forwarded_fields(request: &Request) {
 
 /// Checks that an existing limit of the answer is lowered, and that none is added.
 fn check_lowered_limit(request: &Request) {
-    let body = request.body.forwardable(&Changes { max_tokens: Some(MAX_TOKENS), ..Changes::default() });
+    let body = request.body.forwardable(&BodyChanges { max_tokens: Some(MAX_TOKENS), ..BodyChanges::default() });
     let lowered = openai::read(body.into()).expect("the original was accepted");
     assert_eq!(lowered.max_tokens, request.max_tokens.map(|sent| sent.min(MAX_TOKENS)));
     let texts = |request: &Request| {
-        (0..request.conversation.messages.len()).map(|at| request.conversation.said(at)).collect::<Vec<_>>()
+        (0..request.conversation.messages.len()).map(|at| request.conversation.text(at)).collect::<Vec<_>>()
     };
     assert_eq!(texts(&lowered), texts(request));
 }

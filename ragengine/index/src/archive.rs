@@ -1,9 +1,10 @@
-//! Indexes in one file or stream, to keep or to move: what `persist` and `backup` write, and `load` and `restore` read.
+//! Archives of indexes: the file or stream that `persist` and `backup` write and that `load` and `restore` read.
 //!
-//! It is a tar file. First comes `ragengine.json`, which says which indexes follow; then of each index `indexes/NAME/index.json` and blocks of
-//! rows, `indexes/NAME/00000001` and on; last `end.json` with a checksum over all before it. Without that end it is not whole, and nothing of
-//! it is used. A row is a document or a chunk as users know them, and not a page of the store: what is derived (graphs, token counts, the
-//! tables that find a document by its id) is made anew when it is read, and an archive depends on nothing but the rows' own layout.
+//! An archive is a tar file. `ragengine.json` comes first and lists the indexes. Each index follows as
+//! `indexes/NAME/index.json` and blocks of rows, `indexes/NAME/00000001` and on. `end.json` comes last, with a checksum
+//! over everything before it; an archive without it is incomplete, and all of it is rejected. A row is a document or a
+//! chunk, not a page of the store. Derived data (graphs, token counts, the tables that find a document by its id) is
+//! rebuilt when an archive is read, so the format depends only on the layout of the rows.
 
 mod check;
 mod entry;
@@ -19,13 +20,13 @@ pub use read::{Piece, read};
 pub use row::Row;
 pub use write::ArchiveWriter;
 
-/// The layout of archives. One of a newer layout is refused.
+/// The format that this version writes. Newer formats are rejected.
 const FORMAT: u32 = 1;
 
-/// A block is closed when it has so many bytes.
+/// The size at which a block of rows is closed, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The longest block that is read unless documents may be longer: a document's text is never split.
+/// The longest block that is read, in bytes, unless longer documents are allowed: a document's text is never split.
 pub const MAX_BLOCK_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]

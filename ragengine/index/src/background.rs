@@ -1,4 +1,4 @@
-//! What goes on behind an index while it serves.
+//! Work that runs in the background of an index while it serves.
 
 use std::sync::Weak;
 use std::sync::atomic::AtomicBool;
@@ -7,21 +7,22 @@ use parking_lot::Mutex;
 
 use super::vectors::Segment;
 
-/// What goes on behind an index while it serves: its vectors are put together again and kept, and what chunks cost is kept.
+/// Work that runs in the background of an index while it serves: rebuilds of the vectors, their snapshots, and saving
+/// token counts.
 #[derive(Default)]
 pub(super) struct Background {
     /// Vectors are being rebuilt, or a snapshot of them is being written.
     pub is_rebuilding: AtomicBool,
     /// Token counts are being written.
     pub is_keeping_counts: AtomicBool,
-    /// The server stops: no rebuild is begun, and none goes on.
-    pub is_at_rest: AtomicBool,
-    /// The segment that the snapshot on disk is of.
+    /// The server is shutting down: no rebuild starts, and a running one stops.
+    pub is_shutting_down: AtomicBool,
+    /// The segment that the snapshot on disk was made from.
     pub kept: Mutex<Weak<Segment>>,
 }
 
 impl Background {
-    /// Of an index whose snapshot on disk is of this segment.
+    /// The state of an index whose snapshot on disk was made from this segment.
     pub fn with_kept(kept: Weak<Segment>) -> Self {
         Self { kept: Mutex::new(kept), ..Self::default() }
     }

@@ -1,4 +1,5 @@
-//! Building a generation beside the one that serves: everything once, then what changes meanwhile, until little enough is left.
+//! Builds the next generation of an index while the current one serves: copies all documents, then applies changes in
+//! rounds until few enough are left to switch over.
 
 mod catch_up;
 mod compare;
@@ -20,27 +21,27 @@ use crate::metrics::IndexMetrics;
 use crate::writer::{Incoming, Mode};
 use crate::{Index, IndexError};
 
-/// Documents that are compared, and at most written, at once.
+/// Documents that are compared, and at most written, in one batch.
 const DOCUMENTS_AT_ONCE: usize = 32;
 
 /// Documents deleted in one transaction.
 const DELETED_AT_ONCE: usize = 200;
 
-/// The first pause before a failed attempt is tried again, and the longest.
+/// The first pause before a failed attempt is repeated, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// How often it is looked whether the vector index of the next generation is there.
+/// How often the builder checks whether the vector index of the next generation is ready.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// How building ended.
+/// How a build ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// The generation serves.
+pub enum BuildOutcome {
+    /// The generation serves now.
     TookOver,
-    /// It is not wanted any more.
+    /// The generation is no longer planned.
     Dropped,
-    /// The server stops.
-    AtRest,
+    /// The server is shutting down.
+    ShuttingDown,
 }
 
 /// Builds one generation.
@@ -49,48 +50,49 @@ pub struct Builder {
     pub name: String,
     /// The number of the folder in which it is built.
     pub folder: u64,
-    /// How far it is.
+    /// The progress of the build, for the API.
     pub building: Arc<Building>,
-    /// Where it belongs.
+    /// The catalog that holds the index.
     pub catalog: Arc<Catalog>,
-    /// The model of its vectors.
+    /// The embedding model of the generation.
     pub embedding: Embedding,
-    /// What Prometheus sees.
+    /// The metrics of indexes.
     pub metrics: Arc<IndexMetrics>,
-    /// One batch at a time in the whole process: what is built leaves room for requests.
+    /// Held for each batch, so that only one build in the process works at a time and requests keep most of the
+    /// processor.
     pub turns: Arc<Semaphore>,
 }
 
-/// The two generations, and how far the next one is.
+/// The two generations, and how far the copy is.
 struct Work {
     serving: Arc<Index>,
     next: Arc<Index>,
-    /// The number of the latest document of the serving generation that the next one has.
+    /// The highest document number of the serving generation that was copied.
     reached: u64,
 }
 
 impl Builder {
-    /// Builds until the generation serves, or is not wanted any more. What fails is tried again.
-    pub async fn run(self) -> Ended {
+    /// Builds until the generation serves or is no longer planned. Failures are retried.
+    pub async fn run(self) -> BuildOutcome {
         let index = self.name.as_str();
         let started = Instant::now();
-        info!(index, model = self.embedding.model_id(), "next generation begins");
+        info!(index, model = self.embedding.model_id(), "building the next generation");
         let mut pause = RETRY.0;
         loop {
             let before = self.building.progress().documents;
             match self.attempt().await {
-                Ok(Ended::TookOver) => {
+                Ok(BuildOutcome::TookOver) => {
                     let elapsed_s = started.elapsed().as_secs_f64();
-                    info!(index, elapsed_s, "next generation serves");
+                    info!(index, elapsed_s, "the next generation serves");
                     self.metrics.generation_ended("finished");
-                    return Ended::TookOver;
+                    return BuildOutcome::TookOver;
                 }
                 Ok(ended) => return ended,
-                Err(_) if !self.is_wanted() => return Ended::Dropped,
+                Err(_) if !self.is_wanted() => return BuildOutcome::Dropped,
                 Err(IndexError::ShuttingDown) => {
                     let documents = self.building.progress().documents;
-                    info!(index, documents, "next generation rests: the server stops; the next start goes on");
-                    return Ended::AtRest;
+                    info!(index, documents, "shutdown stopped building the next generation; the next start resumes it");
+                    return BuildOutcome::ShuttingDown;
                 }
                 Err(error) => {
                     warn!(
@@ -98,7 +100,7 @@ impl Builder {
                         kind = error.kind(),
                         reason = error.for_log(),
                         retry_in_s = pause.as_secs(),
-                        "next generation waits"
+                        "building the next generation failed; retrying"
                     );
                     self.metrics.generation_ended("failed");
                     let has_advanced = self.building.progress().documents > before;
@@ -110,10 +112,10 @@ impl Builder {
         }
     }
 
-    async fn attempt(&self) -> Result<Ended, IndexError> {
+    async fn attempt(&self) -> Result<BuildOutcome, IndexError> {
         let (catalog, name, folder) = (Arc::clone(&self.catalog), self.name.clone(), self.folder);
         let Some(next) = blocking::run(move || catalog.open_next(&name, folder)).await? else {
-            return Ok(Ended::Dropped);
+            return Ok(BuildOutcome::Dropped);
         };
         let serving = self.catalog.get(&self.name)?;
         let mut work = Work { serving, next, reached: 0 };
@@ -127,7 +129,7 @@ impl Builder {
         self.catalog.planned(&self.name).is_some_and(|planned| planned.plan.folder() == Some(self.folder))
     }
 
-    /// A generation that is searched one by one until its vector index is there would answer late.
+    /// Waits for the vector index: until it is ready, searches in the generation are exhaustive and slow.
     async fn wait_for_vector_index(&self, work: &Work) -> Result<(), IndexError> {
         work.next.rebuild_if_due();
         while work.next.is_rebuilding() && self.is_wanted() {
@@ -163,7 +165,7 @@ fn pair<T>(
     next: &Index,
     work: impl FnOnce(Pair<'_>) -> Result<T, IndexError>,
 ) -> Result<T, IndexError> {
-    // Not the view's reader: what is committed is noted before the view shows it.
+    // The store's newest state: a commit is recorded as a change before the view shows it.
     let (serving, next) = (serving.store.reader()?, next.store.reader()?);
     work(Pair { serving: &serving, next: &next })
 }

@@ -1,7 +1,7 @@
 //! All indexes of a data folder.
 //!
-//! `catalog.redb` says which indexes there are; each has a folder of its own, named by a number that is never given twice. A
-//! folder that the catalog does not name is the rest of an index that was deleted, or never finished, and is removed at start.
+//! `catalog.redb` lists the indexes. Each index has a separate folder, named by a number that is never reused. A folder
+//! that is not in the catalog is left over from a deleted or unfinished index and is removed at start.
 
 mod doubt;
 mod kept;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use loading::Loading;
 use lock::FolderLock;
 use parking_lot::{Mutex, RwLock};
-pub use plans::{Change, Planned, TookOver};
+pub use plans::{PlanChange, Planned, TookOver};
 use ragengine_settings::EmbeddingSource;
 pub use staging::{Existing, Staged};
 use tables::{Tables, initialise};
@@ -39,22 +39,22 @@ use crate::private;
 
 const CATALOG_FILE: &str = "catalog.redb";
 
-/// What the catalog needs to know.
+/// The options of a catalog.
 #[derive(Clone)]
 pub struct CatalogOptions {
     /// The data folder.
     pub directory: PathBuf,
-    /// How indexes are searched.
+    /// Search settings for all indexes.
     pub search: SearchSettings,
-    /// Indexes that may exist.
+    /// The most indexes that may exist.
     pub max_indexes: u32,
     /// The settings of the embedding model that new indexes are made with.
     pub embedding: EmbeddingSource,
-    /// Where they are measured.
+    /// The metrics of indexes.
     pub metrics: Arc<IndexMetrics>,
 }
 
-/// The indexes of a data folder. It holds the folder: a second process cannot open it.
+/// The indexes of a data folder. It locks the folder, so a second process cannot open it.
 pub struct Catalog {
     _lock: FolderLock,
     options: CatalogOptions,
@@ -63,21 +63,21 @@ pub struct Catalog {
     indexes: RwLock<BTreeMap<String, Arc<Index>>>,
     plans: RwLock<BTreeMap<String, Planned>>,
     unavailable: RwLock<BTreeMap<String, Unavailable>>,
-    /// Held while an index is made or deleted.
+    /// Held while an index is created, replaced or deleted.
     changing: Mutex<()>,
 }
 
 impl Catalog {
-    /// Opens a data folder, and makes it when it is missing. The indexes are loaded by [`Self::load`].
+    /// Opens a data folder, creating it if necessary. [`Self::load`] loads the indexes.
     ///
     /// # Errors
     ///
-    /// [`StoreError::InUse`] when another process has it, or what the disk says.
+    /// [`StoreError::InUse`] if another process has the folder, or another error of the disk.
     pub fn open(options: CatalogOptions) -> Result<Self, IndexError> {
         listed::require_file(&options.directory)?;
-        // A damaged file may be read as anything, which redb does not always take without a panic.
+        // redb may panic on a damaged file.
         let opening = || Self::open_with(options, DatabaseFile::open);
-        let failed = || Err(StoreError::Damaged("reading it failed; the log has more".to_owned()).into());
+        let failed = || Err(StoreError::Damaged("reading it failed; see the log".to_owned()).into());
         catch_unwind(AssertUnwindSafe(opening)).unwrap_or_else(|_| failed()).map_err(listed::of_catalog)
     }
 
@@ -109,12 +109,12 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Loads every index, and tells `progress` how many are done and how many there are, and what the next one does. One that cannot be opened keeps the
-    /// others from nothing: [`Self::problems`] has it.
+    /// Loads every index and reports each step to `progress`. An index that cannot be opened does not affect the
+    /// others; [`Self::problems`] lists it.
     ///
     /// # Errors
     ///
-    /// When the catalog cannot be read.
+    /// If the catalog cannot be read.
     pub fn load(&self, mut progress: impl FnMut(Loading<'_>)) -> Result<(), IndexError> {
         let folders = self.folders().map_err(IndexError::from).map_err(listed::of_catalog)?;
         for (done, (name, folder)) in folders.iter().enumerate() {
@@ -124,14 +124,14 @@ impl Catalog {
         Ok(())
     }
 
-    /// The id of the data folder, made with it.
+    /// The id of the data folder, generated when the folder was created.
     pub fn data_id(&self) -> &str {
         &self.data_id
     }
 
-    /// The names of all indexes, in order: those that cannot be used, too.
+    /// The names of all indexes in order, including unavailable ones.
     pub fn names(&self) -> Vec<String> {
-        // Held, so that one that is opened again meanwhile is seen in one of the two places.
+        // Locked, so that an index that is reopened right now is in at least one of the two maps.
         let unavailable = self.unavailable.read();
         let mut names: Vec<String> = self.indexes.read().keys().cloned().collect();
         names.extend(unavailable.keys().cloned());
@@ -141,39 +141,39 @@ impl Catalog {
         names
     }
 
-    /// All indexes that can be used, in the order of their names.
+    /// All available indexes, ordered by name.
     pub fn all(&self) -> Vec<Arc<Index>> {
         self.indexes.read().values().cloned().collect()
     }
 
-    /// The index of this name.
+    /// Returns the index of this name.
     ///
     /// # Errors
     ///
     /// [`IndexError::NoSuchIndex`], or [`IndexError::Unavailable`].
     pub fn get(&self, name: &str) -> Result<Arc<Index>, IndexError> {
-        // Held, so that one that is opened again meanwhile is seen in one of the two places.
+        // Locked, so that an index that is reopened right now is in at least one of the two maps.
         let unavailable = self.unavailable.read();
         let index = self.indexes.read().get(name).cloned();
         index.ok_or_else(|| unavailable::why_not(&unavailable, name))
     }
 
-    /// Whether there is an index of this name, which may be of no use now.
+    /// Whether an index of this name exists, available or not.
     pub fn has(&self, name: &str) -> bool {
         !matches!(self.get(name), Err(IndexError::NoSuchIndex(_)))
     }
 
-    /// The index of this name, made when it is not there. The flag says whether it was.
+    /// Returns the index of this name, creating it if necessary. The flag is true if it was created.
     ///
     /// # Errors
     ///
-    /// When the name cannot be one, there are too many, or the disk refuses.
+    /// If the name is invalid, there are too many indexes, or the disk fails.
     pub fn get_or_create(
         &self,
         name: &str,
         record: impl FnOnce() -> IndexRecord,
     ) -> Result<(Arc<Index>, bool), IndexError> {
-        // One that is being deleted is waited for.
+        // Waits for an index that is being deleted.
         if let Ok(index) = self.get(name)
             && index.require_present().is_ok()
         {
@@ -200,24 +200,25 @@ impl Catalog {
         Ok((index, true))
     }
 
-    /// Deletes an index. When this returns it is gone for good, whatever happens next.
+    /// Deletes an index. When this returns, the deletion is durable.
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`], or what the disk says.
+    /// [`IndexError::NoSuchIndex`], or an error of the disk.
     pub fn delete(&self, name: &str) -> Result<(), IndexError> {
         let _changing = self.changing.lock();
         self.delete_now(name)
     }
 
-    /// To be called by whoever holds `changing`.
+    /// The caller must hold `changing`.
     fn delete_now(&self, name: &str) -> Result<(), IndexError> {
         let directory = self.directory_of(name)?;
         self.write_about(&[name], |tables| {
             tables.plans.remove(name).map_err(redb::Error::from)?;
             tables.folders.remove(name).map(|_| ()).map_err(redb::Error::from)
         })?;
-        // Not under the lock that every request takes: it waits for a writer, which may wait for the disk.
+        // Not under the write lock of `indexes`, which every request needs: this waits for writers, and they wait for
+        // the disk.
         let index = self.indexes.write().remove(name);
         index.inspect(|index| index.mark_deleted());
         self.unavailable.write().remove(name);
@@ -228,17 +229,17 @@ impl Catalog {
         Ok(())
     }
 
-    /// Gives up what goes on in the background, because the server stops. Generations that are being built stay as they are.
-    pub fn rest(&self) {
-        self.in_memory().iter().for_each(|index| index.rest());
+    /// Stops the work in the background because the server shuts down. Unfinished generations stay on disk.
+    pub fn shut_down(&self) {
+        self.in_memory().iter().for_each(|index| index.shut_down());
     }
 
-    /// Whether nothing goes on in the background.
-    pub fn is_at_rest(&self) -> bool {
+    /// Whether no work runs in the background.
+    pub fn is_idle(&self) -> bool {
         !self.in_memory().iter().any(|index| index.is_rebuilding())
     }
 
-    /// All indexes that can be used, and the next generations of them.
+    /// All available indexes, and their next generations.
     fn in_memory(&self) -> Vec<Arc<Index>> {
         let next = self.plans.read().values().filter_map(|planned| planned.building.next()).collect::<Vec<_>>();
         [self.all(), next].concat()
@@ -254,7 +255,7 @@ impl Catalog {
         &self.options.embedding
     }
 
-    /// The folder of an index, of one that cannot be used too.
+    /// The folder of an index, available or not.
     fn directory_of(&self, name: &str) -> Result<PathBuf, IndexError> {
         let unavailable = self.unavailable.read().get(name).map(|index| index.directory.clone());
         unavailable.map_or_else(|| Ok(self.get(name)?.directory.clone()), Ok)
@@ -270,7 +271,7 @@ impl Catalog {
         let known: Vec<PathBuf> = serving.chain(next).map(|folder| self.path(folder)).collect();
         for path in listed::index_folders(&self.options.directory)? {
             if !known.contains(&path) {
-                info!(path = %path.display(), "removing what a deleted index left behind");
+                info!(path = %path.display(), "removing a folder that belongs to no index");
                 fs::remove_dir_all(&path)?;
             }
         }
@@ -278,11 +279,11 @@ impl Catalog {
     }
 }
 
-/// Removes the files of what the catalog names no more.
+/// Removes the files of an index that is no longer in the catalog.
 fn remove_files(name: &str, directory: &Path) {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            warn!(index = name, %error, "files that nobody needs are still there; they are removed at the next start");
+            warn!(index = name, %error, "unused files could not be removed; the next start removes them");
         }
         Ok(()) | Err(_) => {}
     }

@@ -1,13 +1,14 @@
-//! Cutting a document into chunks that the embedding model reads whole: nothing is ever truncated.
+//! Splits a document into chunks that fit the embedding model. Text is never truncated.
 //!
 //! ```text
-//! outline ── where a text may be cut, by how it is to be split: prose, markdown, code
-//! fill ── chunks with as much of it as fits, up to the best place
-//! tokens ── each piece of the text is counted once
-//! work ── every step is counted, and ends when the document has had its time or its sender has left
+//! outline ── finds the places where a text may be cut, by its split type: prose, markdown, code
+//! fill ── fills chunks with as much text as fits, up to the best place
+//! tokens ── counts the tokens of each piece of the text once
+//! work ── counts steps, and stops when the time is up or the client has disconnected
 //! ```
 //!
-//! What a document costs grows as its size does, whatever stands in it: no step looks at the same place more than a bounded number of times.
+//! The cost of a document is proportional to its size, whatever its content: each step looks at a place a bounded
+//! number of times.
 
 mod boundary;
 mod code;
@@ -26,51 +27,52 @@ pub use split_type::{Language, SplitType};
 use tokens::Counter;
 pub use work::{Stopped, Work};
 
-/// The part of a chunk that its heading may take.
+/// The most tokens of a chunk's headings: one in so many of the chunk's tokens.
 const HEADING_PART: usize = 4;
 
-/// Tokens by which a heading and a text together may exceed the sum of their own counts: the line break between them.
+/// The most tokens by which a heading and a text together exceed the sum of their counts: the line break between them.
 const JOINT_TOKENS: usize = 2;
 
-/// A document that cannot be cut.
+/// A document cannot be split.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkingError {
-    /// The sizes leave no room.
+    /// The limits leave no room for text.
     #[error(
-        "chunks of {max_tokens} tokens with {overlap_tokens} repeated cannot be made: chunking.maxTokens is too small"
+        "chunks of {max_tokens} tokens with an overlap of {overlap_tokens} are not possible: chunking.maxTokens is too \
+         small"
     )]
     Sizes {
-        /// The longest chunk.
+        /// The limit of a chunk, in tokens.
         max_tokens: usize,
-        /// The overlap.
+        /// The overlap, in tokens.
         overlap_tokens: usize,
     },
-    /// The parser of this language does not run here.
+    /// The language's parser is not available.
     #[error("code in {language} cannot be parsed: {reason}")]
     Language {
         /// The language.
         language: &'static str,
-        /// What its parser says.
+        /// The parser's error.
         reason: String,
     },
-    /// It was not cut to its end.
+    /// Splitting was stopped early.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
-/// How long chunks are, in tokens of the embedding model.
+/// The sizes of chunks, in tokens of the embedding model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// The longest chunk, its heading included.
+    /// The most tokens of a chunk, including its heading.
     pub max_tokens: usize,
-    /// How much of a chunk is repeated at the start of the next.
+    /// Tokens that are repeated at the start of the next chunk.
     pub overlap_tokens: usize,
-    /// The longest text that the model reads.
+    /// The longest text that the model accepts.
     pub max_passage_tokens: usize,
 }
 
 impl Sizes {
-    /// The sizes of a new index: what was asked for, else 512 tokens or the model's limit, and a tenth of that as overlap.
+    /// Resolves the sizes of a new index. Defaults: 512 tokens or the model's limit, and an overlap of 10%.
     pub fn resolve(max_tokens: Option<u32>, overlap_tokens: Option<u32>, max_passage_tokens: usize) -> Self {
         let max_tokens = max_tokens.map_or(512, |tokens| tokens as usize).min(max_passage_tokens).max(1);
         let overlap_tokens = overlap_tokens.map_or(max_tokens / 10, |tokens| tokens as usize).min(max_tokens / 2);
@@ -78,19 +80,19 @@ impl Sizes {
     }
 }
 
-/// A piece of a document.
+/// A chunk of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// The headings above it.
+    /// The headings above it, joined by ` > `.
     pub heading: Option<String>,
-    /// The page that it stands on, from 1, when the document is cut by pages.
+    /// Its page, from 1, if the document is split by pages.
     pub page: Option<u32>,
-    /// Its text, as it stands in the document.
+    /// Its text, as in the document.
     pub text: String,
 }
 
 impl Chunk {
-    /// What is embedded: the heading, then the text.
+    /// The text that is embedded: the heading, then the text.
     pub fn embedded_text(&self) -> String {
         match &self.heading {
             Some(heading) => format!("{heading}\n{}", self.text),
@@ -99,14 +101,14 @@ impl Chunk {
     }
 }
 
-/// Cuts a text: prose at its sentences, Markdown at its structure, code at its syntax, pages where they end.
+/// Splits a text: prose at sentences, Markdown at its structure, code at its syntax, pages at page breaks.
 ///
-/// A chunk of Markdown never reaches over a heading: a chunk about two things is near to neither. One of a page never reaches over its
-/// end: it could not say where it stands.
+/// A chunk of Markdown never spans a heading, because a chunk about two topics is a poor match for both. A chunk of a
+/// page never spans pages, because it has one page number.
 ///
 /// # Errors
 ///
-/// [`ChunkingError`] when the sizes leave no room, or the work ends before it is done.
+/// [`ChunkingError`] if the limits leave no room, or the work was stopped.
 pub fn cut(
     text: &str,
     split: SplitType,
@@ -133,7 +135,7 @@ pub fn cut(
     Ok(chunks)
 }
 
-/// What is left beside the longest path of headings.
+/// The tokens of a chunk that remain for text beside the longest path of headings.
 fn room(limit: usize, outline: &Outline, sizes: Sizes) -> Result<Room, ChunkingError> {
     let capacity = limit.saturating_sub(match outline.longest_heading_tokens {
         0 => 0,
@@ -146,8 +148,8 @@ fn room(limit: usize, outline: &Outline, sizes: Sizes) -> Result<Room, ChunkingE
     Ok(Room { capacity, overlap: sizes.overlap_tokens.min(capacity - 1) })
 }
 
-/// The chunk of a piece, which fits when the model reads the whole of it. It loses its heading where that makes it too long: both together can
-/// come to more than the sum of their parts.
+/// Makes a chunk of a piece and checks that the model accepts all of it. If the heading makes it too long, the heading
+/// is dropped: together they may have more tokens than the sum of their parts.
 fn judged(
     piece: &str,
     section: &Section,

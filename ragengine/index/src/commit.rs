@@ -1,7 +1,8 @@
-//! Writing together: changes that wait for the disk at the same time share one transaction and one fsync.
+//! Group commit: changes that wait for the disk at the same time share one transaction and one fsync.
 //!
-//! Whoever gets the lock makes everybody's changes that are waiting, and shows them in the order of the transaction. The others find
-//! theirs done when they get the lock. So a lone writer waits for nobody, and many wait for one fsync instead of one each.
+//! The thread that gets the lock makes all waiting changes and shows them in the order of the transaction. The other
+//! threads find theirs done when they get the lock. So a single writer never waits for others, and many writers share
+//! one fsync.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,37 +14,37 @@ use super::store::{StoreError, Transaction};
 use super::view::Changed;
 use super::{Index, IndexError};
 
-/// Changes in one transaction.
+/// The most changes in one transaction.
 const MAX_CHANGES: usize = 64;
 
-/// Chunks in one transaction, unless a single change has more: until it is on disk, all of it is in memory.
+/// The most chunks in one transaction, unless a single change has more. All of them are in memory until the commit.
 const MAX_CHUNKS: usize = 8192;
 
 type Make = Box<dyn FnMut(&Transaction) -> Result<Vec<Changed>, StoreError> + Send>;
 
-/// A change that waits for its turn.
+/// A change in the queue.
 pub(super) struct Waiting {
     make: Make,
     chunks: usize,
     made: oneshot::Sender<Result<(), Failure>>,
 }
 
-/// Why a change was not made: each that shared the transaction is told.
+/// Why a change was not made. Every change of the transaction gets it.
 #[derive(Debug, Clone)]
 enum Failure {
-    /// Deleted, or another generation has its place.
+    /// The index was deleted or replaced.
     Gone,
     Store(StoreError),
-    /// It may be on disk. Why it cannot be shown.
+    /// The change may be durable but cannot be shown, for this reason.
     NotShown(String),
 }
 
-/// The changes that wait. It is as long as there are threads that wait, which their callers bound.
+/// The queue of changes. Its length is bounded by the number of writing threads.
 #[derive(Default)]
 pub(super) struct Queue(Mutex<VecDeque<Waiting>>);
 
 impl Queue {
-    /// The next changes, in the order in which they came: as many as are worth one transaction.
+    /// Takes the next changes for one transaction, in order of arrival.
     fn next(&self) -> Vec<Waiting> {
         let mut waiting = self.0.lock();
         let mut chunks = 0;
@@ -57,14 +58,15 @@ impl Queue {
 }
 
 impl Index {
-    /// Makes a change of documents. When this returns, it is on disk and shown. It waits for the disk.
+    /// Changes documents. When this returns, the change is durable and visible. Blocks on the disk.
     ///
-    /// `make` may be called again when a change that shares its transaction fails; `chunks` is how many it adds.
+    /// `make` may be called again if another change of the transaction fails. `chunks` is the number of chunks that it
+    /// adds.
     ///
     /// # Errors
     ///
-    /// When `make` fails, the index is being deleted, or the disk refuses: nothing of this change is made then. [`IndexError::NotShown`]
-    /// when it may be on disk: it is shown by itself then.
+    /// If `make` fails, the index is being deleted, or the disk fails: nothing of this change is made then.
+    /// [`IndexError::NotShown`] if it may be durable: it is shown later automatically.
     pub(super) fn commit<T: Send + 'static>(
         &self,
         chunks: usize,
@@ -86,9 +88,9 @@ impl Index {
             answered = answer.try_recv();
         }
         // The sender is dropped only when the thread that made the changes panicked.
-        let given_up = || Failure::Store(StoreError::Disk("a write that went along was given up".to_owned()));
+        let given_up = || Failure::Store(StoreError::Disk("a write in the same transaction panicked".to_owned()));
         answered.unwrap_or_else(|_| Err(given_up())).map_err(|failure| self.error_of(failure))?;
-        result.lock().take().ok_or_else(|| StoreError::Disk("a write was given up".to_owned()).into())
+        result.lock().take().ok_or_else(|| StoreError::Disk("a write was abandoned".to_owned()).into())
     }
 
     fn error_of(&self, failure: Failure) -> IndexError {
@@ -99,10 +101,10 @@ impl Index {
         }
     }
 
-    /// To be called by whoever holds `writing`.
+    /// The caller must hold `writes.lock`.
     fn make_all(&self, mut changes: Vec<Waiting>) {
         match self.try_all(&mut changes) {
-            // One of them is at fault, and not the disk: each for itself.
+            // One of the changes is inconsistent, not the disk. Each is made in a separate transaction.
             Err(Failure::Store(StoreError::Damaged(_))) if changes.len() > 1 => {
                 changes.into_iter().for_each(|change| self.make_all(vec![change]));
             }

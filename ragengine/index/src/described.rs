@@ -1,18 +1,18 @@
-//! What an index says of itself.
+//! Descriptions of an index for the API.
 
 use ragengine_client::wire::IndexDescription;
 use ragengine_embedding::Embedding;
 
 use super::{Index, IndexError};
 
-/// Sizes of an index, or of one of its sources.
+/// The size of an index, or of one of its sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IndexSize {
-    /// Documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Chunks.
+    /// The number of chunks.
     pub chunks: u64,
-    /// Bytes of the documents' texts.
+    /// The size of all documents' texts, in bytes.
     pub text_bytes: u64,
 }
 
@@ -39,11 +39,11 @@ impl Index {
         }
     }
 
-    /// Refuses to let vectors of different models meet.
+    /// Checks that the index has vectors of this model. Vectors of different models cannot be compared.
     ///
     /// # Errors
     ///
-    /// [`IndexError::OtherModel`] when the index was made with another model than the one in use.
+    /// [`IndexError::OtherModel`] if the index was made with another model.
     pub fn require_model(&self, embedding: &Embedding) -> Result<(), IndexError> {
         let record = &self.record;
         if record.embedding_fingerprint == embedding.fingerprint() && record.dimensions == embedding.dimensions() {

@@ -10,73 +10,73 @@ use super::persisted::PersistedError;
 use super::sources::Held;
 use super::store::StoreError;
 
-/// Why an index does not do what it was asked for.
+/// Why an operation on an index failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// A name that no index can have.
+    /// The name is not valid for an index.
     #[error(transparent)]
     Name(#[from] InvalidName),
     /// There is no index of this name.
     #[error("No such index: '{0}' exists.")]
     NoSuchIndex(String),
-    /// There are as many indexes as there may be.
+    /// The limit on the number of indexes is reached.
     #[error("there are {0} indexes already, which is the limit: delete one, or raise limits.maxIndexes")]
     TooMany(u32),
     /// The index was made with another embedding model.
     #[error(
-        "index '{index}' was made with the embedding model {made_with}, and this server now uses {in_use}: \
-         set the model back, or delete the index and add its documents again"
+        "index '{index}' was made with the embedding model {made_with}, but this server uses {in_use}: set the model \
+         back, or delete the index and add its documents again"
     )]
     OtherModel {
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// Its model.
+        /// The index's model and its dimensions.
         made_with: String,
-        /// The server's model.
+        /// The server's model and its dimensions.
         in_use: String,
     },
-    /// What would be made is there already.
-    #[error("index '{}' exists: overwrite=true puts the copy in its place", .0.join("', '"))]
+    /// Indexes of these names exist.
+    #[error("index '{}' exists: use overwrite=true to replace it by the copy", .0.join("', '"))]
     Exists(Vec<String>),
-    /// A persisted copy is of one index.
+    /// A persisted copy must hold one index.
     #[error("the persisted copy '{copy}' holds {indexes} indexes: `ragengine restore` restores all of them")]
     ManyIndexes {
-        /// The copy.
+        /// The name of the copy.
         copy: String,
-        /// How many it holds.
+        /// The number of indexes that it holds.
         indexes: usize,
     },
-    /// Only one index is to be restored.
+    /// The index to restore is not in the backup.
     #[error("there is no index '{index}' in the backup: it has '{}'", .indexes.join("', '"))]
     NotInCopy {
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// Those that are in it.
+        /// The indexes in the backup.
         indexes: Vec<String>,
     },
     /// The backup or the persisted copy cannot be used.
     #[error("the copy cannot be used: {0}")]
     Archive(#[from] ArchiveError),
-    /// There is no persisted copy to read or write.
+    /// The persisted copy cannot be read or written.
     #[error(transparent)]
     Persisted(#[from] PersistedError),
-    /// The model that made the index's vectors is not the server's, and not at hand.
+    /// The index was made with another model than the server's, and that model is not available.
     #[error("index '{index}' was made with the embedding model {model}, which cannot be used: {reason}. {progress}")]
     ModelMissing {
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// Its model.
+        /// The index's model.
         model: String,
-        /// Why it is not there.
+        /// Why the model is not available.
         reason: String,
-        /// How far the next generation is.
+        /// The progress of the next generation.
         progress: String,
     },
-    /// Another has taken the index's place, a later generation or a copy: whoever writes looks it up again.
-    #[error("index '{0}' was replaced meanwhile, by its next generation or a copy: try again")]
+    /// The index was replaced by a later generation or a copy. Callers look it up again and retry.
+    #[error("index '{0}' was replaced by its next generation or a copy during the request: try again")]
     Superseded(String),
-    /// Writers change an index faster than its next generation can follow.
-    #[error("documents change faster than the next generation can follow: it goes on when they rest")]
+    /// Writers change the index faster than its next generation can follow.
+    #[error("documents change faster than the next generation can follow: it continues when there are fewer writes")]
     StillChanging,
     /// No next generation is being built.
     #[error("index '{0}' has no next generation: nothing is being built")]
@@ -84,70 +84,70 @@ pub enum IndexError {
     /// Another synchronisation has the source.
     #[error(transparent)]
     SourceHeld(#[from] Held),
-    /// A document that cannot be what it says.
+    /// A document is invalid.
     #[error("document {position}: {reason}")]
     Document {
-        /// Its place in the request, from 0.
+        /// Its position in the request, from 0.
         position: usize,
         /// What is wrong, and what to do.
         reason: String,
     },
-    /// A document that is not cut within its time.
+    /// A document could not be split within its time.
     #[error(
-        "document '{doc_id}' takes longer to cut than the {} s that it may: split it, send it with another split_type, or raise \
-         limits.cutTimeoutSeconds",
+        "splitting document '{doc_id}' takes longer than the limit of {} s: split it, send it with another split_type, \
+         or raise limits.cutTimeoutSeconds",
         .limit.as_secs_f64().ceil()
     )]
     SlowDocument {
-        /// Its id.
+        /// The document's id.
         doc_id: String,
-        /// The time that it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// A filter that cannot be applied.
+    /// The filter is invalid.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// A document that cannot be cut.
+    /// A document could not be split.
     #[error(transparent)]
     Chunking(#[from] ChunkingError),
-    /// No vectors could be had.
+    /// The embedding model failed.
     #[error(transparent)]
     Embedding(#[from] EmbeddingError),
-    /// FAISS refused.
-    #[error("the vector index refused: {0}")]
+    /// FAISS failed.
+    #[error("the vector index failed: {0}")]
     Vectors(#[from] ragengine_faiss::Error),
-    /// The disk refused.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is on disk cannot be found yet.
+    /// The change may be durable, but searches do not find it yet.
     #[error(
-        "index '{index}' cannot show yet what is on its disk: {reason}. That is tried again by itself; what was sent may be there already, \
-         and may be sent again"
+        "the latest changes of index '{index}' cannot be shown yet: {reason}. That is retried automatically; this \
+         change may have been saved, and may be sent again"
     )]
     NotShown {
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The index is there and cannot be used.
+    /// The index exists but is unavailable.
     #[error("index '{index}' cannot be used now: {reason}")]
     Unavailable {
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// What is wrong, and what can be done.
+        /// The problem, and what the user can do.
         reason: String,
     },
-    /// The embedder's vectors are not what the index holds.
-    #[error("the embedding model gave {0}")]
+    /// The embedding model's vectors do not fit the index.
+    #[error("the embedding model returned {0}")]
     OtherVectors(String),
-    /// The work was given up because the server stops.
+    /// The server is shutting down.
     #[error("the server is shutting down")]
     ShuttingDown,
 }
 
 impl IndexError {
-    /// A short name for labels.
+    /// The error's kind, for metrics and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Name(_) => "invalid_name",

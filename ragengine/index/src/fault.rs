@@ -1,4 +1,4 @@
-//! What an index's errors say of themselves.
+//! The classes of an index's errors, and what the log may contain of them.
 
 use ragengine_compute::ShuttingDown;
 use ragengine_errors::{Class, Fault, Logged, RetryAfter, texts};
@@ -95,7 +95,7 @@ impl Logged for IndexError {
         match self {
             Self::Document { position, reason } => Some(format!("document {position}: {}", texts::length(reason))),
             Self::Archive(ArchiveError::Damaged(reason)) => {
-                Some(format!("the copy cannot be used: it is damaged, as {} say", texts::length(reason)))
+                Some(format!("the copy cannot be used: it is damaged ({})", texts::length(reason)))
             }
             Self::Persisted(PersistedError::Odd(_) | PersistedError::Store(_)) => Some(self.to_string()),
             Self::Embedding(error) => error.own_words(),
@@ -142,17 +142,17 @@ mod tests {
 
     use super::*;
 
-    const MARKER: &str = "somebody's words";
+    const MARKER: &str = "a client's text";
 
     #[test]
-    fn nothing_of_others_is_said_unless_it_may_be() {
+    fn the_log_contains_no_text_of_clients() {
         let marker = || MARKER.to_owned();
         let embedding = EmbeddingError::Upstream { status: 429, message: marker() };
         for (error, expected) in [
             (IndexError::NoSuchIndex(marker()), "bytes"),
-            (IndexError::Document { position: 3, reason: marker() }, "document 3: 16 bytes"),
-            (IndexError::Embedding(embedding), "429, in 16 bytes"),
-            (ArchiveError::Damaged(marker()).into(), "16 bytes"),
+            (IndexError::Document { position: 3, reason: marker() }, "document 3: 15 bytes"),
+            (IndexError::Embedding(embedding), "429 with a message of 15 bytes"),
+            (ArchiveError::Damaged(marker()).into(), "15 bytes"),
             (PersistedError::Missing(marker()).into(), "bytes"),
             (IndexError::NotInCopy { index: marker(), indexes: vec![marker()] }, "bytes"),
         ] {

@@ -7,22 +7,22 @@ use ragengine_client::wire::{METADATA, Metadata};
 use roaring::RoaringTreemap;
 use serde_json::Value;
 
-/// Keys in one filter, and values in one list of it: more is no filter that a person wrote.
+/// The most keys of a filter plus values in its lists.
 const MAX_VALUES: usize = 1000;
 
-/// A filter that cannot be applied.
+/// A filter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// Not a JSON object in a string.
+    /// It is not a JSON object in a string.
     #[error("Invalid metadata filter format. Must be a valid JSON string.")]
     NotAnObject,
-    /// Too long.
+    /// It has too many values.
     #[error("the metadata filter has more than {MAX_VALUES} values")]
     TooLong,
 }
 
-/// Every key must match: a document's value equals the filter's, or is a list that holds it. A list in the filter stands for any of
-/// its values.
+/// A filter on metadata. Every key must match: the document's value equals the filter's value or is a list that
+/// contains it. A list in the filter matches any of its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     clauses: Vec<(String, Vec<String>)>,
@@ -56,33 +56,36 @@ impl Filter {
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let object = METADATA.object(&mut deserializer).and_then(|object| deserializer.end().map(|()| object));
-        let object = object.map_err(|error| match error.is_data() && text.trim_start().starts_with('{') {
-            true => FilterError::TooLong,
-            false => FilterError::NotAnObject,
+        let object = object.map_err(|error| {
+            if error.is_data() && text.trim_start().starts_with('{') {
+                FilterError::TooLong
+            } else {
+                FilterError::NotAnObject
+            }
         })?;
         Self::new(&object)
     }
 
-    /// Whether it lets everything through.
+    /// Whether the filter matches every document.
     pub fn is_empty(&self) -> bool {
         self.clauses.is_empty()
     }
 }
 
-/// Which documents have which metadata: what filters are answered from. A set is copied when it changes under a reader.
+/// An inverted index of the documents' metadata. Sets are copied on write, so readers keep a consistent state.
 #[derive(Debug, Default)]
 pub struct MetadataIndex {
     documents: HashMap<String, HashMap<String, Arc<RoaringTreemap>>>,
 }
 
-/// What a filter is answered from, at one moment: for each of its keys the documents that have one of the values.
+/// The document sets that answer a filter, as of one moment: for each key, the documents with each of its values.
 #[derive(Debug, Clone)]
 pub struct Candidates {
     clauses: Vec<Vec<Arc<RoaringTreemap>>>,
 }
 
 impl Candidates {
-    /// The documents that pass a filter that is not empty.
+    /// Returns the documents that match. The filter must not be empty.
     pub fn matching(&self) -> RoaringTreemap {
         let any_of = |values: &Vec<Arc<RoaringTreemap>>| {
             let mut values = values.iter();
@@ -120,7 +123,7 @@ impl MetadataIndex {
         }
     }
 
-    /// What a filter is answered from.
+    /// Returns the document sets that answer a filter.
     pub fn candidates(&self, filter: &Filter) -> Candidates {
         let any_of = |(key, values): &(String, Vec<String>)| {
             let known = self.documents.get(key);
@@ -130,7 +133,7 @@ impl MetadataIndex {
     }
 }
 
-/// The values under which a document is found: each value, and each element of a list.
+/// The keys and values under which a document is found: each value, and each element of a list.
 fn pairs(metadata: &Metadata) -> impl Iterator<Item = (&str, String)> {
     metadata.iter().flat_map(|(key, value)| {
         let elements = value.as_array().into_iter().flatten();
@@ -138,7 +141,7 @@ fn pairs(metadata: &Metadata) -> impl Iterator<Item = (&str, String)> {
     })
 }
 
-/// One text for equal values: 1 and 1.0 are the same number, and the order of an object's keys says nothing.
+/// A text that is the same for equal values: 1 and 1.0 are equal, and the order of an object's keys does not matter.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_took_stays_as_it_was() {
+    fn a_readers_sets_do_not_change() {
         let mut index = index();
         let before = index.candidates(&Filter::new(&object(json!({"team": "a"}))).unwrap());
         index.insert(9, &object(json!({"team": "a"})));
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_filter() {
+    fn invalid_filters_are_rejected() {
         for text in ["", "{", "[]", "1", "\"a\"", "{} {}"] {
             assert_eq!(Filter::parse(text), Err(FilterError::NotAnObject), "{text}");
         }

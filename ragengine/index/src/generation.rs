@@ -1,5 +1,5 @@
-//! Generations of an index. One serves; when another embedding model, chunking or vector index is wanted, the next is built beside
-//! it and takes its place when it holds the same documents.
+//! Generations of an index. One serves. When another embedding model, chunking or vector index is requested, the next
+//! generation is built beside it and takes over when it holds the same documents.
 
 mod building;
 mod hand_over;
@@ -9,37 +9,37 @@ pub use building::Building;
 pub(crate) use hand_over::HoldBack;
 use ragengine_client::wire::{GenerationPhase, NextGeneration};
 use serde::{Deserialize, Serialize};
-pub use wanted::{Asked, Decision, Model, again, asked, decide};
+pub use wanted::{Decision, Model, RequestedSettings, decide_at_start, decide_on_request, decide_on_resume};
 
 use super::record::IndexRecord;
 
-/// What is to take the place of the serving generation. The catalog keeps it.
+/// The plan for the next generation, as the catalog stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// How it is made.
+    /// The settings of the next generation.
     pub target: IndexRecord,
-    /// What becomes of it.
+    /// Whether it is being built.
     pub phase: Phase,
-    /// When it was begun (RFC 3339).
+    /// When the plan was made (RFC 3339).
     pub started_at: String,
 }
 
-/// What becomes of a plan.
+/// The phase of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
     /// It is being built in the folder of this number.
     Building {
-        /// The number.
+        /// The number of the folder.
         folder: u64,
     },
-    /// It is not built, so that a start does not begin it again.
+    /// The user abandoned it. The plan stays, so that a restart does not build it again.
     Abandoned,
 }
 
 impl Plan {
-    /// The number of the folder in which it is being built.
+    /// The number of the folder in which it is being built, if it is.
     pub fn folder(&self) -> Option<u64> {
         match self.phase {
             Phase::Building { folder } => Some(folder),
@@ -47,7 +47,7 @@ impl Plan {
         }
     }
 
-    /// As the API describes it.
+    /// Describes the plan for the API.
     pub fn describe(&self, progress: Progress) -> NextGeneration {
         NextGeneration {
             phase: match self.phase {
@@ -65,14 +65,14 @@ impl Plan {
     }
 }
 
-/// How far a generation is.
+/// The progress of building a generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The documents that it has and that need no more work.
+    /// Documents that are finished.
     pub documents: u64,
-    /// The documents that it is to have, as far as is known.
+    /// All documents, as far as known.
     pub total: u64,
-    /// Why it does not get on.
+    /// The error that stopped the last attempt.
     pub error: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! An index: documents, their chunks and vectors, sources, filters, search. It is the seam to another engine.
+//! An index: documents, chunks, vectors, sources, filters and search. Another search engine would replace this crate.
 //!
-//! The store on disk is the source of truth. Everything in memory (`view`) is derived from it when the index is opened, without
-//! embedding again; what takes long to derive is kept beside it (`snapshot`).
+//! The store on disk is the source of truth. The state in memory (`view`) is rebuilt from it when the index is opened,
+//! without computing embeddings. Parts that take long to build are saved beside it (`snapshot`).
 
 pub mod archive;
 mod background;
@@ -26,9 +26,9 @@ mod recovery;
 pub mod room;
 pub mod search;
 mod showing;
-pub mod snapshot;
+mod snapshot;
 pub mod sources;
-pub mod store;
+mod store;
 mod token_counts;
 mod transfer;
 mod turns;
@@ -45,6 +45,7 @@ pub use error::IndexError;
 use parking_lot::RwLock;
 use ragengine_settings::{EmbeddingSource, VectorIndexKind};
 pub use recovery::Step;
+pub use store::StoreError;
 use uuid::Uuid;
 
 use self::background::Background;
@@ -57,21 +58,21 @@ use self::view::View;
 use self::writes::Writes;
 use crate::metrics::IndexMetrics;
 
-/// How indexes are searched and when their graphs are built: the same for all of them.
+/// Search settings, the same for all indexes.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchSettings {
-    /// Below this many chunks a search is exact.
+    /// Indexes with fewer chunks are searched exactly.
     pub exact_below_rows: usize,
-    /// Nodes of a graph that a search keeps in view.
+    /// The `efSearch` of graph searches: the number of candidates that a search keeps.
     pub ef_search: usize,
-    /// Lists that a search compares. None: as many as it takes.
+    /// The number of IVF lists that a search compares. None: chosen automatically.
     pub n_probe: Option<usize>,
 }
 
 /// One index.
 ///
-/// Readers take the view's lock only to copy what they search and read: a few pointers. Writers take it to show what is on disk
-/// already.
+/// Readers hold the view's lock only to copy a few pointers to what they search and read. Writers hold it only to show
+/// what is already durable.
 pub struct Index {
     name: String,
     record: IndexRecord,
@@ -86,7 +87,7 @@ pub struct Index {
     background: Background,
 }
 
-/// Where an index is, and how it is searched and measured.
+/// The folder of an index, and how it is searched and measured.
 struct Place<'a> {
     name: &'a str,
     directory: &'a Path,
@@ -95,11 +96,11 @@ struct Place<'a> {
 }
 
 impl Index {
-    /// Makes an empty index in `directory`, which must not exist yet.
+    /// Creates an empty index in `directory`, which must not exist.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn create(
         name: &str,
         directory: &Path,
@@ -111,11 +112,11 @@ impl Index {
         Self::with_store(Place { name, directory, search, metrics }, record, store, &mut |_| {})
     }
 
-    /// Opens the index in `directory` and loads its vectors, and tells `progress` what it does.
+    /// Opens the index in `directory` and loads its vectors. Reports each step to `progress`.
     ///
     /// # Errors
     ///
-    /// When its files cannot be read, or another process has it open.
+    /// If its files cannot be read, or another process has it open.
     pub fn open(
         name: &str,
         directory: &Path,
@@ -153,46 +154,48 @@ impl Index {
         }))
     }
 
-    /// Its name.
+    /// The name of the index.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How it was made.
+    /// The settings with which the index was made.
     pub fn record(&self) -> &IndexRecord {
         &self.record
     }
 
-    /// Whether the disk refused to read or write something, so that it has to be opened anew.
+    /// Whether the disk refused an operation. The index must then be reopened.
     pub fn has_failed(&self) -> bool {
         self.store.has_failed()
     }
 
-    /// Its sizes at this moment.
+    /// The current size.
     pub fn size(&self) -> IndexSize {
         self.view.read().size()
     }
 
-    /// The id of a chunk, as the API shows it: the same for the same text at the same place of the same document.
+    /// The id of a chunk in the API. It is stable: the same text at the same place of the same document has the same
+    /// id.
     pub fn node_id(&self, doc_id: &str, ordinal: u32, chunk_hash: &[u8; 32]) -> String {
         let name = [self.name.as_bytes(), doc_id.as_bytes(), &ordinal.to_le_bytes(), chunk_hash].join(&0_u8);
         Uuid::new_v5(&Uuid::NAMESPACE_OID, &name).to_string()
     }
 
-    /// The settings of the model that made its vectors. None: it is of a version that did not keep them.
+    /// The settings of the embedding model that made the vectors. None if an old version made the index without saving
+    /// them.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn embedding_source(&self) -> Result<Option<EmbeddingSource>, IndexError> {
         Ok(self.reader().embedding_source()?)
     }
 
-    /// Keeps the settings of the model that made its vectors, unless they are there already.
+    /// Saves the settings of the embedding model, unless they are saved already.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn keep_embedding_source(&self, source: &EmbeddingSource) -> Result<(), IndexError> {
         let _writing = self.writes.lock.lock();
         self.require_present()?;
@@ -203,12 +206,12 @@ impl Index {
         self.show(Vec::new())
     }
 
-    /// The store as it is now, for a reader that must not see later writes.
+    /// A reader of the visible state, which later writes do not change.
     fn reader(&self) -> Arc<Reader> {
         Arc::clone(self.view.read().reader())
     }
 
-    /// The store with all that was answered, for whoever writes what differs from it.
+    /// A reader of the visible state that includes every acknowledged write. Writers compare with it.
     ///
     /// # Errors
     ///
@@ -218,12 +221,12 @@ impl Index {
         Ok(self.reader())
     }
 
-    /// Shows what is on disk and could not be shown: compared with a view that lacks it, a document would be the same that is not, or not be
-    /// there. To be called before whatever decides from the view what is written. It may wait for writers.
+    /// Shows changes that are durable but could not be shown. Called before comparing documents with the view: compared
+    /// with a stale view, a changed document could look unchanged, or an existing one missing. May wait for writers.
     ///
     /// # Errors
     ///
-    /// [`IndexError::NotShown`] when it still cannot be shown, or that the index is gone.
+    /// [`IndexError::NotShown`] if the changes still cannot be shown, or an error if the index is gone.
     fn bring_up_to_date(&self) -> Result<(), IndexError> {
         if !self.has_unshown() {
             return Ok(());
@@ -237,24 +240,24 @@ impl Index {
         self.record.vector_index
     }
 
-    /// Marks it as gone: writers that are under way fail instead of writing into a folder that is being removed.
+    /// Marks the index as deleted. Running writers then fail instead of writing to a folder that is being removed.
     fn mark_deleted(&self) {
         let _writing = self.writes.lock.lock();
         self.lifecycle.delete();
     }
 
-    /// Marks it as gone when nobody was told of it and it has no document. Returns whether that is so.
+    /// Marks the index as deleted if it is empty and no client knows of it. Returns whether it was marked.
     fn close_if_unused(&self) -> bool {
         let _writing = self.writes.lock.lock();
-        self.size().documents == 0 && self.lifecycle.delete_if_unknown()
+        self.size().documents == 0 && self.lifecycle.delete_if_unacknowledged()
     }
 
-    /// Takes back that it is gone: it could not be deleted.
+    /// Reverts the mark after a failed deletion.
     fn reopen(&self) {
         self.lifecycle.restore();
     }
 
-    /// Marks it as replaced: writers that are under way are sent to the index that has its name now.
+    /// Marks the index as replaced. Running writers then retry in its successor.
     fn mark_superseded(&self) {
         let _writing = self.writes.lock.lock();
         self.lifecycle.supersede();
@@ -264,7 +267,7 @@ impl Index {
         match self.lifecycle.stage() {
             Stage::Deleted => Err(IndexError::NoSuchIndex(self.name.clone())),
             Stage::Superseded => Err(IndexError::Superseded(self.name.clone())),
-            Stage::Unknown | Stage::Known => Ok(()),
+            Stage::Unacknowledged | Stage::Acknowledged => Ok(()),
         }
     }
 }

@@ -1,40 +1,41 @@
-//! Where an index is in its life, from when it is made or opened until another has its place or it is gone.
+//! The lifecycle of an index, from its creation or opening until it is replaced or deleted.
 
 use parking_lot::Mutex;
 
-/// Where an index is in its life.
+/// The stage of an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It is there, and nobody was told since it was made or opened: while it is empty, too, it may go again as if it had never been.
+    /// It exists, but no client was informed since it was created or opened. While it is empty, it may be deleted
+    /// unnoticed.
     #[default]
-    Unknown,
-    /// Somebody was told that it is there, or has something.
-    Known,
-    /// A later generation or a copy has its name: writers are sent there.
+    Unacknowledged,
+    /// A client was informed that it exists or has documents.
+    Acknowledged,
+    /// A later generation or a copy has its name. Writers continue there.
     Superseded,
-    /// It is gone, or about to be: writers that are under way fail.
+    /// It is deleted, or about to be. Running writers fail.
     Deleted,
 }
 
-/// The stage of one index. Whoever changes it to be seen by writers holds their lock.
+/// The stage of one index. A change that writers must see is made under their lock.
 #[derive(Debug, Default)]
 pub(super) struct Lifecycle(Mutex<Stage>);
 
 impl Lifecycle {
-    /// Where it is.
+    /// The current stage.
     pub fn stage(&self) -> Stage {
         *self.0.lock()
     }
 
-    /// Somebody was told of it. What is gone or replaced stays so.
-    pub fn was_told_of(&self) {
+    /// Records that a client was informed. A deleted or replaced index stays so.
+    pub fn acknowledge(&self) {
         let mut stage = self.0.lock();
-        if *stage == Stage::Unknown {
-            *stage = Stage::Known;
+        if *stage == Stage::Unacknowledged {
+            *stage = Stage::Acknowledged;
         }
     }
 
-    /// Another has its place. What is gone stays gone.
+    /// Marks it as replaced. A deleted index stays deleted.
     pub fn supersede(&self) {
         let mut stage = self.0.lock();
         if *stage != Stage::Deleted {
@@ -42,24 +43,24 @@ impl Lifecycle {
         }
     }
 
-    /// It is gone.
+    /// Marks it as deleted.
     pub fn delete(&self) {
         *self.0.lock() = Stage::Deleted;
     }
 
-    /// It is gone when nobody was told of it. Returns whether that is so.
-    pub fn delete_if_unknown(&self) -> bool {
+    /// Marks it as deleted if no client was informed. Returns whether it was marked.
+    pub fn delete_if_unacknowledged(&self) -> bool {
         let mut stage = self.0.lock();
-        let is_unknown = *stage == Stage::Unknown;
-        if is_unknown {
+        let is_unacknowledged = *stage == Stage::Unacknowledged;
+        if is_unacknowledged {
             *stage = Stage::Deleted;
         }
-        is_unknown
+        is_unacknowledged
     }
 
-    /// It could not be deleted after all. That was tried because nobody was told of it.
+    /// Reverts [`Self::delete_if_unacknowledged`] after a failed deletion.
     pub fn restore(&self) {
-        *self.0.lock() = Stage::Unknown;
+        *self.0.lock() = Stage::Unacknowledged;
     }
 }
 
@@ -67,24 +68,24 @@ impl Lifecycle {
 mod tests {
     use super::*;
 
-    type Change = fn(&Lifecycle);
+    type Transition = fn(&Lifecycle);
 
     #[test]
-    fn what_is_gone_stays_gone_and_what_is_known_is_not_deleted_as_unknown() {
-        let told: Change = Lifecycle::was_told_of;
-        let (supersede, delete, restore): (Change, Change, Change) =
+    fn deleted_stays_deleted_and_acknowledged_indexes_are_kept() {
+        let acknowledge: Transition = Lifecycle::acknowledge;
+        let (supersede, delete, restore): (Transition, Transition, Transition) =
             (Lifecycle::supersede, Lifecycle::delete, Lifecycle::restore);
-        let unless_known: Change = |lifecycle| _ = lifecycle.delete_if_unknown();
+        let delete_unless: Transition = |lifecycle| _ = lifecycle.delete_if_unacknowledged();
         for (changes, expected) in [
-            (vec![], Stage::Unknown),
-            (vec![told], Stage::Known),
-            (vec![told, unless_known], Stage::Known),
-            (vec![unless_known], Stage::Deleted),
-            (vec![unless_known, told], Stage::Deleted),
-            (vec![unless_known, restore, told], Stage::Known),
-            (vec![told, supersede], Stage::Superseded),
-            (vec![supersede, told], Stage::Superseded),
-            (vec![supersede, unless_known], Stage::Superseded),
+            (vec![], Stage::Unacknowledged),
+            (vec![acknowledge], Stage::Acknowledged),
+            (vec![acknowledge, delete_unless], Stage::Acknowledged),
+            (vec![delete_unless], Stage::Deleted),
+            (vec![delete_unless, acknowledge], Stage::Deleted),
+            (vec![delete_unless, restore, acknowledge], Stage::Acknowledged),
+            (vec![acknowledge, supersede], Stage::Superseded),
+            (vec![supersede, acknowledge], Stage::Superseded),
+            (vec![supersede, delete_unless], Stage::Superseded),
             (vec![delete, supersede], Stage::Deleted),
         ] {
             let lifecycle = Lifecycle::default();

@@ -1,34 +1,34 @@
-//! Pages of documents.
+//! Lists of documents, by page.
 
 use ragengine_client::wire::{DocumentList, ListedDocument, SourceDocument, SourceDocuments};
 
 use super::filter::Filter;
 use super::{Index, IndexError};
 
-/// Which documents are listed.
+/// A page of a list.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// How many at most.
+    /// The most documents on the page.
     pub limit: usize,
-    /// How many are skipped.
+    /// How many documents are skipped.
     pub offset: usize,
 }
 
-/// How many characters of the documents' texts are listed.
+/// Limits on the listed texts, in characters.
 #[derive(Debug, Clone, Copy)]
 pub struct TextLength {
-    /// Of one text, at most.
+    /// The limit for one text.
     pub each: usize,
-    /// Of all texts of a page, at most: the last ones have what the first ones leave.
+    /// The limit for all texts of a page. Texts late on the page get what is left.
     pub together: usize,
 }
 
 impl Index {
-    /// A page of the documents that pass a filter, and the beginnings of their texts.
+    /// Returns a page of the documents that match a filter, with the beginnings of their texts.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn list(&self, filter: &Filter, page: &Page, length: TextLength) -> Result<DocumentList, IndexError> {
         let (matching, all, reader) = {
             let view = self.view.read();
@@ -55,11 +55,11 @@ impl Index {
         Ok(DocumentList { count: documents.len(), documents, total_items })
     }
 
-    /// A page of a source's documents, by content.
+    /// Returns a page of a source's documents, with their content hashes and revisions.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn list_source(&self, source: &str, page: &Page) -> Result<SourceDocuments, IndexError> {
         let (numbers, total_items, reader) = {
             let view = self.view.read();

@@ -1,4 +1,4 @@
-//! What Prometheus sees of indexes.
+//! The Prometheus metrics of indexes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use ragengine_metrics::{Builder, IndexLabels, metrics};
 use crate::IndexSize;
 
 metrics! {
-    /// What Prometheus sees of indexes.
+    /// The series of indexes.
     struct Series: "" {
-        /// Snapshots of vectors that were looked for when an index was opened. `result` is `loaded`, `missing` (there should have been
-        /// one), or why it was of no use: `damaged`, `foreign` (of another store), `newer` (of a newer format) or `disk`. Without one,
-        /// searches are exact until the graph is built again from the stored vectors.
+        /// Reads of vector snapshots when an index was opened. `result` is `loaded`, `missing` (one was expected), or
+        /// the reason why it was unusable: `damaged`, `foreign` (of another store), `newer` (of a newer format) or
+        /// `disk`. Without a snapshot, searches are exact until the graph is rebuilt from the stored vectors.
         index_snapshot_reads_total: Counters["result"],
-        /// Snapshots of vectors that were to be written. `result` is `written`, or why not: `no_room` or `disk`.
+        /// Writes of vector snapshots. `result` is `written`, or the reason of the failure: `no_room` or `disk`.
         index_snapshot_writes_total: Counters["result"],
         /// Documents of an index.
         index_documents: Gauges["index"],
@@ -23,27 +23,27 @@ metrics! {
         index_chunks: Gauges["index"],
         /// Bytes of the texts of an index's documents.
         index_text_bytes: Gauges["index"],
-        /// Documents that the next generation of an index has already. Not there when none is being built.
+        /// Finished documents of an index's next generation. Absent when none is being built.
         generation_documents: Gauges["index"],
-        /// Documents that the next generation of an index is to have. Not there when none is being built.
+        /// All documents of an index's next generation. Absent when none is being built.
         generation_total_documents: Gauges["index"],
-        /// Next generations of indexes. `outcome` is `finished`, `abandoned`, or `failed`: an attempt that is made again.
+        /// Builds of next generations. `outcome` is `finished`, `abandoned`, or `failed` (an attempt that is retried).
         generations_total: Counters["outcome"],
     }
 }
 
-/// What Prometheus sees of indexes, and which of them have labels of their own.
+/// The Prometheus metrics of indexes, and their `index` labels.
 pub struct IndexMetrics {
     series: Series,
     labels: Arc<IndexLabels>,
 }
 
 impl IndexMetrics {
-    /// All of them, at zero.
+    /// Registers the metrics, at zero.
     ///
     /// # Errors
     ///
-    /// When two metrics have one name, which a test rules out.
+    /// If two metrics have the same name, which a test rules out.
     pub fn new(builder: &mut Builder) -> Result<Arc<Self>, Error> {
         Ok(Arc::new(Self { series: Series::new(builder)?, labels: builder.index_labels() }))
     }
@@ -53,27 +53,27 @@ impl IndexMetrics {
         &self.labels
     }
 
-    /// A snapshot of vectors was looked for.
+    /// Counts an attempt to read a snapshot.
     pub fn snapshot_read(&self, result: &str) {
         self.series.index_snapshot_reads_total.with_label_values(&[result]).inc();
     }
 
-    /// A snapshot of vectors was written, or was not.
+    /// Counts an attempt to write a snapshot.
     pub fn snapshot_written(&self, result: &str) {
         self.series.index_snapshot_writes_total.with_label_values(&[result]).inc();
     }
 
-    /// The building of a generation has ended so.
+    /// Counts a build of a generation that ended.
     pub fn generation_ended(&self, outcome: &str) {
         self.series.generations_total.with_label_values(&[outcome]).inc();
     }
 
-    /// How far the next generations of indexes are: documents, and how many there are to be.
+    /// Sets the progress of all builds: index, documents done, documents in total.
     pub fn generations_grow(&self, generations: &[(String, u64, u64)]) {
         let Series { generation_documents, generation_total_documents, .. } = &self.series;
         let mut labelled: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for (name, documents, total) in generations {
-            let sum = labelled.entry(self.labels.of_one_there(name)).or_default();
+            let sum = labelled.entry(self.labels.claimed(name)).or_default();
             *sum = (sum.0 + documents, sum.1 + total);
         }
         generation_documents.reset();
@@ -84,12 +84,12 @@ impl IndexMetrics {
         }
     }
 
-    /// The sizes of all indexes as they are now.
+    /// Sets the sizes of all indexes.
     pub fn sizes_are(&self, indexes: &[(String, IndexSize)]) {
         let Series { index_documents, index_chunks, index_text_bytes, .. } = &self.series;
         let mut labelled: BTreeMap<String, IndexSize> = BTreeMap::new();
         for (name, size) in indexes {
-            let sum = labelled.entry(self.labels.of_one_there(name)).or_default();
+            let sum = labelled.entry(self.labels.claimed(name)).or_default();
             sum.documents += size.documents;
             sum.chunks += size.chunks;
             sum.text_bytes += size.text_bytes;
@@ -104,7 +104,7 @@ impl IndexMetrics {
         }
     }
 
-    /// How often snapshots were looked for (`reads`) or were to be written (`writes`) with a result.
+    /// How many snapshot `reads` or `writes` had a result.
     #[cfg(test)]
     pub(crate) fn snapshots(&self, what: &str, result: &str) -> usize {
         let counters = match what {
@@ -114,7 +114,7 @@ impl IndexMetrics {
         usize::try_from(counters.with_label_values(&[result]).get()).unwrap()
     }
 
-    /// Metrics that nobody reads.
+    /// Metrics that are not exported.
     #[cfg(test)]
     pub(crate) fn unread() -> Arc<Self> {
         Self::new(&mut Builder::new(std::time::Duration::from_secs(1)).unwrap()).unwrap()

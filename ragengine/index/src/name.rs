@@ -1,18 +1,19 @@
 //! Names of indexes.
 
-/// A name that no index can have.
+/// The name is not valid for an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{}' cannot be the name of an index: use 1 to 63 letters, digits, '.', '_' or '-', with a letter or a digit at both ends",
+    "'{}' is not a valid index name: use 1 to 63 letters, digits, '.', '_' or '-', with a letter or a digit at \
+     both ends",
     .0.chars().take(80).collect::<String>()
 )]
 pub struct InvalidName(pub String);
 
-/// Whether an index can have this name: 1 to 63 letters, digits, `.`, `_`, `-`, a letter or digit at both ends.
+/// Checks the name of an index: 1 to 63 letters, digits, `.`, `_` or `-`, with a letter or digit at both ends.
 ///
 /// # Errors
 ///
-/// [`InvalidName`], whose text says what is allowed.
+/// [`InvalidName`], whose message says what is allowed.
 pub fn check_name(name: &str) -> Result<(), InvalidName> {
     let bytes = name.as_bytes();
     let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -29,7 +30,7 @@ mod tests {
     use super::check_name;
 
     #[test]
-    fn what_a_name_may_be() {
+    fn names_are_checked() {
         let longest = "x".repeat(63);
         for name in ["a", "A1", "docs.v2_final-3", longest.as_str()] {
             assert_eq!(check_name(name), Ok(()), "{name}");

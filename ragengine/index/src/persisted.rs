@@ -1,7 +1,7 @@
-//! The folder `persisted` of a data folder: persisted copies of indexes, each a file `NAME.tar`.
+//! The folder `persisted` of a data folder, with a file `NAME.tar` for each persisted copy of an index.
 //!
-//! It is opened once and its files by their names in it, links not followed: whatever else has been put there, nothing outside is
-//! reached. A copy under way is a file `.NAME.….partial`, which takes the place of the one before when it is whole.
+//! The folder is opened once, and files are opened relative to it without following links, so nothing outside it is
+//! reachable. An unfinished copy is a file `.NAME.….partial`; when it is complete, it replaces the previous copy.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -17,28 +17,28 @@ use super::name::{InvalidName, check_name};
 use super::store::{StoreError, sync_directory};
 use crate::private;
 
-/// The folder in the data folder.
+/// The name of the folder in the data folder.
 const FOLDER: &str = "persisted";
 
-/// Why there is no copy to read or write.
+/// A persisted copy cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PersistedError {
-    /// Only plain names are taken.
+    /// The name is invalid. Paths are not accepted.
     #[error("path is the name of a persisted copy and not a path: {0}")]
     Name(#[from] InvalidName),
-    /// There is none.
+    /// There is no such copy.
     #[error("there is no persisted copy '{0}': persist an index first")]
     Missing(String),
-    /// It is not one of ours.
+    /// The file or folder is a link or something else unexpected.
     #[error("{0} in the data folder is not a plain file or folder: nothing is read or written there")]
     Odd(String),
-    /// The disk refused.
+    /// The disk failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl PersistedError {
-    /// A short name for labels.
+    /// The error's kind, for metrics and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Name(_) => "invalid_name",
@@ -49,26 +49,26 @@ impl PersistedError {
     }
 }
 
-/// The folder.
+/// The open folder of persisted copies.
 pub struct Persisted {
     folder: OwnedFd,
 }
 
-/// A copy under way. Dropped before it is finished, it is gone.
+/// An unfinished copy. Its file is removed if it is dropped before it is finished.
 pub struct Partial<'a> {
     folder: &'a Persisted,
     name: String,
     target: String,
-    /// Where it is written.
+    /// The file to write to.
     pub file: File,
 }
 
 impl Persisted {
-    /// Opens the folder, and makes it when it is missing.
+    /// Opens the folder, creating it if necessary.
     ///
     /// # Errors
     ///
-    /// [`PersistedError::Odd`] when it is a link, or what the disk says.
+    /// [`PersistedError::Odd`] if it is a link, or an error of the disk.
     pub fn open(data_folder: &Path) -> Result<Self, PersistedError> {
         let path = data_folder.join(FOLDER);
         match private::create_folder(&path) {
@@ -84,13 +84,13 @@ impl Persisted {
         }
     }
 
-    /// The copy of this name.
+    /// Opens the copy of this name.
     ///
     /// # Errors
     ///
-    /// When there is none, or something else is in its place.
+    /// If there is no such copy, or its file is not a plain file.
     pub fn read(&self, name: &str) -> Result<File, PersistedError> {
-        // Not blocking: a pipe in its place would be waited for.
+        // Without NONBLOCK, opening a pipe in its place would block.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = file_name(name)?;
         let odd = || Err(odd(&file));
@@ -106,11 +106,11 @@ impl Persisted {
         }
     }
 
-    /// Begins a copy of this name.
+    /// Starts a copy of this name.
     ///
     /// # Errors
     ///
-    /// When the name cannot be one, or what the disk says.
+    /// If the name is invalid, or an error of the disk.
     pub fn write(&self, name: &str) -> Result<Partial<'_>, PersistedError> {
         let target = file_name(name)?;
         let name = format!(".{name}.{}.partial", Uuid::new_v4().simple());
@@ -121,11 +121,11 @@ impl Persisted {
 }
 
 impl Partial<'_> {
-    /// Puts it in the place of the copy before. When this returns, it is on disk.
+    /// Replaces the previous copy. When this returns, the copy is durable.
     ///
     /// # Errors
     ///
-    /// What the disk says.
+    /// An error of the disk.
     pub fn finish(self) -> Result<(), PersistedError> {
         self.file.sync_all().map_err(StoreError::from)?;
         renameat(&self.folder.folder, &self.name, &self.folder.folder, &self.target).map_err(|error| match error {
@@ -138,25 +138,25 @@ impl Partial<'_> {
 
 impl Drop for Partial<'_> {
     fn drop(&mut self) {
-        // Gone already when it was finished; what cannot be removed now is removed at the next start.
+        // After `finish` there is nothing to remove. A file that cannot be removed now is removed at the next start.
         let _ = unlinkat(&self.folder.folder, &self.name, AtFlags::empty());
     }
 }
 
-/// Removes what a process that was killed has left behind.
+/// Removes unfinished copies of a process that was killed.
 ///
 /// # Errors
 ///
-/// What the disk says.
+/// An error of the disk.
 pub fn remove_partials(data_folder: &Path) -> Result<(), StoreError> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-    // Without a folder there is nothing, and a link is not followed.
+    // Without a folder there are no copies. A link is not followed.
     let Ok(folder) = open(data_folder.join(FOLDER), flags, Mode::empty()) else { return Ok(()) };
     for entry in Dir::read_from(&folder).map_err(std::io::Error::from)? {
         let entry = entry.map_err(std::io::Error::from)?;
         let name = entry.file_name().to_bytes();
         if name.starts_with(b".") && name.ends_with(b".partial") {
-            info!(name = %String::from_utf8_lossy(name), "removing a persisted copy that was never finished");
+            info!(name = %String::from_utf8_lossy(name), "removing an unfinished persisted copy");
             unlinkat(&folder, entry.file_name(), AtFlags::empty()).map_err(std::io::Error::from)?;
         }
     }
@@ -168,7 +168,7 @@ fn file_name(name: &str) -> Result<String, InvalidName> {
     Ok(format!("{name}.tar"))
 }
 
-/// Named as people find it: where the data folder is, is not said.
+/// The path is relative to the data folder, whose location stays private.
 fn odd(file: &str) -> PersistedError {
     PersistedError::Odd(format!("{FOLDER}/{file}"))
 }

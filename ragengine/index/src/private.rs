@@ -1,7 +1,8 @@
-//! Files and folders that only their owner may read: all that the server makes, whatever the umask is.
+//! Files and folders that only their owner can access. The server creates all its files this way, whatever the umask
+//! is.
 //!
-//! What was there before keeps its mode where it is not ours, such as the root of a mounted volume. What an earlier version has made so that
-//! others could read it is closed to them.
+//! Existing folders that the server did not create, such as the root of a mounted volume, keep their modes. Files that
+//! an earlier version made readable for others are closed to them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -11,51 +12,51 @@ use std::path::Path;
 use rustix::fs::Mode;
 use tracing::debug;
 
-/// The owner's alone.
+/// The mode of folders.
 const FOLDER: u32 = 0o700;
 
-/// The owner's alone.
+/// The mode of files.
 const FILE: u32 = 0o600;
 
-/// What others have.
+/// The permissions of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Makes a folder, whose parent is there.
+/// Creates a folder. Its parent must exist.
 ///
 /// # Errors
 ///
-/// What the disk says.
+/// An error of the disk.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(FOLDER).create(path)
 }
 
-/// Makes a folder and those above it, as far as they are missing.
+/// Creates a folder and its missing parents.
 ///
 /// # Errors
 ///
-/// What the disk says.
+/// An error of the disk.
 pub fn create_folders(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER).create(path)
 }
 
-/// A file that is opened, or made for its owner alone.
+/// Options for opening a file. A new file is private.
 pub fn file() -> OpenOptions {
     let mut options = File::options();
     options.mode(FILE);
     options
 }
 
-/// Takes from others what they may do with a folder that an earlier version has made.
+/// Removes the access of others to a folder that an earlier version created.
 pub fn close_folder(path: &Path) {
     close(path, FOLDER);
 }
 
-/// Takes from others what they may do with a file that an earlier version has made.
+/// Removes the access of others to a file that an earlier version created.
 pub fn close_file(path: &Path) {
     close(path, FILE);
 }
 
-/// That it cannot be is no reason not to serve: it is another's then, or on a file system without modes.
+/// A failure is only logged: the file belongs to another user, or the file system has no modes.
 fn close(path: &Path, mode: u32) {
     let closed = fs::symlink_metadata(path).and_then(|metadata| match metadata.mode() & OTHERS {
         0 => Ok(()),
@@ -63,11 +64,11 @@ fn close(path: &Path, mode: u32) {
         _ => fs::set_permissions(path, Permissions::from_mode(mode)),
     });
     if let Err(error) = closed {
-        debug!(path = %path.display(), %error, "not closed to others");
+        debug!(path = %path.display(), %error, "permissions not restricted");
     }
 }
 
-/// From now on nothing that this process makes can be read by others, by whatever library it is made.
+/// Sets the umask, so that files created by libraries are private, too.
 pub fn make_everything_private() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_the_owners_and_what_is_there_keeps_its_mode() {
+    fn new_files_are_private_and_existing_ones_keep_their_mode() {
         let outer = tempfile::tempdir().unwrap();
         let mount = outer.path().join("mount");
         fs::create_dir(&mount).unwrap();
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_could_read_is_closed_and_nothing_is_reached_by_a_link() {
+    fn files_of_earlier_versions_are_closed_and_links_are_not_followed() {
         let outer = tempfile::tempdir().unwrap();
         let (folder, file, link) = (outer.path().join("d"), outer.path().join("f"), outer.path().join("l"));
         fs::create_dir(&folder).unwrap();

@@ -11,19 +11,19 @@ use super::store::Reader;
 use super::vectors::{Replacement, Segment};
 use super::{Index, IndexError, snapshot};
 
-/// Vectors handed to FAISS at once. A graph takes them in batches of its own.
+/// Vectors handed to FAISS at once. FAISS splits them further for a graph.
 const BATCH: usize = 2048;
 
-/// Vectors that a quantiser is trained on, at most. Many lists want more.
+/// The most vectors that a quantiser is trained on, unless its kind needs more.
 const TRAINING_ROWS: usize = 50_000;
 
-/// One rebuild at a time in the whole process: each takes a core, and memory for a second copy of its vectors.
+/// Allows one rebuild at a time in the process: each needs a core, and memory for a second copy of the vectors.
 static REBUILDING: Mutex<()> = Mutex::new(());
 
 impl Index {
-    /// Starts a rebuild of the vectors in the background when one is due and none is running.
+    /// Starts a rebuild of the vectors in the background if one is due and none is running.
     ///
-    /// Until it is done, searches go on in the segments that are there.
+    /// Until it is done, searches use the existing segments.
     pub fn rebuild_if_due(self: &Arc<Self>) {
         if !self.is_rebuild_due()
             || self.require_rebuild().is_err()
@@ -39,21 +39,21 @@ impl Index {
             ragengine_faiss::use_one_thread_per_call();
             let is_done = index.rebuild_while_due();
             drop((turn, flag));
-            // What was written since the last look found a rebuild running.
+            // A write after the last check found a rebuild running, so check once more.
             if is_done {
                 index.rebuild_if_due();
             }
         });
         if let Err(error) = spawned {
             self.background.is_rebuilding.store(false, Ordering::Release);
-            error!(index = self.name(), %error, "no thread for rebuilding the vector index");
+            error!(index = self.name(), %error, "the thread for rebuilding the vector index could not be started");
         }
     }
 
-    /// Begins no rebuild any more, and gives up the one that runs: what was built so far is built again after the next start. A snapshot of
-    /// what is built is written to its end.
-    pub fn rest(&self) {
-        self.background.is_at_rest.store(true, Ordering::Release);
+    /// Stops rebuilds because the server shuts down. A running rebuild is abandoned and repeated after the next start;
+    /// a running write of a snapshot is completed.
+    pub fn shut_down(&self) {
+        self.background.is_shutting_down.store(true, Ordering::Release);
     }
 
     /// Whether vectors are being rebuilt, or a snapshot of them is being written.
@@ -61,37 +61,38 @@ impl Index {
         self.background.is_rebuilding.load(Ordering::Acquire)
     }
 
-    /// An index that is deleted needs no graph, and its store is about to be closed; a server that stops has other things to do.
+    /// Checks that a rebuild is still useful: the index is not deleted, and the server is not shutting down.
     pub(super) fn require_rebuild(&self) -> Result<(), IndexError> {
         self.require_present()?;
-        match self.background.is_at_rest.load(Ordering::Acquire) {
-            true => Err(IndexError::ShuttingDown),
-            false => Ok(()),
-        }
+        if self.background.is_shutting_down.load(Ordering::Acquire) { Err(IndexError::ShuttingDown) } else { Ok(()) }
     }
 
     fn is_rebuild_due(&self) -> bool {
         self.view.read().vectors().is_rebuild_due(self.search.exact_below_rows)
     }
 
-    /// Again when more was written meanwhile, then the snapshot. Returns whether all went well: an index that is deleted needs no more.
+    /// Rebuilds until no rebuild is due, then saves the snapshot. Returns false after a failure or if the index is
+    /// gone.
     pub(super) fn rebuild_while_due(&self) -> bool {
         while self.is_rebuild_due() {
             match self.require_rebuild().and_then(|()| self.rebuild()) {
                 Ok(rows) => info!(index = self.name(), rows, kind = %self.kind(), "vector index rebuilt"),
                 Err(IndexError::NoSuchIndex(_) | IndexError::Superseded(_)) => return false,
                 Err(IndexError::ShuttingDown) => {
-                    info!(index = self.name(), "vector index not rebuilt: the server stops; the next start does it");
+                    info!(
+                        index = self.name(),
+                        "shutdown stopped a rebuild of the vector index; the next start repeats it"
+                    );
                     break;
                 }
                 Err(error) => {
-                    error!(index = self.name(), %error, "vector index not rebuilt; search goes on without");
+                    error!(index = self.name(), %error, "vector index not rebuilt; search uses the existing segments");
                     return false;
                 }
             }
         }
         self.keep_snapshot();
-        !self.background.is_at_rest.load(Ordering::Acquire)
+        !self.background.is_shutting_down.load(Ordering::Acquire)
     }
 
     pub(super) fn rebuild(&self) -> Result<usize, IndexError> {
@@ -130,8 +131,8 @@ impl Index {
         Ok(segment)
     }
 
-    /// Writes the graph to the disk, unless it is there already. That it cannot be written is no fault of the index: the next start takes
-    /// longer.
+    /// Saves the graph, unless the snapshot on disk is current. A failure is only logged, because it just makes the
+    /// next start slower.
     pub(super) fn keep_snapshot(&self) {
         let built = self.view.read().vectors().built_segment().cloned();
         let Some(segment) = built else {
@@ -155,21 +156,21 @@ impl Index {
                 let reason = error.to_string();
                 warn!(
                     index = self.name(),
-                    reason, "no snapshot of the vectors was written: the next start builds them anew"
+                    reason, "the snapshot of the vectors could not be saved: the next start rebuilds the vector index"
                 );
             }
         }
         if self.require_present().is_err() {
-            // It was deleted meanwhile, and the snapshot may have come into a folder that was being removed.
+            // The index was deleted in the meantime, and the snapshot may be in a folder that was being removed.
             drop(std::fs::remove_dir_all(&self.directory));
         }
     }
 
-    /// Few rows are left, and none is in a graph any more.
+    /// Removes the snapshot, because few rows are left and none is in a graph.
     fn forget_snapshot(&self) {
         *self.background.kept.lock() = Weak::new();
         if let Err(error) = snapshot::remove(&self.directory) {
-            debug!(index = self.name(), %error, "an old snapshot of the vectors is still there");
+            debug!(index = self.name(), %error, "an old snapshot of the vectors could not be removed");
         }
     }
 }
@@ -183,15 +184,16 @@ impl Drop for ClearWhenDone<'_> {
     }
 }
 
-/// So many rows, evenly spread; all where there are no more.
+/// A sample of `count` evenly spread rows, or all rows if there are fewer.
 fn sample(rows: &[u64], count: usize) -> Vec<u64> {
-    match rows.len() <= count {
-        true => rows.to_vec(),
-        false => (0..count).map(|number| rows[number * rows.len() / count]).collect(),
+    if rows.len() <= count {
+        rows.to_vec()
+    } else {
+        (0..count).map(|number| rows[number * rows.len() / count]).collect()
     }
 }
 
-/// The rows that have a vector, and their vectors one after the other.
+/// The rows that have a vector, and their concatenated vectors.
 fn vectors_of(reader: &Reader, rows: &[u64]) -> Result<(Vec<u64>, Vec<f32>), IndexError> {
     let mut present = Vec::with_capacity(rows.len());
     let mut vectors = Vec::new();
@@ -203,15 +205,15 @@ fn vectors_of(reader: &Reader, rows: &[u64]) -> Result<(Vec<u64>, Vec<f32>), Ind
     Ok((present, vectors))
 }
 
-/// Rows in order, as ranges.
+/// Converts sorted rows to ranges.
 fn ranges(rows: &[u64]) -> Vec<Range<u64>> {
     rows.chunk_by(|left, right| left + 1 == *right).map(|rows| rows[0]..rows[0] + rows.len() as u64).collect()
 }
 
-/// A graph takes minutes of one core; requests go first.
+/// Building a graph uses one core for minutes, so requests get priority.
 fn lower_priority() {
     let thread = rustix::thread::gettid();
     if let Err(error) = rustix::process::setpriority_process(Some(thread), 10) {
-        tracing::debug!(%error, "the priority of the rebuild could not be lowered");
+        tracing::debug!(%error, "lowering the priority of the rebuild failed");
     }
 }

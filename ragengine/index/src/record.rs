@@ -1,4 +1,4 @@
-//! What the store holds, as Rust types. Postcard writes them in the order of their fields: a change is a new format.
+//! The records in the store. Postcard encodes their fields in order, so a change is a new format.
 
 use ragengine_client::wire::{ChunkingSettings, IndexSettings, Metadata};
 use ragengine_json::Bounds;
@@ -6,42 +6,42 @@ use ragengine_settings::VectorIndexKind;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Metadata of earlier versions had no other bound than `limits.maxMetadataBytes`, and is still read: whatever fits into what that is by
-/// default, and of what is longer so many values.
+/// Metadata from earlier versions was bounded only by `limits.maxMetadataBytes`. Metadata up to that limit's default is
+/// still accepted with any number of values, and longer metadata with a bounded number.
 const SHORT_METADATA_BYTES: usize = 16 << 10;
 const MAX_COPIED_METADATA_VALUES: usize = 10_000;
 
-/// The longest metadata that a copy may bring.
+/// The longest metadata of a document in a copy, in bytes.
 const MAX_COPIED_METADATA_BYTES: usize = 1 << 20;
 
-/// As deep as JSON is read at all.
+/// The recursion limit of the JSON parser.
 const MAX_METADATA_DEPTH: usize = 128;
 
-/// How an index was made. It never changes.
+/// The settings with which an index was made. They never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexRecord {
-    /// The embedding model's name, for people.
+    /// The embedding model's display name.
     pub model: String,
-    /// Everything about the embedding model that its vectors depend on.
+    /// A hash of everything that affects the embedding model's vectors.
     pub embedding_fingerprint: String,
-    /// The width of its vectors.
+    /// The number of values in a vector.
     pub dimensions: usize,
-    /// The longest chunk in tokens.
+    /// The most tokens of a chunk.
     pub max_tokens: u32,
-    /// How many tokens of a chunk are repeated in the next.
+    /// The overlap between chunks, in tokens.
     pub overlap_tokens: u32,
-    /// How vectors are kept for search.
+    /// The kind of vector index.
     pub vector_index: VectorIndexKind,
 }
 
 impl IndexRecord {
-    /// What the vectors depend on: the embedding model and the chunking.
+    /// A hash of what affects the vectors: the embedding model and the chunking.
     pub fn fingerprint(&self) -> String {
         let parts = format!("{}\n{}\n{}", self.embedding_fingerprint, self.max_tokens, self.overlap_tokens);
         hex::encode(&Sha256::digest(parts.as_bytes())[..16])
     }
 
-    /// What a user may set of it.
+    /// The settings that a user can change.
     pub fn settings(&self) -> IndexSettings {
         IndexSettings {
             chunking: ChunkingSettings { max_tokens: Some(self.max_tokens), overlap_tokens: Some(self.overlap_tokens) },
@@ -49,7 +49,7 @@ impl IndexRecord {
         }
     }
 
-    /// Whether vectors of the two may meet.
+    /// Whether the vectors of both indexes can be compared.
     pub fn has_vectors_of(&self, other: &Self) -> bool {
         self.embedding_fingerprint == other.embedding_fingerprint && self.dimensions == other.dimensions
     }
@@ -57,7 +57,7 @@ impl IndexRecord {
 
 #[cfg(test)]
 impl IndexRecord {
-    /// That of a small flat index, for tests.
+    /// The record of a small flat index, for tests.
     pub fn of_two_dimensions() -> Self {
         Self {
             model: "m".into(),
@@ -73,33 +73,34 @@ impl IndexRecord {
 /// A document, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentRecord {
-    /// Its id, as the user knows it.
+    /// The document's id.
     pub doc_id: String,
-    /// Its metadata, as JSON.
+    /// The metadata, as JSON.
     pub metadata: String,
-    /// Where it comes from.
+    /// The name of the source it comes from.
     pub source: Option<String>,
-    /// The hash over its text and metadata.
+    /// The hash of its text and metadata.
     pub content_hash: String,
-    /// The row of its first chunk. The others follow it.
+    /// The row of its first chunk. The other chunks follow it.
     pub first_row: u64,
-    /// How many chunks it has.
+    /// The number of its chunks.
     pub chunks: u32,
-    /// The size of its text.
+    /// The size of its text, in bytes.
     pub text_bytes: u64,
 }
 
 impl DocumentRecord {
-    /// Its metadata as a JSON object. It was checked before it was stored.
+    /// The metadata as a JSON object. It was validated before it was stored.
     pub fn metadata(&self) -> Metadata {
         self.metadata_within(usize::MAX).unwrap_or_default()
     }
 
-    /// Refuses metadata of a copy that would take too much whenever it is shown: anybody may have written it.
+    /// Checks the metadata of a document in a copy. It is untrusted, and excessive metadata would make every read
+    /// expensive.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in words.
+    /// A description of the problem.
     pub fn check_copied_metadata(&self) -> Result<(), String> {
         let bytes = self.metadata.len();
         if bytes > MAX_COPIED_METADATA_BYTES {
@@ -127,13 +128,13 @@ impl DocumentRecord {
 pub struct ChunkRecord {
     /// The number of its document.
     pub document: u64,
-    /// Its place in the document, from 0.
+    /// Its position in the document, from 0.
     pub ordinal: u32,
-    /// The headings above it.
+    /// The headings above it, joined by ` > `.
     pub heading: Option<String>,
     /// Its text.
     pub text: String,
-    /// The hash of what was embedded: the heading and the text.
+    /// The hash of the embedded text: the heading and the text.
     pub hash: [u8; 32],
 }
 
@@ -154,12 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_copy_says_of_a_document_has_bounds() {
+    fn metadata_in_a_copy_is_bounded() {
         let list = |item: &str, count: usize| format!(r#"{{"x":[{}]}}"#, vec![item; count].join(","));
         let deep = |depth: usize| format!(r#"{{"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
         for (metadata, wrong) in [
             (r#"{"a":[1,{"b":null}]}"#.to_owned(), None),
-            // As much as earlier versions took by default.
+            // As much as earlier versions accepted by default.
             (list("{}", 5_000), None),
             (list("0", 8_000), None),
             (list("\"some words\"", 9_000), None),
@@ -176,12 +177,12 @@ mod tests {
             match (&said, wrong) {
                 (Ok(()), None) => {}
                 (Err(said), Some(wrong)) if said.contains(wrong) => {}
-                _ => panic!("{said:?}, and not {wrong:?}"),
+                _ => panic!("{said:?} instead of {wrong:?}"),
             }
         }
     }
 
-    /// The parser's own values would take the text for JSON, and build what is in it.
+    /// With serde_json's own `Value`, this text would be parsed as JSON.
     #[test]
     fn a_text_in_metadata_stays_a_text() {
         let metadata = r#"{"a":{"$serde_json::private::RawValue":"[0,0,0]"}}"#;

@@ -1,4 +1,4 @@
-//! Opening an index: its documents, then what was kept of its vectors, then the rest of them.
+//! Opening an index: its documents, then the snapshot of its vectors, then the vectors that the snapshot lacks.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,21 +20,21 @@ use crate::metrics::IndexMetrics;
 /// Vectors handed to FAISS at once.
 const BATCH: usize = 4096;
 
-/// Rows of a snapshot that are compared with the store.
+/// Rows of a snapshot that are compared with the store, as a sample.
 const COMPARED_ROWS: usize = 64;
 
-/// What an index that is being opened does.
+/// The step that an index is at while it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It reads its documents.
+    /// Reading the documents.
     Documents,
-    /// It reads what was kept of its vectors.
+    /// Reading the snapshot of the vectors.
     Snapshot,
-    /// It reads the vectors that were not kept.
+    /// Reading the vectors that are not in the snapshot.
     Vectors {
-        /// So many have been read.
+        /// Vectors that were read.
         done: u64,
-        /// So many there are.
+        /// All vectors to read.
         of: u64,
     },
 }
@@ -49,7 +49,7 @@ impl std::fmt::Display for Step {
     }
 }
 
-/// What is opened.
+/// The index that is being opened.
 pub(super) struct Opening<'a> {
     pub(super) name: &'a str,
     pub(super) directory: &'a Path,
@@ -60,11 +60,12 @@ pub(super) struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Derives from a store what readers see, and gives out the segment that came from a snapshot.
+    /// Builds the view from the store. Also returns the segment that came from a snapshot.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read. A snapshot that cannot be is no error: searches are exact until it is made anew.
+    /// If the store cannot be read. An unusable snapshot is not an error: searches are exact until the graph is
+    /// rebuilt.
     pub(super) fn recover(
         &self,
         reader: &Arc<Reader>,
@@ -91,7 +92,7 @@ impl Opening<'_> {
         Ok((view, kept_segment))
     }
 
-    /// The snapshot, when there is a good one. A bad one is removed.
+    /// Reads the snapshot, if there is a good one. Removes an unusable one.
     fn snapshot(&self, reader: &Reader, rows: &[Range<u64>]) -> Result<Option<Segment>, IndexError> {
         let kind = self.record.vector_index;
         if kind == VectorIndexKind::Flat {
@@ -122,10 +123,10 @@ impl Opening<'_> {
                 let reason = error.to_string();
                 warn!(
                     index = self.name,
-                    reason, "the snapshot of the vectors is of no use: search is exact until it is made anew"
+                    reason, "the snapshot of the vectors is unusable: search is exact until the graph is rebuilt"
                 );
                 if let Err(error) = snapshot::remove(self.directory) {
-                    warn!(index = self.name, %error, "the snapshot that is of no use could not be removed");
+                    warn!(index = self.name, %error, "the unusable snapshot could not be removed");
                 }
                 Ok(None)
             }
@@ -158,7 +159,8 @@ impl Opening<'_> {
     }
 }
 
-/// Compares some vectors with the stored ones: a folder may have been put together from copies of different days.
+/// Compares a sample of the snapshot's vectors with the store. They differ if the folder was assembled from copies of
+/// different ages.
 fn is_of_the_store(segment: &Segment, reader: &Reader, rows: &[Range<u64>]) -> Result<(), SnapshotError> {
     if !segment.kind().stores_exact_vectors() {
         return Ok(());
@@ -175,7 +177,7 @@ fn is_of_the_store(segment: &Segment, reader: &Reader, rows: &[Range<u64>]) -> R
     Ok(())
 }
 
-/// Ranges of rows without some rows, both in order.
+/// Removes rows from ranges. Both must be sorted.
 fn without(ranges: &[Range<u64>], rows: &[u64]) -> Vec<Range<u64>> {
     let mut left = Vec::new();
     let mut next = 0;

@@ -1,16 +1,17 @@
-//! How much room a volume has for what is made beside what is there: copies, and indexes that are loaded or restored.
+//! Free space on a volume, for data that is written beside existing data: copies, and indexes that are loaded or
+//! restored.
 
 use std::path::{Path, PathBuf};
 
 use super::store::StoreError;
 
-/// The volume is looked at again after so many bytes.
+/// The volume's free space is read again after this many bytes.
 const LOOK_EVERY_BYTES: u64 = 16 << 20;
 
-/// What is left free for those who write documents meanwhile, at most.
+/// The most space that stays free for documents that are written at the same time.
 const MAX_RESERVE_BYTES: u64 = 1 << 30;
 
-/// The room on a volume, counted down while it is used.
+/// The usable space on a volume, counted down as it is used.
 pub struct Room {
     directory: PathBuf,
     taken_bytes: u64,
@@ -18,29 +19,27 @@ pub struct Room {
 }
 
 impl Room {
-    /// The room on the volume of a folder.
+    /// Reads the usable space on the volume of a folder.
     ///
     /// # Errors
     ///
-    /// When it cannot be found out.
+    /// If it cannot be determined.
     pub fn of(directory: &Path) -> Result<Self, StoreError> {
         Ok(Self { directory: directory.to_owned(), taken_bytes: 0, known_bytes: free_bytes(directory)? })
     }
 
-    /// Takes some of it. What was written before may have become more or less on the disk: it is looked at again now and then.
+    /// Reserves space. The free space is read again regularly, because written data may need more or less than its
+    /// size.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Full`] when a part of the volume would not stay free: a twentieth, at most 1 GiB.
+    /// [`StoreError::Full`] if less than 5% of the volume, at most 1 GiB, would stay free.
     pub fn take(&mut self, bytes: u64) -> Result<(), StoreError> {
         self.taken_bytes += bytes;
         if self.taken_bytes >= LOOK_EVERY_BYTES {
             (self.taken_bytes, self.known_bytes) = (bytes, free_bytes(&self.directory)?);
         }
-        match self.taken_bytes <= self.known_bytes {
-            true => Ok(()),
-            false => Err(StoreError::Full),
-        }
+        if self.taken_bytes <= self.known_bytes { Ok(()) } else { Err(StoreError::Full) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finding the chunks that are nearest to a question.
+//! Searching the chunks that are nearest to a query.
 
 mod pool;
 
@@ -9,7 +9,7 @@ use ragengine_client::wire::Metadata;
 use ragengine_faiss::SearchOptions;
 
 use super::filter::Filter;
-use super::record::{ChunkRecord, DocumentRecord};
+use super::record::DocumentRecord;
 use super::store::{Reader, StoreError};
 use super::vectors::{Hit, least_distances, nearest_first};
 use super::{Index, IndexError};
@@ -17,33 +17,37 @@ use ragengine_embedding::Windows;
 
 pub use pool::SearchPool;
 
-/// What is looked for.
+/// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The vectors, of the index's width and of length 1: a chunk is as near as it is to the nearest of them.
+    /// The vectors of the query, normalised. The nearest one counts for each chunk.
     pub vectors: Windows,
-    /// How many chunks at most.
+    /// The most chunks to return.
     pub top_k: usize,
-    /// Which documents may be found.
+    /// The documents that may be returned.
     pub filter: Filter,
 }
 
-/// A chunk that was found.
+/// A chunk that a search found.
 #[derive(Debug, Clone)]
-pub struct Found {
-    /// Its id, as the API shows it.
+pub struct RetrievedChunk {
+    /// The chunk's id in the API.
     pub node_id: String,
-    /// Its squared L2 distance from what was looked for, 0 to 4.
+    /// The id of its document.
+    pub doc_id: String,
+    /// The squared L2 distance from the query, 0 to 4.
     pub distance: f32,
-    /// The chunk.
-    pub chunk: ChunkRecord,
-    /// Its document, without the text.
-    pub document: Arc<DocumentRecord>,
-    /// Its document's metadata, and its own `page` when the document is cut by pages.
+    /// The headings above it, joined by ` > `.
+    pub heading: Option<String>,
+    /// Its text.
+    pub text: String,
+    /// The metadata of its document, with the chunk's `page` if the document is split by pages.
     pub metadata: Arc<Metadata>,
+    /// The size of the document's metadata as JSON, in bytes.
+    pub metadata_bytes: usize,
 }
 
-/// The chunks that may answer a question, the nearest first. None of them has been read; what is read is the index as it was when it was searched.
+/// The results of a search, nearest first. They are read from the index in the state that was searched.
 pub struct Candidates {
     pub(crate) index: Arc<Index>,
     pub(crate) hits: Vec<Hit>,
@@ -51,52 +55,52 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// How many there are.
+    /// The number of results.
     pub fn len(&self) -> usize {
         self.hits.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no results.
     pub fn is_empty(&self) -> bool {
         self.hits.is_empty()
     }
 
-    /// Their squared L2 distances, in their order.
+    /// The squared L2 distances of the results, in order.
     pub fn distances(&self) -> impl Iterator<Item = f32> {
         self.hits.iter().map(|hit| hit.distance)
     }
 
-    /// Reads the chunks at these positions, in their order.
+    /// Reads the chunks at these positions, in the given order.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
-    pub fn read(&self, positions: impl IntoIterator<Item = usize>) -> Result<Vec<Found>, IndexError> {
+    /// If the disk fails.
+    pub fn read(&self, positions: impl IntoIterator<Item = usize>) -> Result<Vec<RetrievedChunk>, IndexError> {
         let hits: Vec<Hit> = positions.into_iter().map(|position| self.hits[position]).collect();
         read(&self.index, &hits, &self.reader)
     }
 
-    /// Reads all of them.
+    /// Reads all chunks.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
-    pub fn read_all(&self) -> Result<Vec<Found>, IndexError> {
+    /// If the disk fails.
+    pub fn read_all(&self) -> Result<Vec<RetrievedChunk>, IndexError> {
         read(&self.index, &self.hits, &self.reader)
     }
 }
 
-/// The cosine of normalised vectors from their squared L2 distance, at most 1.
+/// The cosine similarity of normalised vectors, from their squared L2 distance. At most 1.
 pub fn similarity(distance: f32) -> f32 {
     (1.0 - distance / 2.0).min(1.0)
 }
 
 impl Index {
-    /// The nearest chunks to a question. It computes: run it apart from the threads that serve requests.
+    /// Searches the nearest chunks. Needs processor time, so call it outside the async runtime.
     ///
     /// # Errors
     ///
-    /// When FAISS refuses the vector, or the disk refuses.
+    /// If FAISS rejects a vector, or the disk fails.
     pub fn search(self: &Arc<Self>, query: &Query) -> Result<Candidates, IndexError> {
         let (matching, vectors, reader) = {
             let view = self.view.read();
@@ -117,7 +121,8 @@ impl Index {
     }
 }
 
-/// Replaces the distances of a compressed index by those of the stored vectors, so that a threshold means the same everywhere.
+/// Replaces approximate distances by those of the stored vectors, so that a threshold means the same for every kind of
+/// index.
 fn use_stored_vectors(hits: &mut [Hit], query: &Windows, reader: &Reader) -> Result<(), IndexError> {
     for hit in hits.iter_mut() {
         if let Some(vector) = reader.vector(hit.row)? {
@@ -130,7 +135,7 @@ fn use_stored_vectors(hits: &mut [Hit], query: &Windows, reader: &Reader) -> Res
     Ok(())
 }
 
-fn read(index: &Index, hits: &[Hit], reader: &Reader) -> Result<Vec<Found>, IndexError> {
+fn read(index: &Index, hits: &[Hit], reader: &Reader) -> Result<Vec<RetrievedChunk>, IndexError> {
     let chunks = reader.chunks(hits.iter().map(|hit| hit.row))?;
     let pages = reader.pages(hits.iter().map(|hit| hit.row))?;
     let mut documents = Documents { reader, read: HashMap::new() };
@@ -140,12 +145,20 @@ fn read(index: &Index, hits: &[Hit], reader: &Reader) -> Result<Vec<Found>, Inde
         let (document, metadata) = documents.get(chunk.document)?.ok_or_else(missing)?;
         let metadata = with_page(metadata, page);
         let node_id = index.node_id(&document.doc_id, chunk.ordinal, &chunk.hash);
-        found.push(Found { node_id, distance: hit.distance, chunk, document, metadata });
+        found.push(RetrievedChunk {
+            node_id,
+            doc_id: document.doc_id.clone(),
+            distance: hit.distance,
+            heading: chunk.heading,
+            text: chunk.text,
+            metadata,
+            metadata_bytes: document.metadata.len(),
+        });
     }
     Ok(found)
 }
 
-/// A document's metadata as one of its chunks has it: the chunk's own page says more than what the document says of pages.
+/// The metadata of a chunk: its document's, with the chunk's page in place of any `page` of the document.
 fn with_page(metadata: Arc<Metadata>, page: Option<u32>) -> Arc<Metadata> {
     let Some(page) = page else { return metadata };
     let mut metadata = (*metadata).clone();
@@ -155,7 +168,7 @@ fn with_page(metadata: Arc<Metadata>, page: Option<u32>) -> Arc<Metadata> {
 
 type SharedDocument = (Arc<DocumentRecord>, Arc<Metadata>);
 
-/// Documents that have been read, each once however many of its chunks were found.
+/// Reads each document once, even if several of its chunks were found.
 struct Documents<'a> {
     reader: &'a Reader,
     read: HashMap<u64, Option<SharedDocument>>,

@@ -1,5 +1,6 @@
-//! Showing what is on disk. A change that is there and cannot be shown at once, because there is no memory for its vectors, is kept, shown
-//! before whatever comes next, and tried again in the background: no restart is needed, and nothing is shown out of order.
+//! Showing durable changes. A change that is durable but cannot be shown, because there is no memory for its vectors,
+//! is kept. It is shown before any later change and retried in the background. So no restart is needed, and changes are
+//! shown in order.
 
 use std::sync::Arc;
 
@@ -9,15 +10,15 @@ use super::view::{Changed, View};
 use super::{Index, IndexError};
 
 impl Index {
-    /// Shows the store as it is now: with these changes, and those before them that could not be shown. To be called by whoever holds
-    /// `writing`.
+    /// Shows the current state of the store: these changes, and earlier ones that could not be shown. The caller must
+    /// hold `writes.lock`.
     ///
     /// # Errors
     ///
-    /// [`IndexError::NotShown`]. The changes are kept then.
+    /// [`IndexError::NotShown`]. The changes are kept for the next attempt.
     pub(super) fn show(&self, changed: Vec<Changed>) -> Result<(), IndexError> {
         let mut unshown = self.writes.unshown.lock();
-        // First: they are on disk, whatever happens here.
+        // Recorded first: they are durable, even if showing them fails.
         unshown.extend(changed);
         self.try_to_show(&unshown)
             .map_err(|error| IndexError::NotShown { index: self.name.clone(), reason: error.to_string() })?;
@@ -27,7 +28,7 @@ impl Index {
 
     fn try_to_show(&self, changed: &[Changed]) -> Result<(), IndexError> {
         let reader = Arc::new(self.store.reader()?);
-        // The view's lock is held only to put in what is ready.
+        // The view is locked only for the swap.
         let vectors = self.view.read().vectors().clone();
         let change = View::prepare(&vectors, changed, reader)?;
         drop(vectors);
@@ -35,18 +36,18 @@ impl Index {
         Ok(())
     }
 
-    /// Shows what could not be shown before: nothing new is written as long as that fails, so that what is kept stays bounded. To be called
-    /// by whoever holds `writing`.
+    /// Shows changes that could not be shown before. No change is written while that fails, so the kept changes stay
+    /// bounded. The caller must hold `writes.lock`.
     pub(super) fn require_shown(&self) -> Result<(), IndexError> {
         if self.has_unshown() { self.show(Vec::new()) } else { Ok(()) }
     }
 
-    /// Whether something is on disk that searches do not find yet.
+    /// Whether searches lack changes that are durable.
     pub fn has_unshown(&self) -> bool {
         !self.writes.unshown.lock().is_empty()
     }
 
-    /// Tries again to show what is on disk. It waits for writers: run it apart.
+    /// Retries showing changes. Blocks on writers, so call it outside the async runtime.
     pub fn show_unshown(self: &Arc<Self>) {
         let shown = {
             let _writing = self.writes.lock.lock();
@@ -54,19 +55,19 @@ impl Index {
         };
         match shown {
             Ok(()) => {
-                info!(index = self.name(), "what was on disk is shown");
+                info!(index = self.name(), "changes that could not be shown are shown now");
                 self.rebuild_if_due();
             }
-            Err(error) => warn!(index = self.name(), %error, "still not shown"),
+            Err(error) => warn!(index = self.name(), %error, "changes still cannot be shown"),
         }
     }
 
-    /// Somebody is told that the index is there, or has something. It is not deleted as empty any more because of somebody else, whose
-    /// documents it was made for.
+    /// Records that a client is informed that the index exists or has documents. From then on it is not deleted as
+    /// unused.
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`] or [`IndexError::Superseded`] when it is gone already.
+    /// [`IndexError::NoSuchIndex`] or [`IndexError::Superseded`] if it is gone already.
     pub(super) fn acknowledge(&self) -> Result<(), IndexError> {
         let _writing = self.writes.lock.lock();
         self.require_present()?;
@@ -74,8 +75,8 @@ impl Index {
         Ok(())
     }
 
-    /// The same, by whoever holds `writing` and has made sure that it is there.
+    /// The same, for a caller that holds `writes.lock` and has checked that the index is present.
     pub(super) fn was_acknowledged(&self) {
-        self.lifecycle.was_told_of();
+        self.lifecycle.acknowledge();
     }
 }

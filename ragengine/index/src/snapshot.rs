@@ -1,10 +1,11 @@
-//! Snapshots on disk of what takes long to build: the graph (or the trained codes) of an index.
+//! Snapshots of built segments: the graph (or the trained codes) of an index, saved because building it takes long.
 //!
-//! The store is the truth, and a snapshot saves only time: it is written aside, brought to the disk and renamed, and what is not whole
-//! or of another store is thrown away and built anew from the stored vectors. A row's vector never changes and a row is never given
-//! twice, so an old snapshot is still right: rows that are gone are dead in it, and rows that it lacks are read from the store.
+//! The store is the source of truth; a snapshot only saves time. It is written to a temporary folder, synced and
+//! renamed. A snapshot that is incomplete or belongs to another store is discarded, and the segment is rebuilt from the
+//! stored vectors. Rows are never changed or reused, so an old snapshot stays valid: deleted rows are dead in it, and
+//! missing rows are read from the store.
 //!
-//! That is why none is written when the server stops: the segment that is searched has been written when it was built.
+//! So no snapshot is written at shutdown: the current segment was saved when it was built.
 
 mod identity;
 mod manifest;
@@ -27,39 +28,39 @@ const PREFIX: &str = "snapshot-";
 const MANIFEST: &str = "manifest";
 const VECTORS: &str = "vectors.faiss";
 
-/// What a snapshot leaves free on the disk at least: documents matter more.
+/// Bytes that a snapshot must leave free on the disk for documents.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// No manifest is larger: 100 bytes and at most 8 for each of the 2^31 rows that FAISS can number.
+/// The largest manifest: 100 bytes, and at most 8 for each of the 2^31 rows that FAISS can number.
 const MAX_MANIFEST_BYTES: u64 = 1 << 34;
 
-/// Why a snapshot cannot be used, or was not written.
+/// A snapshot cannot be used, or was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It is not what was written.
+    /// Its content is damaged.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// It is of something else.
-    #[error("it is of {0}")]
+    /// It was made from other data.
+    #[error("it belongs to {0}")]
     Foreign(String),
-    /// It was written by a newer version.
+    /// A newer version wrote it.
     #[error("it was written in format {0}, which this version does not know")]
     Newer(u32),
-    /// It would fill the disk.
+    /// It would not leave enough space on the disk.
     #[error("there is no room for it: {needed_bytes} bytes are needed and {free_bytes} are free")]
     NoRoom {
-        /// What it takes, with what has to stay free.
+        /// The bytes that it needs, including the space that must stay free.
         needed_bytes: u64,
-        /// What there is.
+        /// The bytes that are free.
         free_bytes: u64,
     },
-    /// The disk refused.
-    #[error("the disk refused: {0}")]
+    /// The disk failed.
+    #[error("the disk failed: {0}")]
     Disk(String),
 }
 
 impl SnapshotError {
-    /// A short name for labels.
+    /// The error's kind, for metrics and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Damaged(_) => "damaged",
@@ -105,19 +106,19 @@ impl From<super::store::StoreError> for SnapshotError {
     }
 }
 
-/// Writes a segment aside, brings it to the disk and puts it in the place of older snapshots. What is written is not there
-/// before it is whole.
+/// Writes a snapshot of a segment: to a temporary folder, which is synced and then replaces older snapshots. So a
+/// snapshot that exists is complete.
 ///
 /// # Errors
 ///
-/// When there is no room, or the disk refuses. The older snapshot is still there then.
+/// If there is not enough space, or the disk fails. The older snapshot is kept then.
 pub fn write(folder: &Path, store: Uuid, dimensions: usize, segment: &Segment) -> Result<(), SnapshotError> {
     let aside = folder.join(UNFINISHED);
     let written = write_aside(&aside, store, dimensions, segment).and_then(|()| put_in_place(folder, &aside));
     written.map_err(|error| {
         drop(fs::remove_dir_all(&aside));
         match error {
-            // A file that is not whole right after it was written.
+            // A file that is incomplete right after writing is a failure of the disk.
             SnapshotError::Damaged(reason) => SnapshotError::Disk(reason),
             error => error,
         }
@@ -157,14 +158,14 @@ fn put_in_place(folder: &Path, aside: &Path) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// The latest snapshot in an index's folder, and which of its rows the store may still have. None: there is none.
+/// Reads the latest snapshot in an index's folder. None if there is none.
 ///
-/// `next_row` is the row that the store gives next: a snapshot that has it, or a later one, is of a later state of the store than
-/// this one, which is then an old copy, and may give the same rows to other vectors.
+/// `next_row` is the row that the store assigns next. A snapshot with that row or a later one was made from a later
+/// state of the store, so this store is an old copy and may assign the same rows to other vectors.
 ///
 /// # Errors
 ///
-/// When it cannot be used. [`remove`] it then.
+/// If it cannot be used. The caller should then [`remove`] it.
 pub fn read(folder: &Path, identity: Identity, next_row: u64) -> Result<Option<Segment>, SnapshotError> {
     remove_unfinished(folder)?;
     let Some((_, path)) = numbered(folder)?.pop() else { return Ok(None) };
@@ -174,14 +175,14 @@ pub fn read(folder: &Path, identity: Identity, next_row: u64) -> Result<Option<S
     let kind = identity.kind_of(&manifest, next_row)?;
     let rows = manifest.rows.into_iter().collect();
     let segment = Segment::read(&path.join(VECTORS), kind, identity.dimensions, rows)?;
-    segment.map(Some).ok_or_else(|| SnapshotError::Damaged("it has not as many vectors as rows".to_owned()))
+    segment.map(Some).ok_or_else(|| SnapshotError::Damaged("the numbers of vectors and rows differ".to_owned()))
 }
 
 /// Removes all snapshots of an index.
 ///
 /// # Errors
 ///
-/// When the disk refuses.
+/// If the disk fails.
 pub fn remove(folder: &Path) -> Result<(), SnapshotError> {
     remove_unfinished(folder)?;
     for (_, path) in numbered(folder)? {
@@ -197,7 +198,7 @@ fn remove_unfinished(folder: &Path) -> Result<(), SnapshotError> {
     }
 }
 
-/// The snapshots in a folder, the latest last. There is more than one only after a stop between two steps.
+/// The snapshots in a folder, in order. There is more than one only after a crash between two steps.
 fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, SnapshotError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! The sources of an index: what it has of each, and how their synchronisations went.
+//! The sources of an index: their documents, and the records of their synchronisations.
 
 mod check;
 mod syncs;
@@ -11,32 +11,32 @@ pub use check::{InvalidSync, check_sync};
 use ragengine_client::wire::{OwnedSources, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase};
 pub(super) use syncs::Syncs;
 pub use syncs::{Held, LEASE, Moment};
-use syncs::{News, Step};
+use syncs::{SyncEvent, SyncUpdate};
 use tracing::info;
 
 use super::view::Changed;
 use super::{Index, IndexError, IndexSize};
 use ragengine_errors::texts;
 
-/// Documents deleted in one transaction: writers wait for each.
+/// Documents deleted in one transaction. Other writers wait for each transaction.
 const DELETED_AT_ONCE: usize = 200;
 
 impl Index {
-    /// Every source that has a document or a record of a synchronisation, in the order of their names.
+    /// All sources with documents or a synchronisation record, ordered by name.
     pub fn sources(&self) -> Vec<SourceDescription> {
         let mut names = self.view.read().source_names();
         names.extend(self.syncs.read().sources().map(str::to_owned));
         names.iter().map(|name| self.source(name)).collect()
     }
 
-    /// A source. One that is not known has nothing.
+    /// Describes a source. An unknown source is empty.
     pub fn source(&self, name: &str) -> SourceDescription {
         let IndexSize { documents, chunks, text_bytes } = self.view.read().source_size(name);
         let sync = self.syncs.read().latest(name).cloned();
         SourceDescription { name: name.to_owned(), documents, chunks, bytes: text_bytes, sync }
     }
 
-    /// The owners of sources that are to be deleted when these are gone.
+    /// The owners whose sources are to be deleted when the owner is gone.
     pub fn owners(&self) -> Vec<OwnedSources> {
         let syncs = self.syncs.read();
         let owners: BTreeSet<&SourceOwner> = syncs.owners().filter(|owner| owner.when_gone.is_delete()).collect();
@@ -54,35 +54,37 @@ impl Index {
         self.syncs.read().running(now)
     }
 
-    /// Takes what whoever synchronises a source says about it. It waits for other writers and may write: run it apart.
+    /// Records the state of a source's synchronisation. Waits for other writers and may write, so call it outside the
+    /// async runtime.
     ///
-    /// What runs is kept in memory only, but for whose the source is. What has ended is on disk when this returns, when it differs from what
-    /// ended before in more than its name and its times: a synchronisation that found nothing new writes nothing.
+    /// The state of a running synchronisation is kept only in memory, except for its owner. A finished one is durable
+    /// when this returns. Nothing is written if it differs from the previous one only in its id and times, so a
+    /// synchronisation that found nothing new costs no write.
     ///
     /// # Errors
     ///
-    /// [`IndexError::SourceHeld`] while another synchronisation has the source, or what the disk says.
+    /// [`IndexError::SourceHeld`] while another synchronisation has the source, or an error of the disk.
     pub fn put_sync(&self, source: &str, put: PutSourceSync, now: &Moment) -> Result<SourceDescription, IndexError> {
         let _writing = self.writes.lock.lock();
         self.require_present()?;
-        let step = self.syncs.read().step(source, put, now)?;
-        if step.is_to_be_saved() {
-            self.store.write(|transaction| transaction.put_sync(source, step.saved()))?;
+        let update = self.syncs.read().update(source, put, now)?;
+        if update.is_to_be_saved() {
+            self.store.write(|transaction| transaction.put_sync(source, update.saved()))?;
         }
         self.was_acknowledged();
-        self.tell(source, &step);
-        self.syncs.write().take(source, step);
+        self.log_sync(source, &update);
+        self.syncs.write().apply(source, update);
         Ok(self.source(source))
     }
 
-    /// Deletes a source's documents, a bounded number at a time, then what is known of its synchronisations. Returns how many
-    /// documents there were. It waits for the disk: run it apart.
+    /// Deletes a source's documents in batches, and then its synchronisation record. Returns the number of documents.
+    /// Blocks on the disk, so call it outside the async runtime.
     ///
     /// # Errors
     ///
-    /// What the disk says, or [`IndexError::NotShown`]. What was deleted until then stays deleted.
+    /// An error of the disk, or [`IndexError::NotShown`]. Batches before the error stay deleted.
     pub fn delete_source(self: &Arc<Self>, source: &str) -> Result<u64, IndexError> {
-        // First: what is on disk and not in the view has to be deleted, too.
+        // First, because durable documents that the view lacks must be deleted, too.
         self.bring_up_to_date()?;
         let numbers = self.view.read().numbers_of_source(source);
         let mut documents = 0;
@@ -94,7 +96,7 @@ impl Index {
         Ok(documents)
     }
 
-    /// Those that are of another source by now stay.
+    /// Deletes documents, except those that belong to another source by now.
     fn delete_of_source(&self, source: &str, numbers: &[u64]) -> Result<u64, IndexError> {
         let (source, numbers) = (source.to_owned(), numbers.to_vec());
         self.commit(0, move |transaction| {
@@ -120,13 +122,13 @@ impl Index {
         Ok(())
     }
 
-    fn tell(&self, source: &str, step: &Step) {
-        let SourceSync { sync_id, phase, done, total, held_back, error_count, .. } = step.latest();
+    fn log_sync(&self, source: &str, update: &SyncUpdate) {
+        let SourceSync { sync_id, phase, done, total, held_back, error_count, .. } = update.latest();
         let (index, sync_id) = (self.name(), texts::id(sync_id));
-        match step.news() {
-            News::Begins => info!(index, source, sync_id, "sync begins"),
-            News::GoesOn => {}
-            News::Ends { elapsed } => {
+        match update.event() {
+            SyncEvent::Started => info!(index, source, sync_id, "sync started"),
+            SyncEvent::Continued => {}
+            SyncEvent::Ended { elapsed } => {
                 let outcome = match phase {
                     SyncPhase::Failed => "failed",
                     SyncPhase::Running | SyncPhase::Complete => "complete",

@@ -1,16 +1,16 @@
-//! An index on disk: one redb file, every change one transaction that is on disk before it is answered.
+//! An index on disk: a redb file. Every change is one transaction, which is durable before the client gets an answer.
 //!
-//! Commits save the allocator's state ("quick repair"), so that opening after a SIGKILL does not walk the file. Numbers of
-//! documents and rows only ever grow: one is never given twice, not even after a delete.
+//! Commits save the allocator's state ("quick repair"), so opening after a SIGKILL does not scan the file. Numbers of
+//! documents and rows only increase and are never reused, not even after a delete.
 
 mod changes;
+mod failure_flag;
 mod file;
 mod reader;
 mod rows;
 mod tables;
 mod token_counts;
 mod transaction;
-mod watched;
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -28,52 +28,54 @@ use self::tables::{META, create_all};
 use super::record::IndexRecord;
 use crate::private;
 
-/// redb does not know who has a file open.
-const UNKNOWN_HOLDER: &str = "it has not said which";
+/// redb does not know which process has a file open.
+const UNKNOWN_HOLDER: &str = "an unknown one";
 
 const FILE: &str = "store.redb";
 
-/// The layout of the tables. A store of a newer one is refused.
+/// The format of the tables. A store of a newer format is rejected.
 const FORMAT: &str = "1";
 
-/// Where the settings of the embedding model are, as JSON.
+/// The key of the embedding model's settings, as JSON.
 const EMBEDDING: &str = "embedding";
 
-/// Why the store cannot be read or written.
+/// An operation on the store failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Another process has it open.
     #[error("its files are in use by another process: {0}")]
     InUse(String),
-    /// It was written by a newer version.
+    /// A newer version wrote it.
     #[error(
-        "the index was written in format {0}, which this version does not know: use the version that wrote it, or a newer one"
+        "the index was written in format {0}, which this version does not know: use the version that wrote it, or a \
+         newer one"
     )]
     Format(String),
-    /// What is in it is not what was written.
+    /// Its content is inconsistent.
     #[error("the index's files are damaged: {0}")]
     Damaged(String),
-    /// The list of indexes is not what it was.
+    /// The list of indexes is missing, damaged or outdated. The text continues the message.
     #[error(
-        "the list of indexes (catalog.redb) {0}. Nothing was deleted. Put the file back as it was when the server ended, or set this \
-         data folder aside, start with an empty one and restore the newest backup"
+        "the list of indexes (catalog.redb) {0}. Nothing was deleted. Restore the file from when the server last ran, \
+         or set this data folder aside, start with an empty one and restore the newest backup"
     )]
     Catalog(String),
     /// The disk is full.
-    #[error("the disk is full: free some space, or give the volume more; the index is opened again by itself then")]
+    #[error("the disk is full: free some space, or enlarge the volume; the index is then reopened automatically")]
     Full,
-    /// The disk refused earlier, and nothing is read or written until it is opened anew.
+    /// The disk refused an earlier operation. Nothing is read or written until the file is reopened.
     #[error(
-        "the disk refused to read or write something of this index: it is opened again by itself once the disk is well; nothing acknowledged is lost"
+        "the disk refused to read or write data of this index: it is reopened automatically when the disk works again; \
+         no acknowledged change is lost"
     )]
     Latched,
-    /// The disk refused.
-    #[error("the disk refused: {0}")]
+    /// The disk failed.
+    #[error("the disk failed: {0}")]
     Disk(String),
 }
 
 impl StoreError {
-    /// A short name for labels.
+    /// The error's kind, for metrics and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::InUse(_) => "store_in_use",
@@ -110,7 +112,7 @@ impl From<DatabaseError> for StoreError {
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
-            // A file that may not grow is as full as the disk.
+            // A file at its size limit is treated like a full disk.
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::Full,
             ErrorKind::InvalidData | ErrorKind::UnexpectedEof => Self::Damaged(error.to_string()),
             _ => Self::Disk(error.to_string()),
@@ -124,7 +126,7 @@ impl From<postcard::Error> for StoreError {
     }
 }
 
-/// One index's file.
+/// The file of one index.
 pub struct Store {
     database: DatabaseFile,
     followed: Followed,
@@ -132,11 +134,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes a store in a new folder.
+    /// Creates a store in a new folder.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn create(directory: &Path, record: &IndexRecord) -> Result<Self, StoreError> {
         private::create_folders(directory)?;
         let store = Self::create_in(DatabaseFile::open(&directory.join(FILE))?, record)?;
@@ -149,7 +151,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When it is in use, of a newer format, damaged, or cannot be read.
+    /// If it is in use, of a newer format, damaged or unreadable.
     pub fn open(directory: &Path) -> Result<(Self, IndexRecord), StoreError> {
         let path = directory.join(FILE);
         if !path.is_file() {
@@ -175,69 +177,69 @@ impl Store {
         let record = reader.index_record(FORMAT)?;
         match reader.id()? {
             Some(id) => store.id = id,
-            // It was made before stores had ids.
+            // The index was made before stores had ids.
             None => store.write(|transaction| transaction.put_meta("id", store.id.as_bytes()))?,
         }
         Ok((store, record))
     }
 
-    /// Its own id, made with it: what is derived from it is of no other store.
+    /// The store's id, generated when it was created. Derived data refers to it.
     pub fn id(&self) -> Uuid {
         self.id
     }
 
-    /// The store as it is now. It does not change under the reader.
+    /// A reader of the current state. Later writes do not affect it.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn reader(&self) -> Result<Reader, StoreError> {
         use redb::ReadableDatabase as _;
         Ok(Reader::new(self.database.get()?.begin_read().map_err(redb::Error::from)?))
     }
 
-    /// Whether the disk has refused to read or write something, so that it has to be opened anew.
+    /// Whether the disk refused an operation. The file must then be reopened.
     pub fn has_failed(&self) -> bool {
         self.database.has_failed()
     }
 
-    /// As if it had.
+    /// Simulates a refused operation.
     #[cfg(test)]
     pub fn fail(&self) {
         self.database.fail();
     }
 
-    /// Closes the file, so that it can be opened anew. Whoever still reads or writes gets [`StoreError::Latched`].
+    /// Closes the file, so that it can be reopened. Operations on this store then get [`StoreError::Latched`].
     pub fn close(&self) {
         self.database.close();
     }
 
-    /// From now on it is noted for this follower, and no longer for the one before, which documents change.
+    /// Starts recording changed documents for this follower. A previous follower is dropped.
     pub fn follow_changes(&self, follower: Follower) {
         self.followed.begin(follower);
     }
 
-    /// It is not noted any more.
+    /// Stops recording changed documents.
     pub fn forget_changes(&self) {
         self.followed.end();
     }
 
-    /// What has changed since it was asked last, and begins anew. All of it is in every later reader. None: it is noted for another
-    /// follower by now, or for nobody.
+    /// Takes the changes since the last call. Every later reader has all of them. None if they are recorded for another
+    /// follower by now, or not at all.
     pub fn take_changes(&self, follower: Follower) -> Option<Changes> {
         self.followed.take(follower)
     }
 
-    /// Gives back what was taken and could not be used.
+    /// Returns changes that were taken but not used.
     pub fn put_back_changes(&self, follower: Follower, changes: Changes) {
         self.followed.put_back(follower, changes);
     }
 
-    /// Makes one change, all of it or nothing. When this returns, it is on disk.
+    /// Runs a change in one transaction. When this returns, it is durable.
     ///
     /// # Errors
     ///
-    /// When the disk refuses, or when `change` does; nothing is changed then.
+    /// If the disk or `change` fails. Nothing is changed then.
     pub fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut inner = self.database.get()?.begin_write().map_err(redb::Error::from)?;
         inner.set_quick_repair(true);
@@ -249,7 +251,7 @@ impl Store {
     }
 }
 
-/// Makes the entries of a folder last: a file's own fsync does not.
+/// Makes the entries of a folder durable. The fsync of a file does not do that.
 pub(super) fn sync_directory(directory: &Path) -> Result<(), StoreError> {
     Ok(File::open(directory)?.sync_all()?)
 }

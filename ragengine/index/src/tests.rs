@@ -1,4 +1,4 @@
-//! An index is a map from ids to documents, whatever was done to it and however often it was opened again.
+//! Property test: an index is a map from ids to documents, after any operations and restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +21,7 @@ const TEAMS: u8 = 3;
 const SOURCES: u8 = 2;
 const EVERYTHING: Page = Page { limit: 1000, offset: 0 };
 
-/// Graphs are built from the first documents on, and a search sees all of one, or of all lists.
+/// Graphs are built from the first documents on, and a search visits all nodes of a graph, or all lists.
 const SEARCH: SearchSettings = SearchSettings { exact_below_rows: 12, ef_search: 200, n_probe: Some(64) };
 
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ enum Step {
     Write(Vec<Written>),
     Delete(Vec<u8>),
     DeleteSource(u8),
-    /// As after a kill: nothing that is done when an index is closed has been done.
+    /// As after a kill, without the work that is done when an index is closed.
     Reopen,
 }
 
@@ -105,7 +105,7 @@ fn vector(seed: u64) -> Vec<f32> {
     values.iter().map(|value| value / length).collect()
 }
 
-/// What an index must hold: documents in the order in which they were added.
+/// The expected content of an index: documents in order of creation.
 #[derive(Default)]
 struct Model {
     documents: BTreeMap<u64, Written>,
@@ -124,7 +124,7 @@ impl Model {
         self.documents.values().filter(|written| is_wanted(written)).map(Written::doc_id).collect()
     }
 
-    /// The distances of chunks from a vector, and their texts, the nearest first.
+    /// The distances of chunks from a vector, and their texts, nearest first.
     fn by_distance(&self, query: &[f32], is_wanted: impl Fn(&Written) -> bool) -> Vec<(f32, String)> {
         let distance = |vector: &[f32]| vector.iter().zip(query).map(|(left, right)| (left - right).powi(2)).sum();
         let mut chunks: Vec<(f32, String)> = Vec::new();
@@ -137,7 +137,7 @@ impl Model {
     }
 }
 
-/// An index, and the folders of all that it was.
+/// An index, with the folders of all its copies.
 struct Subject {
     index: Arc<Index>,
     folder: TempDir,
@@ -166,7 +166,7 @@ impl Subject {
     fn take(&mut self, step: &Step, model: &mut Model) {
         match step {
             Step::Write(written) => {
-                // The last of each id: ids differ in one call.
+                // The last document of each id, because ids must differ in one call.
                 let by_id: BTreeMap<u8, &Written> = written.iter().map(|written| (written.id, written)).collect();
                 self.index.put_vectors(by_id.values().map(|written| written.embedded()).collect()).unwrap();
                 by_id.values().for_each(|written| model.write(written));
@@ -189,7 +189,7 @@ impl Subject {
         }
     }
 
-    /// Opens a copy: a graph may be being built, or written, in the one that it is made of.
+    /// Opens a copy of the folder. The original may be building a graph or writing a snapshot.
     fn reopen(&mut self) {
         self.opened += 1;
         let copy = self.folder.path().join(self.opened.to_string());
@@ -242,7 +242,7 @@ impl Subject {
         }
     }
 
-    /// Texts are cut where they are long, and where those before them have taken what there is for all.
+    /// Texts are cut at their own limit, and at what remains of the limit for all texts.
     fn check_text_lengths(&self, all: &DocumentList) {
         let length = TextLength { each: 5, together: 12 };
         let cut = self.index.list(&Filter::default(), &EVERYTHING, length).unwrap();
@@ -268,26 +268,28 @@ impl Subject {
         let found = found.read_all().unwrap();
         let expected = model.by_distance(vector, is_wanted);
         assert_eq!(found.len(), expected.len().min(k));
-        // A compressed vector may change places with one that is as near.
+        // A compressed vector may swap places with one that is similarly near.
         let slack = if matches!(self.index.kind(), VectorIndexKind::HnswSq8 { .. }) { 0.1 } else { 1e-4 };
         for (found, (nearest, _)) in found.iter().zip(&expected) {
-            let own = expected.iter().find(|(_, text)| *text == found.chunk.text);
-            let own = own.unwrap_or_else(|| panic!("{} is not there", found.chunk.text)).0;
+            let own = expected.iter().find(|(_, text)| *text == found.text);
+            let own = own.unwrap_or_else(|| panic!("{} is not there", found.text)).0;
             assert!((found.distance - own).abs() < 1e-4, "{} is not {own}", found.distance);
             assert!(own <= nearest + slack, "{own} in the place of {nearest}");
-            assert_eq!(found.metadata["page"], json!(found.chunk.ordinal + 1));
+            let ordinal: u32 = found.text.rsplit_once(' ').unwrap().1.parse().unwrap();
+            assert_eq!(found.metadata["page"], json!(ordinal + 1));
         }
     }
 }
 
-/// What is removed meanwhile, such as a file that is written aside, is not there.
+/// Copies a folder. Files that disappear during that, such as temporary ones, are skipped.
 fn copy_files(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     for entry in std::fs::read_dir(from).into_iter().flatten().flatten() {
-        match entry.path().is_dir() {
-            // A snapshot, which may be just being written.
-            true => copy_files(&entry.path(), &to.join(entry.file_name())),
-            false => drop(std::fs::copy(entry.path(), to.join(entry.file_name()))),
+        if entry.path().is_dir() {
+            // A snapshot, which may be incomplete.
+            copy_files(&entry.path(), &to.join(entry.file_name()));
+        } else {
+            drop(std::fs::copy(entry.path(), to.join(entry.file_name())));
         }
     }
 }
@@ -296,7 +298,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn an_index_is_a_map(kind in prop_oneof![Just("Flat"), Just("HNSW16"), Just("HNSW16_SQ8"), Just("IVF4,Flat")], steps in steps()) {
+    fn an_index_is_a_map(
+        kind in prop_oneof![Just("Flat"), Just("HNSW16"), Just("HNSW16_SQ8"), Just("IVF4,Flat")],
+        steps in steps(),
+    ) {
         let mut subject = Subject::new(kind.parse().unwrap());
         let mut model = Model::default();
         for step in &steps {

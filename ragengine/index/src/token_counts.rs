@@ -1,31 +1,32 @@
-//! What the chunks of an index cost in tokens of a language model: counted once for each chunk and tokenizer.
+//! Token counts of chunks for a language model, computed once for each chunk and tokenizer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tracing::debug;
 
-use super::search::{Candidates, Found};
+use super::search::{Candidates, RetrievedChunk};
 use super::{Index, IndexError};
 
-/// A chunk never gets more: its longest is some hundred tokens of the embedding model.
+/// Converts a count. Chunks have at most some hundred tokens, so the limit is never reached.
 fn bounded(tokens: u64) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
 impl Candidates {
-    /// The tokens of the chunks at these positions, in their order. Those that are not known yet are read and counted by `count`, and kept.
+    /// Returns the token counts of the chunks at these positions, in order. Unknown counts are computed by `count` and
+    /// saved.
     ///
-    /// A chunk and the metadata of its document never change (a changed document gets new chunks), so what was counted once holds.
+    /// Chunks and their documents' metadata never change (a changed document gets new chunks), so a count stays valid.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn token_counts(
         &self,
         tokenizer: u64,
         positions: &[usize],
-        count: impl Fn(&Found) -> u64,
+        count: impl Fn(&RetrievedChunk) -> u64,
     ) -> Result<Vec<u64>, IndexError> {
         let rows: Vec<u64> = positions.iter().map(|&position| self.hits[position].row).collect();
         let mut counts = self.index.store.token_counts(tokenizer, &rows)?;
@@ -43,7 +44,8 @@ impl Candidates {
 }
 
 impl Index {
-    /// In the background, one at a time: what is not kept now is counted again by the next question.
+    /// Saves counts in the background, one batch at a time. Counts that are not saved are computed again for the next
+    /// request.
     fn keep_token_counts(self: &Arc<Self>, tokenizer: u64, counts: Vec<(u64, u32)>) {
         if self.background.is_keeping_counts.swap(true, Ordering::AcqRel) {
             return;
@@ -51,7 +53,7 @@ impl Index {
         let index = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
             if let Err(error) = index.store.put_token_counts(tokenizer, &counts) {
-                debug!(index = index.name(), %error, "token counts not kept");
+                debug!(index = index.name(), %error, "token counts could not be saved");
             }
             index.background.is_keeping_counts.store(false, Ordering::Release);
         });

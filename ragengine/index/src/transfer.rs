@@ -1,4 +1,4 @@
-//! Copies of indexes: out of a server that serves on, and into one.
+//! Copying indexes out of a running server and into one.
 
 mod admitted;
 
@@ -19,15 +19,15 @@ use super::store::StoreError;
 use super::{Index, IndexError};
 use ragengine_errors::texts;
 
-/// What is read from or written to a disk at once.
+/// The buffer for reading and writing files, in bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
 impl Catalog {
-    /// Writes indexes into an archive, each as it is when its turn comes. No lock is held: writers go on.
+    /// Writes indexes to an archive, each in its state when its turn comes. No lock is held, so writers continue.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Write`] when nobody takes it, or what the store says.
+    /// [`ArchiveError::Write`] if the output fails, or an error of the store.
     pub fn export<W: Write>(&self, indexes: &[Arc<Index>], output: W) -> Result<W, IndexError> {
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
         let mut archive = ArchiveWriter::begin(output, &Manifest::new(self.data_id(), names))?;
@@ -39,22 +39,22 @@ impl Catalog {
         Ok(archive.end()?)
     }
 
-    /// All indexes, in the order of their names.
+    /// All indexes, ordered by name.
     ///
     /// # Errors
     ///
-    /// When one of them cannot be used.
+    /// If one of them is unavailable.
     pub fn all_or_none(&self) -> Result<Vec<Arc<Index>>, IndexError> {
         let indexes = self.names().into_iter().map(|name| self.get(&name));
-        // One that is deleted at this moment is none of them.
+        // An index that was deleted since the names were listed is skipped.
         indexes.filter(|index| !matches!(index, Err(IndexError::NoSuchIndex(_)))).collect()
     }
 
-    /// Makes the indexes of an archive: all of them, or the one that is wanted, in the moment in which the archive was read to its end, or none.
+    /// Creates the indexes of an archive, or one of them, in one step when the archive has been read completely.
     ///
     /// # Errors
     ///
-    /// What is wrong with the archive, [`IndexError::NotInCopy`], or [`IndexError::Exists`]. Nothing has changed then.
+    /// An error of the archive, [`IndexError::NotInCopy`] or [`IndexError::Exists`]. Nothing has changed then.
     pub fn import(
         &self,
         source: impl Read,
@@ -72,17 +72,18 @@ impl Catalog {
             }
         };
         let known = self.embedding_sources();
-        // Whoever sends a backup may have made it up.
+        // Backups are untrusted.
         let admit = |source: EmbeddingSource| {
             let admitted = admitted(source.clone(), &known);
             if admitted != source {
                 warn!(
-                    "a backup names a key, a hub or a number of threads for its embedding model that this server does not use: it is left out"
+                    "the backup's embedding settings name a key, a hub or a number of threads that this server does \
+                     not use; ignoring them"
                 );
             }
             admitted
         };
-        self.import_as(source, Terms { existing, max_block_bytes }, named, admit)
+        self.import_as(source, ImportOptions { existing, max_block_bytes }, named, admit)
     }
 
     /// The embedding settings of the server and of its indexes.
@@ -91,11 +92,11 @@ impl Catalog {
         [self.embedding().clone()].into_iter().chain(of_indexes).collect()
     }
 
-    /// Persists an index: a copy of it below the data folder.
+    /// Persists an index: writes a copy of it to the data folder.
     ///
     /// # Errors
     ///
-    /// When there is no such index, no copy can have that name, or what the disk says. The copy before is still there then.
+    /// If there is no such index, the copy's name is invalid, or the disk fails. The previous copy is kept then.
     pub fn persist(&self, index: &str, copy: &str) -> Result<(), IndexError> {
         let index = self.get(index)?;
         let persisted = Persisted::open(self.directory())?;
@@ -110,11 +111,12 @@ impl Catalog {
         Ok(())
     }
 
-    /// Loads a persisted copy as an index, whatever the name of the index was that it was made from. Returns the index.
+    /// Loads a persisted copy as the index `index`, whatever its original name. Returns the index.
     ///
     /// # Errors
     ///
-    /// When there is no such copy, it is not whole or holds several indexes, or [`IndexError::Exists`]. Nothing has changed then.
+    /// If there is no such copy, it is incomplete or holds several indexes, or [`IndexError::Exists`]. Nothing has
+    /// changed then.
     pub fn load_persisted(
         &self,
         index: &str,
@@ -128,16 +130,16 @@ impl Catalog {
             [_] => Ok(vec![Some(index.to_owned())]),
             several => Err(IndexError::ManyIndexes { copy: copy.to_owned(), indexes: several.len() }),
         };
-        let made =
-            self.import_as(source, Terms { existing, max_block_bytes }, named, |source| source).map_err(of_disk)?;
+        let options = ImportOptions { existing, max_block_bytes };
+        let made = self.import_as(source, options, named, |source| source).map_err(of_disk)?;
         made.into_iter().next().ok_or_else(|| IndexError::NoSuchIndex(index.to_owned()))
     }
 
-    /// Whether the volume has room for so many bytes more.
+    /// Checks that the volume has this much usable space.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Full`], or what the disk says.
+    /// [`StoreError::Full`], or an error of the disk.
     pub fn require_free_bytes(&self, bytes: u64) -> Result<(), IndexError> {
         Ok(Room::of(self.directory())?.take(bytes)?)
     }
@@ -145,21 +147,21 @@ impl Catalog {
     fn import_as(
         &self,
         source: impl Read,
-        terms: Terms,
+        options: ImportOptions,
         named: impl Fn(&Manifest) -> Result<Vec<Option<String>>, IndexError>,
         admit: impl Fn(EmbeddingSource) -> EmbeddingSource,
     ) -> Result<Vec<Arc<Index>>, IndexError> {
         let mut names = Vec::new().into_iter();
         let mut made: Vec<(String, Staged)> = Vec::new();
         let mut is_wanted = false;
-        read(source, terms.max_block_bytes, |piece| {
+        read(source, options.max_block_bytes, |piece| {
             match piece {
                 Piece::Manifest(manifest) => {
                     let all = named(&manifest)?;
                     let wanted: Vec<String> = all.iter().flatten().cloned().collect();
                     wanted.iter().try_for_each(|name| check_name(name))?;
-                    // Before all of it has been sent; what counts is asked again in the end.
-                    self.require_room_for(&wanted, terms.existing)?;
+                    // Checked early, before everything was sent. `publish` checks again.
+                    self.require_room_for(&wanted, options.existing)?;
                     names = all.into_iter();
                 }
                 Piece::Index(_, mut header) => {
@@ -175,19 +177,19 @@ impl Catalog {
             Ok::<(), IndexError>(())
         })?;
         flush(&mut made)?;
-        self.publish(made, terms.existing)
+        self.publish(made, options.existing)
     }
 }
 
-/// Writes what the last of them has not written yet.
+/// Writes the buffered rows of the last index.
 fn flush(made: &mut [(String, Staged)]) -> Result<(), IndexError> {
     made.last_mut().map_or(Ok(()), |(_, staged)| staged.flush())
 }
 
-/// How an archive is read.
+/// Options for reading an archive.
 #[derive(Clone, Copy)]
-struct Terms {
-    /// What becomes of an index that is there already.
+struct ImportOptions {
+    /// What to do if an index of the same name exists.
     existing: Existing,
     /// The longest block, in bytes.
     max_block_bytes: u64,
@@ -213,7 +215,7 @@ impl Write for Bounded<'_> {
     }
 }
 
-/// The other end of the archive is our own disk.
+/// The archive is on the server's disk, so a failure to read or write it is an error of the disk.
 fn of_disk(error: IndexError) -> IndexError {
     match error {
         IndexError::Archive(ArchiveError::Read(error) | ArchiveError::Write(error)) => StoreError::from(error).into(),

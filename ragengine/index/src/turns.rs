@@ -1,4 +1,4 @@
-//! Turns of those who write: each waits for the disk in a thread, of which there is a limited number, and searches need some, too.
+//! Limits how many writers wait for the disk. Each needs a thread of a bounded pool, which searches use, too.
 
 use std::sync::Arc;
 
@@ -7,24 +7,25 @@ use tokio::sync::Semaphore;
 use super::{Index, IndexError};
 use ragengine_compute::blocking;
 
-/// Writers of one index that wait for the disk at once: more wait for these, without a thread. So many share one transaction.
+/// The most writers of one index that wait for the disk with a thread; others wait without one. It matches the most
+/// changes in one transaction.
 const OF_ONE_INDEX: usize = 64;
 
-/// Those of all indexes. Half of the threads that there are for such work.
+/// The most such writers of all indexes: half of the threads in the pool.
 static OF_ALL: Semaphore = Semaphore::const_new(256);
 
-/// The turns of a new index.
+/// The semaphore of a new index.
 pub(super) fn of_one_index() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(OF_ONE_INDEX))
 }
 
 impl Index {
-    /// Does work that writes, apart. Whoever stops waiting before it is begun leaves the queue; a turn is over when the work is, even if the
-    /// caller has left meanwhile.
+    /// Runs work that writes, on a blocking thread. A caller that is dropped before it starts leaves the queue. Once
+    /// started, the work keeps its permit until it ends.
     ///
     /// # Errors
     ///
-    /// What the work says.
+    /// The error of the work.
     pub async fn in_turn<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Arc<Self>) -> Result<T, IndexError> + Send + 'static,
@@ -49,7 +50,7 @@ mod tests {
     use crate::record::IndexRecord;
 
     #[tokio::test]
-    async fn a_turn_lasts_as_long_as_the_work_and_not_as_its_caller() {
+    async fn a_permit_is_held_until_the_work_ends_even_without_its_caller() {
         let folder = tempfile::tempdir().unwrap();
         let metrics = crate::metrics::IndexMetrics::unread();
         let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
@@ -61,7 +62,7 @@ mod tests {
         let caller = tokio::spawn(async move {
             let work = move |_: &Arc<Index>| {
                 begins.send(()).unwrap();
-                assert!(waits.recv().is_err(), "until it is told");
+                assert!(waits.recv().is_err(), "until the sender is dropped");
                 Ok(())
             };
             writer.in_turn(work).await

@@ -1,10 +1,11 @@
-//! The vectors of an index in memory, in segments that never change.
+//! The vectors of an index in memory, in immutable segments.
 //!
-//! A segment of FAISS knows positions, the index knows rows. Rows only grow, so a segment's rows are in order and a row's
-//! position is found by bisection. A deleted row stays in its segment as a dead position until a rebuild leaves it out.
+//! FAISS numbers the vectors of a segment by position, and the index by row. Rows only increase, so a segment's rows
+//! are sorted and a row's position is found by bisection. A deleted row stays in its segment as a dead position until a
+//! rebuild drops it.
 //!
-//! What is added becomes a small segment of its own, or a longer copy of the last small one, made before anybody is made to wait.
-//! So a search holds no more than the segments that it began with, and neither waits for a writer nor makes one wait.
+//! New vectors become a small segment, or extend a copy of the last small one, before any lock is taken. So a search
+//! uses the segments that existed when it started; it never waits for a writer, and no writer waits for it.
 
 mod kind;
 mod segment;
@@ -19,16 +20,16 @@ use ragengine_settings::VectorIndexKind;
 use segment::Part;
 pub use segment::Segment;
 
-/// Rows up to which a segment is copied to add to it, which takes a tenth of a millisecond. Beyond, a new one is begun.
+/// The most rows of a segment that is copied to extend it, which takes 0.1 ms. Beyond that a new segment is started.
 const OPEN_ROWS: usize = 1024;
 
-/// Segments that are searched one after the other before they are worth becoming one.
+/// The most segments that are searched one after the other before merging them is worthwhile.
 const MAX_PARTS: usize = 32;
 
-/// Rows outside the graph that are worth adding to it whatever their share: comparing with each of them takes as long as the graph.
+/// The most rows outside the graph. With more, comparing with each of them takes as long as searching the graph.
 const MAX_LOOSE_ROWS: usize = 20_000;
 
-/// A row and its squared L2 distance from what was looked for.
+/// A row, and its squared L2 distance from the query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     /// The row.
@@ -37,19 +38,19 @@ pub struct Hit {
     pub distance: f32,
 }
 
-/// The vectors at one moment: what is added later is not found, what is removed later still is.
+/// The vectors at one moment. Rows that are added or removed later do not affect it.
 #[derive(Clone)]
 pub struct VectorSnapshot {
     parts: Vec<Part>,
 }
 
 impl VectorSnapshot {
-    /// Whether distances are those of the stored vectors; where they are not, they must be computed again.
+    /// Whether distances are exact. Otherwise they must be recomputed from the stored vectors.
     pub fn has_exact_distances(&self) -> bool {
         self.parts.iter().all(|part| part.kind().stores_exact_vectors())
     }
 
-    /// The `k` nearest rows, nearest first; `allowed` are ranges of rows in order, None lets every row through.
+    /// Returns the `k` nearest rows, nearest first. `allowed` are sorted ranges of rows; None allows every row.
     pub fn search(
         &self,
         query: &[f32],
@@ -66,13 +67,13 @@ impl VectorSnapshot {
         Ok(hits)
     }
 
-    /// Rows that are there, in order.
+    /// The rows that are alive, in order.
     pub fn rows(&self) -> impl Iterator<Item = u64> + '_ {
         self.parts.iter().flat_map(Part::rows)
     }
 
-    /// The segment that a rebuild may go on from by adding to a copy, instead of beginning anew: one of the right kind, with few dead
-    /// rows, and before all others. One that was trained is not: what it learned is of the rows of that time.
+    /// The segment that a rebuild can extend instead of starting empty: of the right kind, with few dead rows, and
+    /// before all others. A trained segment cannot be extended, because its training reflects old rows.
     pub fn base(&self, kind: Kind) -> Option<Arc<Segment>> {
         let base = self.parts.first()?;
         let is_good = base.kind() == kind && kind != Kind::Flat && !kind.needs_training();
@@ -83,21 +84,21 @@ impl VectorSnapshot {
     }
 }
 
-/// Rows that are ready to be shown.
+/// Rows that are ready to be added.
 pub struct Addition {
-    /// The segment that is to be replaced by this one, which begins with all of its rows.
+    /// The segment that this one replaces. It starts with the same rows.
     grows: Option<Arc<Segment>>,
     segment: Arc<Segment>,
 }
 
-/// A segment that is ready to take the place of others.
+/// A rebuilt segment that is ready to replace others.
 pub struct Replacement {
     part: Part,
     replaces: VectorSnapshot,
 }
 
 impl Replacement {
-    /// Of the segment's rows those are there that were in what it replaces.
+    /// A replacement in which exactly the alive rows of `replaces` are alive.
     pub fn new(segment: Segment, replaces: VectorSnapshot) -> Self {
         Self { part: Part::with_alive(Arc::new(segment), replaces.rows()), replaces }
     }
@@ -108,28 +109,28 @@ impl Replacement {
 pub struct VectorSet {
     kind: VectorIndexKind,
     dimensions: usize,
-    /// Their rows ascend from one to the next.
+    /// The segments. Rows increase from one to the next.
     parts: Vec<Part>,
-    /// So many of them are being rebuilt, or have been: they are not added to.
+    /// How many segments, from the first on, are closed for additions because of a rebuild.
     closed: usize,
 }
 
 impl VectorSet {
-    /// No vectors.
+    /// An empty set.
     pub fn new(kind: VectorIndexKind, dimensions: usize) -> Self {
         Self { kind, dimensions, parts: Vec::new(), closed: 0 }
     }
 
-    /// Takes a segment of which the given rows are there, after all others.
+    /// Appends a segment, of which the given rows are alive.
     pub fn take(&mut self, segment: Segment, alive: impl IntoIterator<Item = u64>) {
         self.parts.push(Part::with_alive(Arc::new(segment), alive));
         self.closed = self.parts.len();
     }
 
-    /// Makes rows ready to be added, which must be greater than all before. One addition at a time.
+    /// Prepares rows, which must be greater than all before. Only one addition may be prepared at a time.
     pub fn prepare(&self, rows: &[u64], vectors: &[f32]) -> Result<Addition, Error> {
         #[cfg(test)]
-        tests::refuse_if_told()?;
+        tests::refuse_if_set()?;
         let grows = self.open().filter(|segment| segment.rows().len() + rows.len() <= OPEN_ROWS);
         let mut segment = match grows {
             Some(open) => open.copy()?,
@@ -139,52 +140,53 @@ impl VectorSet {
         Ok(Addition { grows: grows.cloned(), segment: Arc::new(segment) })
     }
 
-    /// Adds what was made ready.
+    /// Adds a prepared addition.
     pub fn add(&mut self, addition: Addition) {
         let Addition { grows, segment } = addition;
         let is_open = |open: &Arc<Segment>| self.open().is_some_and(|last| Arc::ptr_eq(last, open));
         match (grows.as_ref().is_some_and(is_open), self.parts.last_mut()) {
             (true, Some(last)) => last.grow(segment),
-            // The segment has been closed meanwhile: its rows are where they were, and dead here.
+            // A rebuild closed the segment in the meantime. It keeps its rows, so they are dead in the new one.
             _ => self.parts.push(Part::new(segment, grows.map_or(0, |closed| closed.rows().len()))),
         }
     }
 
-    /// Removes rows that follow each other.
+    /// Removes a range of rows.
     pub fn remove(&mut self, rows: &Range<u64>) {
         self.parts.iter_mut().for_each(|part| part.remove(rows));
     }
 
-    /// Rows that are there.
+    /// The number of rows that are alive.
     pub fn alive(&self) -> usize {
         self.parts.iter().map(Part::alive).sum()
     }
 
-    /// Rows that are in a segment of the kind that was asked for, the others being searched one by one.
+    /// The number of rows in segments of the requested kind. Other rows are searched one by one.
     pub fn built(&self) -> usize {
         self.parts.iter().filter(|part| is_built(self.kind, part.kind())).map(Part::alive).sum()
     }
 
-    /// The kind of the segment that most rows are in.
+    /// The kind of the segment with the most rows.
     pub fn largest_kind(&self) -> Kind {
         self.parts.iter().max_by_key(|part| part.alive()).map_or(Kind::Flat, Part::kind)
     }
 
-    /// The segment that takes long to build, when there is one.
+    /// The segment that takes long to build, if there is one.
     pub fn built_segment(&self) -> Option<&Arc<Segment>> {
         self.parts.iter().map(|part| &part.segment).find(|segment| segment.kind() != Kind::Flat)
     }
 
-    /// The vectors as they are now, to be searched without holding up anybody.
+    /// The current vectors. Searching them holds no lock.
     pub fn snapshot(&self) -> VectorSnapshot {
         VectorSnapshot { parts: self.parts.clone() }
     }
 
-    /// Whether enough has changed that the segments should become one, of the kind that was asked for.
+    /// Whether a rebuild into one segment of the requested kind is worthwhile.
     ///
-    /// Below `exact_below_rows`, or with too few rows to train the kind, everything stays flat. Above, a rebuild is due when the rows that
-    /// are not in a graph have become a quarter of all, or many where they can be added to it; and at any size when more than a quarter of
-    /// the positions are dead, or when there are many segments beside the largest with a quarter of all rows.
+    /// Below `exact_below_rows`, or with too few rows to train the kind, everything stays flat. Above, a rebuild is due
+    /// when the rows outside a graph are a quarter of all, or when they are many and can be added to the graph. At any
+    /// size, a rebuild is due when more than a quarter of the positions are dead, or when there are many segments and
+    /// those beside the largest hold a quarter of all rows.
     pub fn is_rebuild_due(&self, exact_below_rows: usize) -> bool {
         let alive = self.alive();
         let dead: usize = self.parts.iter().map(|part| part.dead).sum();
@@ -198,19 +200,19 @@ impl VectorSet {
         has_outgrown || is_wasteful || is_scattered
     }
 
-    /// The kind that a rebuild makes now.
+    /// The kind that a rebuild would make now.
     pub fn rebuilt_kind(&self, exact_below_rows: usize) -> Kind {
         kind_for(self.kind, self.alive(), exact_below_rows)
     }
 
-    /// Closes all segments, and gives them out for a rebuild.
+    /// Closes all segments for a rebuild, and returns them.
     pub fn close(&mut self) -> VectorSnapshot {
         self.closed = self.parts.len();
         self.snapshot()
     }
 
-    /// Puts a rebuilt segment in the place of those that it was made of, and returns these, whose memory takes a while to give back.
-    /// Rows that were removed while it was built are dead in it.
+    /// Replaces segments by the one rebuilt from them. Rows that were removed during the rebuild are dead in it.
+    /// Returns the replaced segments, because freeing their memory takes a while.
     pub fn replace(&mut self, replacement: Replacement) -> VectorSnapshot {
         let Replacement { mut part, replaces } = replacement;
         let count = replaces.parts.len();
@@ -221,15 +223,16 @@ impl VectorSet {
         VectorSnapshot { parts: replaced }
     }
 
-    /// The segment that is added to.
+    /// The segment to which rows are added.
     fn open(&self) -> Option<&Arc<Segment>> {
         let last = self.parts.last().filter(|_| self.parts.len() > self.closed)?;
         (last.kind() == Kind::Flat).then_some(&last.segment)
     }
 }
 
-/// The `k` nearest rows of several searches, nearest first, each with its least distance. Where each search has found its `k` nearest, these are
-/// the nearest of all: a row that one of them has left out has `k` others that are no farther.
+/// Merges the results of several searches: the `k` nearest rows, nearest first, each with its least distance. If each
+/// search returned its `k` nearest rows, the result is exact: a row that a search left out has `k` others that are at
+/// least as near.
 pub fn least_distances(hits: impl IntoIterator<Item = Hit>, k: usize) -> Vec<Hit> {
     let mut least: HashMap<u64, f32> = HashMap::new();
     for Hit { row, distance } in hits {
@@ -241,7 +244,7 @@ pub fn least_distances(hits: impl IntoIterator<Item = Hit>, k: usize) -> Vec<Hit
     hits
 }
 
-/// Orders hits by their distance, equal ones by their row.
+/// Sorts hits by distance, and equal distances by row.
 pub fn nearest_first(hits: &mut [Hit]) {
     hits.sort_by(|left, right| left.distance.total_cmp(&right.distance).then(left.row.cmp(&right.row)));
 }

@@ -1,6 +1,7 @@
-//! What readers see of an index: the store's latest snapshot, and everything in memory that was derived from it.
+//! The state that readers see: a snapshot of the store, and everything in memory that is derived from it.
 //!
-//! Readers hold its lock only to take what they need, which is shared and not copied; writers only to put in what they have made ready.
+//! Readers hold the lock only to copy a few pointers. Writers prepare their changes first and hold the lock only to
+//! apply them.
 
 mod document_rows;
 
@@ -20,16 +21,16 @@ use super::{IndexError, IndexSize};
 
 /// One document that was written or deleted.
 pub struct Changed {
-    /// Its number.
+    /// The number of the document.
     pub number: u64,
-    /// What it was.
+    /// The previous record. None if the document is new.
     pub before: Option<DocumentRecord>,
-    /// What it is, and the vectors of its chunks, one after the other. None: it is deleted.
+    /// The new record, and the concatenated vectors of its chunks. None if the document was deleted.
     pub after: Option<(DocumentRecord, Vec<f32>)>,
 }
 
-/// Changes that are ready to be shown.
-pub struct Change {
+/// Changes that are ready to be applied to the view.
+pub struct ViewChange {
     documents: Vec<PreparedChange>,
     vectors: Option<Addition>,
     reader: Arc<Reader>,
@@ -41,7 +42,7 @@ struct PreparedChange {
     after: Option<Shown>,
 }
 
-/// What is shown of a document.
+/// The properties of a document that the view has.
 struct Shown {
     rows: Range<u64>,
     source: Option<String>,
@@ -60,7 +61,7 @@ impl From<&DocumentRecord> for Shown {
     }
 }
 
-/// What an index has of a source.
+/// The documents of a source, and their sizes.
 #[derive(Default)]
 struct SourceView {
     numbers: RoaringTreemap,
@@ -68,19 +69,19 @@ struct SourceView {
     text_bytes: u64,
 }
 
-/// The documents that pass a filter, at one moment.
+/// The documents that match a filter, at one moment.
 pub struct Matching {
     candidates: Candidates,
     rows: Arc<DocumentRows>,
 }
 
 impl Matching {
-    /// Their rows, in order.
+    /// The rows of the documents, in order.
     pub fn rows(&self) -> Vec<Range<u64>> {
         self.rows.of(&self.candidates.matching())
     }
 
-    /// A page of their numbers, in the order in which they were added, and how many there are.
+    /// A page of the documents' numbers, in order of creation, and how many documents there are.
     pub fn page(&self, offset: usize, limit: usize) -> (Vec<u64>, usize) {
         page_of(&self.candidates.matching(), offset, limit)
     }
@@ -97,11 +98,11 @@ pub struct View {
 }
 
 impl View {
-    /// Derives all but the vectors from a store.
+    /// Builds everything except the vectors from a store.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn of_documents(reader: Arc<Reader>, record: &IndexRecord) -> Result<Self, IndexError> {
         let mut view = Self {
             reader: Arc::clone(&reader),
@@ -120,12 +121,12 @@ impl View {
         self.rows.all()
     }
 
-    /// The store's snapshot that this view was derived from.
+    /// The snapshot of the store that this view was derived from.
     pub fn reader(&self) -> &Arc<Reader> {
         &self.reader
     }
 
-    /// The vectors.
+    /// The vectors of all documents.
     pub fn vectors(&self) -> &VectorSet {
         &self.vectors
     }
@@ -135,7 +136,7 @@ impl View {
         &mut self.vectors
     }
 
-    /// Sizes.
+    /// The size of the index.
     pub fn size(&self) -> IndexSize {
         IndexSize {
             documents: self.rows.len() as u64,
@@ -144,12 +145,13 @@ impl View {
         }
     }
 
-    /// Makes changes ready to be shown, with the snapshot of the store that has them. One writer at a time.
+    /// Prepares changes, with the snapshot of the store that includes them. Only one writer may prepare changes at a
+    /// time.
     ///
     /// # Errors
     ///
-    /// When FAISS refuses a vector. All vectors are checked before they are stored, so this does not happen to good ones.
-    pub fn prepare(vectors: &VectorSet, changed: &[Changed], reader: Arc<Reader>) -> Result<Change, IndexError> {
+    /// If FAISS rejects a vector. Vectors are checked before they are stored, so this is unexpected.
+    pub fn prepare(vectors: &VectorSet, changed: &[Changed], reader: Arc<Reader>) -> Result<ViewChange, IndexError> {
         let (mut added, mut rows) = (Vec::new(), Vec::new());
         let mut documents = Vec::with_capacity(changed.len());
         for Changed { number, before, after } in changed {
@@ -161,13 +163,13 @@ impl View {
             documents.push(PreparedChange { number: *number, before: before.as_ref().map(Shown::from), after });
         }
         let vectors = (!rows.is_empty()).then(|| vectors.prepare(&rows, &added)).transpose()?;
-        Ok(Change { documents, vectors, reader })
+        Ok(ViewChange { documents, vectors, reader })
     }
 
-    /// Shows changes.
-    pub fn show(&mut self, change: Change) {
+    /// Applies prepared changes.
+    pub fn show(&mut self, change: ViewChange) {
         self.reader = change.reader;
-        // First: what was written and deleted again in one go is removed by what follows.
+        // Vectors are added first, because a document may be written and deleted by the same changes.
         change.vectors.into_iter().for_each(|addition| self.vectors.add(addition));
         for PreparedChange { number, before, after } in change.documents {
             before.into_iter().for_each(|before| self.remove(number, &before));
@@ -175,13 +177,13 @@ impl View {
         }
     }
 
-    /// The documents that pass a filter. None when every document does.
+    /// The documents that match a filter. None for an empty filter, which every document matches.
     pub fn matching(&self, filter: &Filter) -> Option<Matching> {
         (!filter.is_empty())
             .then(|| Matching { candidates: self.metadata.candidates(filter), rows: Arc::clone(&self.rows) })
     }
 
-    /// A page of the numbers of all documents, in the order in which they were added, and how many there are.
+    /// A page of the numbers of all documents, in order of creation, and how many documents there are.
     pub fn page(&self, offset: usize, limit: usize) -> (Vec<u64>, usize) {
         (self.rows.page(offset, limit), self.rows.len())
     }
@@ -196,12 +198,12 @@ impl View {
         self.sources.keys().cloned().collect()
     }
 
-    /// The numbers of a source's documents, in the order in which they were added.
+    /// The numbers of a source's documents, in order of creation.
     pub fn numbers_of_source(&self, source: &str) -> Vec<u64> {
         self.sources.get(source).map_or_else(Vec::new, |source| source.numbers.iter().collect())
     }
 
-    /// Sizes of a source.
+    /// The size of a source.
     pub fn source_size(&self, source: &str) -> IndexSize {
         self.sources.get(source).map_or_else(IndexSize::default, |source| IndexSize {
             documents: source.numbers.len(),

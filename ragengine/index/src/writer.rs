@@ -1,4 +1,5 @@
-//! Writing documents: what changed is cut, what has no vector is embedded, and all of it becomes one transaction.
+//! Writing documents: splits changed documents, embeds chunks without a vector, and writes everything in one
+//! transaction.
 
 mod incoming;
 mod prepare;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 pub use incoming::{Incoming, Limits, check_documents};
 pub use prepare::Embedded;
-use prepare::{Change, Cutting, Known, Prepared, PreparedChunk, Unembedded};
+use prepare::{Cutting, DocumentChange, KnownVectors, Prepared, PreparedChunk, Unembedded};
 use ragengine_client::wire::Metadata;
 
 use super::chunking::Sizes;
@@ -20,53 +21,54 @@ use super::{Index, IndexError};
 use ragengine_compute as compute;
 use ragengine_embedding::Embedding;
 
-/// Whether documents that are not there yet are added.
+/// Whether new documents are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// They are.
+    /// Add new documents and update existing ones.
     Upsert,
-    /// They are not.
+    /// Only update existing documents.
     UpdateOnly,
 }
 
-/// What became of a document.
+/// The outcome of writing one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum WriteOutcome {
     /// It was added or changed.
     Written,
-    /// It was the same already.
+    /// It was already the same.
     Unchanged,
-    /// It is not there, and was not to be added.
+    /// It does not exist and was not to be added.
     NotFound,
 }
 
 impl Index {
-    /// Writes documents, whose ids must differ. When this returns, they are on disk and every later search finds them.
+    /// Writes documents, whose ids must differ. When this returns, they are durable and every later search finds them.
     ///
-    /// No lock is held while texts are cut and embedded; what was prepared is compared with the store once more when it is written. A document
-    /// that was found to be the same, or not to be there, is answered as it was then: what changes it meanwhile comes after.
+    /// No lock is held while texts are split and embedded, so prepared documents are compared with the store again when
+    /// they are written. The outcome of an unchanged or missing document reflects the first comparison; a concurrent
+    /// change counts as later.
     ///
     /// # Errors
     ///
-    /// When the model differs from the index's, a text cannot be cut or embedded, or the disk refuses: nothing is written then.
-    /// [`IndexError::NotShown`] when it may be on disk.
+    /// If the model is not the index's, a text cannot be split or embedded, or the disk fails: nothing is written then.
+    /// [`IndexError::NotShown`] if the change may be durable.
     pub async fn write(
         self: &Arc<Self>,
         incoming: Vec<Incoming>,
         mode: Mode,
         embedding: &Embedding,
-    ) -> Result<Vec<Fate>, IndexError> {
+    ) -> Result<Vec<WriteOutcome>, IndexError> {
         self.write_with(incoming, mode, embedding, None).await
     }
 
-    /// The same, with vectors taken over from the store of another generation whose vectors may meet these.
+    /// The same, but reuses vectors from `donor`: the store of another generation that was made with the same model.
     pub(super) async fn write_with(
         self: &Arc<Self>,
         incoming: Vec<Incoming>,
         mode: Mode,
         embedding: &Embedding,
         donor: Option<Arc<Reader>>,
-    ) -> Result<Vec<Fate>, IndexError> {
+    ) -> Result<Vec<WriteOutcome>, IndexError> {
         self.require_model(embedding)?;
         self.require_present()?;
         let sizes = Sizes {
@@ -76,21 +78,21 @@ impl Index {
         };
         let index = Arc::clone(self);
         let counter = embedding.clone();
-        let mut prepared = compute::for_writes(move |caller| {
+        let mut prepared = compute::run_write(move |caller| {
             let count_tokens = |text: &str| counter.count_tokens(text);
             index.prepare(incoming, mode, donor.as_deref(), Cutting { sizes, count_tokens: &count_tokens, caller })
         })
         .await?;
         let vectors = embedding.embed_passages(prepared.texts_to_embed()).await?;
         let dimensions = self.record.dimensions;
-        let prepared = compute::for_writes(move |_| prepared.with_vectors(vectors, dimensions)).await?;
+        let prepared = compute::run_write(move |_| prepared.with_vectors(vectors, dimensions)).await?;
         self.wait_while_catching_up().await;
-        let fates = self.in_turn(move |index| index.put(prepared, mode)).await?;
+        let outcomes = self.in_turn(move |index| index.put(prepared, mode)).await?;
         self.rebuild_if_due();
-        Ok(fates)
+        Ok(outcomes)
     }
 
-    /// Compares documents with all that is on disk, and cuts those that have to be written.
+    /// Compares documents with all durable ones, and splits those that must be written.
     fn prepare(
         &self,
         incoming: Vec<Incoming>,
@@ -99,16 +101,17 @@ impl Index {
         cutting: Cutting<'_>,
     ) -> Result<Unembedded, IndexError> {
         let reader = self.latest_reader()?;
-        let known = Known { reader: &reader, donor };
+        let known = KnownVectors { reader: &reader, donor };
         prepare::prepare(known, incoming, mode, cutting)
     }
 
-    /// Writes documents that were cut and embedded elsewhere, whose ids must differ: for loading data that has its vectors already.
-    /// They must be of the index's model. It waits for the disk: not to be called where requests are served.
+    /// Writes documents that were split and embedded elsewhere, whose ids must differ: for loading data that has
+    /// vectors already. The vectors must be of the index's model. Blocks on the disk, so call it outside the async
+    /// runtime.
     ///
     /// # Errors
     ///
-    /// When a vector is of another width or not finite, or the disk refuses. Nothing is written then.
+    /// If a vector has the wrong width or is not finite, or the disk fails. Nothing is written then.
     pub fn put_vectors(self: &Arc<Self>, documents: Vec<Embedded>) -> Result<(), IndexError> {
         let prepare = |document: Embedded| document.prepare(self.record.dimensions);
         let prepared = documents.into_iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
@@ -117,11 +120,11 @@ impl Index {
         Ok(())
     }
 
-    /// Deletes documents. Returns for each id whether it was there.
+    /// Deletes documents. Returns for each id whether it existed.
     ///
     /// # Errors
     ///
-    /// When the disk refuses. Nothing is deleted then. [`IndexError::NotShown`] when they may be deleted on disk.
+    /// If the disk fails: nothing is deleted then. [`IndexError::NotShown`] if the deletion may be durable.
     pub async fn delete(self: &Arc<Self>, doc_ids: impl Into<Arc<[String]>>) -> Result<Vec<bool>, IndexError> {
         let doc_ids = doc_ids.into();
         let were_there = self.in_turn(move |index| index.remove(doc_ids)).await?;
@@ -129,22 +132,23 @@ impl Index {
         Ok(were_there)
     }
 
-    pub(super) fn put(&self, prepared: Vec<Prepared>, mode: Mode) -> Result<Vec<Fate>, IndexError> {
+    pub(super) fn put(&self, prepared: Vec<Prepared>, mode: Mode) -> Result<Vec<WriteOutcome>, IndexError> {
         self.require_present()?;
-        // What they were compared with had all that was answered before: nothing that is on disk and not shown can make this untrue.
+        // The reader that they were compared with had every acknowledged write, so a change that is not shown yet
+        // cannot make the result wrong.
         if prepared.iter().all(Prepared::is_unchanged) {
-            return Ok(prepared.iter().map(|document| document.fate).collect());
+            return Ok(prepared.iter().map(|document| document.outcome).collect());
         }
         let chunks = prepared.iter().map(Prepared::chunks).sum();
         self.commit(chunks, move |transaction| {
-            let mut fates = Vec::with_capacity(prepared.len());
+            let mut outcomes = Vec::with_capacity(prepared.len());
             let mut changed = Vec::new();
             for document in &prepared {
-                let (fate, change) = put(transaction, document, mode)?;
-                fates.push(fate);
+                let (outcome, change) = put(transaction, document, mode)?;
+                outcomes.push(outcome);
                 changed.extend(change);
             }
-            Ok((fates, changed))
+            Ok((outcomes, changed))
         })
     }
 
@@ -160,7 +164,7 @@ impl Index {
             return Ok(vec![false; doc_ids.len()]);
         }
         self.commit(0, move |transaction| {
-            // What the transaction finds is what is answered: others may have written since it was looked.
+            // The result is what the transaction finds, because other writers may have been faster.
             let (mut were_there, mut deleted) = (Vec::with_capacity(doc_ids.len()), Vec::new());
             let mut gone = HashSet::new();
             for doc_id in &*doc_ids {
@@ -169,7 +173,7 @@ impl Index {
                     deleted.push(Changed { number, before: Some(document), after: None });
                     gone.insert(doc_id);
                 }
-                // An id may be there twice: the second time it is gone.
+                // An id may occur twice. The document is gone the second time, but both occurrences count as found.
                 were_there.push(gone.contains(doc_id));
             }
             Ok((were_there, deleted))
@@ -177,16 +181,20 @@ impl Index {
     }
 }
 
-/// Puts one prepared document, unless the store has changed since in a way that makes it needless.
-fn put(transaction: &Transaction, document: &Prepared, mode: Mode) -> Result<(Fate, Option<Changed>), StoreError> {
+/// Writes one prepared document, unless the store has changed in a way that makes it unnecessary.
+fn put(
+    transaction: &Transaction,
+    document: &Prepared,
+    mode: Mode,
+) -> Result<(WriteOutcome, Option<Changed>), StoreError> {
     match &document.change {
-        Change::Nothing => Ok((document.fate, None)),
-        Change::Revision => put_revision(transaction, document).map(|()| (document.fate, None)),
-        Change::Everything(chunks) => put_everything(transaction, document, chunks, mode),
+        DocumentChange::Nothing => Ok((document.outcome, None)),
+        DocumentChange::Revision => put_revision(transaction, document).map(|()| (document.outcome, None)),
+        DocumentChange::Everything(chunks) => put_everything(transaction, document, chunks, mode),
     }
 }
 
-/// Puts a revision, unless another write has come between: the revision is not of what that one wrote.
+/// Writes a revision, unless another write came in between: the revision does not belong to that content.
 fn put_revision(transaction: &Transaction, document: &Prepared) -> Result<(), StoreError> {
     match transaction.document_by_id(&document.incoming.doc_id)? {
         Some((number, known)) if document.incoming.is_what(&known) => {
@@ -201,10 +209,10 @@ fn put_everything(
     document: &Prepared,
     chunks: &[PreparedChunk],
     mode: Mode,
-) -> Result<(Fate, Option<Changed>), StoreError> {
+) -> Result<(WriteOutcome, Option<Changed>), StoreError> {
     let before = transaction.document_by_id(&document.incoming.doc_id)?;
     if before.is_none() && mode == Mode::UpdateOnly {
-        return Ok((Fate::NotFound, None));
+        return Ok((WriteOutcome::NotFound, None));
     }
     if let Some((_, before)) = &before {
         transaction.remove_chunks(before)?;
@@ -223,7 +231,7 @@ fn put_everything(
     transaction.put_revision(number, document.incoming.revision.as_deref())?;
     let vectors = chunks.iter().flat_map(|chunk| chunk.vector.iter().copied()).collect();
     let before = before.map(|(_, before)| before);
-    Ok((Fate::Written, Some(Changed { number, before, after: Some((after, vectors)) })))
+    Ok((WriteOutcome::Written, Some(Changed { number, before, after: Some((after, vectors)) })))
 }
 
 impl Prepared {
@@ -240,9 +248,9 @@ impl Prepared {
     }
 }
 
-/// Metadata as it is stored.
+/// Metadata as stored.
 fn json(metadata: &Metadata) -> String {
-    // A map of strings to values cannot fail to be written.
+    // Serialising a map of strings to JSON values cannot fail.
     serde_json::to_string(metadata).unwrap_or_default()
 }
 

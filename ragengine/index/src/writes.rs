@@ -1,4 +1,4 @@
-//! What writers of an index share.
+//! The state that the writers of an index share.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use tokio::sync::{Semaphore, watch};
 use super::view::Changed;
 use super::{commit, turns};
 
-/// What writers of an index share.
+/// The state that the writers of an index share.
 pub(super) struct Writes {
-    /// Held from the start of a transaction until the view shows it, so that the two never differ in order.
+    /// Held from the start of a transaction until the view shows it, so that both have the same order.
     pub lock: Mutex<()>,
-    /// The changes that wait for it.
+    /// The changes that wait for the lock.
     pub queue: commit::Queue,
-    /// Changes that are on disk and could not be shown. Taken after `lock`.
+    /// Durable changes that could not be shown. Locked after `lock`.
     pub unshown: Mutex<Vec<Changed>>,
-    /// Writers that may wait at once, each of which has a thread.
+    /// Limits the writers that wait with a thread.
     pub turns: Arc<Semaphore>,
-    /// Writers that have prepared their documents wait, a bounded time: the next generation catches up.
+    /// Whether writers with prepared documents must wait, for a bounded time, while the next generation catches up.
     pub are_held_back: watch::Sender<bool>,
 }
 

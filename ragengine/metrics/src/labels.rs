@@ -40,7 +40,7 @@ impl IndexLabels {
         self.metrics.write().push(drop_series);
     }
 
-    /// Gives an existing index a separate label, if fewer than [`MAX_LABELLED`] are in use.
+    /// Gives an existing index a separate label, if fewer than 100 are in use.
     pub fn claim(&self, name: &str) {
         if !self.labelled.read().contains(name) {
             let mut labelled = self.labelled.write();

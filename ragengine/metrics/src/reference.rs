@@ -5,7 +5,8 @@ pub fn markdown(entries: &[Entry]) -> String {
     let mut page = String::from(
         "<!-- Written by `make generate` from the code. -->\n\n# Metrics\n\n\
          The metrics of `GET /metrics`, for Prometheus. The label `index` has the names of up to 100 indexes; \
-         the others are summed under `other`. Deleting an index removes its series, and another index can get its label. \
+         the others are summed under `other`. \
+         Deleting an index removes its series, and another index can get its label. \
          The buckets of durations below are those for the default `inferenceService.timeoutSeconds`; \
          a longer timeout adds a bucket.\n",
     );

@@ -1,66 +1,62 @@
-//! A conversation, whatever protocol it came by: who speaks, and what is said. Each message is kept as the JSON that it came as, a slice of
-//! the request, so that a conversation costs what it weighs and its messages go on as they were sent.
+//! A conversation: the role and the content of each message. It does not depend on the protocol of the request.
+//!
+//! Each message keeps its JSON, a slice of the request. So a conversation needs no memory beyond the request, and its
+//! messages are forwarded byte for byte.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 use ragengine_json::{Bounds, each_field, each_item};
 use serde::de::DeserializeSeed as _;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use crate::Rejection;
 
-/// Bounds on a conversation that is counted: far above what a chat has, and some ten megabytes.
+/// Bounds for parsing a conversation into values, which take up to about ten megabytes. Real chats stay far below.
 const COUNTED: Bounds = Bounds { max_values: 200_000, max_depth: 64 };
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The person who asks.
+    /// `user`.
     User,
-    /// The model.
+    /// `assistant`: the language model.
     Assistant,
-    /// Whoever set the conversation up, under either name.
+    /// `system` or `developer`: instructions to the language model.
     System,
-    /// Anything else: retrieval does not know what to do with it.
+    /// Any other role. Such a conversation is passed through without retrieval.
     Other,
 }
 
-/// What is said.
+/// The kind of a message's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing: it is absent, null or empty.
+    /// Absent, null or empty.
     Empty,
-    /// Text, or parts of it.
+    /// A string, or a list of text parts.
     Text,
-    /// Parts of which at least one is not text.
+    /// A list with at least one part that is not text, such as an image.
     Other,
 }
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The kind of the content. [`Self::text`] returns the content.
     pub content: Content,
-    /// The message in JSON, in OpenAI's shape.
+    /// The JSON object that was sent, in OpenAI's format.
     json: Bytes,
 }
 
 impl Message {
-    /// A message of one text.
-    pub fn text(role: &str, text: &str) -> Self {
-        let content = if text.is_empty() { Content::Empty } else { Content::Text };
-        Self { role: Role::named(role), content, json: json!({"role": role, "content": text}).to_string().into() }
-    }
-
-    /// The message at this position, in OpenAI's JSON.
+    /// Parses the message at this position of the list `messages` from OpenAI's JSON.
     ///
     /// # Errors
     ///
-    /// [`Rejection::Type`] with the field that is not what it must be.
+    /// [`Rejection::Type`] with the field whose type is wrong.
     pub fn parse(position: usize, json: Bytes) -> Result<Self, Rejection> {
         let place = |field: &str| format!("messages[{position}]{field}");
         let text = std::str::from_utf8(&json).unwrap_or_default();
@@ -77,17 +73,17 @@ impl Message {
             Some(parts) if parts.starts_with('[') => check_parts(parts, &place(".content"))?,
             Some(_) => return Err(Rejection::wrong_type(place(".content"), "a string, a list of parts, or null")),
         };
-        let role = Role::named(&role);
+        let role = Role::from_name(&role);
         Ok(Self { role, content, json })
     }
 
-    /// The message in JSON, as it came.
+    /// The message's JSON, byte for byte.
     fn as_sent(&self) -> &str {
         std::str::from_utf8(&self.json).unwrap_or_default()
     }
 
-    /// What it says: its parts joined by a line break, empty where it says nothing or is not text.
-    pub fn said(&self) -> String {
+    /// The message's text, its parts joined by line breaks. Empty when the content is empty or not text.
+    pub fn text(&self) -> String {
         match (self.content, fields(self.as_sent()).content) {
             (Content::Text, Some(content)) if content.get().starts_with('[') => texts(content).join("\n"),
             (Content::Text, Some(content)) => string(content).unwrap_or_default().into_owned(),
@@ -97,7 +93,7 @@ impl Message {
 }
 
 impl Role {
-    fn named(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         match name {
             "user" => Self::User,
             "assistant" => Self::Assistant,
@@ -115,21 +111,21 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// What a message says, as [`Message::said`]. Empty where there is none.
-    pub fn said(&self, position: usize) -> String {
-        self.messages.get(position).map(Message::said).unwrap_or_default()
+    /// The [`Message::text`] at this position. Empty when there is no such message.
+    pub fn text(&self, position: usize) -> String {
+        self.messages.get(position).map(Message::text).unwrap_or_default()
     }
 
-    /// Bytes of the conversation as it was sent, JSON's own included.
+    /// The size of the messages' JSON in bytes.
     pub fn bytes(&self) -> usize {
         self.messages.iter().map(|message| message.json.len()).sum()
     }
 
-    /// The messages as they were sent, to be counted and put into a prompt. [`Self::bytes`] says what they are about to cost.
+    /// The messages as JSON values, for counting tokens and writing a prompt. The time grows with [`Self::bytes`].
     ///
     /// # Errors
     ///
-    /// [`Rejection::Type`]: they hold more values than a conversation has.
+    /// [`Rejection::Type`] when the messages hold too many values or are nested too deeply.
     pub fn values(&self) -> Result<Vec<Value>, Rejection> {
         let mut budget = COUNTED.budget();
         let messages = self
@@ -142,18 +138,18 @@ impl Conversation {
     }
 }
 
-/// The fields of a message or a part that are looked at. Of one that stands twice the last counts.
+/// The fields of a message or of a content part that this crate reads. Of a repeated field, the last value counts.
 #[derive(Default)]
-struct Known<'a> {
+struct MessageFields<'a> {
     role: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
     kind: Option<&'a RawValue>,
     text: Option<&'a RawValue>,
 }
 
-/// None of them where it is no object.
-fn fields(object: &str) -> Known<'_> {
-    let mut known = Known::default();
+/// Reads the fields of a JSON object. All are `None` when this is not an object.
+fn fields(object: &str) -> MessageFields<'_> {
+    let mut known = MessageFields::default();
     let read = each_field(object, |name, value| match &*name {
         "role" => known.role = Some(value),
         "content" => known.content = Some(value),
@@ -161,10 +157,10 @@ fn fields(object: &str) -> Known<'_> {
         "text" => known.text = Some(value),
         _ => {}
     });
-    if read.is_ok() { known } else { Known::default() }
+    if read.is_ok() { known } else { MessageFields::default() }
 }
 
-/// A string, unless it is something else.
+/// The value of a JSON string. `None` when this is not a string.
 fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     let text = value.get();
     match text.strip_prefix('"')?.strip_suffix('"')? {
@@ -173,7 +169,7 @@ fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What kind of content parts are. The first that is not text decides, whatever comes behind it.
+/// The kind of a list of content parts. The first part that is not text decides: later parts are not checked.
 fn check_parts(parts: &str, place: &str) -> Result<Content, Rejection> {
     let (mut count, mut is_empty, mut found) = (0_usize, true, None);
     let read = each_item(&mut serde_json::Deserializer::from_str(parts), |part: &RawValue| {
@@ -199,32 +195,18 @@ fn check_parts(parts: &str, place: &str) -> Result<Content, Rejection> {
     match (found, read) {
         (Some(found), _) => found,
         (None, Err(_)) => Err(Rejection::wrong_type(place, "a list of parts")),
-        // Two parts are a line break at least.
+        // Two empty parts are joined by a line break, which is text.
         (None, Ok(())) => Ok(if is_empty && count < 2 { Content::Empty } else { Content::Text }),
     }
 }
 
-/// The texts of parts that have been checked.
+/// The texts of content parts that [`check_parts`] has checked.
 fn texts(parts: &RawValue) -> Vec<Cow<'_, str>> {
     let mut texts = Vec::new();
     let read = each_item(&mut serde_json::Deserializer::from_str(parts.get()), |part: &RawValue| {
         texts.extend(fields(part.get()).text.and_then(string));
         Ok(())
     });
-    debug_assert!(read.is_ok(), "they were read before");
+    debug_assert!(read.is_ok(), "check_parts has read these parts");
     texts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_that_is_made_is_as_one_that_came() {
-        for (role, text) in [("user", "Hello"), ("system", "a \"quoted\"\nline"), ("assistant", ""), ("tool", "x")] {
-            let made = Message::text(role, text);
-            assert_eq!(Message::parse(0, made.json.clone()).unwrap(), made);
-            assert_eq!(made.said(), text);
-        }
-    }
 }

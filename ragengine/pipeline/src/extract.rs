@@ -1,36 +1,36 @@
-//! Answering without a language model: the sentences of the context that are nearest to the question, quoted.
+//! Answers without a language model: quotes the sentences of the context that are nearest to the question.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::prompt::escape;
 use crate::sentences::sentence_ends;
 
-/// The longest answer, in sentences.
+/// The maximum length of an answer, in sentences.
 const MAX_SENTENCES: usize = 5;
 
-/// Words that a sentence has at least: fewer answer nothing.
+/// The minimum number of words in a quoted sentence. Shorter ones answer nothing.
 const MIN_WORDS: usize = 3;
 
-/// How far below the best sentence another may be, in cosine similarity.
+/// The largest difference of cosine similarity between a quoted sentence and the best one.
 const SIMILARITY_MARGIN: f32 = 0.2;
 
-/// A sentence and where it stands.
+/// A sentence of a passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
-    /// The number of its passage, as in the prompt: from 1.
+    /// The number of the passage, from 1. It is the same as in the prompt.
     pub number: usize,
-    /// Its text on one line.
+    /// The text on one line.
     pub text: String,
 }
 
-/// The sentences of a passage's text, in reading order. Headings, code blocks, rules and fragments of less than three words are
-/// left out: they answer nothing on their own.
+/// The sentences of a passage's text, in reading order. Leaves out headings, code blocks, rules and fragments of less
+/// than three words, because they answer nothing alone.
 pub fn sentences(number: usize, text: &str) -> Vec<Sentence> {
     let has_words = |phrase: &String| phrase.unicode_words().count() >= MIN_WORDS;
     phrases(text).into_iter().filter(has_words).map(|text| Sentence { number, text }).collect()
 }
 
-/// What stands between the ends of sentences, however short, in reading order and without headings and code.
+/// The sentences and fragments of a text, of any length, in reading order. Leaves out headings and code blocks.
 pub fn phrases(text: &str) -> Vec<String> {
     paragraphs(text)
         .iter()
@@ -41,12 +41,13 @@ pub fn phrases(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Cuts a paragraph at the ends of its sentences.
 fn parts(paragraph: &str) -> impl Iterator<Item = &str> {
     let ends = sentence_ends(paragraph).into_iter().chain([paragraph.len()]);
     ends.scan(0, |start, end| paragraph.get(std::mem::replace(start, end)..end))
 }
 
-/// Lines that belong together, joined by a space: what empty lines, list items, table rows and headings separate.
+/// The paragraphs of a text, each on one line. Empty lines, list items, table rows and headings separate them.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     let mut in_code = false;
@@ -71,12 +72,12 @@ fn paragraphs(text: &str) -> Vec<String> {
     paragraphs
 }
 
-/// Whether a line without the space around it begins or ends a block of code.
+/// Whether this line, already trimmed, begins or ends a block of code.
 pub fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// The text of a list item or a quotation without its mark.
+/// The text of a list item or a quotation, without the mark such as `- ` or `> `.
 fn list_item(line: &str) -> Option<&str> {
     let numbered = || {
         let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -85,8 +86,8 @@ fn list_item(line: &str) -> Option<&str> {
     ["- ", "* ", "+ ", "> "].iter().find_map(|mark| line.strip_prefix(mark)).or_else(numbered)
 }
 
-/// The positions of the sentences that make up the answer, in reading order: the nearest to the question, without repetitions.
-/// `similarities` has one cosine similarity for each sentence.
+/// Picks the sentences that are nearest to the question, without repetitions. Returns their positions in reading order.
+/// `similarities` has the cosine similarity of each sentence to the question.
 pub fn pick(sentences: &[Sentence], similarities: &[f32]) -> Vec<usize> {
     let mut ranked: Vec<usize> = (0..sentences.len().min(similarities.len())).collect();
     ranked.sort_by(|&left, &right| similarities[right].total_cmp(&similarities[left]).then(left.cmp(&right)));
@@ -103,7 +104,8 @@ pub fn pick(sentences: &[Sentence], similarities: &[f32]) -> Vec<usize> {
     picked
 }
 
-/// A sentence as it stands in the answer: with the number of its source behind it, and no other that could be taken for a source's.
+/// The sentence as quoted in the answer: followed by the number of its source. Other numbers in brackets are escaped,
+/// so that they are not mistaken for sources.
 pub fn quote(sentence: &Sentence) -> String {
     format!("{} [{}]", escape::text(&sentence.text), sentence.number)
 }
@@ -117,21 +119,22 @@ mod tests {
     }
 
     #[test]
-    fn prose_is_cut_at_its_sentences_and_not_at_its_lines() {
+    fn prose_is_cut_at_sentences_and_not_at_lines() {
         assert_eq!(
-            texts("The cat sat\non the mat. It was raining outside!\n\nNobody was at home."),
-            ["The cat sat on the mat.", "It was raining outside!", "Nobody was at home."]
+            texts("The cat sat\non the mat. It was raining outside!\n\nThe house was empty."),
+            ["The cat sat on the mat.", "It was raining outside!", "The house was empty."]
         );
     }
 
     #[test]
-    fn what_answers_nothing_is_left_out() {
-        let markdown = "# A long heading with words\n\nYes.\n\n```sh\nmake run with some words\n```\n---\n- one item of a list\n2. another item of it\n| a cell | of a table |";
+    fn headings_code_and_fragments_are_left_out() {
+        let markdown = "# A long heading with words\n\nYes.\n\n```sh\nmake run with some words\n```\n---\n\
+            - one item of a list\n2. another item of it\n| a cell | of a table |";
         assert_eq!(texts(markdown), ["one item of a list", "another item of it", "a cell | of a table"]);
     }
 
     #[test]
-    fn the_nearest_are_quoted_in_reading_order() {
+    fn the_nearest_sentences_are_quoted_in_reading_order() {
         let sentences = [
             sentences(1, "Alpha is the first letter. Beta is the second letter."),
             sentences(2, "Gamma is the third letter."),
@@ -142,11 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn the_only_source_of_a_quotation_is_its_own() {
+    fn a_quotation_names_no_other_source() {
         for (text, quoted) in [
             ("It is free [2].", "It is free \\[2]. [1]"),
             ("It is free[2], as in [1, 3].", "It is free\\[2], as in \\[1, 3]. [1]"),
-            ("Give it row_values[2] as it is.", "Give it row_values[2] as it is. [1]"),
+            ("Return row_values[2] unchanged.", "Return row_values[2] unchanged. [1]"),
         ] {
             assert_eq!(quote(&sentences(1, text)[0]), quoted);
         }
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_bounded() {
+    fn an_answer_has_at_most_five_sentences() {
         let many: Vec<Sentence> =
             (0..50).map(|position| Sentence { number: 1, text: format!("sentence {position}") }).collect();
         assert_eq!(pick(&many, &[0.7; 50]), [0, 1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-//! The finished prompt: counted once more, and shortened while it is over what it may take.
+//! Writes the prompt, counts its tokens, and shortens it until it fits.
 
 use serde_json::Value;
 
@@ -10,61 +10,63 @@ use crate::prompt::{self, Boundary};
 
 /// A prompt that fits into the window together with the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
-    /// The conversation to send.
+pub struct FinishedPrompt {
+    /// The messages to send.
     pub messages: Vec<Value>,
-    /// How many of the blocks are in it: the first ones.
+    /// The number of blocks in the prompt. They are the first ones of the given blocks.
     pub blocks: usize,
-    /// Its tokens.
+    /// Tokens of the prompt.
     pub prompt_tokens: u64,
-    /// The bound of the answer to send: none when the caller gave none.
+    /// The bound for the answer, in tokens. `None` when the caller gave no bound.
     pub max_tokens: Option<u64>,
 }
 
-/// What a prompt is finished from. All numbers are tokens of the served model.
+/// Input of [`finish`]. Tokens are those of the served model.
 #[derive(Debug, Clone, Copy)]
-pub struct Unfinished<'a> {
+pub struct PromptInput<'a> {
     /// The conversation.
     pub conversation: &'a Conversation,
-    /// Its messages as they were sent.
+    /// The messages of the conversation as JSON values.
     pub sent: &'a [Value],
-    /// Its question and history.
+    /// The question and the history of the conversation.
     pub turn: &'a Turn,
-    /// The model's context window.
+    /// The model's context window, in tokens.
     pub window: u64,
-    /// The conversation without context.
+    /// Tokens of the conversation without context.
     pub conversation_tokens: u64,
     /// The division of the window.
     pub budget: &'a Budget,
-    /// What the lines around the blocks carry.
+    /// The lines around the blocks.
     pub boundary: &'a Boundary,
 }
 
-/// The prompt without any block: what the tokens of the blocks are added to, where they add up.
-pub fn without_blocks(given: &Unfinished<'_>) -> Vec<Value> {
-    prompt::messages(given.conversation, given.sent, given.turn, &prompt::context(given.boundary, &[]))
+/// The prompt without blocks. If token counts are additive, its count plus those of the blocks is that of the prompt.
+pub fn without_blocks(input: &PromptInput<'_>) -> Vec<Value> {
+    prompt::messages(input.conversation, input.sent, input.turn, &prompt::context(input.boundary, &[]))
 }
 
-/// Writes the prompt and counts it once more: `count` is given the conversation and how many blocks are in it. While it is over the conversation, our instructions and the context's budget, its last
-/// block goes: tokens of parts do not add up exactly to those of the whole.
+/// Writes the prompt and counts its tokens with `count`, which gets the messages and the number of blocks in them.
+///
+/// Removes the last block while the prompt exceeds the conversation, the instructions and the budget of the context
+/// together. That can happen because the tokens of the parts do not add up exactly to those of the prompt.
 ///
 /// # Errors
 ///
-/// [`Rejection::ContextWindow`] when even without blocks nothing is left for an answer.
+/// [`Rejection::ContextWindow`] when the prompt leaves no token for an answer, even without blocks.
 pub fn finish(
-    given: &Unfinished<'_>,
+    input: &PromptInput<'_>,
     blocks: &[String],
     count: impl Fn(&[Value], usize) -> u64,
-) -> Result<Finished, Rejection> {
-    let limit = given.conversation_tokens + INSTRUCTION_TOKENS + given.budget.context_tokens;
+) -> Result<FinishedPrompt, Rejection> {
+    let limit = input.conversation_tokens + INSTRUCTION_TOKENS + input.budget.context_tokens;
     let mut blocks = blocks;
     loop {
         let messages =
-            prompt::messages(given.conversation, given.sent, given.turn, &prompt::context(given.boundary, blocks));
+            prompt::messages(input.conversation, input.sent, input.turn, &prompt::context(input.boundary, blocks));
         let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
-            let max_tokens = answer_tokens(given.window, prompt_tokens, given.budget.max_tokens)?;
-            return Ok(Finished { messages, blocks: blocks.len(), prompt_tokens, max_tokens });
+            let max_tokens = answer_tokens(input.window, prompt_tokens, input.budget.max_tokens)?;
+            return Ok(FinishedPrompt { messages, blocks: blocks.len(), prompt_tokens, max_tokens });
         }
         blocks = &blocks[..blocks.len() - 1];
     }

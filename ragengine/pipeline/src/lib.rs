@@ -1,9 +1,14 @@
 //! The chat algorithm as pure functions on plain data: no I/O, no clock, no runtime.
 //!
-//! In the order of a request: [`openai`] reads a [`chat_body`] into a [`request`] with its
-//! [`conversation`], [`plan`] decides between passing it through and retrieval,
-//! [`budget`] divides the context window, [`select`] is the ContextSelectionProcessor, [`prompt`] writes what the language
-//! model gets, [`extract`] answers without one and [`sentences`] tells where its sentences end, [`stream`] reads and marks the events of a streamed answer.
+//! The modules in the order of a request:
+//!
+//! - [`openai`] reads a [`chat_body`] into a [`request`] with its [`conversation`]
+//! - [`plan`] decides whether the request is passed through or answered from an index
+//! - [`budget`] divides the context window
+//! - [`select`] selects the retrieved chunks that go into the prompt
+//! - [`prompt`] writes the prompt; [`finish`] shortens it until it fits
+//! - [`stream`] reads the events of a streamed answer, and adds the sources
+//! - [`extract`] answers without a language model; [`sentences`] finds the ends of sentences for it
 
 pub mod budget;
 pub mod chat_body;

@@ -1,24 +1,24 @@
-//! Whether a request is answered from an index, and what of the conversation is the question.
+//! Decides whether a request is answered from an index, and which messages are the question.
 
 use crate::Rejection;
 use crate::conversation::{Content, Message, Role};
 use crate::request::Request;
 
-/// What happens to a request.
+/// How a request is processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
-    /// It goes to the language model as it is.
+    /// The request goes to the language model without retrieval.
     PassThrough(Bypass),
-    /// It is answered from the index.
+    /// The request is answered from its index.
     Retrieve(Turn),
 }
 
-/// Why a request is passed through before anything is retrieved.
+/// The reason to pass a request through without retrieval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bypass {
-    /// It names no index.
+    /// The request names no index.
     NoIndex,
-    /// It has tools or functions.
+    /// The request has tools or functions.
     Tools,
     /// A message has a role other than user, assistant, system or developer.
     Role,
@@ -27,7 +27,7 @@ pub enum Bypass {
 }
 
 impl Bypass {
-    /// The label of this reason.
+    /// The value of this reason in the log and as a metric label.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NoIndex => "no_index",
@@ -38,23 +38,23 @@ impl Bypass {
     }
 }
 
-/// The conversation, split at the latest answer. Numbers are positions in the request's messages.
+/// The conversation, split at the latest assistant message. Numbers are positions in the request's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// What is looked for: the user messages since the latest assistant message, joined by an empty line.
+    /// The text to search for: the user messages since the latest assistant message, joined by empty lines.
     pub user_prompt: String,
-    /// The messages that make up the user prompt.
+    /// The messages of the user prompt.
     pub prompt_messages: Vec<usize>,
     /// All other messages.
     pub history: Vec<usize>,
 }
 
-/// Decides what happens to a request. That its index exists has been checked by then.
+/// Decides how a request is processed. The caller has checked that the index exists.
 ///
 /// # Errors
 ///
-/// [`Rejection::SeveralChoices`], [`Rejection::EmptyUserContent`] or [`Rejection::NoUserPrompt`], for requests that would be
-/// answered from the index.
+/// [`Rejection::SeveralChoices`], [`Rejection::EmptyUserContent`] or [`Rejection::NoUserPrompt`], when the request is
+/// not passed through.
 pub fn plan(request: &Request) -> Result<Plan, Rejection> {
     if let Some(bypass) = bypass(request) {
         return Ok(Plan::PassThrough(bypass));
@@ -65,7 +65,7 @@ pub fn plan(request: &Request) -> Result<Plan, Rejection> {
     split(request).map(Plan::Retrieve)
 }
 
-/// Why a request is passed through, if it is.
+/// The reason to pass this request through, if there is one.
 pub(crate) fn bypass(request: &Request) -> Option<Bypass> {
     let any = |holds: fn(&Message) -> bool| request.conversation.messages.iter().any(holds);
     match request {
@@ -87,7 +87,7 @@ fn split(request: &Request) -> Result<Turn, Rejection> {
     let (prompt_messages, history): (Vec<usize>, Vec<usize>) =
         (0..messages.len()).partition(|&position| position >= answered && messages[position].role == Role::User);
     let user_prompt =
-        prompt_messages.iter().map(|&position| request.conversation.said(position)).collect::<Vec<_>>().join("\n\n");
+        prompt_messages.iter().map(|&position| request.conversation.text(position)).collect::<Vec<_>>().join("\n\n");
     if user_prompt.trim().is_empty() {
         return Err(Rejection::NoUserPrompt);
     }

@@ -1,8 +1,8 @@
-//! Why a chat request is refused.
+//! Reasons to refuse a chat request.
 
 use ragengine_errors::{Class, Fault, Logged};
 
-/// A request that cannot be served as it is. Each is a 400 of the caller's.
+/// An invalid chat request. The status is always 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// The body is not JSON.
@@ -13,27 +13,30 @@ pub enum Rejection {
     Type {
         /// The field, as a path in the body.
         param: String,
-        /// What it must be.
+        /// The message of the reply. It names the field and the type that it must have.
         message: String,
     },
-    /// `context_token_ratio` is out of its bounds. Holds the number as it was written.
+    /// `context_token_ratio` is out of bounds. Holds the number as the caller wrote it.
     #[error("Invalid context_token_ratio: {0}. Must be between 0.2 and 0.8.")]
     ContextTokenRatio(String),
-    /// The model that the caller named is none of those that may be asked for.
-    #[error("The model '{asked}' may not be asked for here (inferenceService.models): use '{}'.", .allowed.join("', '"))]
+    /// The settings do not allow the model that the caller named.
+    #[error(
+        "The model '{asked}' is not allowed (inferenceService.models). Allowed models: '{}'.",
+        .allowed.join("', '")
+    )]
     Model {
-        /// What the caller named.
+        /// The model that the caller named.
         asked: String,
-        /// What may be asked for.
+        /// The models that the settings allow.
         allowed: Vec<String>,
     },
-    /// More than one choice was asked for together with an index.
+    /// The request names an index and `n` is more than 1.
     #[error("n > 1 is not supported.")]
     SeveralChoices,
-    /// A user message says nothing.
+    /// The content of a user message is empty. Holds the position of the message.
     #[error("messages[{0}]: the content of a user message must not be empty.")]
     EmptyUserContent(usize),
-    /// The conversation does not end with the user's turn.
+    /// The latest assistant message is not followed by a user prompt.
     #[error("There must be a user prompt since the latest assistant message.")]
     NoUserPrompt,
     /// The conversation, or the finished prompt, leaves no room in the context window.
@@ -42,13 +45,13 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// A [`Rejection::Type`] whose message names the field.
+    /// A [`Rejection::Type`] with the message "PARAM must be MUST_BE."
     pub(crate) fn wrong_type(param: impl Into<String>, must_be: &str) -> Self {
         let param = param.into();
         Self::Type { message: format!("{param} must be {must_be}."), param }
     }
 
-    /// A [`Rejection::Type`] of a field of which something else is wrong.
+    /// A [`Rejection::Type`] with the message "PARAM WHAT.", for a field whose type is right and whose value is not.
     pub(crate) fn wrong_value(param: &str, what: &str) -> Self {
         Self::Type { message: format!("{param} {what}."), param: param.to_owned() }
     }
@@ -98,12 +101,13 @@ impl Logged for Rejection {
     }
 }
 
-/// `line 3 column 7`, where a parser's words end with it.
-fn place_of(words: &str) -> Option<String> {
-    let (_, place) = words.rsplit_once(" at line ")?;
+/// The log's message for an error of the JSON parser: only the place, because the rest may quote the body.
+/// `None` when the error does not end with a line and a column.
+fn place_of(error: &str) -> Option<String> {
+    let (_, place) = error.rsplit_once(" at line ")?;
     let (line, column) = place.split_once(" column ")?;
     let (line, column): (u64, u64) = (line.parse().ok()?, column.parse().ok()?);
-    Some(format!("the body is not JSON at line {line} column {column}"))
+    Some(format!("the body is not valid JSON: line {line} column {column}"))
 }
 
 #[cfg(test)]
@@ -111,16 +115,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_has_no_words_of_the_callers() {
-        const MARKER: &str = "somebody's words";
+    fn the_log_does_not_quote_the_request() {
+        const MARKER: &str = "a private text";
         for (rejection, expected) in [
             (Rejection::Json(format!("{MARKER} at line 3 column 7")), "line 3 column 7"),
             (Rejection::Json(format!("invalid at line {MARKER} column 7")), "bytes"),
             (Rejection::Model { asked: MARKER.to_owned(), allowed: Vec::new() }, "bytes"),
             (Rejection::ContextTokenRatio(MARKER.to_owned()), "bytes"),
         ] {
-            let words = rejection.for_log();
-            assert!(words.contains(expected) && !words.contains(MARKER), "{rejection:?}: {words}");
+            let logged = rejection.for_log();
+            assert!(logged.contains(expected) && !logged.contains(MARKER), "{rejection:?}: {logged}");
         }
     }
 }

@@ -1,33 +1,33 @@
-//! A chat request, whatever protocol it came by.
+//! A chat request. It does not depend on the protocol of the caller.
 
 use crate::chat_body::ChatBody;
 use crate::conversation::Conversation;
 
-/// A chat request whose types have been checked.
+/// A chat request. The types of its fields have been checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The index to answer from. An empty name counts as none.
+    /// The index to answer from. `None` when it is absent or empty.
     pub index_name: Option<String>,
-    /// The part of the tokens left that context may take.
+    /// The share of the tokens left that the context may use.
     pub context_token_ratio: Option<f64>,
-    /// Whether the reply is to say what was decided, and why.
+    /// Whether the reply reports the decisions and their reasons.
     pub explain: bool,
     /// The conversation.
     pub conversation: Conversation,
     /// The model that the caller named.
     pub model: Option<String>,
-    /// The models that some endpoints ask when that one fails (`models`).
+    /// The models that some endpoints use when `model` fails (field `models`).
     pub other_models: Vec<String>,
-    /// Whether the answer is wanted as a stream of events.
+    /// Whether the caller asks for a stream of events.
     pub stream: bool,
     /// Whether a stream ends with the usage (`stream_options.include_usage`).
     pub include_usage: bool,
-    /// How many answers are wanted.
+    /// The number of answers that the caller asks for (field `n`).
     pub choices: u64,
-    /// The longest answer in tokens: the smaller one where both names are used.
+    /// The caller's bound for the answer, in tokens: the smaller of `max_completion_tokens` and `max_tokens`.
     pub max_tokens: Option<u64>,
     /// Whether tools or functions are present.
     pub has_tools: bool,
-    /// What the language model gets of it, but for what is changed: the caller's own bytes where it speaks OpenAI's protocol.
+    /// The body, from which the body for the language model is made.
     pub body: ChatBody,
 }

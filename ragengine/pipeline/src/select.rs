@@ -1,27 +1,27 @@
-//! The ContextSelectionProcessor: which of the chunks that were found go into the prompt.
+//! Selects the retrieved chunks that go into the prompt (ContextSelectionProcessor in the specification).
 
-/// What selection needs to know of a chunk.
+/// A retrieved chunk, as the selection sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Squared L2 distance of the stored vector from the question, 0 to 4.
+    /// The squared L2 distance between the chunk's vector and the question's, 0 to 4.
     pub distance: f32,
-    /// What its rendered block costs, in tokens of the served model. It is not looked at when the distance is over the threshold.
+    /// Tokens of the chunk's block in the prompt. Ignored when the distance is over the threshold.
     pub tokens: u64,
 }
 
-/// What became of a chunk.
+/// The decision about a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It goes into the prompt.
+    /// The chunk goes into the prompt.
     Selected,
-    /// It is too far from the question.
+    /// The chunk is too far from the question.
     OverThreshold,
-    /// It is near enough but did not fit into what was left.
+    /// The chunk is near enough, but has more tokens than were left.
     OverBudget,
 }
 
 impl Decision {
-    /// The label of this decision.
+    /// The value of this decision in replies and as a metric label.
     pub fn label(self) -> &'static str {
         match self {
             Self::Selected => "selected",
@@ -31,17 +31,17 @@ impl Decision {
     }
 }
 
-/// A decision for each candidate, in their order.
+/// The result of [`select`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// As many as there were candidates.
+    /// The decision about each candidate, in the order of the candidates.
     pub decisions: Vec<Decision>,
-    /// Tokens that the selected ones take.
+    /// Tokens of the selected chunks.
     pub used_tokens: u64,
 }
 
 impl Selection {
-    /// Positions of the selected candidates, in their order.
+    /// The positions of the selected candidates, in ascending order.
     pub fn selected(&self) -> impl Iterator<Item = usize> + '_ {
         self.decisions
             .iter()
@@ -50,19 +50,19 @@ impl Selection {
             .map(|(position, _)| position)
     }
 
-    /// How many were decided so.
+    /// The number of candidates with this decision.
     pub fn count(&self, decision: Decision) -> usize {
         self.decisions.iter().filter(|made| **made == decision).count()
     }
 }
 
-/// Whether a distance passes the threshold. Not a number does not.
+/// Whether a distance is within the threshold. NaN is not.
 pub fn is_near(distance: f32, max_distance: f32) -> bool {
     distance <= max_distance
 }
 
-/// Greedy selection in the order given: what is too far is left out, what does not fit is skipped, the rest is taken until
-/// the budget is used up. Specification chat-completion, "Document Selection Algorithm".
+/// Selects chunks greedily in their order. Skips a chunk that is too far from the question, or that has more tokens
+/// than are left. Specification chat-completion, "Document Selection Algorithm".
 pub fn select(candidates: &[Candidate], max_distance: f32, context_tokens: u64) -> Selection {
     let mut left = context_tokens;
     let decisions = candidates
@@ -108,14 +108,16 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_selects_nothing() {
+    fn a_budget_of_zero_selects_nothing() {
         assert_eq!(select(&candidates(&[(0.1, 5)]), 0.85, 0).decisions, [OverBudget]);
     }
 
     proptest! {
         #[test]
-        fn the_invariants(
-            pairs in proptest::collection::vec((0.0_f32..4.0, 0_u64..500), 0..150), max_distance in 0.0_f32..4.0, budget in 0_u64..5000,
+        fn a_selection_is_near_within_the_budget_and_greedy(
+            pairs in proptest::collection::vec((0.0_f32..4.0, 0_u64..500), 0..150),
+            max_distance in 0.0_f32..4.0,
+            budget in 0_u64..5000,
         ) {
             let candidates = candidates(&pairs);
             let selection = select(&candidates, max_distance, budget);
@@ -123,9 +125,10 @@ mod tests {
             let selected: Vec<usize> = selection.selected().collect();
             prop_assert!(selected.is_sorted());
             prop_assert!(selected.iter().all(|&position| candidates[position].distance <= max_distance));
-            prop_assert_eq!(selected.iter().map(|&position| candidates[position].tokens).sum::<u64>(), selection.used_tokens);
+            let used_tokens = selected.iter().map(|&position| candidates[position].tokens).sum::<u64>();
+            prop_assert_eq!(used_tokens, selection.used_tokens);
             prop_assert!(selection.used_tokens <= budget);
-            // Nothing that fits at the end was left out.
+            // No skipped chunk fits into the tokens that are left at the end.
             for (candidate, decision) in candidates.iter().zip(&selection.decisions) {
                 if *decision == OverBudget {
                     prop_assert!(candidate.tokens > budget - selection.used_tokens);

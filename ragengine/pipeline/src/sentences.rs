@@ -1,77 +1,81 @@
-//! Where sentences end, in time that grows as the text does. The crate for Unicode's segmentation looks ahead from every space behind a full
-//! stop, as far as the next letter: kilobytes of spaces and digits take it seconds.
+//! Finds the ends of sentences in linear time.
+//!
+//! The crate `unicode-segmentation` looks ahead from every space after a full stop to the next letter. So it needs
+//! seconds for some kilobytes of spaces and digits.
 
-/// How far is looked ahead for the case of the next letter, in characters.
+/// The maximum distance to the next letter, in characters. Its case decides whether a full stop ends a sentence.
 const MAX_LOOK_AHEAD: usize = 16;
 
-/// What may have ended a sentence.
+/// A character that may end a sentence, such as a full stop.
 #[derive(Debug, Clone, Copy)]
-struct End {
-    /// A full stop, which may also be one of a number or an abbreviation.
+struct SentenceEnd {
+    /// A full stop. It may belong to a number or an abbreviation.
     is_full_stop: bool,
     after_letter: bool,
-    /// White space has followed it.
+    /// White space follows it.
     spaced: bool,
 }
 
-impl End {
-    /// Whether the text from its next letter on belongs to the same sentence.
-    fn goes_on(self, rest: &str, letter: char) -> bool {
-        let is_inner = !self.spaced && (letter.is_numeric() || self.after_letter && letter.is_uppercase());
-        is_continuing(letter) || self.is_full_stop && (is_inner || begins_small(rest))
+impl SentenceEnd {
+    /// Whether the sentence continues with this character. `rest` is the text from the character on.
+    fn continues(self, rest: &str, character: char) -> bool {
+        let is_inner = !self.spaced && (character.is_numeric() || self.after_letter && character.is_uppercase());
+        is_continuing(character) || self.is_full_stop && (is_inner || starts_lowercase(rest))
     }
 }
 
-/// Where sentences end, in bytes: as Unicode's annex 29 has it, but for how far is looked ahead. The end of the text is none.
+/// The ends of sentences, as byte offsets, without the end of the text. They are those of Unicode Standard Annex 29,
+/// except that the look-ahead after a full stop is bounded.
 pub fn sentence_ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
-    let mut ended: Option<End> = None;
+    let mut ended: Option<SentenceEnd> = None;
     let mut after_letter = false;
-    let mut letters = text.char_indices().peekable();
-    while let Some((offset, letter)) = letters.next() {
+    let mut characters = text.char_indices().peekable();
+    while let Some((offset, character)) = characters.next() {
         match &mut ended {
-            _ if is_line_break(letter) => {
-                if !(letter == '\r' && letters.peek().is_some_and(|(_, next)| *next == '\n')) {
-                    ends.push(offset + letter.len_utf8());
+            _ if is_line_break(character) => {
+                if !(character == '\r' && characters.peek().is_some_and(|(_, next)| *next == '\n')) {
+                    ends.push(offset + character.len_utf8());
                 }
                 ended = None;
             }
-            _ if is_end(letter) => {
-                ended = Some(End { is_full_stop: is_full_stop(letter), after_letter, spaced: false })
+            _ if is_end(character) => {
+                ended = Some(SentenceEnd { is_full_stop: is_full_stop(character), after_letter, spaced: false })
             }
-            Some(end) if letter.is_whitespace() => end.spaced = true,
-            Some(end) if is_closing(letter) && !end.spaced => {}
+            Some(end) if character.is_whitespace() => end.spaced = true,
+            Some(end) if is_closing(character) && !end.spaced => {}
             Some(end) => {
-                if !end.goes_on(&text[offset..], letter) {
+                if !end.continues(&text[offset..], character) {
                     ends.push(offset);
                 }
                 ended = None;
             }
             None => {}
         }
-        after_letter = letter.is_alphabetic();
+        after_letter = character.is_alphabetic();
     }
     ends.retain(|end| *end < text.len());
     ends
 }
 
-fn begins_small(text: &str) -> bool {
-    let stops = |letter: &char| letter.is_alphabetic() || is_line_break(*letter) || is_end(*letter);
+/// Whether the next letter of the same line and sentence is lowercase.
+fn starts_lowercase(text: &str) -> bool {
+    let stops = |character: &char| character.is_alphabetic() || is_line_break(*character) || is_end(*character);
     text.chars().take(MAX_LOOK_AHEAD).find(stops).is_some_and(char::is_lowercase)
 }
 
-fn is_line_break(letter: char) -> bool {
-    matches!(letter, '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+fn is_line_break(character: char) -> bool {
+    matches!(character, '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn is_full_stop(letter: char) -> bool {
-    matches!(letter, '.' | '\u{2024}' | '\u{FE52}' | '\u{FF0E}')
+fn is_full_stop(character: char) -> bool {
+    matches!(character, '.' | '\u{2024}' | '\u{FE52}' | '\u{FF0E}')
 }
 
-fn is_end(letter: char) -> bool {
-    is_full_stop(letter)
+fn is_end(character: char) -> bool {
+    is_full_stop(character)
         || matches!(
-            letter,
+            character,
             '!' | '?'
                 | '\u{589}'
                 | '\u{61F}'
@@ -86,17 +90,17 @@ fn is_end(letter: char) -> bool {
         )
 }
 
-fn is_closing(letter: char) -> bool {
+fn is_closing(character: char) -> bool {
     matches!(
-        letter,
+        character,
         '"' | '\'' | '(' | ')' | '[' | ']' | '{' | '}' | '\u{AB}' | '\u{BB}' | '\u{2018}'..='\u{201F}' | '\u{2039}'
             | '\u{203A}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301B}' | '\u{FF08}' | '\u{FF09}'
     )
 }
 
-fn is_continuing(letter: char) -> bool {
+fn is_continuing(character: char) -> bool {
     matches!(
-        letter,
+        character,
         ',' | '-' | ':' | ';' | '\u{2013}' | '\u{2014}' | '\u{3001}' | '\u{FF0C}' | '\u{FF1A}' | '\u{FF1B}'
     )
 }
@@ -128,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_behind_a_full_stop_is_not_looked_at() {
-        // A second for each look, were it looked at from every space.
+    fn the_look_ahead_after_a_full_stop_is_bounded() {
+        // An unbounded look-ahead from every space would take about a second each.
         let text = format!("a.{}{}b", " ".repeat(500_000), "1".repeat(500_000));
         assert_eq!(sentence_ends(&text), [500_002]);
     }

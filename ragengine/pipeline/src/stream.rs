@@ -7,11 +7,11 @@ mod marking;
 mod relaying;
 mod whole;
 
-pub use answering::{Answering, Reader, Writer};
+pub use answering::{Answering, Piece, Reader, Writer};
 pub use chunk::{Chunk, Delta, Said};
 pub use marking::{Marking, Ready, Usage, with_fields};
 pub use relaying::{Broken, Relaying, Verdict};
-pub use whole::{Whole, answers};
+pub use whole::{Choice, Whole};
 
 /// The largest event that is held. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;

@@ -6,38 +6,38 @@ use reqwest::Url;
 use crate::address::Resolver;
 use crate::{AddressPolicy, Proxies, RefusedAddress};
 
-/// What sources may use.
+/// The network access, work folder and limits of sources.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// Where requests may go.
+    /// Decides which addresses requests may be sent to.
     pub addresses: AddressPolicy,
-    /// What they go through.
+    /// The proxies for requests.
     pub proxies: Proxies,
-    /// An existing folder for files while they are looked at. What is put there is taken away again.
+    /// An existing folder for temporary files, which are deleted after use.
     pub work_folder: PathBuf,
-    /// How much there may be of everything.
+    /// The limits of one source.
     pub limits: Limits,
 }
 
 impl Access {
-    /// Whether somebody may write this URL into a source, as far as that can be told before it is asked.
-    pub(crate) async fn judge(&self, url: &Url) -> Result<(), RefusedAddress> {
-        Resolver::new(&self.addresses, &self.proxies).judge(url).await.map(drop)
+    /// Checks a URL of a source, as far as possible before the request.
+    pub(crate) async fn check_request(&self, url: &Url) -> Result<(), RefusedAddress> {
+        Resolver::new(&self.addresses, &self.proxies).check_request(url).await.map(drop)
     }
 }
 
-/// How much there may be of everything.
+/// The limits of one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most files of a source.
+    /// The maximum number of files.
     pub max_files: usize,
-    /// The longest file, also when it was sent compressed.
+    /// The maximum size of a file in bytes, after decompression.
     pub max_file_bytes: u64,
-    /// The most that is received of a repository.
+    /// The maximum size of the pack of a repository, in bytes.
     pub max_repository_bytes: u64,
-    /// How long one file may take, from the first try to its last byte.
+    /// The maximum time to fetch a file, including retries.
     pub request_timeout: Duration,
-    /// How long a listing may take. For a repository this includes receiving it.
+    /// The maximum time to list a source. For a repository, this includes fetching it.
     pub listing_timeout: Duration,
 }
 

@@ -13,46 +13,46 @@ use reqwest::header::HeaderValue;
 use crate::SourceError;
 
 /// The keys of a Secret that are read for a web server or a repository.
-pub const WEB_KEYS: &str = "token, or username and password,";
+pub const WEB_KEYS: &str = "token, or username and password";
 
 /// The keys of a Secret that are read for a bucket.
 pub const BUCKET_KEYS: &str = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 
-/// What a web server or a repository wants to see.
+/// Credentials for a web server or a repository.
 #[derive(Clone, Default)]
 pub struct WebCredentials {
-    /// A token as `Bearer`, a name and a password as `Basic`.
+    /// The value of the `Authorization` header. `None` sends no header.
     pub header: Option<HeaderValue>,
-    /// A certificate authority of one's own.
+    /// Additional certificate authorities to trust.
     pub authorities: Vec<Certificate>,
 }
 
 /// How a token is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenScheme {
-    /// As it is, which is what web servers understand.
+    /// As a `Bearer` token, for web servers.
     Bearer,
-    /// As the password of somebody, which is what git servers understand.
+    /// As the password of `Basic` authentication, for git servers.
     Password,
 }
 
-/// What a bucket wants to see.
+/// Credentials for a bucket.
 #[derive(Clone, Default)]
 pub struct BucketCredentials {
-    /// The keys that sign. None: requests are not signed.
+    /// The keys that sign requests. `None` sends unsigned requests.
     pub keys: Option<BucketKeys>,
-    /// A certificate authority of one's own.
+    /// Additional certificate authorities to trust.
     pub authorities: Vec<Certificate>,
 }
 
-/// The keys that sign.
+/// The keys that sign S3 requests.
 #[derive(Clone)]
 pub struct BucketKeys {
-    /// Who.
+    /// The id of the access key.
     pub access_key_id: String,
-    /// With what.
+    /// The secret that signs.
     pub secret_access_key: String,
-    /// For how long, in a way.
+    /// The token of temporary credentials.
     pub session_token: Option<String>,
 }
 
@@ -63,7 +63,8 @@ impl fmt::Debug for WebCredentials {
 }
 
 impl WebCredentials {
-    /// Reads the files of a Secret. They are read each time a source is opened, so that a new password is used at once.
+    /// Reads the files of a mounted Secret. They are read each time a source is opened, so a new password is used at
+    /// once.
     pub fn read(folder: Option<&Path>, scheme: TokenScheme) -> Result<Self, SourceError> {
         let Some(folder) = folder else {
             return Ok(Self::default());
@@ -76,17 +77,17 @@ impl WebCredentials {
             (Some(token), username, _) => basic(username.as_deref().unwrap_or("git"), &token),
             (None, Some(username), Some(password)) => basic(&username, &password),
             (None, None, None) if !authorities.is_empty() => return Ok(Self { header: None, authorities }),
-            _ => return Err(missing(&format!("{WEB_KEYS} or ca.crt"))),
+            _ => return Err(missing(&format!("{WEB_KEYS}, or ca.crt"))),
         };
-        let mut header =
-            HeaderValue::try_from(header).map_err(|_| unusable("a value has a character that cannot be sent"))?;
+        let mut header = HeaderValue::try_from(header)
+            .map_err(|_| unusable("a value contains a character that cannot be sent in a header"))?;
         header.set_sensitive(true);
         Ok(Self { header: Some(header), authorities })
     }
 }
 
 impl BucketCredentials {
-    /// Reads the files of a Secret.
+    /// Reads the files of a mounted Secret.
     pub fn read(folder: Option<&Path>) -> Result<Self, SourceError> {
         let Some(folder) = folder else {
             return Ok(Self::default());
@@ -115,11 +116,11 @@ fn authorities(folder: &Path) -> Result<Vec<Certificate>, SourceError> {
     };
     match Certificate::from_pem_bundle(text.as_bytes()) {
         Ok(authorities) if !authorities.is_empty() => Ok(authorities),
-        _ => Err(unusable("ca.crt has no certificate in PEM")),
+        _ => Err(unusable("ca.crt contains no certificate in PEM format")),
     }
 }
 
-/// The value of a key, without the line break that an editor leaves at its end.
+/// The value of a key, without surrounding white space, such as a final line break. `None` if it is empty or missing.
 fn value(folder: &Path, key: &str) -> Result<Option<String>, SourceError> {
     match std::fs::read_to_string(folder.join(key)) {
         Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
@@ -129,7 +130,7 @@ fn value(folder: &Path, key: &str) -> Result<Option<String>, SourceError> {
 }
 
 fn missing(keys: &str) -> SourceError {
-    unusable(&format!("it must have {keys}"))
+    unusable(&format!("it must contain {keys}"))
 }
 
 fn unusable(reason: &str) -> SourceError {

@@ -6,108 +6,117 @@ use crate::RefusedAddress;
 /// Why a source cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// A pattern of `include` or `exclude` is none.
-    #[error("the pattern '{pattern}' cannot be used: {reason}")]
+    /// A pattern of `include` or `exclude` is invalid.
+    #[error("the pattern '{pattern}' in include or exclude is invalid: {reason}")]
     Pattern {
         /// The pattern.
         pattern: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// An address that cannot be used at all.
-    #[error("the address '{url}' cannot be used: {reason}")]
+    /// An address of the source is invalid.
+    #[error("the address '{url}' is invalid: {reason}")]
     Address {
-        /// The address, without what is secret in it.
+        /// The address, without credentials.
         url: String,
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The folder is not there or cannot be read.
-    #[error("the folder cannot be read: {0}")]
-    Folder(#[source] std::io::Error),
-    /// The files of the Secret are not what they must be.
-    #[error("the Secret of accessSecret cannot be used: {0}")]
+    /// The folder does not exist or cannot be read.
+    #[error("the folder {} cannot be read: {source}; check that it exists and is readable", .path.display())]
+    Folder {
+        /// The path of the folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// The files of the Secret are missing or invalid.
+    #[error("the Secret in accessSecret is invalid: {0}")]
     Credentials(String),
-    /// The source leads to a host that the Secret is not for.
-    #[error("the Secret of accessSecret may be sent to {allowed} only, and not to {host}")]
+    /// The source is at a host to which the Secret may not be sent.
+    #[error(
+        "the Secret in accessSecret may only be sent to {allowed}, not to {host}: \
+         correct the address, or allow the host"
+    )]
     CredentialHost {
-        /// The hosts that it is for.
+        /// The hosts to which it may be sent, separated by commas.
         allowed: String,
-        /// That of the source.
+        /// The host of the source, with its port if it is not the default.
         host: String,
     },
-    /// The way leads through a proxy, which could read the Secret.
+    /// The request goes through a proxy, which could read the Secret.
     #[error(
-        "the Secret of accessSecret is not sent to {host} through a proxy without encryption: write https://, or name the host in NO_PROXY"
+        "the Secret in accessSecret is not sent to {host} through a proxy without encryption: \
+         use https://, or add the host to NO_PROXY"
     )]
     CredentialProxy {
         /// The host of the source.
         host: String,
     },
-    /// There are too many files.
-    #[error("there are more than {max_files} files: include and exclude can choose among them")]
+    /// The source has too many files.
+    #[error("the source has more than {max_files} files: select fewer with include and exclude")]
     TooManyFiles {
-        /// The most there may be.
+        /// The maximum number of files.
         max_files: usize,
     },
-    /// A sitemap, or one that it names, cannot be had.
-    #[error("the sitemap {url} cannot be had: {source}")]
+    /// A sitemap cannot be fetched.
+    #[error("the sitemap {url} cannot be fetched: {source}")]
     Sitemap {
-        /// Its address.
+        /// The address of the sitemap.
         url: String,
-        /// Why not.
+        /// The error of the request.
         source: FetchError,
     },
-    /// A sitemap cannot be understood.
+    /// A sitemap is invalid.
     #[error("the sitemap {url} cannot be read: {reason}")]
     SitemapContent {
-        /// Its address.
+        /// The address of the sitemap.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with its content.
         reason: String,
     },
-    /// A repository cannot be had.
-    #[error("the repository {url} cannot be had: {source}")]
+    /// A repository cannot be fetched.
+    #[error("the repository {url} cannot be fetched: {source}")]
     Repository {
-        /// Its address.
+        /// The address of the repository.
         url: String,
-        /// Why not.
+        /// The error of the request.
         source: FetchError,
     },
     /// The repository has no such branch, tag or commit.
-    #[error("the repository {url} has no {reference}: ref must be a branch, a tag or a whole commit id")]
+    #[error("the repository {url} has no {reference}: set ref to a branch, a tag or a full commit id")]
     Reference {
-        /// Its address.
+        /// The address of the repository.
         url: String,
-        /// What was looked for, in words.
+        /// A description of the reference.
         reference: String,
     },
     /// A bucket cannot be listed.
     #[error("the bucket '{bucket}' cannot be listed: {source}")]
     Bucket {
-        /// Its name.
+        /// The name of the bucket.
         bucket: String,
-        /// Why not.
+        /// The error of the request.
         source: FetchError,
     },
-    /// It took too long.
-    #[error("the listing took longer than {seconds} s")]
+    /// Listing the source took too long.
+    #[error("listing the source took longer than {seconds} s: check the server, or split the source")]
     Timeout {
-        /// How long it may take.
+        /// The maximum time.
         seconds: u64,
     },
-    /// Something in this process or its work folder failed.
+    /// An error of this process or its work folder.
     #[error("{0}")]
     Internal(String),
 }
 
 impl SourceError {
-    /// A short name for a label.
+    /// The kind of the error, as a stable value for labels.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Pattern { .. } => "pattern",
             Self::Address { .. } => "address",
-            Self::Folder(_) => "folder",
+            Self::Folder { .. } => "folder",
             Self::Credentials(_) | Self::CredentialHost { .. } | Self::CredentialProxy { .. } => "credentials",
             Self::TooManyFiles { .. } => "too_many_files",
             Self::SitemapContent { .. } => "sitemap",
@@ -121,60 +130,60 @@ impl SourceError {
     }
 }
 
-/// Why a file cannot be had.
+/// Why a file cannot be fetched. Messages are shown after the path or address of the file.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// It is too long.
-    #[error("it is longer than {max_bytes} bytes")]
+    /// The content is too large.
+    #[error("it is larger than the limit of {max_bytes} bytes: reduce its size, or split it")]
     TooLarge {
-        /// How long it may be.
+        /// The maximum size in bytes.
         max_bytes: u64,
     },
-    /// Its address may not be used.
+    /// Requests to this address are not allowed.
     #[error(transparent)]
     Refused(#[from] RefusedAddress),
-    /// The server wants other credentials, or some at all.
-    #[error("the server answered {status}: check the keys {keys} of the Secret of accessSecret")]
+    /// The server requires credentials, or refuses the ones that were sent.
+    #[error("the server responded with status {status}: check the Secret in accessSecret (keys: {keys})")]
     Unauthorized {
-        /// What it answered.
+        /// The HTTP status, 401 or 403.
         status: u16,
-        /// The keys that are read.
+        /// The keys of the Secret that are read.
         keys: &'static str,
     },
-    /// The server answered something that is no file.
-    #[error("the server answered {status}")]
+    /// The server responded with an unexpected status.
+    #[error("the server responded with status {status}: check the address and the server")]
     Status {
-        /// What it answered.
+        /// The HTTP status.
         status: u16,
     },
-    /// The server sends elsewhere, and that is not followed.
-    #[error("the server redirects, and {0}")]
+    /// The server redirects, and the redirect is invalid or one too many.
+    #[error("the server sent a redirect that was not followed: {0}")]
     Redirect(&'static str),
-    /// The server cannot be reached, or broke off.
+    /// The server cannot be reached, or the connection broke.
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
-    /// It took too long.
-    #[error("it took longer than {seconds} s")]
+    /// The request took too long.
+    #[error("the server did not respond completely within {seconds} s: check the server")]
     Timeout {
-        /// How long it may take.
+        /// The maximum time.
         seconds: u64,
     },
-    /// What came cannot be understood.
-    #[error("the answer cannot be understood: {0}")]
+    /// The response of the server is invalid.
+    #[error("the response of the server is invalid: {0}")]
     Answer(String),
-    /// It is no longer what was listed.
-    #[error("it changed while it was read; the next synchronisation takes it")]
+    /// The file changed after it was listed.
+    #[error("the file changed while it was read: the next synchronisation reads it again")]
     Changed,
-    /// It is no ordinary file any more.
-    #[error("it is no ordinary file")]
+    /// The path is no longer that of a regular file.
+    #[error("it is not a regular file: replace it with one")]
     NotAFile,
-    /// It cannot be read or kept.
-    #[error("it cannot be read: {0}")]
+    /// The file cannot be read, or not be written to the work folder.
+    #[error("the file cannot be read: {0}")]
     Io(#[from] std::io::Error),
 }
 
 impl FetchError {
-    /// A short name for a label.
+    /// The kind of the error, as a stable value for labels.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "too_large",
@@ -191,7 +200,8 @@ impl FetchError {
         }
     }
 
-    /// What a client's error means. Its own words have the address in them, which may have a password, and leave out the cause.
+    /// Converts an error of the HTTP client. Its own message is not used, because it contains the address, which may
+    /// have a password, and omits the cause.
     pub(crate) fn from_client(error: &reqwest::Error, timeout: std::time::Duration) -> Self {
         if let Some(refused) = find_source::<RefusedAddress>(error) {
             return Self::Refused(refused.clone());
@@ -210,7 +220,7 @@ impl FetchError {
     }
 }
 
-/// The first error of a kind among the causes of one.
+/// The first error of a type in the chain of causes.
 pub fn find_source<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     let mut current = Some(error);
     while let Some(error) = current {
@@ -222,7 +232,7 @@ pub fn find_source<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> 
     None
 }
 
-/// An error of the work folder.
+/// Converts an error of the work folder.
 pub fn work_folder(error: &std::io::Error, folder: &std::path::Path) -> SourceError {
     SourceError::Internal(format!("the work folder {} cannot be used: {error}", PathBuf::from(folder).display()))
 }

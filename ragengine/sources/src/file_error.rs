@@ -1,18 +1,19 @@
-/// An error about one part of a source's listing.
+/// An error about one part of the listing of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
-    /// The path, as an item's, or a shortened one that no item can have. A folder's path ends with a slash.
+    /// The path of the entry. A path that no item can have may be shortened. The path of a folder ends with a slash.
     pub path: String,
-    /// What is wrong.
+    /// The message for the user.
     pub message: String,
-    /// The part of the source that is unknown because of the error.
+    /// The part of the source whose files are not known because of the error.
     pub extent: Extent,
 }
 
-/// The part of a source that an error of its listing is about.
+/// The part of a source whose files are not known because of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Only the entry with exactly this path. It can never be read under this name, so the error is a part of the source's revision.
+    /// Only the entry with exactly this path. It can never be read with this name, so the error is part of the revision
+    /// of the source.
     Itself,
     /// Everything below this folder. The next synchronisation may be able to list it.
     Below,

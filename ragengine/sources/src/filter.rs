@@ -2,7 +2,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::SourceError;
 
-/// Which paths of a source are taken.
+/// Selects paths of a source by `include` and `exclude`.
 #[derive(Debug)]
 pub struct Filter {
     include: Option<GlobSet>,
@@ -10,20 +10,20 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// By patterns in which `*` stops at a slash and `**` does not.
+    /// Compiles the patterns. `*` does not match a slash, `**` does.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Self, SourceError> {
         let include = if include.is_empty() { None } else { Some(compile(include)?) };
         Ok(Self { include, exclude: compile(exclude)? })
     }
 
-    /// Whether a path is taken.
-    pub fn takes(&self, path: &str) -> bool {
+    /// Whether a path is selected.
+    pub fn selects(&self, path: &str) -> bool {
         self.include.as_ref().is_none_or(|include| include.is_match(path)) && !self.exclude.is_match(path)
     }
 
-    /// Whether patterns such as `private/**` leave out all that a folder may have in it.
-    pub fn leaves_out_all_below(&self, folder: &str) -> bool {
-        // No file has such a name: only what matches everything matches it.
+    /// Whether a pattern such as `private/**` excludes every file that the folder may contain.
+    pub fn excludes_all_below(&self, folder: &str) -> bool {
+        // No file has such a name, so only a pattern for all files matches it.
         self.exclude.is_match(format!("{folder}/\0\0\0/\0\0\0\0/\0\0\0\0\0"))
     }
 }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_choose_paths() {
+    fn patterns_select_paths() {
         let cases: &[(&[&str], &[&str], &str, bool)] = &[
             (&[], &[], "a/b.md", true),
             (&["*.md"], &[], "a.md", true),
@@ -73,12 +73,12 @@ mod tests {
             (&["**/*.md"], &["docs/old/**"], "docs/new/a.md", true),
         ];
         for (include, exclude, path, expected) in cases {
-            assert_eq!(filter(include, exclude).unwrap().takes(path), *expected, "{path} {include:?} {exclude:?}");
+            assert_eq!(filter(include, exclude).unwrap().selects(path), *expected, "{path} {include:?} {exclude:?}");
         }
     }
 
     #[test]
-    fn a_pattern_may_leave_out_all_of_a_folder() {
+    fn a_pattern_may_exclude_a_whole_folder() {
         let cases: &[(&[&str], &str, bool)] = &[
             (&[], "private", false),
             (&["private/**"], "private", true),
@@ -91,12 +91,12 @@ mod tests {
             (&["private/**/*.md"], "private", false),
         ];
         for (exclude, folder, expected) in cases {
-            assert_eq!(filter(&[], exclude).unwrap().leaves_out_all_below(folder), *expected, "{folder} {exclude:?}");
+            assert_eq!(filter(&[], exclude).unwrap().excludes_all_below(folder), *expected, "{folder} {exclude:?}");
         }
     }
 
     #[test]
-    fn what_is_no_pattern_is_named() {
+    fn the_error_of_an_invalid_pattern_contains_it() {
         let error = filter(&["*.md", "a[b"], &[]).unwrap_err();
         assert_eq!(error.kind(), "pattern");
         assert!(error.to_string().contains("'a[b'"), "{error}");

@@ -1,4 +1,5 @@
-//! Folders: mounted claims and ConfigMaps. Nothing in them is trusted to be what it was when it was listed.
+//! Folders: mounted claims and ConfigMaps. Files may change at any time, so they are checked again when they are
+//! opened.
 
 mod below;
 mod walk;
@@ -15,7 +16,7 @@ use crate::listing::ListingBuilder;
 use crate::spool::{Spool, revision_of};
 use crate::{FetchError, Fetched, FetchedFile, SourceError};
 
-/// How much of a file is read at once, in bytes.
+/// The size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A folder that was listed.
@@ -25,30 +26,30 @@ pub struct Folder {
     kind: FolderKind,
 }
 
-/// What a folder is.
+/// The kind of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
-    /// One whose files come and go one by one, such as a claim.
+    /// A folder whose files change independently, such as a mounted claim.
     Claim,
-    /// A mounted ConfigMap, all of which is replaced at once.
+    /// A mounted ConfigMap. All of its files are replaced at once.
     ConfigMap,
 }
 
 impl Folder {
-    /// Lists the files of a folder. Files and folders whose names begin with a dot, symbolic links, whatever is no ordinary file, and the folder
-    /// `lost+found` of a file system are left out.
+    /// Lists the files of a folder. Skips names that begin with a dot, symbolic links, anything other than regular
+    /// files, and the folder `lost+found` of a file system.
     pub fn open(path: &Path, kind: FolderKind, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let path = match kind {
             FolderKind::Claim => path.to_owned(),
             FolderKind::ConfigMap => current_data(path),
         };
-        let root = Root::open(&path).map_err(SourceError::Folder)?;
+        let root = Root::open(&path).map_err(|source| SourceError::Folder { path: path.clone(), source })?;
         walk::walk(&path, listing)?;
         Ok(Self { root: Arc::new(root), kind })
     }
 
-    /// Copies a file into the work folder, if it has another content than the one that is known. What is hashed and what is copied are the
-    /// same bytes, whoever writes to the file meanwhile.
+    /// Copies a file into the work folder, unless its content has the known revision. The revision is the hash of the
+    /// copied bytes, even if the file changes while it is copied.
     pub fn fetch(
         &self,
         path: &str,
@@ -76,7 +77,7 @@ impl Folder {
         let spooled = spool.finish();
         let modified = match self.kind {
             FolderKind::Claim => facts.modified().ok().and_then(|time| jiff::Timestamp::try_from(time).ok()),
-            // It says when it was mounted.
+            // It is the time of mounting.
             FolderKind::ConfigMap => None,
         };
         Ok(Fetched::File(FetchedFile {
@@ -96,13 +97,13 @@ impl Folder {
     }
 }
 
-/// Where the kubelet keeps the current files of a ConfigMap: `..data` leads there, and is replaced when they change. A folder without it is
-/// taken as it is.
+/// The folder with the current files of a ConfigMap. The kubelet replaces the link `..data` to it when they change. A
+/// folder without this link is used directly.
 fn current_data(path: &Path) -> PathBuf {
     path.join("..data").canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// A time without the parts of a second, which no reader wants.
+/// A time without fractions of a second.
 fn in_seconds(time: jiff::Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
@@ -122,12 +123,12 @@ fn hash(file: &mut File, max_bytes: u64) -> Result<String, FetchError> {
     Ok(revision_of(hasher))
 }
 
-fn read_in_parts(file: &mut File, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+fn read_in_parts(file: &mut File, mut consume: impl FnMut(&[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         match file.read(&mut buffer)? {
             0 => return Ok(()),
-            length => take(&buffer[..length])?,
+            length => consume(&buffer[..length])?,
         }
     }
 }

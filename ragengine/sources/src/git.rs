@@ -1,7 +1,8 @@
-//! Repositories. One commit is received as a pack, out of which files are read: there is no working tree, so that nothing in a repository can
-//! lead out of it, and nothing of it is ever run.
+//! Git repositories. One commit is fetched as a pack, and files are read from the pack. There is no working tree, so a
+//! repository can neither write outside of it nor run hooks or filters.
 //!
-//! Where the server can leave files out, only the folders are received at first: a repository in which nothing changed costs no more.
+//! If the server supports partial clones, only the folders are fetched first. The files are fetched when the first
+//! changed one is needed.
 
 mod limited;
 mod pack;
@@ -22,7 +23,7 @@ use gix_hash::ObjectId;
 use pack::Pack;
 use ragengine_settings::sync;
 use reference::Reference;
-use remote::{Part, Remote, Until};
+use remote::{Part, Remote, StopCondition};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -33,32 +34,32 @@ use crate::listing::ListingBuilder;
 use crate::spool::Spool;
 use crate::{Access, FetchError, Fetched, FetchedFile, Item, Limits, SourceError};
 
-/// The longest file of a repository, in bytes: files are unpacked in memory.
+/// The maximum size of a file in a repository, in bytes. Files are unpacked in memory.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What a server says that does not have the commit which is asked for.
-const NOT_THERE: &str = "not our ref";
+/// Part of a git server's error message if it does not have the requested commit.
+const UNKNOWN_COMMIT: &str = "not our ref";
 
 /// A repository that was listed.
 #[derive(Debug)]
 pub struct Git {
     commit: ObjectId,
     remote: Arc<Remote>,
-    /// The pack with the files, or why there is none.
+    /// The pack with the files, or the error of fetching it. It is fetched when it is first needed.
     files: OnceCell<Result<Arc<Pack>, String>>,
     packs: Arc<TempDir>,
     work_folder: PathBuf,
     limits: Limits,
 }
 
-/// What a repository looked like when it was opened.
+/// The commit and the files of a repository when it was opened.
 struct State {
     commit: ObjectId,
     pack: Pack,
     listing: ListingBuilder,
 }
 
-/// Tells a thread that nobody waits for it any more.
+/// Interrupts a blocking thread when its caller is cancelled.
 struct InterruptOnDrop(Arc<AtomicBool>);
 
 impl Drop for InterruptOnDrop {
@@ -68,7 +69,7 @@ impl Drop for InterruptOnDrop {
 }
 
 impl Git {
-    /// Receives what is needed to list the files of a commit, and lists them.
+    /// Fetches the folders of a commit, and lists its files.
     pub async fn open(
         source: &sync::Git,
         access: &Access,
@@ -76,7 +77,7 @@ impl Git {
     ) -> Result<(Self, ListingBuilder), SourceError> {
         let url = parse_url(&source.url)?;
         let failed = |source_error| SourceError::Repository { url: url.to_string(), source: source_error };
-        access.judge(&url).await.map_err(|refused| failed(refused.into()))?;
+        access.check_request(&url).await.map_err(|refused| failed(refused.into()))?;
         if source.credentials.is_some() {
             check_receiver(&source.credential_hosts, &url, &access.proxies)?;
         }
@@ -88,7 +89,10 @@ impl Git {
         let state = {
             let (remote, packs) = (Arc::clone(&remote), Arc::clone(&packs));
             let deadline = Instant::now() + access.limits.listing_timeout;
-            run(move |interrupt| read_state(&remote, &reference, &packs, listing, Until { deadline, interrupt })).await
+            run(move |interrupt| {
+                read_state(&remote, &reference, &packs, listing, StopCondition { deadline, interrupt })
+            })
+            .await
         };
         let State { commit, pack, listing } = state.map_err(|error| SourceError::Internal(error.to_string()))??;
         let files = if pack.has_files() { OnceCell::new_with(Some(Ok(Arc::new(pack)))) } else { OnceCell::new() };
@@ -96,12 +100,12 @@ impl Git {
         Ok((git, listing))
     }
 
-    /// The commit whose files these are.
+    /// The id of the commit whose files were listed.
     pub fn commit(&self) -> String {
         self.commit.to_string()
     }
 
-    /// Brings a file out of the pack.
+    /// Copies a file from the pack into the work folder.
     pub async fn fetch(&self, item: &Item) -> Result<Fetched, FetchError> {
         let Some(blob) = item.revision.as_ref().and_then(|revision| ObjectId::from_hex(revision.as_bytes()).ok())
         else {
@@ -121,13 +125,13 @@ impl Git {
         Ok(Fetched::File(FetchedFile { path_on_disk, revision, content_type: None, url: None, modified: None }))
     }
 
-    /// Receives the files. It is tried once: when it fails, it fails for each file.
+    /// Fetches the files of the commit. This is not retried: an error applies to all files.
     async fn receive_files(&self) -> Result<Arc<Pack>, String> {
         let (remote, packs, commit) = (Arc::clone(&self.remote), Arc::clone(&self.packs), self.commit);
         let deadline = Instant::now() + self.limits.listing_timeout;
         let receive = move |interrupt: &AtomicBool| {
             let mut connection = remote.connect()?;
-            connection.receive(commit, Part::Files, packs.path(), Until { deadline, interrupt })
+            connection.receive(commit, Part::Files, packs.path(), StopCondition { deadline, interrupt })
         };
         match run(receive).await {
             Ok(Ok(pack)) => Ok(Arc::new(pack)),
@@ -137,12 +141,12 @@ impl Git {
     }
 }
 
-/// A folder that only its owner may read: a repository may hold what others are not to see.
+/// Creates a folder that only its owner can read, because a repository may be confidential.
 fn private_folder(prefix: &str, within: &Path) -> std::io::Result<TempDir> {
     tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(within)
 }
 
-/// Runs something that blocks, until nobody waits for it any more.
+/// Runs a blocking function on another thread. It is interrupted when the future is dropped.
 async fn run<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
 ) -> Result<T, tokio::task::JoinError> {
@@ -156,15 +160,15 @@ fn read_state(
     reference: &Reference,
     packs: &TempDir,
     mut listing: ListingBuilder,
-    until: Until<'_>,
+    until: StopCondition<'_>,
 ) -> Result<State, SourceError> {
     let failed = |source| SourceError::Repository { url: remote.url().to_owned(), source };
-    let missing = || SourceError::Reference { url: remote.url().to_owned(), reference: reference.in_words() };
+    let missing = || SourceError::Reference { url: remote.url().to_owned(), reference: reference.describe() };
     let mut connection = remote.connect().map_err(failed)?;
     let commit = connection.find(reference).map_err(failed)?.ok_or_else(missing)?;
     let pack = match connection.receive(commit, Part::Folders, packs.path(), until) {
         Ok(pack) => pack,
-        Err(FetchError::Answer(reason)) if reason.contains(NOT_THERE) => return Err(missing()),
+        Err(FetchError::Answer(reason)) if reason.contains(UNKNOWN_COMMIT) => return Err(missing()),
         Err(error) => return Err(failed(error)),
     };
     tree::list(&pack, commit, &mut listing, failed)?;

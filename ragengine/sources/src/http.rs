@@ -1,4 +1,4 @@
-//! Web pages and files.
+//! Web pages, configured one by one or listed in a sitemap.
 
 mod body;
 mod chain;
@@ -23,7 +23,7 @@ use crate::credentials::check_receiver;
 use crate::listing::ListingBuilder;
 use crate::{Access, FetchError, Fetched, Item, SourceError};
 
-/// Addresses that were listed.
+/// The listed pages of a source.
 #[derive(Debug)]
 pub struct Http {
     web: Web,
@@ -32,7 +32,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// Lists the addresses of the task and of its sitemap.
+    /// Lists the configured pages and those of the sitemap.
     pub async fn open(source: &sync::Http, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let mut configured = source.urls.iter().map(|url| parse_url(url)).collect::<Result<Vec<_>, _>>()?;
         let sitemap = source.sitemap.as_deref().map(parse_url).transpose()?;
@@ -51,14 +51,14 @@ impl Http {
         for url in configured {
             let path = name::path_of(&url);
             listing.add_named(Item { path: path.clone(), revision: None, size_bytes: None })?;
-            if listing.takes(&path) {
+            if listing.selects(&path) {
                 urls.entry(path).or_insert(url);
             }
         }
         Ok(Self { web, urls, max_file_bytes: access.limits.max_file_bytes })
     }
 
-    /// Asks for a file under the condition that it is another than the one that is known.
+    /// Fetches a page with a conditional request, unless it still has the known revision.
     pub async fn fetch(&self, path: &str, known: Option<&str>) -> Result<Fetched, FetchError> {
         let Some(url) = self.urls.get(path) else {
             return Ok(Fetched::Gone);

@@ -1,4 +1,4 @@
-//! Documents that stand in the task itself.
+//! Inline documents, whose texts are in the task.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -11,19 +11,22 @@ use crate::listing::ListingBuilder;
 use crate::spool::{Spool, revision_of};
 use crate::{FetchError, Fetched, FetchedFile, Item, SourceError};
 
-/// The texts by their paths.
+/// The inline documents of a source, by path.
 #[derive(Debug)]
 pub struct Inline {
     texts: HashMap<String, String>,
 }
 
 impl Inline {
-    /// Lists the documents of a task.
+    /// Lists the documents.
     pub fn open(source: &sync::Inline, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let mut texts = HashMap::new();
         for document in &source.documents {
             if texts.contains_key(&document.path) {
-                listing.add_error(&document.path, "another document has the same path")?;
+                listing.add_error(
+                    &document.path,
+                    "another document of the source has the same path: rename one of them",
+                )?;
                 continue;
             }
             texts.insert(document.path.clone(), document.text.clone());
@@ -36,7 +39,7 @@ impl Inline {
         Ok(Self { texts })
     }
 
-    /// Brings a document as a file.
+    /// Writes a document to the work folder.
     pub fn fetch(
         &self,
         path: &str,

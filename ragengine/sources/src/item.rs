@@ -3,41 +3,41 @@ use tempfile::TempPath;
 /// A file of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Where it is in its source, with `/` between the parts; at most [400](crate::Item::MAX_PATH_BYTES) bytes.
+    /// The path in the source, with `/` between the parts; at most [400](crate::Item::MAX_PATH_BYTES) bytes.
     pub path: String,
-    /// Which content it has, as far as the listing says that.
+    /// The revision of the content, if the listing has it.
     pub revision: Option<String>,
-    /// How long it is, as far as the listing says that.
+    /// The size in bytes, if the listing has it.
     pub size_bytes: Option<u64>,
 }
 
 impl Item {
-    /// The longest path in bytes.
+    /// The maximum length of a path in bytes.
     pub const MAX_PATH_BYTES: usize = 400;
 }
 
-/// What became of a file that was asked for.
+/// The result of fetching a file.
 #[derive(Debug)]
 pub enum Fetched {
-    /// It is what is known.
+    /// The file still has the known revision.
     Unchanged,
-    /// It is not there any more.
+    /// The file does not exist.
     Gone,
-    /// Its content.
+    /// The file was fetched.
     File(FetchedFile),
 }
 
-/// The content of a file.
+/// A file in the work folder.
 #[derive(Debug)]
 pub struct FetchedFile {
-    /// Where it lies until this is dropped.
+    /// The path in the work folder. The file is deleted when this is dropped.
     pub path_on_disk: TempPath,
-    /// Which content this is; at most 256 bytes.
+    /// The revision of the content; at most 256 bytes.
     pub revision: String,
-    /// What the server says it is, such as `text/html; charset=utf-8`.
+    /// The content type from the server, such as `text/html; charset=utf-8`.
     pub content_type: Option<String>,
-    /// Where a reader finds it.
+    /// The URL where a reader finds the file.
     pub url: Option<String>,
-    /// When it was changed, as RFC 3339 writes it.
+    /// The time of modification, as in RFC 3339.
     pub modified: Option<String>,
 }

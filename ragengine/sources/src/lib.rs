@@ -1,8 +1,8 @@
-//! Where the documents of an index come from: inline texts, folders, ConfigMaps, web pages, repositories, buckets.
+//! Lists and fetches the files of sources: inline texts, folders, ConfigMaps, web pages, git repositories, S3 buckets.
 //!
-//! [`open`] lists the files of a source, [`Opened::fetch`] brings one of them, if it is not what is known already, as a file in the work folder.
-//! Nothing is held in memory as a whole, every wait and every length has a limit, and no request goes to an address that [`AddressPolicy`]
-//! refuses.
+//! [`open`] lists the files of a source. [`Opened::fetch`] copies a file into the work folder, unless its revision is
+//! already known. Downloads are streamed to disk; all times and sizes have limits. No request is sent to an address
+//! that [`AddressPolicy`] refuses.
 
 mod access;
 mod address;

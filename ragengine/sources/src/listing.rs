@@ -3,8 +3,8 @@ use sha2::{Digest, Sha256};
 use crate::filter::Filter;
 use crate::{Extent, FileError, Item, SourceError, path};
 
-/// How many files may be looked at for each that may be taken.
-const SEEN_PER_TAKEN: usize = 20;
+/// The maximum number of listed entries per permitted file.
+const ENTRIES_PER_FILE: usize = 20;
 
 /// The path of an error about the whole source.
 const ROOT: &str = "/";
@@ -12,14 +12,14 @@ const ROOT: &str = "/";
 /// The files of a source.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// In order of path, each path once.
+    /// The files, ordered by path. Each path occurs once.
     pub items: Vec<Item>,
-    /// What could not be listed.
+    /// The entries that could not be listed, ordered by path.
     pub errors: Vec<FileError>,
 }
 
 impl Listing {
-    /// A revision of all of it, when the listing has one of each. Entries that can never be read are a part of it.
+    /// A hash of the listing, or `None` if a file has no revision. The hash includes entries that can never be read.
     pub fn revision(&self) -> Option<String> {
         let mut hasher = Sha256::new();
         let mut add = |parts: [&str; 2]| {
@@ -38,7 +38,7 @@ impl Listing {
     }
 }
 
-/// Gathers the files of a source.
+/// Collects the files of a source, and enforces the limits.
 #[derive(Debug)]
 pub struct ListingBuilder {
     filter: Filter,
@@ -48,39 +48,39 @@ pub struct ListingBuilder {
 }
 
 impl ListingBuilder {
-    /// For files that a filter takes.
+    /// Accepts files that match the filter, at most `max_files`.
     pub fn new(filter: Filter, max_files: usize) -> Self {
         Self { filter, max_files, seen: 0, listing: Listing::default() }
     }
 
-    /// Counts something that was looked at, so that a source is left whose folders have no end.
-    pub fn see(&mut self) -> Result<(), SourceError> {
+    /// Counts an entry, so that listing a source with endless folders ends with an error.
+    pub fn count_entry(&mut self) -> Result<(), SourceError> {
         self.seen += 1;
-        if self.seen > self.max_files.saturating_mul(SEEN_PER_TAKEN) { Err(self.too_many()) } else { Ok(()) }
+        if self.seen > self.max_files.saturating_mul(ENTRIES_PER_FILE) { Err(self.too_many()) } else { Ok(()) }
     }
 
-    /// Whether a path is taken.
-    pub fn takes(&self, path: &str) -> bool {
-        self.filter.takes(path)
+    /// Whether a path matches the filter.
+    pub fn selects(&self, path: &str) -> bool {
+        self.filter.selects(path)
     }
 
-    /// Notes a folder whose files are not known, unless none of them would be taken.
+    /// Adds the error of a folder that cannot be read, unless the filter excludes all files below it.
     pub fn add_unreadable(&mut self, folder: &str, message: impl Into<String>) -> Result<(), SourceError> {
-        if self.filter.leaves_out_all_below(folder) {
+        if self.filter.excludes_all_below(folder) {
             return Ok(());
         }
         self.add_failed(FileError { path: format!("{folder}/"), message: message.into(), extent: Extent::Below })
     }
 
-    /// Notes that the listing may be incomplete, and that the missing files are not known.
+    /// Adds an error because the listing may be incomplete and the missing files are not known.
     pub fn add_incomplete(&mut self, message: impl Into<String>) -> Result<(), SourceError> {
         self.add_failed(FileError { path: ROOT.to_owned(), message: message.into(), extent: Extent::Everything })
     }
 
-    /// Adds a file, if it is taken and its path lies below the root of the source.
+    /// Adds a file if it matches the filter. If its path could lead out of the root of the source, adds an error.
     pub fn add(&mut self, item: Item) -> Result<(), SourceError> {
-        self.see()?;
-        if !self.takes(&item.path) {
+        self.count_entry()?;
+        if !self.selects(&item.path) {
             return Ok(());
         }
         match path::check(&item.path) {
@@ -89,10 +89,11 @@ impl ListingBuilder {
         }
     }
 
-    /// Adds a file, if it is taken and its name can be one.
+    /// Adds a file that is identified by a name, such as a URL, if it matches the filter. If the name is invalid, adds
+    /// an error.
     pub fn add_named(&mut self, item: Item) -> Result<(), SourceError> {
-        self.see()?;
-        if !self.takes(&item.path) {
+        self.count_entry()?;
+        if !self.selects(&item.path) {
             return Ok(());
         }
         match path::check_name(&item.path) {
@@ -101,7 +102,7 @@ impl ListingBuilder {
         }
     }
 
-    /// Adds an entry that can never be read under its name.
+    /// Adds the error of an entry that can never be read with its name.
     pub fn add_error(&mut self, path: impl Into<String>, message: impl Into<String>) -> Result<(), SourceError> {
         self.add_failed(FileError { path: path.into(), message: message.into(), extent: Extent::Itself })
     }
@@ -120,7 +121,7 @@ impl ListingBuilder {
         SourceError::TooManyFiles { max_files: self.max_files }
     }
 
-    /// All of it, in order.
+    /// Sorts the listing, and removes duplicate paths.
     pub fn finish(self) -> Listing {
         let mut listing = self.listing;
         listing.items.sort_by(|left, right| left.path.cmp(&right.path));
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_in_order_and_once() {
+    fn files_are_sorted_without_duplicates() {
         let mut builder = builder(10);
         for path in ["b", "a", "b", "c.no", "../x", "a/b"] {
             builder.add(item(path, None)).unwrap();
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_read_is_an_error_if_it_matters() {
+    fn an_unreadable_folder_is_an_error_unless_it_is_excluded() {
         let filter = Filter::new(&[], &["private/**".into()]).unwrap();
         let mut builder = ListingBuilder::new(filter, 10);
         builder.add_unreadable("private", "not allowed").unwrap();
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn more_files_than_may_be_are_an_error() {
+    fn too_many_files_are_an_error() {
         let mut taken = builder(2);
         assert!(taken.add(item("a", None)).is_ok() && taken.add(item("b", None)).is_ok());
         assert_eq!(taken.add(item("c", None)).unwrap_err().kind(), "too_many_files");
@@ -205,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_can_never_be_read_is_a_part_of_the_revision() {
+    fn an_entry_that_can_never_be_read_is_part_of_the_revision() {
         let revision = |odd: &[&str]| {
             let mut builder = builder(10);
             builder.add(item("a", Some("1"))).unwrap();
-            odd.iter().for_each(|path| builder.add_error(*path, "it is no path").unwrap());
+            odd.iter().for_each(|path| builder.add_error(*path, "it is not a path").unwrap());
             builder.finish().revision().unwrap()
         };
         assert_eq!(revision(&["b//c"]), revision(&["b//c"]));

@@ -12,7 +12,7 @@ use crate::listing::{Listing, ListingBuilder};
 use crate::s3::Bucket;
 use crate::{Access, FetchError, Fetched, FileError, Item, Limits, SourceError};
 
-/// A source whose files are known.
+/// A source whose files were listed.
 #[derive(Debug)]
 pub struct Opened {
     listing: Listing,
@@ -22,7 +22,7 @@ pub struct Opened {
     limits: Limits,
 }
 
-/// Where its files are.
+/// The kind of the source, with what is needed to fetch files from it.
 #[derive(Debug)]
 enum Files {
     Inline(Arc<Inline>),
@@ -36,7 +36,7 @@ enum Files {
 ///
 /// # Errors
 ///
-/// When that is not possible at all. Files that could not be listed beside others are among [`Opened::errors`].
+/// When the source cannot be listed. If only some files cannot be listed, they are in [`Opened::errors`].
 pub async fn open(source: &Source, access: &Access) -> Result<Opened, SourceError> {
     let timeout = access.limits.listing_timeout;
     match tokio::time::timeout(timeout, list(source, access)).await {
@@ -76,7 +76,7 @@ async fn list(source: &Source, access: &Access) -> Result<Opened, SourceError> {
     Ok(Opened { listing, revision, files, work_folder: access.work_folder.clone(), limits: access.limits })
 }
 
-/// Walks on a thread of its own: a mount may take its time.
+/// Lists a folder on a blocking thread, because a network mount may be slow.
 async fn open_folder(
     path: PathBuf,
     kind: FolderKind,
@@ -91,27 +91,27 @@ async fn open_folder(
 }
 
 impl Opened {
-    /// Which state of the source this is: the commit of a repository, else a hash over the paths and revisions of the listing. None when the
-    /// listing does not have them, as that of a folder and of web pages.
+    /// The revision of the source: the commit of a repository, or a hash of the listed paths and revisions. `None` if
+    /// the listing has no revisions, as for folders and web pages.
     pub fn revision(&self) -> Option<&str> {
         self.revision.as_deref()
     }
 
-    /// The files, in order of path. `include` and `exclude` were applied.
+    /// The files that match `include` and `exclude`, ordered by path.
     pub fn items(&self) -> &[Item] {
         &self.listing.items
     }
 
-    /// What could not be listed, in order of path.
+    /// The entries that could not be listed, ordered by path.
     pub fn errors(&self) -> &[FileError] {
         &self.listing.errors
     }
 
-    /// Brings a file into the work folder, unless its revision is the one that is known.
+    /// Copies a file into the work folder, unless it still has the known revision.
     ///
     /// # Errors
     ///
-    /// When it cannot be had; others may.
+    /// When this file cannot be fetched. Other files may still be available.
     pub async fn fetch(&self, item: &Item, known_revision: Option<&str>) -> Result<Fetched, FetchError> {
         if known_revision.is_some() && item.revision.as_deref() == known_revision {
             return Ok(Fetched::Unchanged);

@@ -1,38 +1,38 @@
 use crate::Item;
 
-/// Whether a path can be that of an item.
+/// Checks that a path is relative, and cannot lead out of its source.
 ///
 /// # Errors
 ///
-/// In words, when it cannot.
+/// A message for the user.
 pub fn check(path: &str) -> Result<(), &'static str> {
     check_name(path)?;
     if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err("its path has a part that is empty or leads elsewhere");
+        return Err("its path has an empty part, '.' or '..': rename it");
     }
     Ok(())
 }
 
-/// The same for a path that is only a name, such as that of a URL, and is never looked for in a folder.
+/// Checks a path that is only used as a name, such as that of a URL, and never to open a file.
 ///
 /// # Errors
 ///
-/// In words, when it cannot.
+/// A message for the user.
 pub fn check_name(path: &str) -> Result<(), &'static str> {
     if path.is_empty() {
         return Err("its path is empty");
     }
     if path.len() > Item::MAX_PATH_BYTES {
-        return Err("its path is longer than 400 bytes");
+        return Err("its path is longer than 400 bytes: shorten it");
     }
     if path.chars().any(char::is_control) {
-        return Err("its path has a control character");
+        return Err("its path has a control character: rename it");
     }
     Ok(())
 }
 
-/// What of a path that cannot be used may be shown: its beginning, in one line. A shortened path ends with
-/// `…`, so it is not the path of another file.
+/// An invalid path for display: in one line, and shortened. A shortened path ends with `…`, so it cannot be the path
+/// of another file.
 pub fn shown(path: &str) -> String {
     let mut letters = path.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter });
     let mut shown: String = letters.by_ref().take(Item::MAX_PATH_BYTES).collect();
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_that_lead_elsewhere_are_refused() {
+    fn paths_that_lead_out_of_the_source_are_refused() {
         let cases = [
             ("a.md", true),
             ("a/b/c.md", true),
@@ -76,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_good_path_stays_below_its_root(path in "[a./\\\\~é\u{0}-\u{1f}]{0,12}") {
+        fn a_valid_path_stays_below_its_root(path in "[a./\\\\~é\u{0}-\u{1f}]{0,12}") {
             if check(&path).is_ok() {
                 let joined = std::path::Path::new("/root").join(&path);
                 prop_assert!(joined.starts_with("/root"));
@@ -85,7 +85,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_shown_is_one_short_line(path in "\\PC{0,600}|[\u{0}-\u{1f}]{0,600}") {
+        fn a_displayed_path_is_one_short_line(path in "\\PC{0,600}|[\u{0}-\u{1f}]{0,600}") {
             let shown = shown(&path);
             prop_assert!(shown.chars().count() <= 401 && !shown.chars().any(char::is_control));
             prop_assert_eq!(shown.chars().count() > 400, path.chars().count() > 400);

@@ -1,4 +1,4 @@
-//! The proxies that requests of sources go through, where there are some.
+//! The proxies for requests to sources.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,36 +6,37 @@ use std::sync::Arc;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Proxy, Url};
 
-/// Which proxy a request takes. None of them: it goes directly.
+/// Selects the proxy of a request. By default, all requests are direct.
 #[derive(Clone, Default)]
 pub struct Proxies {
     http: Option<Url>,
     https: Option<Url>,
-    /// Says which hosts are asked directly.
+    /// Matches hosts that are not reached through a proxy.
     direct: Option<Arc<Matcher>>,
 }
 
-/// What an environment says of proxies, as every program reads it.
+/// The usual environment variables for proxies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProxyVariables {
-    /// `HTTP_PROXY`: for what begins with `http://`.
+    /// `HTTP_PROXY`: the proxy for URLs that begin with `http://`.
     pub http: Option<String>,
-    /// `HTTPS_PROXY`: for what begins with `https://`.
+    /// `HTTPS_PROXY`: the proxy for URLs that begin with `https://`.
     pub https: Option<String>,
-    /// `NO_PROXY`: names, which stand for all below them too, addresses and ranges, with commas between them. `*` is everything.
+    /// `NO_PROXY`: names (which include their subdomains), addresses and ranges, separated by commas. `*` matches
+    /// everything.
     pub no_proxy: Option<String>,
 }
 
-/// A proxy that cannot be used.
+/// The address of a proxy is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{variable} cannot be used: it must be http:// or https://, and a host")]
+#[error("{variable} is invalid: it must be http:// or https:// with a host, such as http://proxy.example:3128")]
 pub struct ProxyError {
-    /// The variable that names it.
+    /// The environment variable of the proxy.
     pub variable: &'static str,
 }
 
 impl fmt::Debug for Proxies {
-    /// Without the addresses, which may have a password.
+    /// Leaves out the addresses, which may contain a password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { http, https, direct: _ } = self;
         formatter.debug_struct("Proxies").field("http", &http.is_some()).field("https", &https.is_some()).finish()
@@ -43,7 +44,7 @@ impl fmt::Debug for Proxies {
 }
 
 impl ProxyVariables {
-    /// Those of this process. Of two spellings the one in small letters counts.
+    /// Reads the environment of this process. The lower case name of a variable takes precedence.
     pub fn of_environment() -> Self {
         let variable = |name: &str| {
             let value = std::env::var(name).or_else(|_| std::env::var(name.to_ascii_uppercase())).ok();
@@ -59,22 +60,22 @@ impl ProxyVariables {
 }
 
 impl Proxies {
-    /// Reads them.
+    /// Parses the variables.
     ///
     /// # Errors
     ///
-    /// When one is no address of a proxy.
+    /// When the address of a proxy is invalid.
     pub fn new(variables: &ProxyVariables) -> Result<Self, ProxyError> {
         let http = variables.http.as_deref().map(|value| read(value, "HTTP_PROXY")).transpose()?;
         let https = variables.https.as_deref().map(|value| read(value, "HTTPS_PROXY")).transpose()?;
         let direct = variables.no_proxy.as_deref().map(|hosts| {
-            // It is asked only whether there is one.
+            // The matcher needs a proxy, but only its exceptions are used.
             Arc::new(Matcher::builder().all("http://proxy.invalid").no(hosts).build())
         });
         Ok(Self { http, https, direct })
     }
 
-    /// The proxy of a request.
+    /// The proxy of a request. `None` for a direct request.
     pub(crate) fn of(&self, url: &Url) -> Option<&Url> {
         let proxy = match url.scheme() {
             "https" => self.https.as_ref(),
@@ -87,12 +88,12 @@ impl Proxies {
         (!is_direct).then_some(proxy)
     }
 
-    /// Whether one is a host's name.
+    /// Whether this is the host name of a proxy.
     pub(crate) fn are_at(&self, host: &str) -> bool {
         [&self.http, &self.https].into_iter().flatten().any(|proxy| proxy.domain() == Some(host))
     }
 
-    /// For a client: nothing else of the environment counts.
+    /// The setting for an HTTP client, which then ignores the environment.
     pub(crate) fn for_client(&self) -> Proxy {
         let proxies = self.clone();
         Proxy::custom(move |url| proxies.of(url).cloned())
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_takes_the_proxy_of_its_scheme_unless_its_host_is_asked_directly() {
+    fn a_request_uses_the_proxy_of_its_scheme_unless_no_proxy_matches() {
         let both = proxies("a.example:3128", "http://b.example", "10.0.0.0/8, .svc,cluster.local,192.0.2.1").unwrap();
         let cases = [
             ("http://docs.example/", Some("http://a.example:3128/")),
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proxy_is_named_by_its_variable_and_not_by_its_value() {
+    fn the_error_of_an_invalid_proxy_names_the_variable_and_not_its_value() {
         for value in ["socks5://a.example", "http://", "me:secret@"] {
             let error = proxies("", value, "").unwrap_err();
             assert_eq!(error, ProxyError { variable: "HTTPS_PROXY" }, "{value}");

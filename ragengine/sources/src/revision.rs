@@ -1,10 +1,10 @@
-/// The smallest number of hexadecimal digits that a digest has. MD5 has this many.
+/// The minimum number of hexadecimal digits of a digest: that of MD5.
 const MIN_DIGEST_DIGITS: usize = 32;
 
-/// Whether a revision identifies a content. Two files with the same revision then have the same content.
+/// Whether a revision identifies a content, so that two files with the same revision have the same content.
 ///
-/// A hash identifies a content. So does the blob id of a repository, and an ETag that is a digest. A time does not, because all files of a release
-/// may share it. An ETag that is made of a time and a size does not either, and a weak ETag may stand for several contents.
+/// This is true for a hash, a git blob id, and an ETag that is a digest. It is false for a time, because all files of a
+/// release may have the same one, for an ETag derived from a time and a size, and for a weak ETag.
 pub fn identifies_content(revision: &str) -> bool {
     match revision.split_once(':') {
         None => is_digest(revision),
@@ -14,8 +14,8 @@ pub fn identifies_content(revision: &str) -> bool {
     }
 }
 
-/// The part of an ETag that may be a digest. An object's revision has the size after the quotes. An object that was uploaded in parts has their
-/// number after the digest.
+/// The part of an ETag that may be a digest. The revision of an S3 object has its size after the quotes. The ETag of a
+/// multipart upload has the number of parts after the digest.
 fn digest_in(tag: &str) -> &str {
     let tag = without_number(tag, ';').trim_matches('"');
     without_number(tag, '-')
@@ -47,7 +47,7 @@ mod tests {
             ("etag:d41d8cd98f00b204e9800998ecf8427e;0", true),
             ("modified:Sun, 06 Nov 1994 08:49:37 GMT", false),
             ("modified:1746093600;7", false),
-            // The tags of nginx and Apache are made of a time and a size.
+            // The ETags of nginx and Apache are derived from a time and a size.
             ("etag:\"68134a20-1f4\"", false),
             ("etag:\"1f4-6341f3b1e9a40\"", false),
             ("etag:W/\"d41d8cd98f00b204e9800998ecf8427e\"", false),

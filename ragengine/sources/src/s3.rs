@@ -1,4 +1,4 @@
-//! The objects of a bucket.
+//! The objects of an S3 bucket.
 
 mod connector;
 mod endpoint;
@@ -26,19 +26,20 @@ use crate::listing::ListingBuilder;
 use crate::spool::Spool;
 use crate::{Access, FetchError, Fetched, FetchedFile, Item, SourceError, path};
 
-/// How often a request is tried again, and for how long.
+/// The maximum number of retries of a request, and their maximum total time.
 const MAX_RETRIES: usize = 2;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the revision of an object with an ETag begins with, and the longest of them that is kept, in bytes.
+/// The prefix of a revision from an ETag, and the maximum length of an ETag in bytes.
 const ETAG_PREFIX: &str = "etag:";
 const MAX_TAG_BYTES: usize = 200;
 
-/// How much of what a server says about an error is shown, in characters.
+/// The maximum length of a server's error message that is shown, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
 /// The error of an object whose key is not a path.
-const ODD_KEY: &str = "the key is not a path: a part of it is empty, is '.' or '..', or has a control character";
+const ODD_KEY: &str =
+    "the key is not a path: a part of it is empty, is '.' or '..', or has a control character; rename it";
 
 /// A bucket that was listed.
 #[derive(Debug)]
@@ -50,8 +51,8 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Lists the objects of a bucket whose keys begin as the task says. What stands for a folder is left out. Servers that list no ETags are
-    /// asked for each object, under the condition that it has another.
+    /// Lists the objects of a bucket whose keys begin with the prefix. Skips objects that stand for folders. If the
+    /// listing has no ETags, each object is fetched with a conditional request.
     pub async fn open(source: &sync::S3, access: &Access, listing: &mut ListingBuilder) -> Result<Self, SourceError> {
         let timeout = access.limits.request_timeout;
         let failed = |source_error| SourceError::Bucket { bucket: source.bucket.clone(), source: source_error };
@@ -69,9 +70,9 @@ impl Bucket {
                 })?;
             }
             for left_out in connector.left_out() {
-                listing.see()?;
+                listing.count_entry()?;
                 match left_out {
-                    LeftOut::Odd(key) if listing.takes(&key) => listing.add_error(path::shown(&key), ODD_KEY)?,
+                    LeftOut::Odd(key) if listing.selects(&key) => listing.add_error(path::shown(&key), ODD_KEY)?,
                     LeftOut::Odd(_) | LeftOut::Folder => {}
                 }
             }
@@ -88,7 +89,7 @@ impl Bucket {
         })
     }
 
-    /// Brings an object as a file.
+    /// Copies an object into the work folder, unless it still has the known revision.
     pub async fn fetch(&self, path: &str, known: Option<&str>) -> Result<Fetched, FetchError> {
         match tokio::time::timeout(self.timeout, self.fetch_in_time(path, known)).await {
             Ok(fetched) => fetched,
@@ -125,24 +126,24 @@ impl Bucket {
     }
 }
 
-/// A client for the bucket. Nothing is taken from the environment: what the task does not say is not there.
+/// Creates a client for the bucket. It uses only settings of the task, and none of the environment.
 async fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connector), SourceError> {
     let endpoint = endpoint_of(source)?;
     let failed = |refused| SourceError::Bucket { bucket: source.bucket.clone(), source: FetchError::Refused(refused) };
-    access.judge(&endpoint).await.map_err(failed)?;
+    access.check_request(&endpoint).await.map_err(failed)?;
     if source.credentials.is_some() {
         check_receiver(&source.credential_hosts, &endpoint, &access.proxies)?;
     }
     let credentials = BucketCredentials::read(source.credentials.as_deref())?;
     let client = client_builder(access, Resolver::new(&access.addresses, &access.proxies), credentials.authorities)
         .build()
-        .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))?;
+        .map_err(|error| SourceError::Credentials(format!("ca.crt cannot be used: {error}")))?;
     let connector = Connector::new(client);
     let backoff = BackoffConfig::default();
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(&source.bucket)
         .with_region(source.region.as_deref().unwrap_or(DEFAULT_REGION))
-        // As it was checked: the library might read another address out of the task's text.
+        // Passes the URL that was checked, because the library may parse the configured text differently.
         .with_endpoint(endpoint.as_str().trim_end_matches('/'))
         .with_allow_http(true)
         .with_retry(RetryConfig { backoff, max_retries: MAX_RETRIES, retry_timeout: RETRY_TIMEOUT })
@@ -152,14 +153,14 @@ async fn connect(source: &sync::S3, access: &Access) -> Result<(AmazonS3, Connec
             let signing = builder.with_access_key_id(keys.access_key_id).with_secret_access_key(keys.secret_access_key);
             keys.session_token.into_iter().fold(signing, AmazonS3Builder::with_token)
         }
-        // Otherwise the machine would be asked for credentials.
+        // Otherwise the library requests credentials from the metadata service of the cloud.
         None => builder.with_skip_signature(true),
     };
     let store = builder.build().map_err(|error| SourceError::Internal(error.to_string()))?;
     Ok((store, connector))
 }
 
-/// The revision of an object: its ETag, and its length, which is not needed where ETags are what they should be.
+/// The revision of an object: its ETag and its size. The size detects changes on servers with incorrect ETags.
 fn revision_of(object: &ObjectMeta) -> String {
     match &object.e_tag {
         Some(tag) if tag.len() <= MAX_TAG_BYTES => format!("{ETAG_PREFIX}{tag};{}", object.size),
@@ -198,7 +199,7 @@ fn explain(error: &object_store::Error, timeout: Duration) -> FetchError {
     }
 }
 
-/// What a server answered to a listing: the library says it in words only.
+/// The HTTP status in an error message. For a listing, the library has it only there.
 fn status_in(words: &str) -> Option<u16> {
     let (_, rest) = words.split_once("status code: ")?;
     rest.get(..3)?.parse().ok()
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_revision_has_the_tag_that_is_asked_with() {
+    fn a_revision_contains_the_etag_for_the_next_request() {
         let object = |tag: Option<&str>| ObjectMeta {
             location: Path::from("a.md"),
             last_modified: Default::default(),

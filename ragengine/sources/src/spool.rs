@@ -6,7 +6,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::FetchError;
 
-/// A file in the work folder that is being written and may not become longer than a limit.
+/// A temporary file that is being written, with a maximum size. It computes the hash of the content.
 #[derive(Debug)]
 pub struct Spool {
     file: NamedTempFile,
@@ -15,17 +15,17 @@ pub struct Spool {
     max_bytes: u64,
 }
 
-/// A file in the work folder.
+/// A complete temporary file.
 #[derive(Debug)]
 pub struct Spooled {
-    /// Where it lies until this is dropped.
+    /// The path. The file is deleted when this is dropped.
     pub path: TempPath,
-    /// The hash of its content, as a revision.
+    /// The revision: the hash of the content.
     pub revision: String,
 }
 
 impl Spool {
-    /// An empty one.
+    /// Creates an empty file in the work folder.
     pub fn new(work_folder: &Path, max_bytes: u64) -> Result<Self> {
         let file = tempfile::Builder::new().prefix("file-").tempfile_in(work_folder)?;
         Ok(Self { file, hasher: Sha256::new(), size_bytes: 0, max_bytes })
@@ -36,7 +36,7 @@ impl Spool {
         Spooled { path: self.file.into_temp_path(), revision: revision_of(self.hasher) }
     }
 
-    /// What an error of writing means.
+    /// Converts an error of writing: the limit is [`FetchError::TooLarge`].
     pub fn explain(error: Error, max_bytes: u64) -> FetchError {
         if error.kind() == ErrorKind::FileTooLarge { FetchError::TooLarge { max_bytes } } else { FetchError::Io(error) }
     }
@@ -58,7 +58,7 @@ impl Write for Spool {
     }
 }
 
-/// A hash of a content as a revision.
+/// The revision for a hash of the content.
 pub fn revision_of(hasher: Sha256) -> String {
     format!("sha256:{}", hex::encode(hasher.finalize()))
 }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_kept_up_to_its_limit_and_taken_away() {
+    fn a_file_has_a_maximum_size_and_is_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(folder.path(), 6).unwrap();
         spool.write_all(b"abc").unwrap();

@@ -3,33 +3,33 @@ use std::sync::Arc;
 
 use ragengine_errors::{Class, Fault, Logged};
 
-/// A request needs the write token and does not show it.
+/// The write token of a request is missing or wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unauthorized {
     pub(super) missing: Missing,
-    /// Where the token is, as the settings say.
+    /// `auth.writeTokenSource`: where users can find the token.
     pub(super) source: Option<Arc<str>>,
 }
 
-/// What is wrong with what was shown.
+/// The fault of the Authorization header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// Nothing was shown.
+    /// There is no header.
     Everything,
-    /// It was no bearer token.
+    /// The header has no bearer token.
     Bearer,
-    /// It was another token.
+    /// The token is not accepted.
     OtherToken,
 }
 
 impl fmt::Display for Unauthorized {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wrong = match self.missing {
-            Missing::OtherToken => "the token that was sent is not this server's write token",
+            Missing::OtherToken => "the token in the request is not this server's write token",
             Missing::Bearer => {
-                "writing wants this server's write token, and the Authorization that was sent is no bearer token"
+                "this request needs the server's write token, but its Authorization header has no bearer token"
             }
-            Missing::Everything => "writing wants this server's write token, and none was sent",
+            Missing::Everything => "this request needs the server's write token, but has no Authorization header",
         };
         write!(
             formatter,

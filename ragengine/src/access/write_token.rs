@@ -1,4 +1,4 @@
-//! The token that writes want, and its change while the server runs.
+//! The token for writes. Its file is reread while the server runs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use tokio::time::MissedTickBehavior;
 use tracing::{info, warn};
 
 use super::Unauthorized;
-use super::accepted::{Accepted, News};
+use super::accepted::{Accepted, TokenChange};
 use super::unauthorized::Missing;
 use crate::secrets::{self, SecretError};
 
-/// How often the file is read again. It is small, and whoever changes it waits for this.
+/// How often the file is reread. Short, because users wait for a new token to take effect.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// The token that writes want. What is kept of it is a hash.
+/// The token for writes. Only its hash is kept.
 pub struct WriteToken {
     reference: SecretReference,
     source: Option<Arc<str>>,
@@ -26,11 +26,11 @@ pub struct WriteToken {
 }
 
 impl WriteToken {
-    /// The token that the settings name. None when everybody may write.
+    /// Reads the token of the settings. `None` if writes need no token.
     ///
     /// # Errors
     ///
-    /// [`SecretError`] when it is not there.
+    /// [`SecretError`] when it cannot be read.
     pub fn read(auth: &Auth) -> Result<Option<Self>, SecretError> {
         let Some(reference) = &auth.write_token else { return Ok(None) };
         Ok(Some(Self {
@@ -41,11 +41,11 @@ impl WriteToken {
         }))
     }
 
-    /// Whether a request shows the token.
+    /// Checks the Authorization header.
     ///
     /// # Errors
     ///
-    /// [`Unauthorized`] with what is wanted.
+    /// [`Unauthorized`] when the token is missing or wrong.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Unauthorized> {
         let missing = match headers.get(header::AUTHORIZATION).map(|value| bearer(value.as_bytes())) {
             Some(Some(token)) if self.accepted.read().includes(token, Instant::now()) => return Ok(()),
@@ -56,7 +56,7 @@ impl WriteToken {
         Err(Unauthorized { missing, source: self.source.clone() })
     }
 
-    /// Reads the file again and again, for as long as the server runs.
+    /// Rereads the file every two seconds, as long as the server runs.
     pub async fn watch(self: Arc<Self>) {
         let SecretReference::File(path) = &self.reference else { return };
         let mut looks = tokio::time::interval(LOOK_EVERY);
@@ -64,22 +64,22 @@ impl WriteToken {
         loop {
             looks.tick().await;
             let reference = self.reference.clone();
-            // It fails when the server stops.
+            // Fails when the server stops.
             let Ok(read) = tokio::task::spawn_blocking(move || secrets::read(&reference)).await else { return };
-            let news = self.accepted.write().takes(read.as_ref().ok(), Instant::now(), self.previous_validity);
+            let change = self.accepted.write().replace(read.as_ref().ok(), Instant::now(), self.previous_validity);
             let (path, previous_holds_s) = (path.display(), self.previous_validity.as_secs());
-            match (news, read.err()) {
-                (Some(News::Changed), _) => info!(%path, previous_holds_s, "write token changed"),
-                (Some(News::Lost), Some(error)) => {
-                    warn!(%error, "the write token cannot be read again: the one before still holds");
+            match (change, read.err()) {
+                (Some(TokenChange::Changed), _) => info!(%path, previous_holds_s, "write token changed"),
+                (Some(TokenChange::Lost), Some(error)) => {
+                    warn!(%error, "the write token cannot be reread: the last one stays valid");
                 }
-                (Some(News::Lost) | None, _) => {}
+                (Some(TokenChange::Lost) | None, _) => {}
             }
         }
     }
 }
 
-/// The token in the header's value. The scheme may be written in any case.
+/// Returns the token in the value of the header. The scheme is case-insensitive.
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     let token = token.trim_ascii();
@@ -91,7 +91,7 @@ mod tests {
     use super::bearer;
 
     #[test]
-    fn a_bearer_token_is_found_however_its_scheme_is_written() {
+    fn a_bearer_scheme_is_case_insensitive() {
         for (value, token) in [
             ("Bearer abc", Some("abc")),
             ("bearer  abc ", Some("abc")),

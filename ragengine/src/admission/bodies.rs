@@ -13,26 +13,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::{Refused, Work};
 use crate::telemetry::metrics::AdmissionMetrics;
 
-/// What of each body is not counted. A question is seldom longer: it gets in while documents fill the room.
+/// Bytes of each body that do not count, so that short questions are accepted while documents use all the memory.
 const FREE_BYTES: usize = 64 << 10;
 
-/// Why there is no body.
+/// Why a body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// It is larger than it may be.
-    #[error(
-        "the request body is larger than {max_bytes} bytes, which is the limit: send it in parts, or raise {setting}"
-    )]
+    /// The body is too large.
+    #[error("the request body is larger than the limit of {max_bytes} bytes: split the request, or raise {setting}")]
     TooLarge {
-        /// How large one may be.
+        /// The limit, in bytes.
         max_bytes: u64,
-        /// The setting that says so.
+        /// The setting of the limit.
         setting: &'static str,
     },
-    /// It did not arrive in time, or was cut off.
+    /// The body did not arrive in time, or was cut off.
     #[error("{0}")]
     Lost(String),
-    /// There is no room for it.
+    /// The memory for bodies is full.
     #[error(transparent)]
     Refused(#[from] Refused),
 }
@@ -68,7 +66,7 @@ impl Logged for BodyError {
     }
 }
 
-/// The room for bodies.
+/// The memory for bodies.
 pub struct Bodies {
     max_body_bytes: u64,
     max_read_body_bytes: u64,
@@ -78,9 +76,9 @@ pub struct Bodies {
     held_bytes: IntGauge,
 }
 
-/// The room that a body takes, until it is dropped.
+/// The memory of a body, freed on drop.
 pub struct Held {
-    /// None: it is a small one.
+    /// `None` for a small body, which does not count.
     room: Option<OwnedSemaphorePermit>,
     all_bytes: IntGauge,
 }
@@ -119,7 +117,7 @@ impl Bodies {
         }
     }
 
-    /// How large a body may be, and the setting that says so. A question is short; a chat may hold pictures.
+    /// The size limit and its setting. Reads have a lower limit than chats, which may contain pictures.
     fn bound(&self, work: Work) -> (u64, &'static str) {
         match work {
             Work::Read if self.max_read_body_bytes < self.max_body_bytes => {
@@ -129,7 +127,7 @@ impl Bodies {
         }
     }
 
-    /// A body that comes in one piece is not copied.
+    /// Collects the pieces of a body. A body in one piece is not copied.
     async fn collect(
         &self,
         (max_bytes, setting): (u64, &'static str),
@@ -142,7 +140,7 @@ impl Bodies {
         let (mut first, mut joined) = (Bytes::new(), BytesMut::new());
         let mut held = Held { room: None, all_bytes: self.held_bytes.clone() };
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| BodyError::Lost("the request body broke off".to_owned()))?;
+            let frame = frame.map_err(|_| BodyError::Lost("the request body was cut off".to_owned()))?;
             let Ok(piece) = frame.into_data() else { continue };
             let before = first.len() + joined.len();
             let after = before + piece.len();
@@ -155,7 +153,8 @@ impl Bodies {
                 continue;
             }
             if joined.is_empty() {
-                // The whole body's room at once, where its length is known: growing would copy it again and again. Only what has arrived takes memory.
+                // Reserves the whole body, if its length is known, to avoid copies. The system only provides memory for
+                // the part that has arrived.
                 let rest = usize::try_from(body.size_hint().lower()).unwrap_or(0);
                 joined.reserve(after + rest);
                 joined.extend_from_slice(&std::mem::take(&mut first));
@@ -165,7 +164,7 @@ impl Bodies {
         Ok((if joined.is_empty() { first } else { joined.freeze() }, held))
     }
 
-    /// It never waits for room: two bodies that have some and wait for more would wait for each other.
+    /// Fails instead of waiting, because two bodies that wait for more memory could deadlock.
     fn hold(&self, held: &mut Held, bytes: usize) -> Result<(), Refused> {
         if bytes == 0 {
             return Ok(());
@@ -182,11 +181,11 @@ impl Bodies {
     }
 }
 
-/// Reads a body that nobody wants, within the limits of one that somebody does.
+/// Reads and discards the body of a refused request, within the usual limits of size and time.
 pub async fn discard(body: Body, limits: Limits) {
     let mut body = Limited::new(body, usize::try_from(limits.max_body_bytes).unwrap_or(usize::MAX));
     let reading = async { while let Some(Ok(_)) = body.frame().await {} };
-    // What is left after that time is cut off with the connection.
+    // After the timeout, the body is dropped, which closes the connection.
     drop(tokio::time::timeout(Duration::from_secs(limits.body_timeout_seconds), reading).await);
 }
 
@@ -207,7 +206,7 @@ mod tests {
         Bodies::new(limits, &Metrics::new(Duration::from_secs(300)).unwrap().admission)
     }
 
-    /// A body of so many bytes in pieces of 40 KiB whose length nobody says.
+    /// A body in pieces of 40 KiB, without a Content-Length.
     fn body(bytes: usize) -> Body {
         let text: Vec<u8> = (0..bytes).map(|place| (place % 251) as u8).collect();
         let pieces: Vec<_> =
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_read_whole_or_not_at_all() {
+    async fn a_body_is_read_whole_or_refused() {
         let bodies = bodies(200_000, 200_000);
         for bytes in [0, 1, 40 << 10, 100_000, 200_000] {
             let (read, _held) = bodies.read(Work::Write, &mut body(bytes)).await.unwrap();
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_has_a_bound_of_its_own() {
+    async fn a_read_has_a_lower_limit() {
         let limits = Limits { max_body_bytes: 200_000, max_read_body_bytes: 50_000, ..Limits::default() };
         let bodies = with(&limits);
         assert!(bodies.read(Work::Read, &mut body(50_000)).await.is_ok());
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn large_bodies_find_room_or_are_refused_and_small_ones_always_get_in() {
+    async fn large_bodies_need_free_memory_and_small_ones_do_not() {
         let bodies = bodies(200_000, 300_000);
         let (_, first) = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
         let (_, second) = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
@@ -253,14 +252,14 @@ mod tests {
         assert_eq!(bodies.read(Work::Write, &mut body(FREE_BYTES)).await.unwrap().0.len(), FREE_BYTES);
         assert_eq!(bodies.held_bytes.get(), 2 * (200_000 - FREE_BYTES as i64));
         drop(first);
-        // What the refused one held is free again, too.
+        // The memory of the refused body is free again, too.
         let third = bodies.read(Work::Write, &mut body(200_000)).await.unwrap();
         drop((second, third));
         assert_eq!((bodies.room.available_permits(), bodies.held_bytes.get()), (300_000, 0));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_come_is_lost() {
+    async fn a_body_that_does_not_arrive_is_lost() {
         let silent = stream::pending::<Result<Bytes, Infallible>>();
         let result = bodies(2000, 2000).read(Work::Write, &mut Body::from_stream(silent)).await;
         assert!(matches!(result, Err(BodyError::Lost(_))));

@@ -4,11 +4,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::telemetry::metrics::{AdmissionMetrics, Counted};
 
-/// A bounded queue before a bounded number of places to work at. First come, first served.
+/// A bounded FIFO queue in front of a bounded number of running requests.
 pub struct Gate {
     work: &'static str,
     max_waiting: u32,
-    /// Those who run or wait.
+    /// Bounds the running and waiting requests together.
     admitted: Arc<Semaphore>,
     running: Arc<Semaphore>,
     metrics: AdmissionMetrics,
@@ -19,7 +19,7 @@ pub struct Place {
     _admitted: OwnedSemaphorePermit,
 }
 
-/// The right to work, until it is dropped.
+/// The right to run, until it is dropped.
 #[derive(Clone)]
 pub struct Permit {
     _held: Arc<PermitHeld>,
@@ -32,7 +32,7 @@ struct PermitHeld {
 }
 
 impl Gate {
-    /// A gate whose metrics have this label.
+    /// Creates a gate. `work` is the label of its metrics.
     pub fn new(work: &'static str, max_running: u32, max_waiting: u32, metrics: &AdmissionMetrics) -> Self {
         let (running, waiting) = (max_running as usize, max_waiting as usize);
         Self {
@@ -44,12 +44,12 @@ impl Gate {
         }
     }
 
-    /// How many may wait.
+    /// The limit of waiting requests.
     pub fn max_waiting(&self) -> u32 {
         self.max_waiting
     }
 
-    /// A place, when there is one.
+    /// Returns a place in the queue, unless it is full.
     pub fn queue(&self) -> Option<Place> {
         Arc::clone(&self.admitted).try_acquire_owned().ok().map(|admitted| Place { _admitted: admitted })
     }

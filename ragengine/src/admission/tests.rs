@@ -4,7 +4,7 @@ fn admission(limits: Limits) -> Admission {
     Admission::new(&limits, Arc::new(Metrics::new(Duration::from_secs(300)).unwrap()))
 }
 
-/// One runs, one waits.
+/// One running and one waiting write.
 fn narrow() -> Admission {
     admission(Limits {
         max_running_writes: 1,
@@ -26,7 +26,7 @@ async fn one_runs_one_waits_and_one_more_is_refused() {
     }
     let refused = admission.turn(Work::Write).await.err().unwrap();
     assert_eq!(refused, Refused::QueueFull { waiting: 1, setting: "limits.maxWaitingWrites" });
-    // The others have a queue of their own.
+    // Reads have a separate queue.
     drop(admission.turn(Work::Read).await.unwrap());
     drop(running);
     drop(waiting.await.unwrap().unwrap());
@@ -34,7 +34,7 @@ async fn one_runs_one_waits_and_one_more_is_refused() {
 }
 
 #[tokio::test]
-async fn who_stops_waiting_leaves_the_queue() {
+async fn a_dropped_wait_leaves_the_queue() {
     let admission = narrow();
     let running = admission.turn(Work::Write).await.unwrap();
     for _ in 0..3 {
@@ -45,7 +45,7 @@ async fn who_stops_waiting_leaves_the_queue() {
 }
 
 #[tokio::test]
-async fn a_turn_lasts_as_long_as_its_last_copy() {
+async fn a_permit_lasts_until_its_last_clone_is_dropped() {
     let admission = narrow();
     let turn = admission.turn(Work::Read).await.unwrap();
     let copy = turn.clone();
@@ -56,12 +56,12 @@ async fn a_turn_lasts_as_long_as_its_last_copy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_and_working_have_an_end() {
+async fn waiting_and_running_time_out() {
     let admission = narrow();
     let _running = admission.turn(Work::Write).await.unwrap();
     let waited = admission.turn(Work::Write).await.err().unwrap();
     assert_eq!(waited.kind(), "waited_too_long");
-    for (work, words) in [(Work::Write, "may be done all the same"), (Work::Read, "within 60 s")] {
+    for (work, words) in [(Work::Write, "may still take effect"), (Work::Read, "within 60 s")] {
         let late = admission.in_time(work, std::future::pending::<()>()).await.unwrap_err();
         assert!(late.to_string().contains(words), "{late}");
     }
@@ -69,7 +69,7 @@ async fn waiting_and_working_have_an_end() {
 }
 
 #[tokio::test]
-async fn metrics_say_who_runs_and_who_was_refused() {
+async fn metrics_count_running_waiting_and_refused_requests() {
     let admission = narrow();
     let text = || admission.metrics.render(&[]).unwrap();
     let turn = admission.turn(Work::Read).await.unwrap();

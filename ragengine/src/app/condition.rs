@@ -1,4 +1,4 @@
-//! How the server is. `/readyz`, `/health` and `/status` all say what is found out here.
+//! The condition of the server, for `/readyz`, `/health` and `/status`.
 
 use ragengine_client::wire::{
     Check, EngineStatus, GenerationPhase, GrowingGeneration, Problem, ProblemKind, Readiness,
@@ -10,24 +10,24 @@ use super::volume::VolumeError;
 use super::{App, Loaded};
 use ragengine_index::IndexSize;
 
-/// One of the things without which no index can be used.
+/// One of the conditions for readiness.
 struct Need {
     name: &'static str,
-    /// What it is doing, or what is wrong.
+    /// Progress, or the error.
     words: String,
-    /// What is wrong.
+    /// Set if the condition is not met.
     problem: Option<ProblemKind>,
 }
 
 impl App {
-    /// Whether everything is there that requests need, and what is missing.
+    /// Whether the server is ready, with the result of each check.
     pub async fn readiness(&self) -> Readiness {
         let needs = self.needs().await;
         let check = |need: Need| (need.name.to_owned(), Check { ready: need.problem.is_none(), detail: need.words });
         Readiness { ready: self.is_ready(&needs), checks: needs.into_iter().map(check).collect() }
     }
 
-    /// How the server is, for whoever operates it.
+    /// The status of the server, for operators.
     pub async fn status(&self) -> EngineStatus {
         let needs = self.needs().await;
         let ready = self.is_ready(&needs);
@@ -44,10 +44,11 @@ impl App {
         }
     }
 
-    /// A full volume keeps nobody from being answered, and is made room on by deleting documents, for which the server has to be reached.
+    /// A full volume does not make the server unready: reads still work, and deleting documents frees space. An
+    /// unavailable index does not either, because the other indexes would not be served.
     fn is_ready(&self, needs: &[Need]) -> bool {
-        let is_in_the_way = |problem| !matches!(problem, ProblemKind::IndexUnavailable | ProblemKind::VolumeFull);
-        self.loaded.get().is_some() && !needs.iter().filter_map(|need| need.problem).any(is_in_the_way)
+        let is_blocking = |problem| !matches!(problem, ProblemKind::IndexUnavailable | ProblemKind::VolumeFull);
+        self.loaded.get().is_some() && !needs.iter().filter_map(|need| need.problem).any(is_blocking)
     }
 
     async fn needs(&self) -> [Need; 3] {
@@ -65,16 +66,15 @@ impl App {
         Need { name: "volume", words, problem }
     }
 
-    /// An index that cannot be used is told, and keeps the others from nothing: a server that is not ready gets no questions at all.
     fn indexes_need(&self, stage: &Stage) -> Need {
         let Some(loaded) = self.loaded.get() else {
             return need("indexes", stage, ProblemKind::LoadingIndexes, ProblemKind::IndexesFailed);
         };
         let problems = loaded.catalog.problems();
-        match problems.is_empty() {
-            true => Need { name: "indexes", words: format!("{} loaded", loaded.catalog.all().len()), problem: None },
-            false => Need { name: "indexes", words: problems.join("; "), problem: Some(ProblemKind::IndexUnavailable) },
+        if problems.is_empty() {
+            return Need { name: "indexes", words: format!("{} loaded", loaded.catalog.all().len()), problem: None };
         }
+        Need { name: "indexes", words: problems.join("; "), problem: Some(ProblemKind::IndexUnavailable) }
     }
 
     fn model_need(&self, stage: &Stage) -> Need {
@@ -95,10 +95,10 @@ fn need(name: &'static str, stage: &Stage, loading: ProblemKind, failed: Problem
     Need { name, words: stage.words().to_owned(), problem }
 }
 
-/// The most owners of sources that a status has.
+/// Most owners of sources in a status.
 const MAX_OWNERS: usize = 1000;
 
-/// The sizes are kept, not counted.
+/// Adds the sizes of the indexes. Cheap: each index keeps its size.
 fn sized(status: EngineStatus, loaded: &Loaded) -> EngineStatus {
     let indexes = loaded.catalog.all();
     let sizes: Vec<IndexSize> = indexes.iter().map(|index| index.size()).collect();
@@ -112,7 +112,7 @@ fn sized(status: EngineStatus, loaded: &Loaded) -> EngineStatus {
     }
 }
 
-/// The next generation of an index, while it is being built.
+/// Returns the progress of an index's next generation, if one is being built.
 fn growing(loaded: &Loaded, index: String) -> Option<GrowingGeneration> {
     let next = loaded.catalog.next_generation(&index)?;
     let is_building = next.phase == GenerationPhase::Building;

@@ -1,4 +1,4 @@
-//! Which generations are built, and who builds them.
+//! Generations of indexes: which are built, and the builds themselves.
 
 mod writing;
 
@@ -10,34 +10,38 @@ use ragengine_settings::EmbeddingSource;
 use tokio::sync::Semaphore;
 use tracing::{info, warn};
 
+use crate::access::{Action, Caller, may};
 use crate::embedding::{Embeddings, ModelKey, Needed};
+use crate::error::ApiError;
 use ragengine_compute::blocking;
 use ragengine_embedding::Embedding;
 use ragengine_errors::Logged as _;
-use ragengine_index::builder::{Builder, Ended};
-use ragengine_index::catalog::{Catalog, Change};
-use ragengine_index::generation::{Asked, Decision, Model, Plan, again, asked, decide};
+use ragengine_index::builder::{BuildOutcome, Builder};
+use ragengine_index::catalog::{Catalog, PlanChange};
+use ragengine_index::generation::{
+    Decision, Model, Plan, RequestedSettings, decide_at_start, decide_on_request, decide_on_resume,
+};
 use ragengine_index::metrics::IndexMetrics;
 use ragengine_index::record::IndexRecord;
 use ragengine_index::{Index, IndexError};
 
-/// How long a start, or who brings indexes, waits for the models of generations that still serve.
+/// How long a start, or a restore, waits for the models of older generations that still serve.
 const OLDER_MODELS: Duration = Duration::from_secs(20);
 
-/// The generations of all indexes, and the models of their vectors.
+/// The generations of all indexes, and their embedding models.
 pub struct Generations {
     catalog: Arc<Catalog>,
     embeddings: Arc<Embeddings>,
     metrics: Arc<IndexMetrics>,
     turns: Arc<Semaphore>,
-    /// The settings of the server's model.
+    /// The settings of the server's embedding model.
     source: EmbeddingSource,
-    /// Held while it is found out which models are needed: what was found out first must not count last.
+    /// Serializes [`Self::keep_models`], so that an older result does not replace a newer one.
     keeping: Mutex<()>,
 }
 
 impl Generations {
-    /// Those of a catalog. Nothing is begun yet.
+    /// Starts no builds; [`Self::start`] does.
     pub fn new(
         catalog: Arc<Catalog>,
         embeddings: Arc<Embeddings>,
@@ -54,17 +58,18 @@ impl Generations {
         })
     }
 
-    /// Begins and goes on with what the server's model makes necessary, and loads the models of what serves meanwhile.
+    /// Starts and resumes the builds that the server's embedding model requires, and loads the models of the
+    /// generations that serve until then.
     pub async fn start(self: &Arc<Self>) {
         self.take_in(self.catalog.all()).await;
     }
 
-    /// Builds no more, because the server stops.
-    pub fn rest(&self) {
+    /// Stops all builds.
+    pub fn shut_down(&self) {
         self.turns.close();
     }
 
-    /// As [`Self::start`], for indexes that have just come: the models of their vectors have been tried when this returns.
+    /// Does the same as [`Self::start`] for new indexes. Returns when loading each of their models has been tried.
     pub async fn take_in(self: &Arc<Self>, indexes: Vec<Arc<Index>>) {
         let (this, names) = (Arc::clone(self), indexes.iter().map(|index| index.name().to_owned()).collect::<Vec<_>>());
         let decided = blocking::run(move || {
@@ -73,14 +78,14 @@ impl Generations {
                     warn!(
                         index = index.name(),
                         error = error.for_log(),
-                        "its next generation cannot be begun; the next start tries again"
+                        "the next generation cannot be started; the next start of the server retries"
                     );
                 }
             }
             Ok::<_, IndexError>(())
         });
         if let Err(error) = decided.await {
-            warn!(error = error.for_log(), "generations not begun");
+            warn!(error = error.for_log(), "generations not started");
         }
         names.into_iter().for_each(|name| self.build(name));
         self.keep_models();
@@ -92,46 +97,55 @@ impl Generations {
         if model.has_made(index.record()) {
             index.keep_embedding_source(&self.source)?;
         }
-        self.catalog.change_plan(index.name(), |serving, plan| Ok(change(decide(serving, plan, &model)))).map(drop)
+        let decide = |serving: &IndexRecord, plan: Option<&Plan>| Ok(change(decide_at_start(serving, plan, &model)));
+        self.catalog.change_plan(index.name(), decide).map(drop)
     }
 
-    /// Begins the generation that a user asks for, when it differs from what is there or being built.
+    /// Starts a generation with the requested settings, if they differ from the current and the next generation.
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`], or what the disk says.
-    pub async fn ask(self: &Arc<Self>, name: &str, wanted: Asked) -> Result<(), IndexError> {
+    /// [`ApiError`] when the caller may not, there is no such index, or the disk fails.
+    pub async fn ask(self: &Arc<Self>, caller: &Caller, name: &str, wanted: RequestedSettings) -> Result<(), ApiError> {
+        may(caller, Action::Write, Some(name))?;
         let model = self.model();
-        let change = self.change(name, move |serving, plan| Ok(change(asked(serving, plan, &model, wanted)))).await?;
-        if change == Change::Drop {
+        let decide = move |serving: &IndexRecord, plan: Option<&Plan>| {
+            Ok(change(decide_on_request(serving, plan, &model, wanted)))
+        };
+        let change = self.change(name, decide).await?;
+        if change == PlanChange::Drop {
             self.abandoned(name);
         }
         Ok(())
     }
 
-    /// Begins what was given up.
+    /// Starts an abandoned generation again.
     ///
     /// # Errors
     ///
     /// As [`Self::ask`].
-    pub async fn begin(self: &Arc<Self>, name: &str) -> Result<(), IndexError> {
+    pub async fn begin(self: &Arc<Self>, caller: &Caller, name: &str) -> Result<(), ApiError> {
+        may(caller, Action::Write, Some(name))?;
         let model = self.model();
-        let again = move |serving: &IndexRecord, plan: Option<&Plan>| Ok(change(again(serving, plan, &model)));
-        self.change(name, again).await.map(drop)
+        let decide =
+            move |serving: &IndexRecord, plan: Option<&Plan>| Ok(change(decide_on_resume(serving, plan, &model)));
+        self.change(name, decide).await?;
+        Ok(())
     }
 
-    /// Gives the next generation up. What serves stays, and a start does not begin it again.
+    /// Abandons the next generation. The current one keeps serving, and a restart of the server does not resume it.
     ///
     /// # Errors
     ///
     /// [`IndexError::NoGeneration`] when none is being built, and as [`Self::ask`].
-    pub async fn abandon(self: &Arc<Self>, name: &str) -> Result<(), IndexError> {
+    pub async fn abandon(self: &Arc<Self>, caller: &Caller, name: &str) -> Result<(), ApiError> {
+        may(caller, Action::Write, Some(name))?;
         let index = name.to_owned();
-        let give_up = move |_: &IndexRecord, plan: Option<&Plan>| match plan.filter(|plan| is_being_built(plan)) {
-            Some(plan) => Ok(Change::Abandon(plan.target.clone())),
+        let abandon = move |_: &IndexRecord, plan: Option<&Plan>| match plan.filter(|plan| is_being_built(plan)) {
+            Some(plan) => Ok(PlanChange::Abandon(plan.target.clone())),
             None => Err(IndexError::NoGeneration(index)),
         };
-        self.change(name, give_up).await?;
+        self.change(name, abandon).await?;
         self.abandoned(name);
         Ok(())
     }
@@ -144,13 +158,13 @@ impl Generations {
     async fn change(
         self: &Arc<Self>,
         name: &str,
-        decide: impl FnOnce(&IndexRecord, Option<&Plan>) -> Result<Change, IndexError> + Send + 'static,
-    ) -> Result<Change, IndexError> {
+        decide: impl FnOnce(&IndexRecord, Option<&Plan>) -> Result<PlanChange, IndexError> + Send + 'static,
+    ) -> Result<PlanChange, IndexError> {
         let (this, name) = (Arc::clone(self), name.to_owned());
-        to_its_end(async move {
+        run_detached(async move {
             let (catalog, index) = (Arc::clone(&this.catalog), name.clone());
             let change = blocking::run(move || catalog.change_plan(&index, decide)).await?;
-            if matches!(change, Change::Begin(_)) {
+            if matches!(change, PlanChange::Begin(_)) {
                 this.build(name);
             }
             Ok(change)
@@ -158,7 +172,7 @@ impl Generations {
         .await
     }
 
-    /// Builds what is planned for an index, in the background.
+    /// Builds the planned generation of an index, in the background.
     fn build(self: &Arc<Self>, name: String) {
         let Some(planned) = self.catalog.planned(&name) else { return };
         let Some(folder) = planned.plan.folder() else { return };
@@ -176,13 +190,13 @@ impl Generations {
         };
         let this = Arc::clone(self);
         tokio::spawn(async move {
-            if builder.run().await == Ended::TookOver {
+            if builder.run().await == BuildOutcome::TookOver {
                 this.keep_models();
             }
         });
     }
 
-    /// The models of the generations that serve.
+    /// Loads the models of the serving generations, and unloads all others.
     fn keep_models(&self) {
         let _keeping = self.keeping.lock();
         let needed = |index: Arc<Index>| Needed {
@@ -190,18 +204,22 @@ impl Generations {
             key: key(index.record()),
             name: index.record().model.clone(),
             source: index.embedding_source().unwrap_or_else(|error| {
-                warn!(index = index.name(), error = error.for_log(), "the settings of its model cannot be read");
+                warn!(
+                    index = index.name(),
+                    error = error.for_log(),
+                    "the settings of the index's embedding model cannot be read"
+                );
                 None
             }),
         };
         self.embeddings.keep(self.catalog.all().into_iter().map(needed).collect());
     }
 
-    /// The model of an index's vectors.
+    /// Returns the embedding model of an index's vectors.
     ///
     /// # Errors
     ///
-    /// [`IndexError::ModelMissing`], with how far the next generation is.
+    /// [`IndexError::ModelMissing`], with the progress of the next generation.
     pub fn embedding_of(&self, index: &Index) -> Result<Embedding, IndexError> {
         let record = index.record();
         self.embeddings.of(index.name(), &key(record)).map_err(|reason| IndexError::ModelMissing {
@@ -214,10 +232,10 @@ impl Generations {
 
     fn progress(&self, name: &str) -> String {
         let Some(planned) = self.catalog.planned(name).filter(|planned| is_being_built(&planned.plan)) else {
-            return format!("Nothing takes its place: begin its next generation with PUT /indexes/{name}/generation");
+            return format!("It has no next generation: start one with PUT /indexes/{name}/generation");
         };
         let (model, progress) = (&planned.plan.target.model, planned.building.progress());
-        let waits = progress.error.map(|error| format!(", and waits: {error}")).unwrap_or_default();
+        let waits = progress.error.map(|error| format!(" and is delayed: {error}")).unwrap_or_default();
         format!("Its next generation, with {model}, has {} of {} documents{waits}", progress.documents, progress.total)
     }
 
@@ -232,12 +250,12 @@ impl Generations {
     }
 }
 
-/// Does work that is not to end half-way, even if whoever waits for it leaves.
+/// Runs work in a separate task, so that it completes even if the caller is cancelled.
 ///
 /// # Errors
 ///
-/// What the work says.
-pub async fn to_its_end<T: Send + 'static>(
+/// The error of the work, or [`IndexError::ShuttingDown`].
+pub async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, IndexError>> + Send + 'static,
 ) -> Result<T, IndexError> {
     tokio::spawn(work).await.unwrap_or_else(|error| match error.try_into_panic() {
@@ -254,11 +272,11 @@ fn key(record: &IndexRecord) -> ModelKey {
     ModelKey { fingerprint: record.embedding_fingerprint.clone(), dimensions: record.dimensions }
 }
 
-fn change(decision: Decision) -> Change {
+fn change(decision: Decision) -> PlanChange {
     match decision {
-        Decision::Rest | Decision::Resume => Change::Nothing,
-        Decision::Drop => Change::Drop,
-        Decision::Begin(target) => Change::Begin(target),
+        Decision::Nothing | Decision::Resume => PlanChange::Nothing,
+        Decision::Drop => PlanChange::Drop,
+        Decision::Begin(target) => PlanChange::Begin(target),
     }
 }
 
@@ -271,7 +289,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_is_done_to_its_end_when_its_caller_has_left() {
+    async fn detached_work_completes_after_its_caller_is_cancelled() {
         let (goes_on, is_done) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
         let (waits, done) = (Arc::clone(&goes_on), Arc::clone(&is_done));
         let work = async move {
@@ -279,7 +297,7 @@ mod tests {
             done.store(true, Ordering::SeqCst);
             Ok(7)
         };
-        let caller = tokio::spawn(to_its_end(work));
+        let caller = tokio::spawn(run_detached(work));
         tokio::task::yield_now().await;
         caller.abort();
         assert!(caller.await.unwrap_err().is_cancelled());
@@ -287,8 +305,8 @@ mod tests {
         while !is_done.load(Ordering::SeqCst) {
             tokio::task::yield_now().await;
         }
-        assert_eq!(to_its_end(async { Ok(7) }).await.unwrap(), 7);
-        let panics = tokio::spawn(to_its_end::<()>(async { panic!("as planned") }));
+        assert_eq!(run_detached(async { Ok(7) }).await.unwrap(), 7);
+        let panics = tokio::spawn(run_detached::<()>(async { panic!("as planned") }));
         assert!(panics.await.unwrap_err().is_panic());
     }
 }

@@ -6,10 +6,10 @@ use tracing::info;
 use super::App;
 use ragengine_compute::{ShuttingDown, blocking};
 
-/// The pause between two looks: the shortest, and the longest, to which tries lead that are vain or do not help for long.
+/// The shortest and the longest pause between two attempts. Attempts without lasting success increase it.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
-/// Opens again what the disk has refused, once the volume can be written, for as long as the server runs.
+/// Reopens indexes after errors of the disk, once the volume is writable. Runs as long as the server.
 pub(super) async fn watch(app: Arc<App>) {
     let mut pause = PAUSE.0;
     loop {
@@ -25,10 +25,10 @@ pub(super) async fn watch(app: Arc<App>) {
         }
         let healing = Arc::clone(&catalog);
         let opened = blocking::run(move || Ok::<_, ShuttingDown>(healing.heal())).await.unwrap_or_default();
-        // Their generations may not have been begun yet, and the models of their vectors not loaded.
+        // Their builds may not have been started yet, and their models not loaded.
         loaded.generations.take_in(opened).await;
         if !catalog.may_heal() {
-            info!("what the disk had refused is open again");
+            info!("all indexes are open again after an error of the disk");
         }
         pause = (pause * 2).min(PAUSE.1);
     }

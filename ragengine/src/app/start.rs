@@ -20,35 +20,35 @@ use ragengine_embedding::Embedding;
 use ragengine_errors::Logged as _;
 use ragengine_index::catalog::{Catalog, CatalogOptions};
 use ragengine_index::search::SearchPool;
-use ragengine_index::store::StoreError;
-use ragengine_index::{IndexError, SearchSettings};
+use ragengine_index::{IndexError, SearchSettings, StoreError};
 
-/// The first pause before loading is tried again, and the longest.
+/// The first and the longest pause before loading is retried.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
-/// Each of them keeps a disk busy.
+/// Concurrent copies of indexes. Each uses the full speed of the disk.
 const TRANSFERS: usize = 2;
 
-/// Why the server cannot start at all.
+/// Errors that prevent the start of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The settings name something that is not there.
+    /// The settings are invalid, or name a missing file or variable.
     #[error("{0}")]
     Settings(String),
-    /// Another process has the data folder.
+    /// Another process uses the data folder.
     #[error(
-        "the data folder {folder} is in use by another process ({holder}): stop that one, or set dataDir (or DATA_DIR) to another folder"
+        "the data folder {folder} is in use by another process ({holder}): stop that process, or set dataDir (or \
+         DATA_DIR) to another folder"
     )]
     DataInUse {
         /// The folder.
         folder: String,
-        /// Who has it.
+        /// The process that uses it.
         holder: String,
     },
 }
 
 impl App {
-    /// The state of a server that has loaded nothing yet.
+    /// Creates the state of a server, with nothing loaded.
     ///
     /// # Errors
     ///
@@ -96,14 +96,14 @@ fn language_model(
     Ok(LanguageModel::Upstream(Arc::new(upstream)))
 }
 
-/// Loads the embedding model and the indexes. What fails is tried again: a model that cannot be fetched now, or a disk that is
-/// full, is "not ready", in words, and no reason to end.
+/// Loads the embedding model and the indexes. Failures, such as a full disk, are retried: the server is not ready until
+/// then, and reports the reason.
 ///
 /// # Errors
 ///
-/// [`StartError::DataInUse`]: two processes must never write to one folder.
+/// [`StartError::DataInUse`], because two processes must never write to one folder.
 pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
-    watch_what_changes(app);
+    spawn_watchers(app);
     let catalog = load_indexes(app).await?;
     let embedding = load_model(app).await;
     let search_pool = SearchPool::new(app.settings.search.threads as usize);
@@ -119,15 +119,15 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     let model_id = embedding.model_id().to_owned();
     let is_first = app.loaded.set(Loaded { embedding, catalog, generations, search_pool }).is_ok();
     debug_assert!(is_first, "a server is started once");
-    // The last to be done, so that there is a reason for as long as it is not ready.
+    // The last step, so that there is a reason to report as long as the server is not ready.
     app.progress.write().model = Stage::Done(model_id);
     info!("ready");
     tokio::spawn(heal::watch(Arc::clone(app)));
     Ok(())
 }
 
-/// Looks after what may change while the server runs, for as long as it does.
-fn watch_what_changes(app: &App) {
+/// Starts the tasks that watch the write token and the language model.
+fn spawn_watchers(app: &App) {
     if let Some(write_token) = &app.write_token {
         tokio::spawn(Arc::clone(write_token).watch());
     }

@@ -8,39 +8,39 @@ use tokio::task::JoinHandle;
 
 use ragengine_index::private;
 
-/// How long an answer holds: a probe must not write at every turn.
+/// How long a result is cached, so that frequent probes do not write each time.
 const VALIDITY: Duration = Duration::from_secs(5);
 
-/// How long the disk may take to answer. Whoever asks for the status waits a little longer than this.
+/// Timeout of a write. Clients that request the status wait slightly longer than this.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why the data folder cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum VolumeError {
-    /// There is no room on it.
-    #[error("the data folder cannot be written: the disk is full: free some space, or give the volume more")]
+    /// The disk is full.
+    #[error("the data folder cannot be written: the disk is full: free some space, or enlarge the volume")]
     Full,
-    /// It refuses.
+    /// The write failed.
     #[error("the data folder cannot be written: {0}")]
     Refused(String),
-    /// It does not answer.
+    /// The write timed out.
     #[error("the data folder does not answer")]
     Silent,
 }
 
-/// Whether the data folder can be written, found out by writing to it.
+/// Checks whether the data folder is writable, by writing to it.
 #[derive(Default)]
 pub(super) struct Volume(Mutex<Checked>);
 
 #[derive(Default)]
 struct Checked {
     last: Option<(Instant, Result<(), VolumeError>)>,
-    /// A write that the disk has not answered yet: a second one would only wait beside it.
+    /// A write that has not finished. A second write would only wait as well.
     writing: Option<JoinHandle<Result<(), VolumeError>>>,
 }
 
 impl Volume {
-    /// Writes a small file, unless that was done a moment ago.
+    /// Writes a small file, or returns a recent result.
     pub async fn check(&self, directory: &Path) -> Result<(), VolumeError> {
         let mut checked = self.0.lock().await;
         if let Some((when, result)) = &checked.last
@@ -63,13 +63,13 @@ impl Volume {
 }
 
 fn write(path: &PathBuf) -> Result<(), VolumeError> {
-    let told = |error: std::io::Error| match error.kind() {
+    let failure = |error: std::io::Error| match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => VolumeError::Full,
         _ => VolumeError::Refused(error.to_string()),
     };
-    let mut file = private::file().write(true).create(true).truncate(true).open(path).map_err(told)?;
-    file.write_all(b"ragengine writes this to see whether it can\n").map_err(told)?;
-    fs::remove_file(path).map_err(told)
+    let mut file = private::file().write(true).create(true).truncate(true).open(path).map_err(failure)?;
+    file.write_all(b"ragengine writes this file to check that the volume is writable\n").map_err(failure)?;
+    fs::remove_file(path).map_err(failure)
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_from_one_that_refuses() {
+    fn a_full_disk_and_a_refused_write_are_different_errors() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".writable");
         assert_eq!(write(&path), Ok(()));

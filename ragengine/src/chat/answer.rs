@@ -6,12 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use ragengine_pipeline::stream::{Usage, Whole, with_fields};
+use ragengine_pipeline::stream::{Usage, with_fields};
 
+use super::begun::Begun;
 use super::ongoing::Ongoing;
-use super::relay::{Begun, Fields, Relay};
+use super::relay::{Fields, Relay};
 use crate::error::ApiError;
-use crate::language_model::{Completion, LlmError};
+use crate::language_model::{Answer, LlmError};
 
 /// A reply to a chat.
 pub enum ChatReply {
@@ -33,8 +34,15 @@ pub enum ChatReply {
 /// What it says before the reply has begun.
 pub(super) async fn send(begun: Begun, mut report: Ongoing) -> Result<ChatReply, ApiError> {
     match begun {
-        Begun::Stream(relay) => Ok(ChatReply::Events(Relay::events(relay, report))),
-        Begun::Whole { completion, fields } => match marked_apart(completion, fields).await {
+        // The built-in model is done: a client that leaves now has been answered.
+        Begun::Stream { relay, ready: Some(usage) } => {
+            report.was_reported(Some(usage));
+            report.first_word_came();
+            report.succeeded();
+            Ok(ChatReply::Events(Relay::events(relay, None)))
+        }
+        Begun::Stream { relay, ready: None } => Ok(ChatReply::Events(Relay::events(relay, Some(report)))),
+        Begun::Whole { answer, fields } => match marked_apart(answer, fields).await {
             Ok((reply, usage)) => {
                 report.was_reported(usage);
                 report.succeeded();
@@ -46,24 +54,23 @@ pub(super) async fn send(begun: Begun, mut report: Ongoing) -> Result<ChatReply,
 }
 
 async fn marked_apart(
-    completion: Result<Completion, LlmError>,
+    answer: Result<Answer, LlmError>,
     fields: Fields,
 ) -> Result<(ChatReply, Option<Usage>), ApiError> {
-    let Completion { content_type, body } = completion?;
-    let bytes = body.len();
-    let mark = move |_: &_| Ok::<_, ApiError>(marked(&body, &fields)?);
-    let (marked, usage) = ragengine_compute::run(bytes, mark).await?;
-    let content_type = content_type.unwrap_or(HeaderValue::from_static("application/json"));
-    Ok((ChatReply::Whole { content_type, body: marked.into() }, usage))
+    let answer = answer?;
+    let usage = answer.said.usage;
+    let content_type = answer.content_type.clone().unwrap_or(HeaderValue::from_static("application/json"));
+    let bytes = answer.raw.len();
+    let mark = move |_: &_| Ok::<_, ApiError>(marked(&answer, &fields)?);
+    let body = ragengine_compute::run(bytes, mark).await?.into();
+    Ok((ChatReply::Whole { content_type, body }, usage))
 }
 
-/// A whole answer with our fields, and the tokens that it reports. What cannot be used is not quoted: it may hold a user's text, or the
-/// key.
-fn marked(body: &[u8], fields: &[(&'static str, String)]) -> Result<(String, Option<Usage>), LlmError> {
-    let nonsense = |what: &str| LlmError::Nonsense(format!("{what}, of {} bytes", body.len()));
-    let text = std::str::from_utf8(body).map_err(|_| nonsense("it is not text"))?;
-    let whole = Whole::read(text).ok_or_else(|| nonsense("it is not JSON"))?;
+/// A whole answer with our fields. What cannot be used is not quoted: it may hold a user's text, or the key.
+fn marked(answer: &Answer, fields: &[(&'static str, String)]) -> Result<String, LlmError> {
+    // It was read before, as UTF-8.
+    let text = String::from_utf8_lossy(&answer.raw);
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let marked = with_fields(&whole.dated(text, seconds), fields).ok_or_else(|| nonsense("it is not a JSON object"))?;
-    Ok((marked, whole.usage))
+    with_fields(&answer.said.dated(&text, seconds), fields)
+        .ok_or_else(|| LlmError::Nonsense(format!("it is not a JSON object, of {} bytes", text.len())))
 }

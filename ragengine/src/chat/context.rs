@@ -1,13 +1,12 @@
-//! The context of a question: what was found is counted and selected, the selected is read, the prompt is written. Between the steps the driver
-//! is free to wait for something.
+//! The context of a question: counts and selects the retrieved chunks, reads the selected ones, and writes the prompt.
 
 use std::sync::Arc;
 
 use ragengine_client::wire::ExplainedChunk;
 use ragengine_compute::Waiter;
 use ragengine_index::IndexError;
-use ragengine_index::search::{Candidates, Found};
-use ragengine_pipeline::finish::{Finished, Unfinished, finish, without_blocks};
+use ragengine_index::search::{Candidates, RetrievedChunk};
+use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
 use ragengine_pipeline::prompt::{Boundary, Passage, block};
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
@@ -17,43 +16,31 @@ use super::question::Asked;
 use super::tokens::TokenCounter;
 use crate::app::Loaded;
 use crate::error::ApiError;
-use crate::report::Stage;
+use crate::report::{Selected, Stage};
 
-/// Blocks are counted with this number, because a chunk has another one in each prompt: no shorter one costs more.
+/// Blocks are counted with this number, because the number of a chunk differs between prompts. Shorter numbers do not
+/// have more tokens.
 const COUNTED_NUMBER: usize = 100;
 
-/// Up to this number, one costs what another does wherever tokens add up: three digits are one token there.
+/// Up to three digits, numbers have the same count of tokens in every tokenizer whose counts add up.
 const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
 
-/// What was found and selected.
+/// The context of a prompt.
 pub(super) struct Context {
-    /// The chunks that are in the prompt, in its order.
-    pub selected: Vec<Found>,
-    /// The finished prompt: none when no chunk is in it.
-    pub finished: Option<Finished>,
-    /// How often each decision was made.
-    pub decisions: [(Decision, usize); 3],
-    /// Tokens of the selected chunks.
-    pub used_tokens: u64,
-    /// The distance of the nearest chunk of all.
-    pub nearest_distance: Option<f32>,
-    /// The selected chunks, or all of them when the request asks why.
-    pub chunks: Vec<ExplainedChunk>,
+    /// The chunks in the prompt, in order.
+    pub selected: Vec<RetrievedChunk>,
+    /// The finished prompt. `None` if it has no chunks.
+    pub finished: Option<FinishedPrompt>,
+    /// Number of chunks within the threshold, selected or not.
+    pub relevant: usize,
 }
 
-impl Context {
-    /// How many chunks are near enough, selected or not.
-    pub fn relevant(&self) -> usize {
-        let relevant = self.decisions.iter().filter(|(decision, _)| *decision != Decision::OverThreshold);
-        relevant.map(|(_, count)| count).sum()
-    }
-}
-
-/// Counts, selects, reads and writes.
+/// Counts, selects and reads chunks, and writes the prompt.
 ///
 /// # Errors
 ///
-/// When the disk refuses, or [`ragengine_pipeline::Rejection::ContextWindow`] when the prompt leaves nothing for an answer.
+/// When the disk fails, or [`ragengine_pipeline::Rejection::ContextWindow`] when the prompt leaves no tokens for an
+/// answer.
 pub(super) async fn build(
     loaded: &Loaded,
     asked: &Arc<Asked>,
@@ -65,13 +52,13 @@ pub(super) async fn build(
     let (counted, candidates) = loaded.search_pool.run(counting).await?;
     let selection = select(&counted, asked.max_distance, asked.budget.context_tokens);
     let writing = Writing { asked: Arc::clone(asked), boundary: new_boundary()? };
-    let context = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
+    let (context, selected) = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
     report.stage_ends(Stage::Select);
-    report.was_selected(&context);
+    report.was_selected(selected, context.finished.as_ref());
     Ok(context)
 }
 
-/// What each candidate costs. Only what is near enough is counted, and only what has never been counted is read.
+/// Counts the tokens of each candidate within the threshold. Reads only chunks without a cached count.
 fn count(candidates: &Candidates, counter: &TokenCounter, max_distance: f32) -> Result<Vec<Candidate>, IndexError> {
     let mut counted: Vec<Candidate> =
         candidates.distances().map(|distance| Candidate { distance, tokens: 0 }).collect();
@@ -84,21 +71,22 @@ fn count(candidates: &Candidates, counter: &TokenCounter, max_distance: f32) -> 
     Ok(counted)
 }
 
-/// What a prompt is written from.
+/// The state for writing a prompt.
 struct Writing {
     asked: Arc<Asked>,
-    /// What the lines around the chunks carry: of this prompt alone.
+    /// A random word in the lines around the chunks, unique to this prompt.
     boundary: Boundary,
 }
 
 impl Writing {
-    /// Reads what was selected and writes the prompt: what does not fit after all goes, from the end.
+    /// Reads the selected chunks and writes the prompt. Drops the last chunks if they do not fit. Also returns the
+    /// selection for the report.
     fn finish(
         &self,
         candidates: &Candidates,
         counted: &[Candidate],
         mut selection: Selection,
-    ) -> Result<Context, ApiError> {
+    ) -> Result<(Context, Selected), ApiError> {
         let positions: Vec<usize> = selection.selected().collect();
         let mut selected = candidates.read(positions.iter().copied())?;
         let blocks: Vec<String> =
@@ -111,24 +99,25 @@ impl Writing {
             selection.used_tokens -= counted[position].tokens;
         }
         selected.truncate(kept);
-        Ok(Context {
+        let reported = Selected {
             chunks: self.explain(candidates, &selected, counted, &selection)?,
             decisions: [Decision::Selected, Decision::OverThreshold, Decision::OverBudget]
                 .map(|decision| (decision, selection.count(decision))),
             used_tokens: selection.used_tokens,
             nearest_distance: candidates.distances().next(),
-            selected,
-            finished,
-        })
+            last_distance: selected.last().map(|chunk| chunk.distance),
+        };
+        let relevant = reported.count(Decision::Selected) + reported.count(Decision::OverBudget);
+        Ok((Context { selected, finished, relevant }, reported))
     }
 
-    /// The finished prompt, unless no chunk is left in it.
-    fn write(&self, blocks: &[String], block_tokens: &[u64]) -> Result<Option<Finished>, ApiError> {
+    /// Writes the prompt. `None` if no chunk fits.
+    fn write(&self, blocks: &[String], block_tokens: &[u64]) -> Result<Option<FinishedPrompt>, ApiError> {
         if blocks.is_empty() {
             return Ok(None);
         }
         let asked = &*self.asked;
-        let given = Unfinished {
+        let given = PromptInput {
             conversation: &asked.request.conversation,
             sent: &asked.sent,
             turn: &asked.turn,
@@ -138,51 +127,51 @@ impl Writing {
             boundary: &self.boundary,
         };
         let (counter, waiter) = (&asked.served.counter, Waiter::default());
-        let finished = match counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {
-            true => {
-                let without_blocks = counter.conversation(&without_blocks(&given), &waiter);
-                finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
-            }
-            false => finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter))?,
+        let finished = if counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {
+            let without_blocks = counter.conversation(&without_blocks(&given), &waiter);
+            finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
+        } else {
+            finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter))?
         };
         Ok(Some(finished).filter(|finished| finished.blocks > 0))
     }
 
-    /// What was decided about the selected chunks, or about all of them when the request asks why.
+    /// Explains the decisions about the selected chunks, or about all retrieved chunks if the request has `explain`.
     fn explain(
         &self,
         candidates: &Candidates,
-        selected: &[Found],
+        selected: &[RetrievedChunk],
         counted: &[Candidate],
         selection: &Selection,
     ) -> Result<Vec<ExplainedChunk>, IndexError> {
-        let chunk = |position: usize, found: &Found| {
+        let chunk = |position: usize, found: &RetrievedChunk| {
             let decision = selection.decisions[position];
             ExplainedChunk {
                 node_id: found.node_id.clone(),
-                doc_id: found.document.doc_id.clone(),
+                doc_id: found.doc_id.clone(),
                 distance: found.distance,
                 tokens: (decision != Decision::OverThreshold).then_some(counted[position].tokens),
                 decision: decision.label().to_owned(),
             }
         };
-        Ok(match self.asked.request.explain {
-            true => candidates.read_all()?.iter().enumerate().map(|(position, found)| chunk(position, found)).collect(),
-            false => selection.selected().zip(selected).map(|(position, found)| chunk(position, found)).collect(),
-        })
+        if self.asked.request.explain {
+            let all = candidates.read_all()?;
+            return Ok(all.iter().enumerate().map(|(position, found)| chunk(position, found)).collect());
+        }
+        Ok(selection.selected().zip(selected).map(|(position, found)| chunk(position, found)).collect())
     }
 }
 
-/// A boundary that nobody can guess.
+/// Creates a boundary that documents cannot predict.
 fn new_boundary() -> Result<Boundary, ApiError> {
     let random = getrandom::u64();
-    let random = random.map_err(|error| ApiError::Internal(format!("the system gives no random numbers: {error}")))?;
+    let random = random.map_err(|error| ApiError::Internal(format!("the system has no random numbers: {error}")))?;
     Ok(Boundary::of(random))
 }
 
-fn render(number: usize, found: &Found) -> String {
+fn render(number: usize, found: &RetrievedChunk) -> String {
     let known = |name: &str| found.metadata.get(name).and_then(Value::as_str);
     let page = found.metadata.get("page").and_then(|page| page.as_u64().or_else(|| page.as_str()?.parse().ok()));
-    let heading = found.chunk.heading.as_deref();
-    block(number, &Passage { title: known("title"), heading, url: known("url"), page, text: &found.chunk.text })
+    let heading = found.heading.as_deref();
+    block(number, &Passage { title: known("title"), heading, url: known("url"), page, text: &found.text })
 }

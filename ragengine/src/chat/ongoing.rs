@@ -6,33 +6,34 @@ use axum::http::HeaderValue;
 use ragengine_errors::texts;
 use ragengine_index::Index;
 use ragengine_pipeline::budget::Budget;
+use ragengine_pipeline::finish::FinishedPrompt;
 use ragengine_pipeline::request::Request;
 use ragengine_pipeline::stream::Usage;
 use tracing::warn;
 
-use super::context::Context;
 use crate::error::ApiError;
-use crate::report::{Path, Report, Selected, Stage};
-use crate::telemetry::chat::{Outcome, ended};
+use crate::report::{ChatReport, Path, Selected, Stage};
+use crate::telemetry::chat::{self, ChatOutcome};
 use crate::telemetry::metrics::{Counted, Metrics};
 
-/// The report of a chat that has not ended. Dropped before it is ended, it says that the client has left.
+/// The report of a running chat, which also updates the metrics. If it is dropped before its end, the chat is reported
+/// as left by the client.
 pub struct Ongoing {
-    report: Report,
+    report: ChatReport,
     metrics: Arc<Metrics>,
     started: Instant,
     stage_started: Instant,
-    /// None: it has ended.
+    /// `None` after the end.
     in_flight: Option<Counted>,
 }
 
 impl Ongoing {
-    /// A chat has begun.
+    /// Starts the report.
     pub fn begin(metrics: &Arc<Metrics>, request_id: &HeaderValue) -> Self {
         let now = Instant::now();
         let request_id = request_id.to_str().unwrap_or_default().to_owned();
         Self {
-            report: Report { request_id, ..Report::default() },
+            report: ChatReport { request_id, ..ChatReport::default() },
             in_flight: Some(metrics.chat.begins()),
             metrics: Arc::clone(metrics),
             started: now,
@@ -40,25 +41,26 @@ impl Ongoing {
         }
     }
 
-    /// The request could be read. The log has the model's name when it `is_known`, and not what a caller made up.
+    /// Records a parsed request. The model's name is logged only if it `is_known` or texts are logged, because it is
+    /// text of the caller.
     pub fn was_read(&mut self, request: &Request, is_known: impl Fn(&str) -> bool) {
         self.report.model = request.model.as_ref().filter(|model| is_known(model) || texts::are_logged()).cloned();
         self.report.is_stream = request.stream;
     }
 
-    /// The request is about this index.
+    /// Records the index of the request.
     pub fn is_about(&mut self, index: &Index) {
         self.metrics.index_is_there(index.name());
         self.report.index = Some(index.name().to_owned());
     }
 
-    /// No documents go into the prompt.
+    /// Records that no documents are used, and why.
     pub fn passes_through(&mut self, reason: &'static str) {
         self.report.path = Path::PassThrough;
         self.report.reason = reason;
     }
 
-    /// The conversation was counted.
+    /// Records the token count of the conversation.
     pub fn was_counted(
         &mut self,
         tokenizer: &'static str,
@@ -66,6 +68,7 @@ impl Ongoing {
         window_tokens: u64,
         conversation_tokens: u64,
     ) {
+        self.metrics.chat.tokenizer(tokenizer);
         let report = &mut self.report;
         report.tokenizer = Some(tokenizer);
         report.model = model.map(str::to_owned).or(report.model.take());
@@ -73,7 +76,7 @@ impl Ongoing {
         report.conversation_tokens = Some(conversation_tokens);
     }
 
-    /// The window was divided.
+    /// Records the budget.
     pub fn was_divided(&mut self, budget: &Budget, max_distance: f32) {
         if let (Some(from), Some(to)) = (budget.lowered_from, budget.max_tokens) {
             self.max_tokens_were_lowered(from, to);
@@ -83,37 +86,34 @@ impl Ongoing {
         self.report.max_tokens = budget.max_tokens;
     }
 
-    /// The question has so many vectors.
+    /// Records the number of the question's windows.
     pub fn was_embedded(&mut self, windows: usize) {
         self.report.question_windows = Some(windows);
     }
 
-    /// Each lowering is told; a chat counts once.
+    /// Logs each lowering, and counts the chat once.
     fn max_tokens_were_lowered(&mut self, from: u64, to: u64) {
         warn!(
             request_id = self.report.request_id,
             "max_tokens ({from}) is greater than available context after prompt consideration. Setting to {to}."
         );
-        self.report.has_lowered_max_tokens = true;
+        if !std::mem::replace(&mut self.report.has_lowered_max_tokens, true) {
+            chat::max_tokens_lowered(&self.metrics, &self.report);
+        }
     }
 
-    /// A part of the work is done. What it had to wait for counts to it.
+    /// Records the duration of a stage, including waiting.
     pub fn stage_ends(&mut self, stage: Stage) {
         let now = Instant::now();
-        self.report.stages.push((stage, now - self.stage_started));
+        self.metrics.chat.stage(stage, now - self.stage_started);
         self.stage_started = now;
     }
 
-    /// The context was selected.
-    pub fn was_selected(&mut self, context: &Context) {
-        self.report.selection = Some(Selected {
-            decisions: context.decisions,
-            used_tokens: context.used_tokens,
-            nearest_distance: context.nearest_distance,
-            last_distance: context.selected.last().map(|found| found.distance),
-            chunks: context.chunks.clone(),
-        });
-        let Some(finished) = &context.finished else { return };
+    /// Records the selection, and the prompt if it has documents.
+    pub fn was_selected(&mut self, selected: Selected, finished: Option<&FinishedPrompt>) {
+        chat::selected(&self.metrics, &self.report, &selected);
+        self.report.selection = Some(selected);
+        let Some(finished) = finished else { return };
         self.report.path = Path::Rag;
         if let (Some(from), Some(to)) = (self.report.max_tokens, finished.max_tokens)
             && to < from
@@ -124,48 +124,52 @@ impl Ongoing {
         self.report.max_tokens = finished.max_tokens;
     }
 
-    /// The first word of a stream has come.
+    /// Records the time to the first token of a stream. Further calls change nothing.
     pub fn first_word_came(&mut self) {
-        self.report.first_token.get_or_insert_with(|| self.started.elapsed());
+        if self.report.first_token.is_none() {
+            let elapsed = self.started.elapsed();
+            self.report.first_token = Some(elapsed);
+            self.metrics.chat.first_token(self.report.path.label(), elapsed);
+        }
     }
 
-    /// The language model reported its tokens.
+    /// Records the token usage that the language model reported.
     pub fn was_reported(&mut self, usage: Option<Usage>) {
         self.report.usage = usage.or(self.report.usage);
     }
 
-    /// The answer has ended.
+    /// Ends the report of an answered chat.
     pub fn succeeded(mut self) {
-        self.end(&Outcome::Answered);
+        self.end(&ChatOutcome::Answered);
     }
 
-    /// There is no answer, or it broke off: for this reason, which is given back.
+    /// Ends the report of a failed or incomplete answer, and returns the error.
     pub fn failed(mut self, error: ApiError) -> ApiError {
         if self.report.path == Path::None {
             self.report.reason = error.kind();
         }
-        self.end(&Outcome::Failed(&error));
+        self.end(&ChatOutcome::Failed(&error));
         error
     }
 
-    fn end(&mut self, outcome: &Outcome<'_>) {
+    fn end(&mut self, outcome: &ChatOutcome<'_>) {
         if let Some(in_flight) = self.in_flight.take() {
             drop(in_flight);
-            ended(&self.metrics, &self.report, outcome, self.started.elapsed());
+            chat::ended(&self.metrics, &self.report, outcome, self.started.elapsed());
         }
     }
 }
 
 impl Deref for Ongoing {
-    type Target = Report;
+    type Target = ChatReport;
 
-    fn deref(&self) -> &Report {
+    fn deref(&self) -> &ChatReport {
         &self.report
     }
 }
 
 impl Drop for Ongoing {
     fn drop(&mut self) {
-        self.end(&Outcome::Left);
+        self.end(&ChatOutcome::Left);
     }
 }

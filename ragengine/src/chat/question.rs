@@ -1,4 +1,4 @@
-//! What a chat asks: whether it is answered from an index, by which model, with how many tokens of context, and its vectors.
+//! The question of a chat: whether an index is used, which language model answers, the token budget, and the vectors.
 
 use std::sync::Arc;
 
@@ -6,25 +6,24 @@ use ragengine_embedding::{Embedding, Windows};
 use ragengine_index::Index;
 use ragengine_index::filter::Filter;
 use ragengine_index::search::Query;
-use ragengine_pipeline::budget::{Budget, Given, budget};
+use ragengine_pipeline::budget::{Budget, BudgetInput, budget};
 use ragengine_pipeline::plan::{Plan, Turn, plan as decide};
 use ragengine_pipeline::request::Request;
 use serde_json::Value;
 
-use super::Chat;
 use super::ongoing::Ongoing;
 use super::served::{self, Served};
-use crate::access::{Action, Caller, may};
+use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::report::Stage;
 use crate::retrieval::question::{self, Asker};
 
-/// What happens to a request.
+/// How a request is answered.
 pub(super) enum Planned {
-    /// It goes to the language model as it is.
+    /// By the language model, with the unchanged request.
     PassThrough,
-    /// It is answered from an index.
+    /// From an index.
     Answer(ChatTurn),
 }
 
@@ -35,42 +34,36 @@ pub(super) struct ChatTurn {
     index: Arc<Index>,
 }
 
-/// A question, and everything that its answer depends on.
+/// A question, with everything that its answer depends on.
 pub(super) struct Asked {
     /// The request.
     pub request: Arc<Request>,
-    /// Its messages as they were sent.
+    /// The messages, unchanged.
     pub sent: Vec<Value>,
-    /// Its question and history.
+    /// The question and the history.
     pub turn: Turn,
-    /// Where the answer is looked for.
+    /// The index to search.
     pub index: Arc<Index>,
-    /// The model of the index's vectors.
+    /// The embedding model of the index.
     pub embedding: Embedding,
     /// The language model that answers.
     pub served: Served,
-    /// The conversation without context.
+    /// Tokens of the conversation without context.
     pub conversation_tokens: u64,
-    /// The division of the window.
+    /// The budget for context and answer.
     pub budget: Budget,
-    /// The threshold.
+    /// The threshold for the distance of chunks.
     pub max_distance: f32,
 }
 
 impl Asked {
-    /// What is looked for in the index.
+    /// The query for the index.
     pub fn query(&self, vectors: &Windows) -> Query {
         Query { vectors: vectors.clone(), top_k: self.budget.top_k, filter: Filter::default() }
     }
 }
 
-/// Reads the request. A long one is read apart from the threads that serve.
-pub(super) async fn read(chat: &Chat) -> Result<Arc<Request>, ApiError> {
-    let (body, read) = (chat.body.clone(), chat.read);
-    ragengine_compute::run(chat.body.len(), move |_| Ok(Arc::new(read(body)?))).await
-}
-
-/// Whether the request may be served, and how.
+/// Checks the request, and decides how it is answered.
 pub(super) async fn plan(
     app: &App,
     caller: &Caller,
@@ -81,13 +74,10 @@ pub(super) async fn plan(
     require_explainable(app, request)?;
     app.language_model.require_allowed(served::asked_models(request))?;
     let index = match &request.index_name {
-        Some(name) => Some(app.loaded()?.catalog.get(name)?),
+        Some(name) => Some(app.loaded()?.index(caller, Action::Read, name)?),
         None => None,
     };
-    if let Some(index) = &index {
-        may(caller, Action::Read, Some(index.name()))?;
-        report.is_about(index);
-    }
+    index.iter().for_each(|index| report.is_about(index));
     match (decided(request).await?, index) {
         (Plan::Retrieve(turn), Some(index)) => {
             Ok(Planned::Answer(ChatTurn { request: Arc::clone(request), turn, index }))
@@ -103,13 +93,13 @@ pub(super) async fn plan(
     }
 }
 
-/// What happens to a request. Of a long one it is decided apart from the threads that serve, because the question is put together for it.
+/// Decides how a request is answered. For a long one on a compute thread, because this joins the texts of the question.
 async fn decided(request: &Arc<Request>) -> Result<Plan, ApiError> {
     let (bytes, request) = (request.body.bytes().len(), Arc::clone(request));
     ragengine_compute::run(bytes, move |_| Ok(decide(&request)?)).await
 }
 
-/// The model that answers, and how its window is divided.
+/// Finds the language model, and computes the token budget.
 pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> Result<Arc<Asked>, ApiError> {
     let ChatTurn { request, turn, index } = turn;
     let loaded = app.loaded()?;
@@ -119,7 +109,7 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
     let model = served.name.as_deref().filter(|model| app.language_model.knows(model));
     report.was_counted(served.counter.kind(), model, served.window_tokens, conversation_tokens);
     let retrieval = &app.settings.retrieval;
-    let budget = budget(&Given {
+    let budget = budget(&BudgetInput {
         window: served.window_tokens,
         conversation: conversation_tokens,
         max_tokens: request.max_tokens,
@@ -133,7 +123,7 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
     Ok(Arc::new(Asked { request, sent, turn, index, embedding, served, conversation_tokens, budget, max_distance }))
 }
 
-/// The question's vectors.
+/// Embeds the question.
 pub(super) async fn embed(app: &App, asked: &Asked, report: &mut Ongoing) -> Result<Windows, ApiError> {
     let vectors = question::embed(app, &asked.embedding, &asked.turn.user_prompt, Asker::Chat).await?;
     report.was_embedded(vectors.count());
@@ -142,10 +132,9 @@ pub(super) async fn embed(app: &App, asked: &Asked, report: &mut Ongoing) -> Res
 }
 
 fn require_explainable(app: &App, request: &Request) -> Result<(), ApiError> {
-    match request.explain && !app.settings.chat.explain {
-        true => {
-            Err(ApiError::Meaning("explain is switched off on this server (chat.explain in its settings)".to_owned()))
-        }
-        false => Ok(()),
+    if request.explain && !app.settings.chat.explain {
+        let message = "explain is disabled on this server (setting chat.explain)".to_owned();
+        return Err(ApiError::InvalidRequest(message));
     }
+    Ok(())
 }

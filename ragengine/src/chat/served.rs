@@ -1,4 +1,4 @@
-//! The language model that serves a request: its name, its window, its tokenizer.
+//! The language model that answers a request: its name, context window and tokenizer.
 
 use std::sync::Arc;
 
@@ -12,27 +12,27 @@ use crate::error::ApiError;
 use crate::language_model::{LanguageModel, Upstream, extractive};
 use ragengine_compute::{self as compute, Waiter};
 
-/// No text has more bytes in a token than this, but for one that nobody wrote.
+/// Most bytes per token of any realistic text.
 const MAX_BYTES_PER_TOKEN: u64 = 64;
 
-/// Bytes that the JSON around the texts of a short conversation may take.
+/// Allowance for the JSON around the texts of a conversation, in bytes.
 const JSON_BYTES: u64 = 16 << 10;
 
-/// A conversation this short is counted at once: handing it to another thread would cost more.
+/// Conversations up to this length are counted on the current thread, which is cheaper than a switch.
 const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
 
-/// The model that answers, its window and its tokenizer.
+/// The language model of a request.
 pub(super) struct Served {
-    /// Its name, as the request has it or else the endpoint.
+    /// The name in the request, or the endpoint's default model.
     pub name: Option<String>,
-    /// Its context window.
+    /// The context window, in tokens.
     pub window_tokens: u64,
-    /// How its tokens are counted.
+    /// Counts its tokens.
     pub counter: TokenCounter,
 }
 
 impl Served {
-    /// The model that serves a request.
+    /// Finds the language model of a request.
     pub async fn of(app: &App, loaded: &Loaded, request: &Request) -> Result<Self, ApiError> {
         match &*app.language_model {
             LanguageModel::None => Err(no_model()),
@@ -53,8 +53,8 @@ impl Served {
         }
     }
 
-    /// The conversation as it was sent, and its tokens. One that cannot fit is refused before it is counted, and counting a long one is
-    /// kept from the threads that serve requests. It ends before the next message when the caller has left.
+    /// Returns the messages of the conversation and its tokens. A conversation that cannot fit is refused without
+    /// counting. A long one is counted on a compute thread, until the client disconnects.
     pub async fn conversation(&self, request: &Arc<Request>) -> Result<(Vec<Value>, u64), ApiError> {
         let bytes = request.conversation.bytes();
         if bytes as u64 > self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN).saturating_add(JSON_BYTES) {
@@ -66,14 +66,14 @@ impl Served {
             let tokens = counter.conversation(&messages, caller);
             Ok::<_, ApiError>((messages, tokens))
         };
-        match bytes <= COUNTED_AT_ONCE_BYTES {
-            true => count(&Waiter::default()),
-            false => compute::elsewhere(count).await,
+        if bytes <= COUNTED_AT_ONCE_BYTES {
+            return count(&Waiter::default());
         }
+        compute::run_on_thread(count).await
     }
 }
 
-/// The model that the request names, else the endpoint's.
+/// The model that the request names, or the endpoint's default model.
 pub(super) async fn model_of(upstream: &Upstream, request: &Request) -> Option<String> {
     match &request.model {
         Some(model) => Some(model.clone()),
@@ -81,14 +81,16 @@ pub(super) async fn model_of(upstream: &Upstream, request: &Request) -> Option<S
     }
 }
 
-/// Every model that the request asks for: its own, and those that some endpoints ask when that one fails.
+/// All models that the request names: its model, and the fallbacks that some endpoints support.
 pub(super) fn asked_models(request: &Request) -> impl Iterator<Item = &str> {
     request.model.iter().chain(&request.other_models).map(String::as_str)
 }
 
-/// There is no language model at all.
+/// The error for a server without a language model.
 pub(super) fn no_model() -> ApiError {
     ApiError::NoModel(
-        "no language model is set: set inferenceService.url, or extractive: true for the built-in one. /retrieve works without.".to_owned(),
+        "no language model is set: set inferenceService.url, or extractive: true for the built-in model. /retrieve \
+         works without a language model."
+            .to_owned(),
     )
 }

@@ -8,17 +8,17 @@ use sha2::{Digest as _, Sha256};
 use ragengine_compute::Waiter;
 use ragengine_embedding::Embedding;
 
-/// Counts tokens as the served model does, or on the safe side of it.
+/// Counts tokens as the language model does, or overestimates them.
 #[derive(Clone)]
 pub(super) enum TokenCounter {
-    /// The embedding model's own tokenizer, for the built-in model.
+    /// The embedding model's tokenizer, for the built-in model.
     Embedding(Embedding),
-    /// The served model's, as well as it is known.
+    /// The language model's tokenizer, or an estimate.
     Served(Tokenizer),
 }
 
 impl TokenCounter {
-    /// The label of how is counted.
+    /// The name for metric labels.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Embedding(_) => "embedding",
@@ -26,7 +26,7 @@ impl TokenCounter {
         }
     }
 
-    /// What differs between two that count differently, or count blocks of another format. Counts are kept under it.
+    /// Identifies the tokenizer and the format of blocks. The key of cached counts.
     pub fn id(&self) -> u64 {
         block_format()
             ^ match self {
@@ -35,7 +35,7 @@ impl TokenCounter {
             }
     }
 
-    /// Whether a prompt costs what its parts cost, so that blocks whose tokens are known need not be counted again.
+    /// Whether the tokens of a prompt are the sum of its parts, so that counted blocks need not be counted again.
     pub fn adds_up(&self) -> bool {
         match self {
             Self::Embedding(_) => false,
@@ -43,7 +43,7 @@ impl TokenCounter {
         }
     }
 
-    /// The tokens of a text alone.
+    /// Counts the tokens of a text.
     pub fn text(&self, text: &str) -> u64 {
         match self {
             Self::Embedding(embedding) => embedding.count_tokens(text) as u64,
@@ -51,7 +51,7 @@ impl TokenCounter {
         }
     }
 
-    /// The tokens of a conversation with its template. Texts that come after the caller has left are not counted.
+    /// Counts the tokens of a conversation, including its template. Stops early if the client disconnects.
     pub fn conversation(&self, messages: &[Value], caller: &Waiter) -> u64 {
         let count = |text: &str| if caller.has_left() { 0 } else { self.text(text) };
         match self {
@@ -61,7 +61,8 @@ impl TokenCounter {
     }
 }
 
-/// A number that another format of blocks does not have: what is counted is a chunk's block, with everything in it that is escaped.
+/// A hash of the format of blocks. It changes when the format or the escaping changes, because counts are of whole
+/// blocks.
 fn block_format() -> u64 {
     static FORMAT: OnceLock<u64> = OnceLock::new();
     *FORMAT.get_or_init(|| {

@@ -19,11 +19,11 @@ use tokio::time::timeout;
 use super::connect::{client, with_advice};
 use crate::args::Backup;
 
-/// Writes a backup, reads it again, and only then puts it where it belongs.
+/// Writes a backup to a temporary file, verifies it, and renames it to its final name.
 ///
 /// # Errors
 ///
-/// When the server refuses or stops sending, or the file cannot be written. What was there before is still there then.
+/// When the server refuses or stops sending, or the file cannot be written. An existing file is not changed then.
 pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let target = target(arguments)?;
@@ -36,8 +36,8 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     let downloading = async {
         tokio::select! {
             bytes = download(&client, &mut partial, patience) => bytes,
-            // The part goes with the error.
-            told = told_to_stop() => Err(told.err().map_or_else(|| anyhow!("stopped by a signal"), Into::into)),
+            // The error drops `partial`, which deletes the temporary file.
+            stopped = stop_signal() => Err(stopped.err().map_or_else(|| anyhow!("stopped by a signal"), Into::into)),
         }
     };
     let bytes = runtime.block_on(downloading).map_err(with_advice)?;
@@ -51,8 +51,8 @@ pub fn run(arguments: &Backup) -> anyhow::Result<()> {
     }
 }
 
-/// Done when the process is told to stop.
-async fn told_to_stop() -> io::Result<()> {
+/// Waits for SIGTERM, SIGHUP or SIGINT.
+async fn stop_signal() -> io::Result<()> {
     let [mut terminate, mut hangup, mut interrupt] =
         [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?, signal(SignalKind::interrupt())?];
     tokio::select! {
@@ -65,7 +65,7 @@ async fn told_to_stop() -> io::Result<()> {
 
 struct Target {
     file: PathBuf,
-    /// The folder, when that is what was given.
+    /// The folder, if `--output` names one.
     folder: Option<PathBuf>,
 }
 
@@ -73,13 +73,13 @@ fn target(arguments: &Backup) -> anyhow::Result<Target> {
     let output = &arguments.output;
     match (output.is_dir(), arguments.keep) {
         (true, _) => Ok(Target { file: output.join(name_at(jiff::Timestamp::now())), folder: Some(output.clone()) }),
-        (false, Some(_)) => bail!("--keep is for a folder, and {} is none", output.display()),
+        (false, Some(_)) => bail!("--keep needs a folder, but {} is not a folder", output.display()),
         (false, None) => Ok(Target { file: output.clone(), folder: None }),
     }
 }
 
 async fn download(client: &Client, partial: &mut Partial, patience: Duration) -> anyhow::Result<u64> {
-    let silent = || format!("nothing has arrived for {} s", patience.as_secs());
+    let silent = || format!("no data arrived for {} s", patience.as_secs());
     let mut backup = timeout(patience, client.backup()).await.with_context(silent)??;
     let bar = progress_bar();
     let mut bytes = 0;
@@ -92,7 +92,7 @@ async fn download(client: &Client, partial: &mut Partial, patience: Duration) ->
     Ok(bytes)
 }
 
-/// Deletes the oldest of our files in a folder, and nothing else.
+/// Deletes all but the newest `keep` backups in a folder. Files with other names stay.
 fn prune(folder: &Path, keep: usize) -> anyhow::Result<()> {
     for name in superseded(names(folder)?, keep) {
         let path = folder.join(name);
@@ -102,7 +102,11 @@ fn prune(folder: &Path, keep: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The backup that is meant: the file, or the newest in the folder.
+/// Returns the backup file at a path: the file itself, or the newest backup in the folder.
+///
+/// # Errors
+///
+/// When the folder cannot be read or has no backup.
 pub fn find(input: &Path) -> anyhow::Result<PathBuf> {
     if !input.is_dir() {
         return Ok(input.to_owned());
@@ -121,10 +125,10 @@ fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Hidden where standard error is no terminal.
+/// Hidden unless standard error is a terminal.
 fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::no_length();
-    if let Ok(style) = ProgressStyle::with_template("{bytes}, {bytes_per_sec}, {elapsed} gone") {
+    if let Ok(style) = ProgressStyle::with_template("{bytes}, {bytes_per_sec}, {elapsed} elapsed") {
         bar.set_style(style);
     }
     bar

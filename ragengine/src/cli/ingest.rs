@@ -14,13 +14,13 @@ use ragengine_client::{Client, content_hash};
 use super::connect::{client, with_advice};
 use crate::args::Ingest;
 
-/// Documents and bytes in one request: small enough that the bar moves, large enough that nothing waits for the network.
+/// Most documents and bytes in one request: few enough for the progress bar to move, many enough to hide latency.
 const BATCH: (usize, usize) = (64, 1 << 20);
 
-/// Ids in one request to delete.
+/// Most ids in one delete request.
 const DELETE_BATCH: usize = 1000;
 
-/// What was done.
+/// Counts of documents, for the summary.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Report {
     sent: usize,
@@ -34,7 +34,7 @@ struct Report {
 ///
 /// # Errors
 ///
-/// When the path cannot be read, nobody answers, or the server refuses.
+/// When the path cannot be read, or the server does not answer or refuses.
 pub fn run(arguments: &Ingest) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(ingest(arguments)).map_err(with_advice)?;
@@ -47,7 +47,7 @@ pub fn run(arguments: &Ingest) -> anyhow::Result<()> {
     if report.missing > 0 {
         writeln!(
             out,
-            "{} documents of this source have no file any more: --delete-missing deletes them",
+            "{} documents of this source no longer have a file: --delete-missing deletes them",
             report.missing
         )?;
     }
@@ -63,7 +63,7 @@ async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
     let Walked { files, unreadable } =
         walk(&arguments.path).with_context(|| format!("cannot read {}", arguments.path.display()))?;
     if files.is_empty() && unreadable.is_empty() {
-        bail!("{} holds no text file that could be sent", arguments.path.display());
+        bail!("{} contains no text files", arguments.path.display());
     }
     let known = client.source_documents(&arguments.index, &source).await?;
     let known: HashMap<String, String> =
@@ -82,7 +82,7 @@ async fn ingest(arguments: &Ingest) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Sends what the server does not have, in batches, and moves the bar.
+/// Sends the files that are new or changed, in batches, and updates the progress bar.
 async fn send(
     client: &Client,
     arguments: &Ingest,
@@ -95,7 +95,7 @@ async fn send(
     let mut batch: Vec<Document> = Vec::new();
     for file in files {
         match read_document(file, source) {
-            Ok(document) if is_known(&document, known) => report.unchanged += 1,
+            Ok(document) if is_unchanged(&document, known) => report.unchanged += 1,
             Ok(document) => batch.push(document),
             Err(error) => report.unreadable.push(format!("{}: {error}", file.path.display())),
         }
@@ -110,7 +110,7 @@ async fn send(
     Ok(report)
 }
 
-/// Sends a batch. When the server refuses it, its documents go one by one, so that only what is wrong is left out.
+/// Sends a batch. If the server refuses it, sends its documents one by one, so that only invalid ones are left out.
 async fn send_batch(client: &Client, index: &str, batch: Vec<Document>, report: &mut Report) -> anyhow::Result<()> {
     if batch.is_empty() {
         return Ok(());
@@ -118,7 +118,7 @@ async fn send_batch(client: &Client, index: &str, batch: Vec<Document>, report: 
     let count = batch.len();
     match client.add(index, batch.clone()).await {
         Ok(_) => report.sent += count,
-        Err(error) if !error.is_of_the_document() => return Err(error.into()),
+        Err(error) if !error.is_document_error() => return Err(error.into()),
         Err(error) if count == 1 => {
             let doc_id = batch.first().and_then(|document| document.doc_id.clone()).unwrap_or_default();
             report.unreadable.push(format!("{doc_id}: {error}"));
@@ -132,7 +132,7 @@ async fn send_batch(client: &Client, index: &str, batch: Vec<Document>, report: 
     Ok(())
 }
 
-fn is_known(document: &Document, known: &HashMap<String, String>) -> bool {
+fn is_unchanged(document: &Document, known: &HashMap<String, String>) -> bool {
     let known = document.doc_id.as_ref().and_then(|doc_id| known.get(doc_id));
     known.is_some_and(|hash| *hash == content_hash(&document.text, &document.metadata))
 }
@@ -144,14 +144,14 @@ fn source_name(arguments: &Ingest) -> anyhow::Result<String> {
     let path = arguments.path.canonicalize().with_context(|| format!("cannot read {}", arguments.path.display()))?;
     match path.file_name().and_then(|name| name.to_str()) {
         Some(name) => Ok(name.to_owned()),
-        None => bail!("{} has no name that documents could be grouped under: give one with --source", path.display()),
+        None => bail!("{} has no name to use as the source: give one with --source", path.display()),
     }
 }
 
-/// Hidden where standard error is no terminal.
+/// Hidden unless standard error is a terminal.
 fn progress_bar(files: u64) -> ProgressBar {
     let bar = ProgressBar::new(files);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} files, {elapsed} gone, {eta} to go") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} files, {elapsed} elapsed, {eta} left") {
         bar.set_style(style);
     }
     bar

@@ -1,4 +1,4 @@
-//! Commands that print something and end.
+//! Commands that print and exit.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -17,15 +17,15 @@ use crate::{embedding, router};
 ///
 /// # Errors
 ///
-/// What is wrong with the settings.
+/// When the settings are invalid.
 pub fn check_config(path: Option<&Path>) -> anyhow::Result<()> {
     let settings = settings::load(path)?;
     logging::filter(&settings.log).map_err(anyhow::Error::msg)?;
     embedding::check_secrets(&settings.embedding.source())?;
-    // Reads the key and the tokenizer of the language model, and sends nothing.
+    // Reads the language model's key and tokenizer. Sends no requests.
     let settings = &App::new(settings)?.settings;
     print(&format!(
-        "The settings are fine: the server would listen on {} and keep its data in {}.\n",
+        "The settings are valid. The server would listen on {} and store its data in {}.\n",
         settings.listen,
         settings.data_dir.display()
     ))

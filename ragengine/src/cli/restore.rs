@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, Stream};
 use ragengine_client::wire::RestoredIndexes;
-use ragengine_client::{Client, ClientError, Over};
+use ragengine_client::{Client, ClientError, RestoreOptions};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
@@ -18,17 +18,17 @@ use super::backup::{find, verify};
 use super::connect::{client, with_advice};
 use crate::args::Restore;
 
-/// What is sent at once.
+/// Size of the pieces of the request body.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// How long the server may take from the last byte to its reply: it opens the indexes, and that takes longer the larger they are.
+/// Timeout between the last byte and the reply. The server opens the indexes in this time, however large they are.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(900);
 
-/// Sends a backup that was found whole.
+/// Verifies a backup and sends it.
 ///
 /// # Errors
 ///
-/// When the file is not a whole backup, or the server refuses it or stops taking it.
+/// When the file is not a complete backup, or the server refuses it or stops reading.
 pub fn run(arguments: &Restore) -> anyhow::Result<()> {
     let file = find(&arguments.input)?;
     let contents = verify(&file)?;
@@ -37,7 +37,7 @@ pub fn run(arguments: &Restore) -> anyhow::Result<()> {
     let restored = runtime.block_on(upload(&client, &file, arguments)).map_err(with_overwrite).map_err(with_advice)?;
     let indexes = restored.indexes.join(", ");
     let what = match &arguments.index {
-        Some(_) => "restored of it".to_owned(),
+        Some(_) => "restored index".to_owned(),
         None => format!("{} documents restored", contents.documents),
     };
     writeln!(io::stdout(), "{}: {what}: {indexes}", file.display())?;
@@ -45,12 +45,12 @@ pub fn run(arguments: &Restore) -> anyhow::Result<()> {
 }
 
 async fn upload(client: &Client, path: &Path, arguments: &Restore) -> anyhow::Result<RestoredIndexes> {
-    let told = || format!("cannot read {}", path.display());
-    let file = File::open(path).await.with_context(told)?;
-    let bytes = file.metadata().await.with_context(told)?.len();
+    let failed = || format!("cannot read {}", path.display());
+    let file = File::open(path).await.with_context(failed)?;
+    let bytes = file.metadata().await.with_context(failed)?.len();
     let (progress, mut seen) = watch::channel(0);
     let body = reqwest::Body::wrap_stream(chunks(file, progress));
-    let over = Over { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
+    let over = RestoreOptions { overwrite: arguments.overwrite, index: arguments.index.as_deref() };
     let mut sending = std::pin::pin!(client.restore(body, bytes, over));
     let patience = Duration::from_secs(arguments.timeout_seconds);
     loop {
@@ -58,33 +58,35 @@ async fn upload(client: &Client, path: &Path, arguments: &Restore) -> anyhow::Re
             restored = &mut sending => return Ok(restored?),
             moved = timeout(patience, seen.changed()) => match moved {
                 Ok(Ok(())) => {}
-                // All of it has been taken.
+                // The stream was dropped: the server has read all of it.
                 Ok(Err(_)) => break,
-                Err(_) => bail!("the server has taken nothing for {} s: it may or may not go on", patience.as_secs()),
+                Err(_) => {
+                    bail!("the server read no data for {} s; it may still restore the indexes", patience.as_secs())
+                }
             }
         }
     }
     let restored = timeout(FINISH_TIMEOUT, sending).await;
-    Ok(restored.with_context(|| format!("no reply {} s after the last byte", FINISH_TIMEOUT.as_secs()))??)
+    Ok(restored.with_context(|| format!("no reply within {} s of the last byte", FINISH_TIMEOUT.as_secs()))??)
 }
 
-/// The bytes of a file, and each time how many there were until then.
+/// Streams the bytes of a file, and publishes the number of bytes so far.
 fn chunks(file: File, progress: watch::Sender<u64>) -> impl Stream<Item = io::Result<Bytes>> {
     stream::try_unfold((file, progress, 0), |(mut file, progress, sent)| async move {
         let mut chunk = BytesMut::with_capacity(CHUNK_BYTES);
         let read = file.read_buf(&mut chunk).await?;
         let sent = sent + read as u64;
-        // Nobody looks any more when the server has replied.
+        // Fails after the reply, when the receiver is dropped.
         let _ = progress.send(sent);
         Ok((read > 0).then(|| (chunk.freeze(), (file, progress, sent))))
     })
 }
 
-/// What the caller can do about an index that is there.
+/// Adds a remedy to the error that an index exists.
 fn with_overwrite(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<ClientError>() {
         Some(refused) if refused.is_conflict() => {
-            error.context("nothing was restored (--overwrite replaces what is there)")
+            error.context("nothing was restored; --overwrite replaces existing indexes")
         }
         _ => error,
     }

@@ -16,22 +16,22 @@ use crate::server::{Bounds, raise_open_files};
 use crate::telemetry::logging;
 use crate::{router, server};
 
-/// The exit code of a server that did not finish what ran, as a shell says it of SIGTERM.
+/// The exit code after a second stop signal: that of a process killed by SIGTERM, as a shell reports it.
 const ENDED_AT_ONCE: i32 = 128 + 15;
 
-/// Serves until it is told to stop.
+/// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
 ///
-/// When the processor lacks what FAISS was built for, the settings cannot be used, the port is taken, or another process has the
-/// data folder.
+/// When the processor lacks instructions that FAISS needs, the settings are invalid, the port is in use, or another
+/// process uses the data folder.
 pub fn run(config: Option<&Path>) -> anyhow::Result<()> {
     ragengine_faiss::check_cpu()?;
     let settings = settings::load(config)?;
     logging::start(&settings.log).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(serve(settings));
-    // What is still in the blocking pool has been given its grace period.
+    // Tasks in the blocking pool have had their grace period already.
     runtime.shutdown_timeout(Duration::from_secs(1));
     result
 }
@@ -44,11 +44,11 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
     info!(address = %listener.local_addr()?, version = env!("CARGO_PKG_VERSION"), "listening");
     let admin = serve_admin(&app, admin_address).await?;
     warn_of_open_writes(&app);
-    outlive_full_files()?;
+    handle_file_size_signal()?;
     let signalled = stop_signal()?;
     let stop = async {
         signalled.await;
-        app.rest();
+        app.shut_down();
     };
     let metrics = Arc::clone(&app.metrics);
     let loading = tokio::spawn({
@@ -58,26 +58,27 @@ async fn serve(settings: ragengine_settings::Settings) -> anyhow::Result<()> {
     let failed = async {
         match loading.await {
             Ok(Err(error)) => Some(error),
-            // Loaded: nothing to wait for any more.
+            // Loading succeeded, so it cannot fail any more.
             Ok(Ok(())) | Err(_) => std::future::pending().await,
         }
     };
     tokio::select! {
         () = server::serve(listener, router::router(Arc::clone(&app)), stop, bounds, metrics) => {}
-        // Until the other one has stopped: who watches the server sees its end.
+        // The admin listener never ends by itself: monitors can watch the server until it stops.
         () = admin => {}
         Some(error) = failed => return Err(error.into()),
     }
-    app.at_rest().await;
+    app.wait_for_background_work().await;
     Ok(())
 }
 
 async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
-    let words = || format!("cannot listen on {address}: stop what listens there, or set {setting} to another address");
-    TcpListener::bind(address).await.with_context(words)
+    let failed =
+        || format!("cannot listen on {address}: stop the program that uses it, or set {setting} to another address");
+    TcpListener::bind(address).await.with_context(failed)
 }
 
-/// Listens for probes and monitors where that is wanted, and serves them for ever.
+/// Listens on the admin address, if one is set. The returned future serves probes and monitors and never ends.
 async fn serve_admin(app: &Arc<App>, address: Option<SocketAddr>) -> anyhow::Result<impl Future<Output = ()> + use<>> {
     let mut listener = None;
     if let Some(address) = address {
@@ -93,26 +94,26 @@ async fn serve_admin(app: &Arc<App>, address: Option<SocketAddr>) -> anyhow::Res
     })
 }
 
-/// Whoever reaches the server may do everything, and it can be reached from elsewhere.
+/// Logs a warning when there is no write token and the address is not a loopback address.
 fn warn_of_open_writes(app: &App) {
     let address = app.settings.listen;
     if app.write_token.is_none() && !address.ip().to_canonical().is_loopback() {
         warn!(
             %address,
-            "everybody who reaches this server may add and delete documents, and fetch a copy of all of them: set auth.writeToken, or set \
-             listen (or LISTEN) to a loopback address such as 127.0.0.1:5000"
+            "any client can add, delete and download all documents: set auth.writeToken, or set listen (or LISTEN) to \
+             a loopback address such as 127.0.0.1:5000"
         );
     }
 }
 
-/// A write that would make a file larger than the system lets it be (RLIMIT_FSIZE) is to be an error, as on a full disk, and not the end
-/// of the process, which is what SIGXFSZ means to one that does not listen to it.
-fn outlive_full_files() -> anyhow::Result<()> {
+/// Handles SIGXFSZ, so that a write beyond RLIMIT_FSIZE is an error, like a full disk. By default the signal ends the
+/// process.
+fn handle_file_size_signal() -> anyhow::Result<()> {
     drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
     Ok(())
 }
 
-/// Done when the process gets SIGTERM or SIGINT. A second one ends it at once: whoever sends it does not want to wait.
+/// Returns a future that waits for SIGTERM or SIGINT. A second signal ends the process at once.
 fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -126,7 +127,7 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
         signalled().await;
         tokio::spawn(async move {
             signalled().await;
-            warn!("told to stop a second time: ending at once");
+            warn!("second stop signal: exiting at once");
             std::process::exit(ENDED_AT_ONCE);
         });
     })

@@ -11,18 +11,18 @@ use ragengine_parsers::{Parser, worker};
 use ragengine_settings::Log;
 use ragengine_settings::sync::{Origin, SyncTask};
 use ragengine_sources::{Access, AddressPolicy, Limits, Proxies, ProxyVariables};
-use ragengine_sync::{Outcome, Removed, Report, Tools, synchronise};
+use ragengine_sync::{Removed, Report, SyncOutcome, Tools, synchronise};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{Sync, WhenOwnerIsGone};
 use crate::secrets;
 use crate::telemetry::logging;
 
-/// Makes an index hold exactly what the sources of a task hold.
+/// Makes an index hold exactly the documents of a task's sources.
 ///
 /// # Errors
 ///
-/// When the task cannot be used, the server does not answer, or a source could not be synchronised.
+/// When the task is invalid, the server does not answer, or a source could not be synchronised.
 pub fn run(arguments: &Sync) -> anyhow::Result<()> {
     logging::start(&Log::default()).map_err(anyhow::Error::msg)?;
     let task = read(&arguments.task)?;
@@ -32,21 +32,21 @@ pub fn run(arguments: &Sync) -> anyhow::Result<()> {
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             report = mirror(&task, arguments) => report,
-            // The first process of a container ends only when it wants to.
-            _ = terminate.recv() => bail!("it was told to stop before it was done; the next synchronisation finishes it"),
+            // As process 1 of a container, the program must handle SIGTERM: there is no default action.
+            _ = terminate.recv() => bail!("stopped by SIGTERM before the end; the next synchronisation completes it"),
         }
     });
-    // What a source is still waiting for is not waited for.
+    // Does not wait for requests to sources that are still running.
     runtime.shutdown_background();
     let report = report?;
     let mut out = io::stdout();
     for line in lines(&report) {
         writeln!(out, "{line}")?;
     }
-    match report.is_success() {
-        true => Ok(()),
-        false => bail!("not every source could be synchronised"),
+    if !report.is_success() {
+        bail!("some sources could not be synchronised");
     }
+    Ok(())
 }
 
 async fn mirror(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Report> {
@@ -54,11 +54,11 @@ async fn mirror(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Report> {
     Ok(synchronise(task, owner(task, arguments).as_ref(), &mut tools).await?)
 }
 
-/// A task is done by whom it was written for: a file that was replaced meanwhile is another task.
+/// Fails if the task has another id: its file was replaced after this process was started.
 fn require(task: &SyncTask, sync_id: Option<&str>) -> anyhow::Result<()> {
     match sync_id {
         Some(sync_id) if sync_id != task.sync_id => {
-            bail!("the task is that of synchronisation '{}', and this is '{sync_id}': nothing was done", task.sync_id)
+            bail!("the task has the id '{}', expected '{sync_id}': nothing was synchronised", task.sync_id)
         }
         _ => Ok(()),
     }
@@ -76,22 +76,22 @@ fn owner(task: &SyncTask, arguments: &Sync) -> Option<SourceOwner> {
     })
 }
 
-/// `ragengine parse-worker`: reads files for another process of this program.
+/// `ragengine parse-worker`: parses files for `ragengine sync`.
 ///
 /// # Errors
 ///
-/// When its limits cannot be set, or the other process is gone.
+/// When the resource limits cannot be set, or the parent process has ended.
 pub fn parse_worker() -> anyhow::Result<()> {
     Ok(worker::serve(io::stdin(), io::stdout())?)
 }
 
 fn read(path: &Path) -> anyhow::Result<SyncTask> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read the task {}", path.display()))?;
-    serde_saphyr::from_str(&text).with_context(|| format!("the task in {} cannot be used", path.display()))
+    serde_saphyr::from_str(&text).with_context(|| format!("the task in {} is invalid", path.display()))
 }
 
 async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
-    // Whatever proxy the environment names leads out of the cluster, as sources do.
+    // The proxies in the environment are for sources outside the cluster.
     let client = Client::direct(&task.server)?;
     let client = match &task.write_token {
         Some(reference) => client.with_token(secrets::read(reference)?.expose())?,
@@ -100,25 +100,25 @@ async fn tools(task: &SyncTask, arguments: &Sync) -> anyhow::Result<Tools> {
     let work_folder = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
     let addresses = AddressPolicy::in_cluster(task.allowed_ranges.clone(), arguments.api_server.clone()).await;
     let proxies = match Proxies::new(&ProxyVariables::of_environment()) {
-        Err(error) if task.sources.iter().any(|source| is_elsewhere(&source.origin)) => return Err(error.into()),
+        Err(error) if task.sources.iter().any(|source| is_remote(&source.origin)) => return Err(error.into()),
         found => found.unwrap_or_default(),
     };
     let access = Access { addresses, proxies, work_folder, limits: Limits::default() };
-    let program = std::env::current_exe().context("the path of this program is not known")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let command = worker::WorkerCommand { program, arguments: vec!["parse-worker".into()] };
     let parser = Parser::new(command, ragengine_parsers::Limits::default());
     Ok(Tools { client, access, parser })
 }
 
-/// Whether documents are fetched from another server.
-fn is_elsewhere(origin: &Origin) -> bool {
+/// Whether documents are fetched over the network.
+fn is_remote(origin: &Origin) -> bool {
     match origin {
         Origin::Http(_) | Origin::Git(_) | Origin::S3(_) => true,
         Origin::Inline(_) | Origin::ConfigMap(_) | Origin::Folder(_) => false,
     }
 }
 
-/// What a person wants to know of it.
+/// The report as lines of text.
 fn lines(report: &Report) -> Vec<String> {
     let mut lines: Vec<String> = report
         .sources
@@ -130,25 +130,25 @@ fn lines(report: &Report) -> Vec<String> {
         .collect();
     let Removed { deleted, held_back, confirmations } = &report.removed;
     if *deleted > 0 {
-        lines.push(format!("sources that are not named any more: {deleted} documents deleted"));
+        lines.push(format!("removed sources: {deleted} documents deleted"));
     }
     if *held_back > 0 {
         let how = confirmed_by(&confirmations.join(", "));
-        lines.push(format!("sources that are not named any more: {held_back} documents held back ({how})"));
+        lines.push(format!("removed sources: {held_back} documents held back ({how})"));
     }
     lines
 }
 
 fn confirmed_by(confirmations: &str) -> String {
-    format!("confirmations: [{confirmations}] in the task lets them go")
+    format!("confirmations: [{confirmations}] in the task deletes them")
 }
 
-fn in_words(outcome: &Outcome) -> String {
-    let Outcome { sent, deleted, held_back, confirmation, errors } = outcome;
+fn in_words(outcome: &SyncOutcome) -> String {
+    let SyncOutcome { sent, deleted, held_back, confirmation, errors } = outcome;
     let held_back = match confirmation {
         None => String::new(),
         Some(word) => {
-            format!(", {held_back} held back: the source or a file of it may be broken ({})", confirmed_by(word))
+            format!(", {held_back} held back: the source or one of its files may be broken ({})", confirmed_by(word))
         }
     };
     format!("{sent} sent, {deleted} deleted, {errors} files with errors{held_back}")
@@ -162,9 +162,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_is_said_in_words() {
-        let fine = Outcome { sent: 3, deleted: 1, held_back: 0, confirmation: None, errors: 0 };
-        let held = Outcome { held_back: 7, confirmation: Some("faq@0123456789ab".into()), ..fine.clone() };
+    fn a_report_is_printed_line_by_line() {
+        let fine = SyncOutcome { sent: 3, deleted: 1, held_back: 0, confirmation: None, errors: 0 };
+        let held = SyncOutcome { held_back: 7, confirmation: Some("faq@0123456789ab".into()), ..fine.clone() };
         let report = Report {
             sources: vec![
                 ("site".into(), Ok(fine)),

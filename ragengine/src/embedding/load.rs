@@ -11,26 +11,26 @@ use ragengine_settings::{EmbeddingSource, LocalEmbedding, RemoteEmbedding};
 
 use crate::secrets::{self, SecretError};
 
-/// Why there is no embedding model.
+/// Why an embedding model could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Its files cannot be had.
+    /// The files cannot be found or downloaded.
     #[error(transparent)]
     Files(#[from] files::Error),
-    /// Its files contradict each other or the settings.
+    /// The files contradict each other or the settings.
     #[error(transparent)]
     Profile(#[from] profile::Error),
-    /// It cannot be loaded, or the endpoint does not answer.
+    /// The model cannot be loaded, or the endpoint does not answer.
     #[error(transparent)]
     Model(#[from] Error),
     /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// Nobody knows where it comes from.
-    #[error("the settings that it was loaded with were not kept")]
+    /// The index has no settings of its embedding model.
+    #[error("the index does not have the settings of its embedding model")]
     UnknownSource,
-    /// What is there is something else.
-    #[error("there is another model under its name now")]
+    /// The model's fingerprint or dimensions differ from the index.
+    #[error("the model with this name has changed")]
     OtherModel,
 }
 
@@ -43,20 +43,20 @@ impl Logged for LoadError {
     }
 }
 
-/// What is told while a model is being loaded.
+/// Progress of loading a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loading {
-    /// This is being tried.
+    /// A step has started.
     Tries(String),
-    /// More of it is there than before.
+    /// A step has made progress.
     Advances(String),
 }
 
-/// Loads the local model, fetching it when it is not there, or asks the endpoint for a first vector.
+/// Loads the local model, downloading it if needed, or requests a first vector from the endpoint.
 ///
 /// # Errors
 ///
-/// [`LoadError`], in words that say what to do.
+/// [`LoadError`]. Its message says what to do.
 pub async fn load(
     source: &EmbeddingSource,
     models_directory: &Path,
@@ -66,7 +66,7 @@ pub async fn load(
     match source {
         EmbeddingSource::Local(local) => load_local(local, models_directory, metrics, progress).await,
         EmbeddingSource::Remote(remote) => {
-            progress(Loading::Tries(format!("asking {} for a first vector", remote.model)));
+            progress(Loading::Tries(format!("requesting a first vector from {}", remote.model)));
             let endpoint = Endpoint::new(endpoint_options(remote)?)?;
             let dimensions = endpoint.probe().await?;
             Ok(Embedding::new(Embedder::Remote(endpoint), dimensions, metrics))
@@ -74,11 +74,11 @@ pub async fn load(
     }
 }
 
-/// Reads what the source needs and forgets it.
+/// Checks that the secret of a source can be read.
 ///
 /// # Errors
 ///
-/// [`SecretError`] when it is not there.
+/// [`SecretError`] when it cannot.
 pub fn check_secrets(source: &EmbeddingSource) -> Result<(), SecretError> {
     let secret = match source {
         EmbeddingSource::Local(local) => &local.hub_token,
@@ -101,7 +101,7 @@ async fn load_local(
     };
     let directory = files::locate_or_fetch(&local.model_id, models_directory, &hub, &mut |piece| {
         let megabytes = piece.received_bytes >> 20;
-        progress(Loading::Advances(format!("fetching {}: {megabytes} MB of {}", local.model_id, piece.file)));
+        progress(Loading::Advances(format!("downloading {}: {megabytes} MB of {}", local.model_id, piece.file)));
     })
     .await?;
     progress(Loading::Tries(format!("loading {}", local.model_id)));
@@ -121,12 +121,14 @@ async fn load_local(
     Ok(Embedding::new(Embedder::Local(service), dimensions, metrics))
 }
 
-/// The name that a model goes by: of a folder its last part, so that moving the folder changes nothing.
+/// The name of a model. For a folder, it is the last component of the path, so that moving the folder does not change
+/// it.
 fn display_name(model_id: &str) -> &str {
-    match Path::new(model_id).is_absolute() || model_id.starts_with("./") {
-        true => Path::new(model_id).file_name().and_then(|name| name.to_str()).unwrap_or(model_id),
-        false => model_id,
+    let is_folder = Path::new(model_id).is_absolute() || model_id.starts_with("./");
+    if !is_folder {
+        return model_id;
     }
+    Path::new(model_id).file_name().and_then(|name| name.to_str()).unwrap_or(model_id)
 }
 
 fn overrides(local: &LocalEmbedding) -> Overrides {

@@ -1,9 +1,10 @@
-//! Models of generations that still serve while the server's own model is another.
+//! Models of older generations, which still serve after the server's embedding model has changed.
 //!
-//! An index is embedded by the settings that it has itself. Those of a copy may be anybody's, and a fingerprint does not say where an endpoint
-//! is: if settings were shared by it, the questions of one index would go where another one says. So indexes share a model when all of its
-//! settings are the same. An index without any, of a version that kept none, has the local model of its fingerprint that another index
-//! names: that fingerprint is made of the model's files, and its questions stay in this server.
+//! Each index stores the settings of its embedding model. Settings in a restored copy are untrusted, and a fingerprint
+//! does not identify an endpoint. If indexes shared a model by fingerprint alone, a copy could redirect the questions
+//! of other indexes to its endpoint. So indexes share a model only if all settings are equal. Indexes of older
+//! versions have no settings. They use a local model with their fingerprint that another index names. That is safe,
+//! because the fingerprint of a local model is computed from its files, and questions do not leave the server.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,15 +20,15 @@ use tracing::{info, warn};
 
 use super::{LoadError, Loading, load};
 
-/// The first pause before a model is tried again, and the longest.
+/// The first and the longest pause before loading a model is retried.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
-/// What the vectors of an index need, as its record says.
+/// Identifies the embedding model of an index's vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelKey {
-    /// Everything that its vectors depend on.
+    /// Hash of everything that the vectors depend on.
     pub fingerprint: String,
-    /// The width of its vectors.
+    /// The number of dimensions.
     pub dimensions: usize,
 }
 
@@ -42,15 +43,15 @@ impl ModelKey {
 pub struct Needed {
     /// The index.
     pub index: String,
-    /// What the model must be.
+    /// The expected fingerprint and dimensions.
     pub key: ModelKey,
-    /// Its name, for people.
+    /// The name, for messages.
     pub name: String,
-    /// Where it comes from, as the index says. None: the index does not say.
+    /// The settings of the model in the index. `None` for indexes of older versions.
     pub source: Option<EmbeddingSource>,
 }
 
-/// A model, and the indexes that are embedded by it.
+/// A model, and the indexes that use it.
 #[derive(Debug, Clone)]
 struct Model {
     key: ModelKey,
@@ -65,7 +66,7 @@ impl Model {
         Self { key, name, source, indexes: BTreeSet::from([index]) }
     }
 
-    /// Whether it is the one that the index is embedded by.
+    /// Whether the index may use this model. See the module documentation.
     fn is_for(&self, needed: &Needed) -> bool {
         let is_local = matches!(self.source, Some(EmbeddingSource::Local(_)));
         self.key == needed.key && (self.source == needed.source || (needed.source.is_none() && is_local))
@@ -76,9 +77,9 @@ impl Model {
     }
 }
 
-/// The models that are needed, each once.
+/// Groups indexes by their models.
 fn models(needed: Vec<Needed>) -> Vec<Model> {
-    // Those that say where their models come from come first: the others look for theirs among them.
+    // Indexes with settings come first, because indexes without settings use their models.
     let (with_source, without): (Vec<_>, Vec<_>) = needed.into_iter().partition(|needed| needed.source.is_some());
     let mut models: Vec<Model> = Vec::new();
     for needed in with_source.into_iter().chain(without) {
@@ -92,7 +93,7 @@ fn models(needed: Vec<Needed>) -> Vec<Model> {
     models
 }
 
-/// A model that is kept, and how far it is. Its loading goes on for as long as somebody looks.
+/// A model with its state. Dropping the receiver stops loading.
 struct Kept {
     model: Model,
     state: watch::Receiver<Older>,
@@ -114,21 +115,21 @@ pub struct Embeddings {
 }
 
 impl Embeddings {
-    /// The server's model alone.
+    /// Starts with the server's model only.
     pub fn new(current: Embedding, models_directory: PathBuf, metrics: EmbeddingMetrics) -> Arc<Self> {
         Arc::new(Self { current, models_directory, metrics, older: Mutex::default() })
     }
 
-    /// The server's model.
+    /// Returns the server's model.
     pub fn current(&self) -> &Embedding {
         &self.current
     }
 
-    /// The model of an index's vectors.
+    /// Returns the model of an index's vectors.
     ///
     /// # Errors
     ///
-    /// Why it is not there, in words.
+    /// A message that says why the model is not loaded.
     pub fn of(&self, index: &str, key: &ModelKey) -> Result<Embedding, String> {
         if key.is_of(&self.current) {
             return Ok(self.current.clone());
@@ -142,7 +143,7 @@ impl Embeddings {
         }
     }
 
-    /// Loads what is needed and is not there, and lets go of what nobody needs.
+    /// Loads the needed models, and unloads all others.
     pub fn keep(self: &Arc<Self>, needed: Vec<Needed>) {
         let needed = needed.into_iter().filter(|needed| !needed.key.is_of(&self.current)).collect();
         let mut older = self.older.lock();
@@ -159,7 +160,7 @@ impl Embeddings {
     fn begin(self: &Arc<Self>, model: &Model) -> watch::Receiver<Older> {
         let Some(source) = model.source.clone() else {
             let missing = LoadError::UnknownSource.to_string();
-            warn!(model = model.name, reason = missing, "no model for an older generation");
+            warn!(model = model.name, reason = missing, "embedding model of an older generation not loaded");
             return watch::channel(Older::Missing(missing)).1;
         };
         let (state, seen) = watch::channel(Older::Loading);
@@ -167,25 +168,25 @@ impl Embeddings {
         seen
     }
 
-    /// Waits until each older model has been tried once, a bounded time.
+    /// Waits until loading each older model has been tried once, or the timeout expires.
     pub async fn tried(&self, at_most: Duration) {
         let waiting: Vec<_> = self.older.lock().iter().map(|kept| kept.state.clone()).collect();
         let all = async {
             for mut older in waiting {
-                // Gone: nobody needs it any more.
+                // Fails if the model was unloaded.
                 drop(older.wait_for(|older| !matches!(older, Older::Loading)).await);
             }
         };
         drop(tokio::time::timeout(at_most, all).await);
     }
 
-    /// Tries until it is there, or nobody needs it.
+    /// Retries until the model is loaded, or no index needs it.
     async fn load(self: Arc<Self>, model: Model, source: EmbeddingSource, state: watch::Sender<Older>) {
         let mut pause = RETRY.0;
         loop {
             match self.try_to_load(&model.key, &source).await {
                 Ok(embedding) => {
-                    info!(model = model.name, "the model of an older generation is loaded");
+                    info!(model = model.name, "embedding model of an older generation loaded");
                     state.send_replace(Older::Ready(embedding));
                     return;
                 }
@@ -194,13 +195,13 @@ impl Embeddings {
                         model = model.name,
                         reason = missing.for_log(),
                         retry_in_s = pause.as_secs(),
-                        "no model for an older generation"
+                        "embedding model of an older generation not loaded"
                     );
                     state.send_replace(Older::Missing(missing.to_string()));
                 }
             }
-            let is_let_go = tokio::time::timeout(pause, state.closed()).await.is_ok();
-            if is_let_go {
+            let is_unused = tokio::time::timeout(pause, state.closed()).await.is_ok();
+            if is_unused {
                 return;
             }
             pause = (pause * 2).min(RETRY.1);
@@ -211,10 +212,7 @@ impl Embeddings {
         let progress = &mut |_: Loading| {};
         let loading = load(source, &self.models_directory, self.metrics.clone(), progress);
         let embedding = loading.await?;
-        match key.is_of(&embedding) {
-            true => Ok(embedding),
-            false => Err(LoadError::OtherModel),
-        }
+        if key.is_of(&embedding) { Ok(embedding) } else { Err(LoadError::OtherModel) }
     }
 }
 

@@ -1,13 +1,12 @@
-//! What the log says of a body that is not what the API takes: where, and of which kind each fault is. The caller's own words are no part of
-//! it.
+//! The log text for a schema error: the path and kind of each fault, without text of the caller.
 
 use ragengine_client::wire::FieldError;
 use serde_json::Value;
 
-/// Of a long list of faults, the log names so many.
+/// Most faults in the log text.
 const MAX_FIELDS: usize = 5;
 
-/// Where a body is at fault, and of which kind each fault is. A name that is none of ours is the caller's.
+/// Lists the path and kind of each fault. A field name that is not part of the API is replaced by `*`.
 pub(super) fn places(errors: &[FieldError]) -> String {
     let part = |part: &Value| match part {
         Value::String(name) if KNOWN_FIELDS.contains(&name.as_str()) => name.clone(),
@@ -15,11 +14,11 @@ pub(super) fn places(errors: &[FieldError]) -> String {
         _ => "*".to_owned(),
     };
     let place = |error: &FieldError| error.loc.iter().map(part).collect::<Vec<_>>().join(".");
-    let told = errors.iter().take(MAX_FIELDS).map(|error| format!("{}: {}", place(error), error.kind));
-    told.collect::<Vec<_>>().join("; ")
+    let faults = errors.iter().take(MAX_FIELDS).map(|error| format!("{}: {}", place(error), error.kind));
+    faults.collect::<Vec<_>>().join("; ")
 }
 
-/// The names of the API's fields and parameters, and of the parts of a request.
+/// Names of the parts of a request, and of the API's fields and parameters.
 const KNOWN_FIELDS: &[&str] = &[
     "body",
     "query",
@@ -73,10 +72,10 @@ mod tests {
 
     use super::*;
 
-    const MARKER: &str = "somebody's words";
+    const MARKER: &str = "text of a user";
 
     #[test]
-    fn a_place_has_no_name_of_the_callers() {
+    fn a_path_has_no_text_of_callers() {
         let error = |loc: Vec<Value>| FieldError { loc, msg: MARKER.to_owned(), kind: "type".to_owned() };
         let errors = [
             error(vec![json!("body"), json!("documents"), json!(3), json!("metadata"), json!(MARKER)]),

@@ -8,22 +8,22 @@ use serde_json::{Value, json};
 
 use super::{ApiError, MAX_WORDS};
 
-/// A field's error without the whole of a long value that it quotes.
+/// Shortens the message of a field's error, which may quote a long value.
 fn shortened(error: &FieldError) -> FieldError {
     let msg = error.msg.chars().take(MAX_WORDS).collect();
     FieldError { loc: error.loc.clone(), msg, kind: error.kind.clone() }
 }
 
-/// What the access log says of a failed request. It travels with the response.
+/// The error for the access log, as an extension of the response.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// The label.
+    /// [`ApiError::kind`].
     pub kind: &'static str,
-    /// What is wrong, without the words of others.
+    /// The message, without text of callers.
     pub words: String,
 }
 
-/// An error as the API outside `/v1` shows it: `{"detail": …}`.
+/// An error in the shape of the API outside `/v1`: `{"detail": …}`.
 #[derive(Debug)]
 pub struct PlainError(pub ApiError);
 
@@ -43,7 +43,7 @@ impl IntoResponse for PlainError {
     }
 }
 
-/// An error as OpenAI's API shows it.
+/// An error in the shape of OpenAI's API.
 #[derive(Debug)]
 pub struct OpenAiError(pub ApiError);
 
@@ -54,7 +54,7 @@ impl<E: Into<ApiError>> From<E> for OpenAiError {
 }
 
 impl OpenAiError {
-    /// The body: the upstream's own where it has the right shape already.
+    /// The body. An error body of the language model in this shape is passed on unchanged.
     pub fn body(&self) -> Value {
         if let Some(body) = self.0.openai_body() {
             return body.clone();
@@ -83,10 +83,7 @@ fn respond(status: StatusCode, error: &ApiError, body: impl IntoResponse) -> Res
     response
 }
 
-/// The shape of errors for a path, for those that no handler makes.
+/// Returns an error in the shape that its path uses. For errors outside handlers.
 pub fn shaped(path: &str, error: ApiError) -> Response {
-    match path.starts_with("/v1/") {
-        true => OpenAiError(error).into_response(),
-        false => PlainError(error).into_response(),
-    }
+    if path.starts_with("/v1/") { OpenAiError(error).into_response() } else { PlainError(error).into_response() }
 }

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions.
+//! `POST /v1/chat/completions`.
 
 use std::sync::Arc;
 
@@ -7,31 +7,36 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError as ErrorBody};
 use ragengine_pipeline::openai;
+use ragengine_pipeline::request::Request as ChatRequest;
 
 use super::extract;
 use crate::access::Caller;
 use crate::admission::{Held, Permit};
 use crate::app::App;
-use crate::chat::{Chat, ChatReply, chat};
-use crate::error::OpenAiError;
+use crate::chat::{Arrival, ChatReply, chat};
+use crate::error::{ApiError, OpenAiError};
+use crate::language_model::Origin;
 use crate::telemetry::{Logged, REQUEST_ID};
 
-/// Answers a conversation, from an index when the body has an `index_name`, else by the language model alone.
+/// Answers a conversation: from an index if the body has an `index_name`, otherwise by the language model alone.
 ///
-/// The body is OpenAI's, with three more fields: `index_name`, `context_token_ratio` (0.2 to 0.8) and `explain`. Every other field
-/// goes to the language model as it is. The reply is the language model's, with `source_nodes`: null when no documents went into it;
-/// in a stream it is on the chunk that carries `finish_reason`. With `explain: true` it has an `explanation`, too: what was decided about
-/// every chunk, and why.
+/// The body is OpenAI's, with three more fields: `index_name`, `context_token_ratio` (0.2 to 0.8) and `explain`. All
+/// other fields are passed to the language model unchanged. The reply is the language model's, with `source_nodes`,
+/// which is null if no documents were used. In a stream it is in the chunk with `finish_reason`. With `explain: true`
+/// the reply also has an `explanation`, which says for each chunk whether it was used, and why.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body = ChatCompletionRequest, responses(
-    (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.", body = ChatCompletion),
-    (status = 400, description = "The request cannot be served as it is.", body = ErrorBody),
+    (status = 200, description = "OpenAI's chat completion with `source_nodes`, or a stream of its chunks.",
+        body = ChatCompletion),
+    (status = 400, description = "The request is invalid.", body = ErrorBody),
     (status = 404, description = "No such index.", body = ErrorBody),
-    (status = 429, description = "Too many chats wait already, here or for the language model.", body = ErrorBody),
-    (status = 502, description = "The language model is out of reach, or its answer is none.", body = ErrorBody),
+    (status = 429, description = "Too many chats are waiting, for this server or for the language model.",
+        body = ErrorBody),
+    (status = 502, description = "The language model cannot be reached, or its reply is invalid.", body = ErrorBody),
     (status = 503, description = "No language model is set, or the server is still loading.", body = ErrorBody),
-    (status = 504, description = "The language model takes too long.", body = ErrorBody),
+    (status = 504, description = "The language model did not reply in time.", body = ErrorBody),
 ))]
 pub async fn chat_completions(
     State(app): State<Arc<App>>,
@@ -42,13 +47,22 @@ pub async fn chat_completions(
     let permit = request.extensions_mut().remove::<Permit>();
     let room = request.extensions_mut().remove::<Arc<Held>>();
     let body = extract::body(request).await?;
-    let asked = Chat { body, read: openai::read, request_id, permit, room };
-    let mut response = match chat(&app, &caller, asked).await {
+    let arrival = Arrival::new(&app, Origin { request_id, room }, permit);
+    let replied = async {
+        let (arrival, request) = arrival.read(&app, parsed(body)).await?;
+        chat(&app, &caller, request, arrival).await
+    };
+    let mut response = match replied.await {
         Ok(reply) => respond(reply),
         Err(error) => OpenAiError(error).into_response(),
     };
     response.extensions_mut().insert(Logged);
     Ok(response)
+}
+
+/// Parses a body. A long one is parsed on a compute thread, so that it does not block other requests.
+async fn parsed(body: Bytes) -> Result<Arc<ChatRequest>, ApiError> {
+    ragengine_compute::run(body.len(), move |_| Ok(Arc::new(openai::read(body)?))).await
 }
 
 fn respond(reply: ChatReply) -> Response {

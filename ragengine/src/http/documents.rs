@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use ragengine_client::wire::{
@@ -17,97 +18,105 @@ use utoipa::IntoParams;
 use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
 use super::indexes::record;
 use super::reply;
+use crate::access::{Action, Caller, may};
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::{self as compute, Waiter};
 use ragengine_index::filter::Filter;
 use ragengine_index::listing::{Page, TextLength};
 use ragengine_index::name::check_name;
-use ragengine_index::writer::{Fate, Incoming, Limits, Mode, check_documents};
+use ragengine_index::writer::{Incoming, Limits, Mode, WriteOutcome, check_documents};
 use ragengine_index::{Index, IndexError};
 
-/// Room for a list of some documents.
+/// Initial size of the buffer for a page of documents.
 const ABOUT_BYTES: usize = 64 << 10;
 
-/// Characters of the documents' texts on a page.
+/// Most characters of text on a page, over all documents.
 const MAX_PAGE_CHARACTERS: usize = 4 << 20;
 
-/// Adds documents to an index, which is made when it is not there. A document whose id is there is replaced.
+/// Adds documents to an index.
+///
+/// The index is created if it does not exist. A document with an existing id is replaced.
 #[utoipa::path(post, path = "/index", tag = "documents", request_body = AddDocuments, responses(
-    (status = 200, description = "The documents as they are stored, in the order in which they were sent.", body = [StoredDocument]),
-    (status = 400, description = "A name or a document that cannot be.", body = ErrorDetail),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 200, description = "The stored documents, in request order.", body = [StoredDocument]),
+    (status = 400, description = "A name or a document is invalid.", body = ErrorDetail),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
     (status = 413, description = "The body is too large.", body = ErrorDetail),
-    (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
-    (status = 429, description = "Too many writes wait already, or large bodies fill the room for them.", body = ErrorDetail),
-    (status = 503, description = "The model of the index's vectors is not there.", body = ErrorDetail),
+    (status = 422, description = "The body does not match the schema.", body = ErrorDetail),
+    (status = 429, description = "Too many writes are waiting, or large bodies use all the memory for bodies.",
+        body = ErrorDetail),
+    (status = 503, description = "The embedding model of the index is not loaded.", body = ErrorDetail),
 ))]
 pub async fn add(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     JsonBody(request): JsonBody<AddDocuments>,
 ) -> Result<Response, PlainError> {
     let loaded = app.loaded()?;
+    may(&caller, Action::Write, Some(&request.index_name))?;
     check_name(&request.index_name).map_err(IndexError::from)?;
     let limits = limits(&app);
-    let batch = compute::for_writes(move |caller| Batch::check(request.documents, limits, caller)).await?;
+    let batch = compute::run_write(move |caller| Batch::check(request.documents, limits, caller)).await?;
     if batch.writes.is_empty() {
-        return Err(ApiError::Meaning("documents is empty: send at least one".to_owned()).into());
+        return Err(ApiError::InvalidRequest("documents is empty: send at least one".to_owned()).into());
     }
     let record = record(&app.settings, &loaded.embedding);
-    loaded.generations.add(&request.index_name, &record, &batch.writes).await?;
+    loaded.generations.add(&caller, &request.index_name, &record, &batch.writes).await?;
     Ok(batch.reply().await?)
 }
 
-/// Replaces documents that are there. Others are not added.
+/// Replaces existing documents. Documents with unknown ids are not added.
 #[utoipa::path(post, path = "/indexes/{index_name}/documents", tag = "documents",
     params(("index_name" = String, Path, description = "The index.")), request_body = UpdateDocuments, responses(
-    (status = 200, description = "What became of each.", body = UpdatedDocuments),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 200, description = "The documents, by outcome.", body = UpdatedDocuments),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
-    (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
+    (status = 422, description = "The body does not match the schema.", body = ErrorDetail),
 ))]
 pub async fn update(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<UpdateDocuments>,
 ) -> Result<Response, PlainError> {
     let loaded = app.loaded()?;
-    loaded.catalog.get(&index_name)?;
+    loaded.index(&caller, Action::Write, &index_name)?;
     if let Some(position) =
         request.documents.iter().position(|document| document.doc_id.as_deref().unwrap_or_default().is_empty())
     {
-        let reason = "it has no doc_id, which says what to update: use POST /index to add documents".to_owned();
+        let reason = "it has no doc_id, which an update needs: use POST /index to add documents".to_owned();
         return Err(IndexError::Document { position, reason }.into());
     }
     let limits = limits(&app);
-    let batch = compute::for_writes(move |caller| Batch::check(request.documents, limits, caller)).await?;
-    let fates = loaded.generations.write(&index_name, &batch.writes, Mode::UpdateOnly).await?;
+    let batch = compute::run_write(move |caller| Batch::check(request.documents, limits, caller)).await?;
+    let outcomes = loaded.generations.write(&caller, &index_name, &batch.writes, Mode::UpdateOnly).await?;
     let about_bytes = batch.bytes();
     let show = move |_: &_| {
-        let with = |wanted: Fate| {
-            let fates = batch.writes.iter().zip(&fates);
-            fates.filter(|(_, fate)| **fate == wanted).map(|(document, _)| Stored(document)).collect()
+        let with = |wanted: WriteOutcome| {
+            let outcomes = batch.writes.iter().zip(&outcomes);
+            outcomes.filter(|(_, outcome)| **outcome == wanted).map(|(document, _)| Stored(document)).collect()
         };
         let updated = Updated {
-            updated_documents: with(Fate::Written),
-            unchanged_documents: with(Fate::Unchanged),
-            not_found_documents: with(Fate::NotFound),
+            updated_documents: with(WriteOutcome::Written),
+            unchanged_documents: with(WriteOutcome::Unchanged),
+            not_found_documents: with(WriteOutcome::NotFound),
         };
         reply::written(&updated, about_bytes)
     };
     Ok(reply::of_bytes(compute::run(about_bytes, show).await?))
 }
 
-/// Deletes documents. They are in no later answer.
+/// Deletes documents. Later answers do not use them.
 #[utoipa::path(post, path = "/indexes/{index_name}/documents/delete", tag = "documents",
     params(("index_name" = String, Path, description = "The index.")), request_body = DeleteDocuments, responses(
-    (status = 200, description = "What became of each.", body = DeletedDocuments),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 200, description = "The documents, by outcome.", body = DeletedDocuments),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
-    (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
+    (status = 422, description = "The body does not match the schema.", body = ErrorDetail),
 ))]
 pub async fn delete(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
     JsonBody(request): JsonBody<DeleteDocuments>,
 ) -> Result<Response, PlainError> {
@@ -116,7 +125,7 @@ pub async fn delete(
         let doc_ids = Arc::clone(&doc_ids);
         async move { index.delete(doc_ids).await }
     };
-    let were_there = app.loaded()?.generations.with(&index_name, delete).await?;
+    let were_there = app.loaded()?.generations.with(&caller, &index_name, delete).await?;
     let about_bytes = doc_ids.iter().map(|doc_id| doc_id.len() + 3).sum();
     let show = move |_: &_| {
         let (deleted, not_found): (Vec<_>, Vec<_>) =
@@ -138,10 +147,11 @@ pub async fn delete(
 ))]
 pub async fn list(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
     QueryString(request): QueryString<ListDocuments>,
 ) -> Result<Response, PlainError> {
-    let index = app.loaded()?.catalog.get(&index_name)?;
+    let index = app.loaded()?.index(&caller, Action::Read, &index_name)?;
     if !(1..=100).contains(&request.limit) {
         return Err(out_of_bounds(["query", "limit"], "between 1 and 100").into());
     }
@@ -156,18 +166,18 @@ pub async fn list(
         let listing = index.list(&filter, &page, length)?;
         reply::written(&listing, ABOUT_BYTES)
     };
-    Ok(reply::of_bytes(compute::elsewhere(list).await?))
+    Ok(reply::of_bytes(compute::run_on_thread(list).await?))
 }
 
-/// Which documents of a source are listed.
+/// A page of the documents of a source.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ListSource {
-    /// How many at most, 1 to 1000.
+    /// Most documents on the page, 1 to 1000.
     #[serde(default = "max_source_page")]
     #[param(minimum = 1, maximum = 1000, default = 1000)]
     limit: usize,
-    /// How many are skipped.
+    /// Number of documents to skip.
     #[serde(default)]
     offset: usize,
 }
@@ -178,25 +188,27 @@ fn max_source_page() -> usize {
     MAX_SOURCE_PAGE
 }
 
-/// Lists the documents of one source with the hashes of their contents, so that only what changed has to be sent again.
+/// Lists the documents of a source with the hashes of their contents, so that a client can send only changed ones.
 #[utoipa::path(get, path = "/indexes/{index_name}/sources/{source}/documents", tag = "documents",
-    params(("index_name" = String, Path, description = "The index."), ("source" = String, Path, description = "The source."), ListSource),
+    params(("index_name" = String, Path, description = "The index."),
+        ("source" = String, Path, description = "The source."), ListSource),
     responses(
-    (status = 200, description = "A page of documents. A source that is not known has none.", body = SourceDocuments),
+    (status = 200, description = "A page of documents. Empty for an unknown source.", body = SourceDocuments),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
 pub async fn list_source(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
     QueryString(request): QueryString<ListSource>,
 ) -> Result<Response, PlainError> {
-    let index = app.loaded()?.catalog.get(&index_name)?;
+    let index = app.loaded()?.index(&caller, Action::Read, &index_name)?;
     if !(1..=MAX_SOURCE_PAGE).contains(&request.limit) {
         return Err(out_of_bounds(["query", "limit"], "between 1 and 1000").into());
     }
     let page = Page { limit: request.limit, offset: request.offset };
     let list = move |_: &_| reply::written(&index.list_source(&source, &page)?, ABOUT_BYTES);
-    Ok(reply::of_bytes(compute::elsewhere(list).await?))
+    Ok(reply::of_bytes(compute::run_on_thread(list).await?))
 }
 
 fn limits(app: &App) -> Limits {
@@ -211,9 +223,9 @@ fn limits(app: &App) -> Limits {
 
 /// The documents of a request.
 struct Batch {
-    /// Which of the writes each document of the request is, in the order in which they were sent.
+    /// For each document of the request, its position in `writes`.
     sent: Vec<usize>,
-    /// What is written: of each id the last one, where the id first came.
+    /// The documents to write: for each id the last document, at the position of the first.
     writes: Vec<Incoming>,
 }
 
@@ -231,13 +243,13 @@ impl Batch {
         Ok(Self { sent, writes })
     }
 
-    /// About how large a reply with all of it is.
+    /// Approximate size of a reply with all documents, in bytes.
     fn bytes(&self) -> usize {
         let bytes = |document: &Incoming| document.text.len() + document.text.len() / 8 + 256;
         self.sent.iter().map(|&place| bytes(&self.writes[place])).sum()
     }
 
-    /// The documents as they are stored, in the order in which they were sent.
+    /// The stored documents, in request order.
     async fn reply(self) -> Result<Response, ApiError> {
         let about_bytes = self.bytes();
         let show = move |_: &_| {
@@ -248,7 +260,7 @@ impl Batch {
     }
 }
 
-/// A [`StoredDocument`] that is not copied.
+/// A [`StoredDocument`] that borrows its fields.
 struct Stored<'a>(&'a Incoming);
 
 impl Serialize for Stored<'_> {
@@ -266,7 +278,7 @@ impl Serialize for Stored<'_> {
     }
 }
 
-/// [`UpdatedDocuments`] that are not copied.
+/// [`UpdatedDocuments`] that borrow their fields.
 #[derive(Serialize)]
 struct Updated<'a> {
     updated_documents: Vec<Stored<'a>>,

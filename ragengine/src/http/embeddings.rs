@@ -1,9 +1,10 @@
-//! OpenAI's embeddings, by the model that the indexes use.
+//! `POST /v1/embeddings`, with the embedding model of the indexes.
 
 mod input;
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use ragengine_client::wire::OpenAiError as ErrorBody;
@@ -12,12 +13,13 @@ use utoipa::ToSchema;
 
 use self::input::Input;
 use super::{extract, reply};
+use crate::access::{Action, Caller, may};
 use crate::app::App;
 use crate::error::{ApiError, OpenAiError};
 use ragengine_compute::{self as compute, Waiter};
 use ragengine_index::IndexError;
 
-/// A longer text in proportion to the model's limit is refused before its tokens are counted.
+/// Longer texts, in bytes per token of the model's limit, are refused without counting their tokens.
 const MAX_BYTES_PER_TOKEN: usize = 64;
 
 /// Texts to embed.
@@ -26,13 +28,13 @@ pub struct EmbeddingsRequest {
     /// The model's id, or `default`.
     #[serde(default)]
     model: Option<String>,
-    /// A text, or up to 2048 of them.
+    /// A text, or a list of up to 2048 texts.
     #[schema(value_type = Object)]
     input: Input,
     /// `float` (the default) or `base64`: 32-bit floats, little endian.
     #[serde(default)]
     encoding_format: Option<Encoding>,
-    /// The model's own width, which is the only one that it has.
+    /// The dimensions of the model's vectors. No other value is supported.
     #[serde(default)]
     dimensions: Option<usize>,
 }
@@ -45,7 +47,7 @@ enum Encoding {
 }
 
 impl Encoding {
-    /// What a value takes, about.
+    /// Approximate size of one value in the reply.
     fn bytes_per_value(self) -> usize {
         match self {
             Self::Float => 14,
@@ -57,10 +59,15 @@ impl Encoding {
 /// Turns texts into vectors of length 1.
 #[utoipa::path(post, path = "/v1/embeddings", tag = "openai", request_body = EmbeddingsRequest, responses(
     (status = 200, description = "OpenAI's list of embeddings.", body = Object),
-    (status = 400, description = "The request cannot be served as it is.", body = ErrorBody),
-    (status = 404, description = "Another model than the one that the indexes use.", body = ErrorBody),
+    (status = 400, description = "The request is invalid.", body = ErrorBody),
+    (status = 404, description = "The model is not the embedding model of this server.", body = ErrorBody),
 ))]
-pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result<Response, OpenAiError> {
+pub async fn embeddings(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, OpenAiError> {
+    may(&caller, Action::Read, None)?;
     let request: EmbeddingsRequest = extract::json(request).await?;
     let embedding = &app.loaded()?.embedding;
     let texts = request.input.texts()?;
@@ -70,12 +77,14 @@ pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result
         return Err(ApiError::NotFound(message).into());
     }
     if let Some(asked) = request.dimensions.filter(|asked| *asked != embedding.dimensions()) {
-        return Err(ApiError::Meaning(format!("dimensions must be {}, not {asked}", embedding.dimensions())).into());
+        return Err(
+            ApiError::InvalidRequest(format!("dimensions must be {}, not {asked}", embedding.dimensions())).into()
+        );
     }
     let max_bytes = embedding.max_passage_tokens().saturating_mul(MAX_BYTES_PER_TOKEN);
     if let Some(long) = texts.iter().find(|text| text.len() > max_bytes) {
-        return Err(ApiError::Meaning(format!(
-            "an input has {} bytes, which no {asked} model reads at once",
+        return Err(ApiError::InvalidRequest(format!(
+            "an input has {} bytes, which is too long for {asked}",
             long.len()
         ))
         .into());
@@ -85,7 +94,7 @@ pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result
         let tokens = count_within(&texts, max_tokens, caller, |text| counter.count_tokens(text))?;
         Ok::<_, ApiError>((texts, tokens))
     };
-    let (texts, tokens) = compute::elsewhere(count).await?;
+    let (texts, tokens) = compute::run_on_thread(count).await?;
     let vectors = embedding.embed_passages(texts).await?;
     let encoding = request.encoding_format.unwrap_or(Encoding::Float);
     let model = embedding.model_id().to_owned();
@@ -94,7 +103,7 @@ pub async fn embeddings(State(app): State<Arc<App>>, request: Request) -> Result
     Ok(reply::of_bytes(compute::run(about_bytes, write).await?))
 }
 
-/// Tokens of all texts. Counting ends where they are too many, or the caller has left.
+/// Counts the tokens of all texts. Stops early if they exceed the limit or the client has disconnected.
 fn count_within(
     texts: &[String],
     max_tokens: usize,
@@ -108,8 +117,9 @@ fn count_within(
         }
         tokens += count(text);
         if tokens > max_tokens {
-            return Err(ApiError::Meaning(format!(
-                "the texts have more than {max_tokens} tokens together: send them in parts, or raise limits.maxEmbeddingTokens"
+            return Err(ApiError::InvalidRequest(format!(
+                "the texts have more than {max_tokens} tokens in total: send them in several requests, or raise \
+                 limits.maxEmbeddingTokens"
             )));
         }
     }
@@ -158,7 +168,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// What OpenAI's own client asks for.
+/// Encodes 32-bit floats, little-endian, as base64. OpenAI's client requests this format.
 fn base64_floats(vector: &[f32]) -> String {
     use base64::Engine as _;
     let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();

@@ -1,4 +1,4 @@
-//! Reading requests, so that every mistake in them has its place and its words.
+//! Extractors for request bodies, queries and paths. Their errors name the invalid field.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use crate::app::App;
 use crate::error::{ApiError, PlainError};
 use ragengine_compute as compute;
 
-/// A request's whole body, which was read when the request was let in.
+/// Returns the whole body of a request. The admission middleware has read it already.
 ///
 /// # Errors
 ///
-/// [`BodyError::Lost`]: it was not.
+/// [`BodyError::Lost`] when the body was cut off.
 pub async fn body(request: Request) -> Result<Bytes, ApiError> {
     let body = request.into_body().collect().await;
-    Ok(body.map(Collected::to_bytes).map_err(|_| BodyError::Lost("the request body broke off".to_owned()))?)
+    Ok(body.map(Collected::to_bytes).map_err(|_| BodyError::Lost("the request body was cut off".to_owned()))?)
 }
 
-/// A request's body as a value from JSON. A large one is read apart from the threads that serve.
+/// Parses the body of a request as JSON. A long one is parsed on a compute thread, so that it does not block others.
 ///
 /// # Errors
 ///
@@ -38,13 +38,13 @@ pub async fn json<T: DeserializeOwned + Send + 'static>(request: Request) -> Res
     compute::run(bytes.len(), move |_| parse_json(&bytes)).await
 }
 
-/// A value from JSON.
+/// Parses JSON.
 ///
 /// # Errors
 ///
-/// [`ApiError::Schema`] with the place of what is wrong.
+/// [`ApiError::Schema`] with the path of the invalid field.
 pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Which would be taken as the fields in their order.
+    // serde would read an array as the fields of the struct, in order.
     if bytes.trim_ascii_start().starts_with(b"[") {
         let (loc, msg) = (vec![Value::from("body")], "must be an object".to_owned());
         return Err(ApiError::Schema(vec![FieldError { loc, msg, kind: "type".to_owned() }]));
@@ -81,13 +81,13 @@ fn schema(mut loc: Vec<Value>, error: &serde_json::Error) -> ApiError {
     ApiError::Schema(vec![FieldError { loc, msg, kind: kind.to_owned() }])
 }
 
-/// A number out of its bounds.
+/// Returns the error for a number that is out of range.
 pub fn out_of_bounds(place: [&str; 2], must_be: &str) -> ApiError {
     let loc = place.map(Value::from).to_vec();
     ApiError::Schema(vec![FieldError { loc, msg: format!("must be {must_be}"), kind: "bounds".to_owned() }])
 }
 
-/// A JSON body, outside `/v1`.
+/// Extracts a JSON body. Errors have the shape of the API outside `/v1`.
 pub struct JsonBody<T>(pub T);
 
 impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for JsonBody<T> {
@@ -98,7 +98,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for JsonBody<T>
     }
 }
 
-/// The parameters behind the question mark.
+/// Extracts the query parameters.
 pub struct QueryString<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryString<T> {
@@ -112,7 +112,7 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryString<T> {
     }
 }
 
-/// axum puts the name of the parameter before its own words.
+/// Converts axum's error, whose text starts with the name of the parameter.
 fn query_error(error: &QueryRejection) -> ApiError {
     let text = error.body_text();
     let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
@@ -121,7 +121,7 @@ fn query_error(error: &QueryRejection) -> ApiError {
     ApiError::Schema(vec![FieldError { loc, msg: msg.to_owned(), kind: "type".to_owned() }])
 }
 
-/// The parts of the path that name something.
+/// Extracts the path parameters.
 pub struct PathParameters<T>(pub T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for PathParameters<T> {
@@ -130,7 +130,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for PathParameters<T
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Self::Rejection> {
         match Path::from_request_parts(parts, app).await {
             Ok(Path(value)) => Ok(Self(value)),
-            Err(_) => Err(ApiError::Meaning("the path is not text in UTF-8".to_owned()).into()),
+            Err(_) => Err(ApiError::InvalidRequest("the path is not valid UTF-8".to_owned()).into()),
         }
     }
 }

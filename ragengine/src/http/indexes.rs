@@ -2,90 +2,104 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use ragengine_client::wire::{ErrorDetail, IndexDescription, IndexSettings, Message};
 use ragengine_settings::{Settings, VectorIndexKind};
 
 use super::extract::{JsonBody, PathParameters};
+use crate::access::{Action, Caller, may};
 use crate::app::{App, Loaded};
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::blocking;
 use ragengine_embedding::Embedding;
 use ragengine_index::IndexError;
 use ragengine_index::chunking::Sizes;
-use ragengine_index::generation::Asked;
+use ragengine_index::generation::RequestedSettings;
 use ragengine_index::name::check_name;
 use ragengine_index::record::IndexRecord;
 
 /// Lists the names of all indexes.
-#[utoipa::path(get, path = "/indexes", tag = "indexes", responses((status = 200, description = "The names, in order.", body = [String])))]
-pub async fn list(State(app): State<Arc<App>>) -> Result<Json<Vec<String>>, PlainError> {
-    Ok(Json(app.loaded()?.catalog.names()))
+#[utoipa::path(get, path = "/indexes", tag = "indexes",
+    responses((status = 200, description = "The names, sorted.", body = [String])))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Vec<String>>, PlainError> {
+    let mut names = app.loaded()?.catalog.names();
+    names.retain(|name| may(&caller, Action::Read, Some(name)).is_ok());
+    Ok(Json(names))
 }
 
 /// Describes an index.
-#[utoipa::path(get, path = "/indexes/{index_name}", tag = "indexes", params(("index_name" = String, Path, description = "The index.")),
-    responses(
+#[utoipa::path(get, path = "/indexes/{index_name}", tag = "indexes",
+    params(("index_name" = String, Path, description = "The index.")), responses(
     (status = 200, description = "The index.", body = IndexDescription),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
 pub async fn describe(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
 ) -> Result<Json<IndexDescription>, PlainError> {
-    Ok(Json(described(app.loaded()?, &index_name)?))
+    Ok(Json(described(app.loaded()?, &caller, &index_name)?))
 }
 
-pub(super) fn described(loaded: &Loaded, name: &str) -> Result<IndexDescription, IndexError> {
+pub(super) fn described(loaded: &Loaded, caller: &Caller, name: &str) -> Result<IndexDescription, ApiError> {
     let catalog = &loaded.catalog;
-    let description = catalog.get(name)?.describe(catalog.data_id());
+    let description = loaded.index(caller, Action::Read, name)?.describe(catalog.data_id());
     Ok(IndexDescription { next_generation: catalog.next_generation(name), ..description })
 }
 
-/// Makes an empty index, or says how one that is there is to be. What differs from what it is starts its next generation, which is
-/// built beside it and takes its place; what is not said stays as it is.
-#[utoipa::path(put, path = "/indexes/{index_name}", tag = "indexes", params(("index_name" = String, Path, description = "The index.")),
-    request_body = IndexSettings, responses(
-    (status = 200, description = "The index, with its next generation when one is being built.", body = IndexDescription),
-    (status = 400, description = "A name or a setting that cannot be.", body = ErrorDetail),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+/// Creates an empty index, or changes the settings of an existing index.
+///
+/// Changed settings start the next generation of the index, which is built beside the current one and then replaces it.
+/// Settings that are not given stay unchanged.
+#[utoipa::path(put, path = "/indexes/{index_name}", tag = "indexes",
+    params(("index_name" = String, Path, description = "The index.")), request_body = IndexSettings, responses(
+    (status = 200, description = "The index, with the next generation if one is being built.", body = IndexDescription),
+    (status = 400, description = "A name or a setting is invalid.", body = ErrorDetail),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
 ))]
 pub async fn put(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
     JsonBody(wanted): JsonBody<IndexSettings>,
 ) -> Result<Json<IndexDescription>, PlainError> {
     let loaded = app.loaded()?;
+    may(&caller, Action::Write, Some(&index_name))?;
     check_name(&index_name).map_err(IndexError::from)?;
     let record = record_for(&app.settings, &loaded.embedding, &wanted)?;
-    let asked = Asked::new(&wanted, wanted.vector_index.is_some().then_some(record.vector_index));
+    let asked = RequestedSettings::new(&wanted, wanted.vector_index.is_some().then_some(record.vector_index));
     let (catalog, name) = (Arc::clone(&loaded.catalog), index_name.clone());
     let (_, is_new) = blocking::run(move || catalog.get_or_keep(&name, || record.clone())).await?;
     if !is_new {
-        loaded.generations.ask(&index_name, asked).await?;
+        loaded.generations.ask(&caller, &index_name, asked).await?;
     }
-    Ok(Json(described(loaded, &index_name)?))
+    Ok(Json(described(loaded, &caller, &index_name)?))
 }
 
-/// Deletes an index with everything in it.
-#[utoipa::path(delete, path = "/indexes/{index_name}", tag = "indexes", params(("index_name" = String, Path, description = "The index.")),
-    responses(
-    (status = 200, description = "It is gone.", body = Message),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+/// Deletes an index and its documents.
+#[utoipa::path(delete, path = "/indexes/{index_name}", tag = "indexes",
+    params(("index_name" = String, Path, description = "The index.")), responses(
+    (status = 200, description = "The index was deleted.", body = Message),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
 pub async fn delete(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
 ) -> Result<Json<Message>, PlainError> {
     let catalog = Arc::clone(&app.loaded()?.catalog);
+    may(&caller, Action::Write, Some(&index_name))?;
     let name = index_name.clone();
     blocking::run(move || catalog.delete(&name)).await?;
     Ok(Json(Message { message: format!("Successfully deleted index {index_name}.") }))
 }
 
-/// How an index is made when nothing is said: by the server's settings and the embedding model in use.
+/// The record of a new index with the server's settings and embedding model.
 pub(super) fn record(settings: &Settings, embedding: &Embedding) -> IndexRecord {
     let sizes =
         Sizes::resolve(settings.chunking.max_tokens, settings.chunking.overlap_tokens, embedding.max_passage_tokens());
@@ -105,15 +119,19 @@ fn record_for(settings: &Settings, embedding: &Embedding, wanted: &IndexSettings
     chunking.max_tokens = wanted.chunking.max_tokens.or(chunking.max_tokens);
     chunking.overlap_tokens = wanted.chunking.overlap_tokens.or(chunking.overlap_tokens);
     if let Some(kind) = &wanted.vector_index {
-        settings.vector_index =
-            kind.parse::<VectorIndexKind>().map_err(|error| ApiError::Meaning(format!("vectorIndex: {error}")))?;
+        settings.vector_index = kind
+            .parse::<VectorIndexKind>()
+            .map_err(|error| ApiError::InvalidRequest(format!("vectorIndex: {error}")))?;
     }
     let too_small = chunking.max_tokens.is_some_and(|tokens| tokens < 16);
     let overlap_too_big =
         matches!((chunking.max_tokens, chunking.overlap_tokens), (Some(max), Some(overlap)) if overlap >= max);
-    match (too_small, overlap_too_big) {
-        (true, _) => Err(ApiError::Meaning("chunking.maxTokens must be at least 16".to_owned())),
-        (_, true) => Err(ApiError::Meaning("chunking.overlapTokens must be less than chunking.maxTokens".to_owned())),
-        _ => Ok(record(&settings, embedding)),
+    let invalid = |message: &str| Err(ApiError::InvalidRequest(message.to_owned()));
+    if too_small {
+        return invalid("chunking.maxTokens must be at least 16");
     }
+    if overlap_too_big {
+        return invalid("chunking.overlapTokens must be less than chunking.maxTokens");
+    }
+    Ok(record(&settings, embedding))
 }

@@ -1,4 +1,4 @@
-//! What the server tells about itself.
+//! Status and metrics.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,15 +12,15 @@ use ragengine_client::wire::{EngineStatus, GenerationPhase};
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
 
-/// How the server is, for whoever operates it: whether it is ready, what it holds, and what is wrong. It is cheap to ask for.
+/// Returns the status of the server: readiness, index sizes and problems. Cheap enough to poll.
 #[utoipa::path(get, path = "/status", tag = "operation", responses(
-    (status = 200, description = "How it is. It need not be well.", body = EngineStatus),
+    (status = 200, description = "The status, also if there are problems.", body = EngineStatus),
 ))]
 pub async fn status(State(app): State<Arc<App>>) -> Json<EngineStatus> {
     Json(app.status().await)
 }
 
-/// Metrics for Prometheus.
+/// Returns the metrics in Prometheus's text format.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses(
     (status = 200, description = "Prometheus's text format.", body = String, content_type = "text/plain"),
 ))]

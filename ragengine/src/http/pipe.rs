@@ -1,4 +1,4 @@
-//! Bodies as files: what reads or writes them runs apart from the threads that serve requests, and waits for the network there.
+//! Bodies as blocking readers and writers, for threads of the blocking pool.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
@@ -10,19 +10,20 @@ use http_body_util::BodyExt as _;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// What goes out at once.
+/// Size of the chunks of a reply's body.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Chunks that wait for the network, or for who reads them.
+/// Most chunks that are buffered between the network and the reader or writer.
 const WAITING_CHUNKS: usize = 4;
 
-/// What of a body has to arrive within its timeout: a byte now and then would keep one of the few turns for as long as its sender likes.
+/// Least number of bytes that must arrive within the timeout. A slower client would block one of the few transfers.
 const LEAST_BYTES: usize = 64 << 10;
 
-/// How long a body goes on being read that nobody wants any more: who is still sending would find the connection broken, and not read why.
+/// How long the rest of a refused body is read. If it were not read, the client might not see the error reply.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body of a reply that is written to. Dropped before it is finished, the connection breaks off: nobody takes a part for the whole.
+/// Writes the body of a reply. If it is dropped before [`Self::finish`], the connection is cut, so that the client sees
+/// that the body is incomplete.
 pub struct BodyWriter {
     chunks: mpsc::Sender<Part>,
     buffer: BytesMut,
@@ -35,7 +36,7 @@ enum Part {
 }
 
 impl BodyWriter {
-    /// A writer, and the body. A client that takes nothing is cut off by its connection, which ends the body.
+    /// Returns a writer and its body. The connection disconnects a client that reads nothing, which drops the body.
     pub fn new() -> (Self, Body) {
         let (chunks, parts) = mpsc::channel(WAITING_CHUNKS);
         let buffer = BytesMut::with_capacity(CHUNK_BYTES);
@@ -44,17 +45,17 @@ impl BodyWriter {
             match parts.recv().await {
                 Some(Part::Chunk(chunk)) => Some((Ok(chunk), Some(parts))),
                 Some(Part::End) => None,
-                None => Some((Err(io::Error::other("what writes the body has ended before its end")), None)),
+                None => Some((Err(io::Error::other("the body was not written to its end")), None)),
             }
         });
         (Self { chunks, buffer, sent_bytes: 0 }, Body::from_stream(body))
     }
 
-    /// Sends what has not been sent, and ends the body. Returns how many bytes it had.
+    /// Sends the rest and ends the body. Returns its length in bytes.
     ///
     /// # Errors
     ///
-    /// When the client does not take it.
+    /// When the client has disconnected or reads nothing.
     pub fn finish(mut self) -> io::Result<u64> {
         self.flush()?;
         self.send(Part::End)?;
@@ -62,7 +63,7 @@ impl BodyWriter {
     }
 
     fn send(&self, part: Part) -> io::Result<()> {
-        let left = || io::Error::new(ErrorKind::BrokenPipe, "the client left, or took nothing for too long");
+        let left = || io::Error::new(ErrorKind::BrokenPipe, "the client disconnected, or read nothing for too long");
         self.chunks.blocking_send(part).map_err(|_| left())
     }
 }
@@ -87,7 +88,7 @@ impl Write for BodyWriter {
     }
 }
 
-/// A body of a request that is read from. Dropped before its end, the rest is read for a while and thrown away.
+/// Reads the body of a request. If it is dropped before the end, the rest is discarded for up to 10 seconds.
 pub struct BodyReader {
     parts: mpsc::Receiver<io::Result<Option<Bytes>>>,
     rest: Bytes,
@@ -95,7 +96,7 @@ pub struct BodyReader {
 }
 
 impl BodyReader {
-    /// A reader. A client of which less than 64 KiB arrive while they are waited for as long as `timeout` is given up.
+    /// Reading fails when less than 64 KiB arrive within `timeout`. Time in which nothing is read does not count.
     pub fn new(body: Body, timeout: Duration) -> Self {
         let (parts, received) = mpsc::channel(WAITING_CHUNKS);
         tokio::spawn(receive(body, timeout, parts));
@@ -103,7 +104,7 @@ impl BodyReader {
     }
 }
 
-/// Hands on what arrives, up to the end or an error, or until nobody wants it.
+/// Passes parts on until the end, an error, or the drop of the receiver.
 async fn receive(mut body: Body, timeout: Duration, parts: mpsc::Sender<io::Result<Option<Bytes>>>) {
     let mut pace = Pace { timeout, waited: Duration::ZERO, arrived_bytes: 0 };
     loop {
@@ -118,11 +119,11 @@ async fn receive(mut body: Body, timeout: Duration, parts: mpsc::Sender<io::Resu
         }
     }
     let discard = async { while let Some(Ok(_)) = body.frame().await {} };
-    // What is left after that time is cut off with the connection.
+    // After the timeout, the body is dropped, which closes the connection.
     drop(tokio::time::timeout(DISCARD_TIMEOUT, discard).await);
 }
 
-/// How fast a body comes. Only the time counts in which the client is waited for, not that of a disk.
+/// Enforces the minimum rate of a body. Only time spent waiting for the client counts, not time of the disk.
 struct Pace {
     timeout: Duration,
     waited: Duration,
@@ -130,13 +131,13 @@ struct Pace {
 }
 
 impl Pace {
-    /// The next part, or None at the end.
+    /// Returns the next part, or `None` at the end.
     async fn next_part(&mut self, body: &mut Body) -> io::Result<Option<Bytes>> {
         let begun = Instant::now();
         let frame = tokio::time::timeout(self.timeout.saturating_sub(self.waited), body.frame()).await;
         let Some(frame) = frame.map_err(|_| self.too_slow())? else { return Ok(None) };
         // Trailers have no data.
-        let part = frame.map_err(|_| broke_off())?.into_data().unwrap_or_default();
+        let part = frame.map_err(|_| cut_off())?.into_data().unwrap_or_default();
         self.waited += begun.elapsed();
         self.arrived_bytes += part.len();
         if self.arrived_bytes >= LEAST_BYTES {
@@ -152,15 +153,15 @@ impl Pace {
     }
 }
 
-fn broke_off() -> io::Error {
-    io::Error::new(ErrorKind::ConnectionAborted, "the request body broke off")
+fn cut_off() -> io::Error {
+    io::Error::new(ErrorKind::ConnectionAborted, "the request body was cut off")
 }
 
 impl Read for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.rest.is_empty() && !self.is_at_end {
-            // Nobody sends any more, and it was not the end: the server stops.
-            match self.parts.blocking_recv().unwrap_or_else(|| Err(broke_off()))? {
+            // The sender was dropped before the end: the server is shutting down.
+            match self.parts.blocking_recv().unwrap_or_else(|| Err(cut_off()))? {
                 Some(chunk) => self.rest = chunk,
                 None => self.is_at_end = true,
             }

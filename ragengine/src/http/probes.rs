@@ -1,4 +1,4 @@
-//! Whether the server lives, and whether it can answer.
+//! Liveness and readiness probes.
 
 use std::sync::Arc;
 
@@ -9,16 +9,17 @@ use ragengine_client::wire::{Health, Readiness};
 
 use crate::app::App;
 
-/// Whether the process answers at all. It does not look at anything else.
-#[utoipa::path(get, path = "/livez", tag = "operation", responses((status = 200, description = "It lives.", body = String)))]
+/// Liveness: returns 200 whenever the process can answer. It checks nothing else.
+#[utoipa::path(get, path = "/livez", tag = "operation",
+    responses((status = 200, description = "The process is running.", body = String)))]
 pub async fn livez() -> &'static str {
     "ok\n"
 }
 
-/// Whether the indexes and the model are loaded and the volume can be written; else what is missing.
+/// Readiness: whether the indexes and the model are loaded and the volume is writable.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses(
-    (status = 200, description = "It can answer.", body = Readiness),
-    (status = 503, description = "It cannot answer yet, or any more.", body = Readiness),
+    (status = 200, description = "The server is ready.", body = Readiness),
+    (status = 503, description = "The server is not ready.", body = Readiness),
 ))]
 pub async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>) {
     let readiness = app.readiness().await;
@@ -26,10 +27,10 @@ pub async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>
     (status, Json(readiness))
 }
 
-/// The same in one sentence.
+/// Readiness, as one sentence.
 #[utoipa::path(get, path = "/health", tag = "operation", responses(
-    (status = 200, description = "It can answer.", body = Health),
-    (status = 503, description = "It cannot answer yet, or any more.", body = Health),
+    (status = 200, description = "The server is ready.", body = Health),
+    (status = 503, description = "The server is not ready.", body = Health),
 ))]
 pub async fn health(State(app): State<Arc<App>>) -> (StatusCode, Json<Health>) {
     let readiness = app.readiness().await;

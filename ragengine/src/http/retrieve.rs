@@ -1,7 +1,6 @@
-//! Retrieval.
+//! `POST /retrieve`.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::Extension;
 use axum::extract::State;
@@ -9,26 +8,26 @@ use axum::response::Response;
 use ragengine_client::wire::{ErrorDetail, Retrieve, Retrieved, RetrievedNode, RetrievedSource};
 use ragengine_index::IndexError;
 use ragengine_index::filter::Filter;
-use ragengine_index::search::{Found, Query, similarity};
+use ragengine_index::search::{Query, RetrievedChunk, similarity};
 
 use super::extract::{JsonBody, out_of_bounds};
 use super::reply;
-use crate::access::Caller;
+use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
 use crate::retrieval;
 use crate::retrieval::question::{self, Asker};
 
-/// Room for a reply of some chunks.
+/// Initial size of the buffer for the reply.
 const ABOUT_BYTES: usize = 16 << 10;
 
 /// Finds the chunks that match a question best.
 #[utoipa::path(post, path = "/retrieve", tag = "retrieval", request_body = Retrieve, responses(
-    (status = 200, description = "The chunks, the best first.", body = Retrieved),
+    (status = 200, description = "The chunks, best first.", body = Retrieved),
     (status = 400, description = "The question is empty.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
-    (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
-    (status = 429, description = "Too many questions wait already.", body = ErrorDetail),
+    (status = 422, description = "The body does not match the schema.", body = ErrorDetail),
+    (status = 429, description = "Too many reads are waiting.", body = ErrorDetail),
 ))]
 pub async fn retrieve(
     State(app): State<Arc<App>>,
@@ -40,37 +39,33 @@ pub async fn retrieve(
     }
     let loaded = app.loaded()?;
     if request.query.trim().is_empty() {
-        return Err(ApiError::Meaning("Query string cannot be empty.".to_owned()).into());
+        return Err(ApiError::InvalidRequest("Query string cannot be empty.".to_owned()).into());
     }
-    let index = loaded.catalog.get(&request.index_name)?;
+    let index = loaded.index(&caller, Action::Read, &request.index_name)?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let filter =
         Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new())).map_err(IndexError::from)?;
     let vectors = question::embed(&app, &embedding, &request.query, Asker::Retrieve).await?;
     let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
     let query = Query { vectors, top_k: request.max_node_count, filter };
-    let (started, metrics) = (Instant::now(), Arc::clone(&app.metrics));
-    let candidates = retrieval::retrieve(loaded, &caller, &index, query).await?;
-    let show = move || {
-        let found = candidates.read_all();
-        metrics.searched(started.elapsed());
-        let results: Vec<RetrievedNode> = found?.into_iter().map(node).collect();
+    let show = move |chunks: Vec<RetrievedChunk>| {
+        let results: Vec<RetrievedNode> = chunks.into_iter().map(node).collect();
         let retrieved = Retrieved { query: request.query, count: results.len(), results, query_windows };
         reply::written(&retrieved, ABOUT_BYTES)
     };
-    Ok(reply::of_bytes(loaded.search_pool.run(show).await?))
+    Ok(reply::of_bytes(retrieval::show_all(&app, &caller, &index, query, show).await?))
 }
 
-fn node(found: Found) -> RetrievedNode {
-    let similarity = similarity(found.distance);
+fn node(chunk: RetrievedChunk) -> RetrievedNode {
+    let similarity = similarity(chunk.distance);
     RetrievedNode {
-        doc_id: found.document.doc_id.clone(),
-        node_id: found.node_id,
-        text: found.chunk.text,
+        doc_id: chunk.doc_id,
+        node_id: chunk.node_id,
+        text: chunk.text,
         score: similarity,
         dense_score: Some(similarity),
         sparse_score: None,
         source: RetrievedSource::DenseOnly,
-        metadata: (*found.metadata).clone(),
+        metadata: (*chunk.metadata).clone(),
     }
 }

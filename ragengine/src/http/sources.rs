@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use ragengine_client::wire::{DeletedSource, ErrorDetail, ListSources, PutSourceSync, SourceDescription};
 use tracing::info;
 
 use super::extract::{JsonBody, PathParameters, QueryString};
+use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::PlainError;
 use ragengine_errors::texts;
 use ragengine_index::Index;
 use ragengine_index::sources::{Moment, check_sync};
 
-/// Lists the sources of an index: all that have a document, or a record of a synchronisation.
+/// Lists the sources of an index, including sources without documents that have a synchronisation record.
 #[utoipa::path(get, path = "/indexes/{index_name}/sources", tag = "sources",
     params(("index_name" = String, Path, description = "The index."), ListSources), responses(
     (status = 200, description = "The sources, in the order of their names.", body = [SourceDescription]),
@@ -22,10 +23,11 @@ use ragengine_index::sources::{Moment, check_sync};
 ))]
 pub async fn list(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
     QueryString(request): QueryString<ListSources>,
 ) -> Result<Json<Vec<SourceDescription>>, PlainError> {
-    Ok(Json(listed(app.loaded()?.catalog.get(&index_name)?.sources(), &request)))
+    Ok(Json(listed(app.loaded()?.index(&caller, Action::Read, &index_name)?.sources(), &request)))
 }
 
 fn listed(sources: Vec<SourceDescription>, request: &ListSources) -> Vec<SourceDescription> {
@@ -41,33 +43,40 @@ fn listed(sources: Vec<SourceDescription>, request: &ListSources) -> Vec<SourceD
     wanted.map(shortened).collect()
 }
 
-/// Describes a source: what the index has of it, and how its latest synchronisation went.
+/// Describes a source: its size in the index, and its latest synchronisation.
 #[utoipa::path(get, path = "/indexes/{index_name}/sources/{source}", tag = "sources",
-    params(("index_name" = String, Path, description = "The index."), ("source" = String, Path, description = "The source.")),
+    params(("index_name" = String, Path, description = "The index."),
+        ("source" = String, Path, description = "The source.")),
     responses(
-    (status = 200, description = "The source. One that is not known has nothing.", body = SourceDescription),
+    (status = 200, description = "The source. An unknown source has no documents.", body = SourceDescription),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
 pub async fn describe(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
 ) -> Result<Json<SourceDescription>, PlainError> {
-    Ok(Json(app.loaded()?.catalog.get(&index_name)?.source(&source)))
+    Ok(Json(app.loaded()?.index(&caller, Action::Read, &index_name)?.source(&source)))
 }
 
-/// Says how far the synchronisation of a source is. While it runs, it has the source for 60 seconds each time.
+/// Records the progress of a synchronisation.
+///
+/// While the synchronisation runs, each call locks the source for it for 60 seconds.
 #[utoipa::path(put, path = "/indexes/{index_name}/sources/{source}", tag = "sources",
-    params(("index_name" = String, Path, description = "The index."), ("source" = String, Path, description = "The source.")),
+    params(("index_name" = String, Path, description = "The index."),
+        ("source" = String, Path, description = "The source.")),
     request_body = PutSourceSync, responses(
     (status = 200, description = "The source.", body = SourceDescription),
-    (status = 400, description = "A name or a record that cannot be.", body = ErrorDetail),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 400, description = "A name or a record is invalid.", body = ErrorDetail),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
-    (status = 409, description = "Another synchronisation has the source; the message says which, and until when.", body = ErrorDetail),
-    (status = 422, description = "The body is not what it must be.", body = ErrorDetail),
+    (status = 409, description = "Another synchronisation has locked the source. The message names it.",
+        body = ErrorDetail),
+    (status = 422, description = "The body does not match the schema.", body = ErrorDetail),
 ))]
 pub async fn put(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
     JsonBody(put): JsonBody<PutSourceSync>,
 ) -> Result<Json<SourceDescription>, PlainError> {
@@ -77,33 +86,35 @@ pub async fn put(
         let (source, put) = (source.clone(), put.clone());
         async move { index.in_turn(move |index| index.put_sync(&source, put, &Moment::now())).await }
     };
-    Ok(Json(generations.with(&index_name, put).await?))
+    Ok(Json(generations.with(&caller, &index_name, put).await?))
 }
 
-/// Deletes a source: its documents, which are in no later answer, and the record of its synchronisation.
+/// Deletes a source: its documents and its synchronisation record. Later answers do not use the documents.
 #[utoipa::path(delete, path = "/indexes/{index_name}/sources/{source}", tag = "sources",
-    params(("index_name" = String, Path, description = "The index."), ("source" = String, Path, description = "The source.")),
+    params(("index_name" = String, Path, description = "The index."),
+        ("source" = String, Path, description = "The source.")),
     responses(
-    (status = 200, description = "It is gone. One that is not known had no documents.", body = DeletedSource),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 200, description = "The source was deleted. An unknown source had no documents.", body = DeletedSource),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
 ))]
 pub async fn delete(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters((index_name, source)): PathParameters<(String, String)>,
 ) -> Result<Json<DeletedSource>, PlainError> {
     let delete = |index: Arc<Index>| {
         let source = source.clone();
         let delete = move |index: &Arc<Index>| {
             let documents = index.delete_source(&source)?;
-            // One that had nothing may never have been there: its name is only the caller's.
+            // A source without documents may never have existed, and the log has no text of callers.
             let known = texts::id(&source).filter(|_| documents > 0);
             info!(index = index.name(), source = known, documents, "source deleted");
             Ok(documents)
         };
         async move { index.in_turn(delete).await }
     };
-    let documents = app.loaded()?.generations.with(&index_name, delete).await?;
+    let documents = app.loaded()?.generations.with(&caller, &index_name, delete).await?;
     Ok(Json(DeletedSource { documents }))
 }
 
@@ -115,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_is_told_of_its_own_and_of_as_many_errors_as_it_wants() {
+    fn a_list_is_filtered_by_owner_and_its_errors_are_limited() {
         let sync: SourceSync =
             serde_json::from_value(json!({"sync_id": "1", "phase": "complete", "started_at": "t"})).unwrap();
         let sync = SourceSync { errors: vec![FileError::default(); 7], ..sync };

@@ -1,13 +1,13 @@
-//! Copies of indexes: persisted ones below the data folder, and backups that are sent and received.
+//! Copies of indexes: persisted copies in the data folder, and backups that are downloaded and uploaded.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Json};
 use ragengine_client::wire::{ErrorDetail, Message, RestoredIndexes};
 use serde::{Deserialize, Deserializer};
 use tokio::sync::OwnedSemaphorePermit;
@@ -16,7 +16,8 @@ use utoipa::IntoParams;
 
 use super::extract::{PathParameters, QueryString};
 use super::pipe::{BodyReader, BodyWriter};
-use crate::app::{App, Generations, to_its_end};
+use crate::access::{Action, Caller, may};
+use crate::app::{App, Generations, run_detached};
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::blocking;
 use ragengine_errors::Logged as _;
@@ -25,69 +26,74 @@ use ragengine_index::catalog::{Catalog, Existing};
 use ragengine_index::name::check_name;
 use ragengine_index::{Index, IndexError};
 
-/// What a block may be longer than the longest request that brought a document.
+/// How much longer a block may be than the largest request body that added its documents.
 const BLOCK_MARGIN_BYTES: u64 = 1 << 20;
 
-/// Where a copy is persisted.
+/// Query parameters of `POST /persist`.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PersistTo {
-    /// The name of the copy, by the rules of index names; not a path. The index's name when it is not given.
+    /// The name of the copy, with the rules of index names. It is not a file path. Default: the name of the index.
     path: Option<String>,
 }
 
-/// Which copy is loaded, and over what.
+/// Query parameters of `POST /load`.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct LoadFrom {
-    /// The name of the copy. The index's name when it is not given.
+    /// The name of the copy. Default: the name of the index.
     path: Option<String>,
-    /// Whether it takes the place of an index of this name.
+    /// Whether to replace an existing index of this name.
     #[serde(default, deserialize_with = "flag")]
     overwrite: bool,
 }
 
-/// Over what a backup is restored.
+/// Query parameters of `POST /restore`.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RestoreOver {
-    /// Whether its indexes take the place of those that have their names.
+    /// Whether to replace existing indexes of the same names.
     #[serde(default, deserialize_with = "flag")]
     overwrite: bool,
-    /// The only index that is restored. All of them when it is not given.
+    /// The only index to restore. Default: all indexes of the backup.
     index: Option<String>,
 }
 
-/// A flag in a query, as the clients of several languages write it.
+/// Parses a boolean as clients in several languages write it.
 fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = String::deserialize(deserializer)?;
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Ok(true),
         "false" | "0" | "no" | "off" => Ok(false),
-        _ => Err(serde::de::Error::custom("it is true or false")),
+        _ => Err(serde::de::Error::custom("must be true or false")),
     }
 }
 
 fn existing(overwrite: bool) -> Existing {
-    if overwrite { Existing::IsReplaced } else { Existing::Stays }
+    if overwrite { Existing::Replace } else { Existing::Keep }
 }
 
-/// Persists an index: keeps a copy of it below the data folder, consistent in itself, while the index serves on. A copy of the same name is replaced.
+/// Persists an index: writes a consistent copy to the data folder.
+///
+/// The index keeps serving. An existing copy of the same name is replaced.
 #[utoipa::path(post, path = "/persist/{index_name}", tag = "copies",
     params(("index_name" = String, Path, description = "The index."), PersistTo), responses(
     (status = 200, description = "The copy is on disk.", body = Message),
-    (status = 400, description = "A name that cannot be.", body = ErrorDetail),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
+    (status = 400, description = "A name is invalid.", body = ErrorDetail),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
     (status = 404, description = "No such index.", body = ErrorDetail),
-    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
-    (status = 507, description = "There is no room for it.", body = ErrorDetail),
+    (status = 429, description = "Two other copies are in progress.", body = ErrorDetail),
+    (status = 507, description = "The disk is full.", body = ErrorDetail),
 ))]
 pub async fn persist(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
     QueryString(to): QueryString<PersistTo>,
 ) -> Result<Json<Message>, PlainError> {
-    let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
+    let loaded = app.loaded()?;
+    may(&caller, Action::Copy, Some(&index_name))?;
+    let (catalog, turn) = (Arc::clone(&loaded.catalog), turn(&app)?);
     let copy = to.path.unwrap_or_else(|| index_name.clone());
     let (index, name) = (index_name.clone(), copy.clone());
     let persisting = blocking::run(move || {
@@ -98,23 +104,26 @@ pub async fn persist(
     Ok(Json(Message { message: format!("Successfully persisted index {index_name} to {copy}.") }))
 }
 
-/// Loads a persisted copy as an index, in one step. Its documents are not embedded again.
+/// Loads a persisted copy as an index, atomically. Its documents are not embedded again.
 #[utoipa::path(post, path = "/load/{index_name}", tag = "copies",
-    params(("index_name" = String, Path, description = "The index that is made."), LoadFrom), responses(
-    (status = 200, description = "The index is there.", body = Message),
-    (status = 400, description = "A name that cannot be, or a copy that is damaged, not whole, of a newer version or something else.", body = ErrorDetail),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
-    (status = 404, description = "There is no such copy.", body = ErrorDetail),
-    (status = 409, description = "The index is there, and overwrite is not true.", body = ErrorDetail),
-    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
-    (status = 507, description = "There is no room for it.", body = ErrorDetail),
+    params(("index_name" = String, Path, description = "The index to create."), LoadFrom), responses(
+    (status = 200, description = "The index is loaded.", body = Message),
+    (status = 400, description = "A name is invalid, or the copy is damaged, incomplete, from a newer version, or not \
+        a copy.", body = ErrorDetail),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
+    (status = 404, description = "No such copy.", body = ErrorDetail),
+    (status = 409, description = "The index exists, and `overwrite` is false.", body = ErrorDetail),
+    (status = 429, description = "Two other copies are in progress.", body = ErrorDetail),
+    (status = 507, description = "The disk is full.", body = ErrorDetail),
 ))]
 pub async fn load(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     PathParameters(index_name): PathParameters<String>,
     QueryString(from): QueryString<LoadFrom>,
 ) -> Result<Json<Message>, PlainError> {
     let loaded = app.loaded()?;
+    may(&caller, Action::Copy, Some(&index_name))?;
     let (catalog, turn, existing) = (Arc::clone(&loaded.catalog), turn(&app)?, existing(from.overwrite));
     let generations = Arc::clone(&loaded.generations);
     check_name(&index_name).map_err(IndexError::from)?;
@@ -129,16 +138,22 @@ pub async fn load(
     Ok(Json(Message { message: format!("Successfully loaded index {index_name} from {copy}.") }))
 }
 
-/// Sends a backup of all indexes while they serve on: a tar file, each index in it consistent in itself. It is whole when `end.json` is in it.
+/// Returns a backup of all indexes, as a tar file.
+///
+/// The indexes keep serving. Each index in the backup is consistent. The backup is complete if it contains `end.json`.
 #[utoipa::path(get, path = "/backup", tag = "copies", responses(
     (status = 200, description = "The backup.", content_type = "application/x-tar", body = Vec<u8>),
-    (status = 401, description = "The server wants its write token: a backup holds everything.", body = ErrorDetail),
-    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
+    (status = 401, description = "The write token is missing or wrong. A backup contains all documents.",
+        body = ErrorDetail),
+    (status = 429, description = "Two other copies are in progress.", body = ErrorDetail),
 ))]
-pub async fn backup(State(app): State<Arc<App>>) -> Result<Response, PlainError> {
+pub async fn backup(State(app): State<Arc<App>>, Extension(caller): Extension<Caller>) -> Result<Response, PlainError> {
     let (catalog, turn) = (Arc::clone(&app.loaded()?.catalog), turn(&app)?);
-    // One that cannot be used would be missing from every backup from now on: better none, in words, than that.
+    // Fails if an index is unavailable: otherwise backups would silently lack it.
     let indexes = counted(&app, "backup", catalog.all_or_none())?;
+    for index in &indexes {
+        may(&caller, Action::Copy, Some(index.name()))?;
+    }
     let (output, body) = BodyWriter::new();
     tokio::task::spawn_blocking(move || {
         let _turn = turn;
@@ -157,30 +172,36 @@ fn send_backup(catalog: &Catalog, indexes: &[Arc<Index>], output: BodyWriter) ->
     Ok((indexes.len(), bytes))
 }
 
-/// Restores a backup: makes all indexes in it, in one step, when the last byte has arrived and all of it is as it was written. Other indexes stay.
+/// Restores the indexes of a backup, atomically, after all of it has arrived and been verified. Other indexes stay.
 #[utoipa::path(post, path = "/restore", tag = "copies", params(RestoreOver),
-    request_body(content = Vec<u8>, content_type = "application/x-tar", description = "The backup. The limit of other bodies is not one of it."), responses(
-    (status = 200, description = "The indexes are there.", body = RestoredIndexes),
-    (status = 400, description = "It is damaged, not whole, of a newer version or something else. Nothing has changed.", body = ErrorDetail),
-    (status = 401, description = "The server wants its write token.", body = ErrorDetail),
-    (status = 408, description = "It stopped arriving. Nothing has changed.", body = ErrorDetail),
-    (status = 409, description = "An index of it is there, and overwrite is not true. Nothing has changed.", body = ErrorDetail),
-    (status = 429, description = "Other copies are being made or read.", body = ErrorDetail),
-    (status = 507, description = "There is no room for it. Nothing has changed.", body = ErrorDetail),
+    request_body(content = Vec<u8>, content_type = "application/x-tar",
+        description = "The backup. `limits.maxBodyBytes` does not apply."), responses(
+    (status = 200, description = "The indexes are restored.", body = RestoredIndexes),
+    (status = 400, description = "The backup is damaged, incomplete, from a newer version, or not a backup. Nothing \
+        has changed.", body = ErrorDetail),
+    (status = 401, description = "The write token is missing or wrong.", body = ErrorDetail),
+    (status = 408, description = "The body stopped arriving. Nothing has changed.", body = ErrorDetail),
+    (status = 409, description = "One of its indexes exists, and `overwrite` is false. Nothing has changed.",
+        body = ErrorDetail),
+    (status = 429, description = "Two other copies are in progress.", body = ErrorDetail),
+    (status = 507, description = "The disk is full. Nothing has changed.", body = ErrorDetail),
 ))]
 pub async fn restore(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     QueryString(over): QueryString<RestoreOver>,
     request: Request,
 ) -> Result<Json<RestoredIndexes>, PlainError> {
     let bytes = request.body().size_hint().exact();
     let timeout = Duration::from_secs(app.settings.limits.body_timeout_seconds);
     let mut source = BodyReader::new(request.into_body(), timeout);
-    let (loaded, turn) = (app.loaded()?, turn(&app)?);
+    let loaded = app.loaded()?;
+    may(&caller, Action::Copy, over.index.as_deref())?;
+    let turn = turn(&app)?;
     let (catalog, max_block_bytes) = (Arc::clone(&loaded.catalog), max_block_bytes(&app));
     let restoring = made(Arc::clone(&loaded.generations), move || {
         let _turn = turn;
-        // What does not fit is better refused before it has been sent.
+        // Refuses a backup that does not fit before it is uploaded.
         bytes.map_or(Ok(()), |bytes| catalog.require_free_bytes(bytes))?;
         Ok((catalog.import(&mut source, existing(over.overwrite), max_block_bytes, over.index.as_deref())?, ()))
     });
@@ -188,12 +209,12 @@ pub async fn restore(
     Ok(Json(RestoredIndexes { indexes }))
 }
 
-/// Makes indexes and looks after their generations, and says their names. A client that leaves does not come between the two.
+/// Creates indexes, starts their generations and returns their names. Completes even if the client disconnects.
 async fn made<T: Send + 'static>(
     generations: Arc<Generations>,
     make: impl FnOnce() -> Result<(Vec<Arc<Index>>, T), IndexError> + Send + 'static,
 ) -> Result<(Vec<String>, T), IndexError> {
-    to_its_end(async move {
+    run_detached(async move {
         let (indexes, more) = blocking::run(make).await?;
         let names = indexes.iter().map(|index| index.name().to_owned()).collect();
         generations.take_in(indexes).await;
@@ -202,10 +223,10 @@ async fn made<T: Send + 'static>(
     .await
 }
 
-/// Each of them reads or writes as fast as the disk can: two at a time, and the next one waits outside.
+/// Two copies run at a time, because each uses the full speed of the disk.
 fn turn(app: &App) -> Result<OwnedSemaphorePermit, ApiError> {
     Arc::clone(&app.transfers).try_acquire_owned().map_err(|_| {
-        ApiError::Busy("two copies of indexes are being made or read already: try again when one is done".to_owned())
+        ApiError::Busy("two copies of indexes are already in progress: try again when one has finished".to_owned())
     })
 }
 

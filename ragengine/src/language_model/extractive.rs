@@ -7,7 +7,7 @@ use ragengine_embedding::{Embedding, Error, Windows};
 use ragengine_pipeline::extract::{Sentence, pick, quote, sentences};
 use ragengine_pipeline::stream::Usage;
 
-use super::{LlmError, Reply};
+use super::{Answer, LlmError, StreamReply};
 
 /// Its name in replies.
 pub const MODEL: &str = "extractive";
@@ -49,9 +49,9 @@ impl Quotable {
     /// # Errors
     ///
     /// When the sentences cannot be embedded.
-    pub(super) async fn complete(self) -> Result<Reply, LlmError> {
+    pub(super) async fn complete(self) -> Result<Answer, LlmError> {
         let (sentences, usage) = self.answer().await?;
-        Ok(Reply::whole(wire::whole(&sentences, usage), usage))
+        Answer::read(None, wire::whole(&sentences, usage).into())
     }
 
     /// The answer, sentence by sentence.
@@ -59,10 +59,10 @@ impl Quotable {
     /// # Errors
     ///
     /// As [`Self::complete`].
-    pub(super) async fn stream(self) -> Result<Reply, LlmError> {
+    pub(super) async fn stream(self) -> Result<StreamReply, LlmError> {
         let include_usage = self.include_usage;
         let (sentences, usage) = self.answer().await?;
-        Ok(Reply::events(wire::events(&sentences, include_usage.then_some(usage)), usage))
+        Ok(StreamReply::built_in(wire::events(&sentences, include_usage.then_some(usage)), usage))
     }
 
     async fn answer(self) -> Result<(Vec<String>, Usage), LlmError> {
@@ -75,7 +75,7 @@ impl Quotable {
             let completion_tokens = sentences.iter().map(|sentence| counter.count_tokens(sentence) as u64).sum();
             Ok::<_, LlmError>((sentences, Usage { prompt_tokens, completion_tokens }))
         };
-        compute::elsewhere(count).await
+        compute::run_on_thread(count).await
     }
 }
 

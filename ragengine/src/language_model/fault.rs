@@ -33,7 +33,7 @@ impl Fault for LlmError {
 
     fn retry_after(&self) -> Option<RetryAfter> {
         match self {
-            Self::Refused { retry_after, .. } => retry_after.clone().map(RetryAfter::AsSaid),
+            Self::Refused { retry_after, .. } => retry_after.clone().map(RetryAfter::Header),
             Self::WaitedTooLong { .. } => Some(RetryAfter::Seconds(5)),
             Self::QueueFull { .. } | Self::ListAwaited { .. } => Some(RetryAfter::Seconds(1)),
             Self::Embedding(error) => error.retry_after(),

@@ -171,19 +171,21 @@ impl Upstream {
     /// # Errors
     ///
     /// [`LlmError`]: refused with its own status and words, too late, out of reach, no turn.
-    pub async fn send(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
+    pub async fn send(&self, body: Bytes, request_id: Option<&HeaderValue>) -> Result<UpstreamReply, LlmError> {
         let result = self.ask(body, request_id).await;
         self.chat_was(result.as_ref().err());
         result
     }
 
-    async fn ask(&self, body: Bytes, request_id: &HeaderValue) -> Result<UpstreamReply, LlmError> {
+    async fn ask(&self, body: Bytes, request_id: Option<&HeaderValue>) -> Result<UpstreamReply, LlmError> {
         let Limits { answer_timeout, reply_bytes } = self.limits;
         let turn = self.queue.turn().await?;
         let endpoint = &self.endpoint;
         let shown_address = || Arc::clone(&endpoint.addresses.shown);
         let mut headers = self.headers.clone();
-        headers.insert(REQUEST_ID, request_id.clone());
+        if let Some(request_id) = request_id {
+            headers.insert(REQUEST_ID, request_id.clone());
+        }
         let deadline = Instant::now() + answer_timeout;
         let response = match timeout_at(deadline, self.transport.post(headers, body)).await {
             Ok(Ok(response)) => response,

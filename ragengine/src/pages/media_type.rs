@@ -6,24 +6,29 @@ use super::Stranger;
 const JSON: &str = "application/json";
 const TAR: &str = "application/x-tar";
 
-/// The one path that takes no JSON.
+/// The only path whose body is not JSON.
 const RESTORE: &str = "/restore";
 
-/// Whether a body is said to be what the path takes. A page of another site may send texts and forms without asking, and neither of these.
+/// Checks the Content-Type of a request with a body. A page of another site can send text and forms without a preflight
+/// request, but not these types.
+///
+/// # Errors
+///
+/// [`Stranger::MediaType`] when it is not the type of the path.
 pub fn check(request: &Request<Body>) -> Result<(), Stranger> {
     let wanted = if request.uri().path() == RESTORE { TAR } else { JSON };
-    match request.body().is_end_stream() || is_said(request.headers(), wanted) {
-        true => Ok(()),
-        false => Err(Stranger::MediaType { wanted }),
+    if request.body().is_end_stream() || has_type(request.headers(), wanted) {
+        return Ok(());
     }
+    Err(Stranger::MediaType { wanted })
 }
 
-fn is_said(headers: &HeaderMap, wanted: &str) -> bool {
-    let mut said = headers.get_all(header::CONTENT_TYPE).iter().peekable();
-    said.peek().is_some() && said.all(|value| is(value, wanted))
+fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter().peekable();
+    types.peek().is_some() && types.all(|value| is(value, wanted))
 }
 
-/// Whether it is this media type, whatever its parameters are.
+/// Whether a header has this media type. Parameters are ignored.
 fn is(value: &HeaderValue, wanted: &str) -> bool {
     let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
     essence.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes())
@@ -42,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_said_to_be_json() {
+    fn a_body_needs_the_type_json() {
         for said in
             ["application/json", "Application/JSON", "application/json; charset=utf-8", " application/json ;a=b"]
         {
@@ -60,19 +65,19 @@ mod tests {
         ] {
             assert!(!checked("/index", &[said], "{}"), "{said}");
         }
-        assert!(!checked("/index", &[], "{}"), "nothing is said");
-        assert!(!checked("/index", &["application/json", "text/plain"], "{}"), "two things are said");
+        assert!(!checked("/index", &[], "{}"), "no type");
+        assert!(!checked("/index", &["application/json", "text/plain"], "{}"), "two types");
     }
 
     #[test]
-    fn a_backup_is_said_to_be_a_tar_file() {
+    fn a_backup_needs_the_type_tar() {
         assert!(checked("/restore", &["application/x-tar"], "tar"));
         assert!(!checked("/restore", &["application/json"], "tar"));
         assert!(!checked("/restore", &["text/plain"], "tar"));
     }
 
     #[test]
-    fn of_no_body_nothing_need_be_said() {
+    fn a_request_without_a_body_needs_no_type() {
         for said in [&[][..], &["text/plain"]] {
             assert!(checked("/persist/docs", said, ""), "{said:?}");
         }

@@ -4,28 +4,27 @@ use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use ragengine_errors::{Class, Fault, Logged};
 use ragengine_settings::{Authority, Origin, Settings};
 
-/// Why a request is refused before it is read.
+/// Why a request from an unknown host or page is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Stranger {
-    /// It was sent to another name.
+    /// The Host is not a name of the server.
     #[error(
-        "the server is not known by the name in Host: ask it as localhost or by its address, or add the name to allowedHosts"
+        "the name in the Host header is not allowed: use localhost or the server's address, or add the name to \
+         allowedHosts"
     )]
     Host,
-    /// It does not say what it was sent to.
-    #[error(
-        "the request has no Host, or several: send the name that the server is called by, which allowedHosts may have"
-    )]
+    /// There is no Host, or more than one.
+    #[error("the request must have exactly one Host header: send a name of the server, which allowedHosts may contain")]
     NoHost,
-    /// A page of another site sent it.
+    /// A page of another site sent the request.
     #[error(
-        "the request is from a page of another site: add the page's origin to cors.allowedOrigins when it may use this server"
+        "the request is from a web page of another site: to allow it, add the page's origin to cors.allowedOrigins"
     )]
     Origin,
-    /// Its body may be a form, or a text, which every page may send.
-    #[error("the body must be {wanted}: send Content-Type: {wanted} with it")]
+    /// The body may be a form or text, which any page can send.
+    #[error("the body must be {wanted}: send the header 'Content-Type: {wanted}'")]
     MediaType {
-        /// What the path takes.
+        /// The media type of the path.
         wanted: &'static str,
     },
 }
@@ -54,27 +53,27 @@ impl Logged for Stranger {
     }
 }
 
-/// Who sends a request, as far as a browser would say it.
+/// The sender of a request, according to its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     /// A program, or a page of this server.
     Own,
-    /// A page of a site that is allowed.
+    /// A page of an allowed site.
     AllowedPage,
 }
 
-/// The names that a server may be called by.
+/// The allowed values of Host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// Any.
+    /// All names.
     Any,
-    /// Those of this machine, and those that are allowed.
+    /// Loopback names and addresses, and `allowedHosts`.
     OfLoopback,
-    /// Addresses, those of this machine, and those that are allowed. No page has an address that is made to mean another one.
+    /// IP addresses, loopback names, and `allowedHosts`. IP addresses are safe, because DNS rebinding needs a name.
     Allowed,
 }
 
-/// Whose requests a listener takes.
+/// The senders that a listener accepts.
 #[derive(Debug, Clone)]
 pub struct Senders {
     names: Names,
@@ -83,7 +82,7 @@ pub struct Senders {
 }
 
 impl Senders {
-    /// What the settings say of a listener at this address.
+    /// Reads the settings, for a listener at this address.
     pub fn new(settings: &Settings, listen: SocketAddr) -> Self {
         let names = match (listen.ip().to_canonical().is_loopback(), settings.allowed_hosts.is_empty()) {
             (true, _) => Names::OfLoopback,
@@ -103,11 +102,11 @@ impl Senders {
         !self.origins.is_empty()
     }
 
-    /// Who sends a request with this head.
+    /// Determines the sender of a request.
     ///
     /// # Errors
     ///
-    /// [`Stranger`] when it was sent to another name, or by a page of another site that is not allowed.
+    /// [`Stranger`] when the Host or the page is not allowed.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Sender, Stranger> {
         if self.names != Names::Any {
             self.check_names(uri, headers)?;
@@ -123,13 +122,13 @@ impl Senders {
         }
     }
 
-    /// The origin of a page that is allowed.
+    /// The Origin header, if the page is allowed.
     pub fn allowed_page<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
         let origin = Origin::parse(only(headers, &header::ORIGIN)??)?;
         self.origins.contains(&origin).then(|| headers.get(header::ORIGIN))?
     }
 
-    /// A target with a name in it, as for a proxy, does not stand for the header, nor the header for it.
+    /// Checks the Host header and, if the request target has a name, as for a proxy, that name as well.
     fn check_names(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Stranger> {
         let host = only(headers, &header::HOST).flatten().ok_or(Stranger::NoHost)?;
         let is_ours = |name: &str| Authority::parse(name).is_some_and(|authority| self.is_ours(&authority));
@@ -151,7 +150,7 @@ fn target(uri: &Uri) -> Option<&str> {
     uri.authority().map(|authority| authority.as_str())
 }
 
-/// A header's value: none of one that is not there; none inside of one that is there several times, or is no text.
+/// The value of a header. `None` if it is absent, `Some(None)` if it is repeated or not text.
 fn only<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<Option<&'a str>> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;

@@ -1,4 +1,4 @@
-//! What a browser wants to be told before it lets a page of another site read a reply: CORS.
+//! CORS: the headers that let pages of allowed sites use the API.
 
 use std::sync::Arc;
 
@@ -11,30 +11,30 @@ use super::Senders;
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, DELETE");
 
-/// What of a reply's head a page may read besides the little that every page may.
+/// Response headers that a page may read, in addition to the standard ones.
 const EXPOSED: HeaderValue = HeaderValue::from_static("retry-after, x-request-id");
 
-/// How long a browser may remember the answer, in seconds.
+/// How long a browser may cache a preflight reply, in seconds.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 
-/// Whether a browser asks if a page may send a request.
-pub fn is_question(request: &Request) -> bool {
+/// Whether this is a preflight request.
+pub fn is_preflight(request: &Request) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// That it may, with the headers that it wants to send: `Authorization`, and those of its client.
-pub fn answer(question: &Request) -> Response {
+/// Answers a preflight request. Allows all requested headers, such as `Authorization`.
+pub fn answer(preflight: &Request) -> Response {
     let mut answer = StatusCode::NO_CONTENT.into_response();
     let headers = answer.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE_S);
-    if let Some(wanted) = question.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+    if let Some(wanted) = preflight.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
     answer
 }
 
-/// Says on every reply which page may read it: errors are replies, too.
+/// Adds CORS headers to every reply, including errors.
 pub async fn share(State(senders): State<Arc<Senders>>, request: Request, next: Next) -> Response {
     let page = senders.allowed_page(request.headers()).cloned();
     let mut response = next.run(request).await;

@@ -1,4 +1,4 @@
-//! A question on its way to an index: it becomes a vector, or several when it is longer than what the model reads at once.
+//! Embedding questions. A question that is longer than the embedding model's limit is split into windows.
 
 mod cut;
 
@@ -10,15 +10,15 @@ use crate::error::ApiError;
 use ragengine_compute::{self as compute, Waiter};
 use ragengine_embedding::{Embedding, Windows};
 
-/// A question this short is counted at once: handing it to another thread would cost more.
+/// Questions up to this length are counted on the current thread, which is cheaper than a switch.
 const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
 
-/// Who asks: the label of the metric.
+/// The origin of a question, for the metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
-    /// A chat.
+    /// A chat request.
     Chat,
-    /// A retrieval.
+    /// A `/retrieve` request.
     Retrieve,
 }
 
@@ -31,11 +31,11 @@ impl Asker {
     }
 }
 
-/// The vectors of a question, by the model of the index that is asked.
+/// Embeds a question with the model of the index.
 ///
 /// # Errors
 ///
-/// [`ApiError::Meaning`] when it is longer than `retrieval.maxQuestionWindows` windows, or what the model says.
+/// An error of class `Invalid` when the question has more than `retrieval.maxQuestionWindows` windows, and errors of the model.
 pub async fn embed(app: &App, embedding: &Embedding, text: &str, asker: Asker) -> Result<Windows, ApiError> {
     let max_tokens = embedding.max_query_tokens();
     if surely_fits(text, max_tokens)
@@ -46,15 +46,16 @@ pub async fn embed(app: &App, embedding: &Embedding, text: &str, asker: Asker) -
     }
     let max_windows = app.settings.retrieval.max_question_windows as usize;
     let (counter, text) = (embedding.clone(), text.to_owned());
-    // Counting the tokens of a long text takes a while.
+    // Counting the tokens of a long text is slow.
     let cutting = move |caller: &Waiter| {
         let count = |text: &str| counter.count_tokens(text);
         Ok::<_, ApiError>(cut::cut(&text, max_tokens, max_windows, &count, caller)?)
     };
-    let texts = compute::elsewhere(cutting).await?;
+    let texts = compute::run_on_thread(cutting).await?;
     if texts.len() > 1 {
         app.metrics.long_question(asker.label());
     }
     let vectors = embedding.embed_queries(texts).await?;
-    Windows::new(vectors).ok_or_else(|| ApiError::Internal("a question has no vectors of one width".to_owned()))
+    Windows::new(vectors)
+        .ok_or_else(|| ApiError::Internal("the vectors of a question have different dimensions".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! One connection, from its first head to its end.
+//! Serving one connection.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -25,10 +25,10 @@ use super::connections::{Occupant, Place};
 use super::watched::{WatchedBody, WatchedStream};
 use crate::telemetry::metrics::Metrics;
 
-/// How long a connection may wait for another request, and its head may take. Longer than clients keep idle connections.
+/// Timeout for the next request and its head. Longer than clients keep idle connections.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What every connection is served with.
+/// The shared state for all connections of a listener.
 #[derive(Clone)]
 pub struct Service {
     pub router: Router,
@@ -38,11 +38,11 @@ pub struct Service {
 
 /// How a connection ended.
 enum End {
-    /// As HTTP has it, or its client has gone.
+    /// By HTTP, or by the client.
     Http(Result<(), hyper::Error>),
-    /// It was idle when it was to close.
+    /// It was idle when it had to close.
     Idle,
-    /// No request came in time.
+    /// No request arrived in time.
     NoRequest,
 }
 
@@ -56,16 +56,16 @@ impl Service {
             let send_timeout = self.bounds.send_timeout;
             let metrics = Arc::clone(&self.metrics);
             match self.run(stream, place.occupant()).await {
-                End::Http(Err(error)) if takes_nothing(&error) => {
+                End::Http(Err(error)) if is_send_timeout(&error) => {
                     metrics.admission.connection_was_cut();
-                    debug!(after_s = send_timeout.as_secs(), "connection closed: its client takes nothing");
+                    debug!(after_s = send_timeout.as_secs(), "connection closed: the client does not read its reply");
                 }
                 End::Http(Err(error)) => debug!(%error, "connection ended"),
                 End::Http(Ok(())) => {}
-                End::Idle => debug!("connection closed: it had no request"),
+                End::Idle => debug!("idle connection closed"),
                 End::NoRequest => {
-                    place.occupant().gave_no_request();
-                    debug!("connection closed: its first request did not come");
+                    place.occupant().sent_no_request();
+                    debug!("connection closed: no request arrived");
                 }
             }
         });
@@ -102,13 +102,13 @@ impl Service {
                     }
                     waits_for_head = false;
                 }
-                () = occupant.is_to_close(), if is_open => {
+                () = occupant.close_requested(), if is_open => {
                     connection.as_mut().graceful_shutdown();
-                    let look = poll_fn(|context| Poll::Ready(connection.as_mut().poll(context)));
-                    if let Poll::Ready(ended) = look.await {
+                    let poll = poll_fn(|context| Poll::Ready(connection.as_mut().poll(context)));
+                    if let Poll::Ready(ended) = poll.await {
                         return End::Http(ended);
                     }
-                    // hyper waits for the rest of a head. Whoever sends it slowly would keep the place.
+                    // hyper waits for the rest of a partial head, so a slow client could keep its place.
                     if !occupant.is_busy() {
                         return End::Idle;
                     }
@@ -119,8 +119,8 @@ impl Service {
     }
 }
 
-/// Whether a connection ended because its client took nothing of what was sent to it. A head that does not come is another timeout.
-fn takes_nothing(error: &hyper::Error) -> bool {
+/// Whether the client did not read its reply in time. The timeout of a head is a different error.
+fn is_send_timeout(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
 }

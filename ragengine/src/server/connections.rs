@@ -1,4 +1,4 @@
-//! The connections of one listener, and who has to go when there are as many as there may be.
+//! The connections of a listener. At the limit, new connections replace idle ones.
 
 mod order;
 mod place;
@@ -16,15 +16,15 @@ use tracing::{debug, warn};
 use super::Bounds;
 use crate::telemetry::metrics::{Closed, ListenerMetrics};
 
-/// How often it is said that connections of an address are closed: whoever opens too many opens many.
-const SAY_AGAIN: Duration = Duration::from_secs(60);
+/// Least time between two log lines about refused addresses.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The connections of one listener.
 pub struct Connections {
     order: Mutex<Order<Arc<Notify>>>,
-    /// One has ended, or does something else than before.
+    /// Notified when a connection ends or changes its phase.
     changed: Notify,
-    last_said: Mutex<Option<Instant>>,
+    last_logged: Mutex<Option<Instant>>,
     metrics: ListenerMetrics,
 }
 
@@ -33,13 +33,13 @@ impl Connections {
         Arc::new(Self {
             order: Mutex::new(Order::new(bounds.max_connections, bounds.max_connections_per_address)),
             changed: Notify::new(),
-            last_said: Mutex::default(),
+            last_logged: Mutex::default(),
             metrics,
         })
     }
 
-    /// A place for a new connection, as soon as there is one: when all are taken, the longest idle connection is closed for it, and when
-    /// none is idle, the first that becomes so. None when the address has as many as it may have.
+    /// Waits for a place for a new connection. At the limit, the longest idle connection is closed; if all are busy,
+    /// the first one that becomes idle. `None` if the address has reached its limit.
     pub async fn place(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let close = Arc::new(Notify::new());
         loop {
@@ -57,7 +57,7 @@ impl Connections {
         }
     }
 
-    /// Closes the connection that has waited longest for a request, if one does.
+    /// Closes the longest idle connection, if one is idle.
     pub fn close_longest_idle(&self) {
         let longest_idle = self.order.lock().close_longest_idle();
         self.close_for_room(longest_idle);
@@ -70,7 +70,7 @@ impl Connections {
         }
     }
 
-    /// Closes all of them, each when its request is done. Done when the last one has ended.
+    /// Closes all connections, busy ones after their request, and waits until all have ended.
     pub async fn close_all(&self) {
         self.order.lock().handles().for_each(|close| close.notify_one());
         while !self.order.lock().is_empty() {
@@ -80,20 +80,20 @@ impl Connections {
 
     fn refused(&self, address: IpAddr) {
         self.metrics.closed(Closed::PerAddress);
-        let (mut last_said, now) = (self.last_said.lock(), Instant::now());
-        if last_said.is_some_and(|said| now.duration_since(said) < SAY_AGAIN) {
+        let (mut last_logged, now) = (self.last_logged.lock(), Instant::now());
+        if last_logged.is_some_and(|logged| now.duration_since(logged) < LOG_INTERVAL) {
             debug!(%address, "connection closed: limits.maxConnectionsPerAddress");
             return;
         }
-        *last_said = Some(now);
+        *last_logged = Some(now);
         warn!(
             %address,
-            "connections of this address are closed: it has as many as limits.maxConnectionsPerAddress allows. This is said once a \
-             minute at most, and ragengine_connections_closed_total counts them"
+            "connection closed: its address has reached limits.maxConnectionsPerAddress. This is logged at most once a \
+             minute; ragengine_connections_closed_total counts all of them"
         );
     }
 
-    /// Does something with the order, and wakes whoever waits for a place or the end.
+    /// Changes the order, and wakes the task that waits for a place or for the end.
     fn change(&self, change: impl FnOnce(&mut Order<Arc<Notify>>)) {
         change(&mut self.order.lock());
         self.changed.notify_one();

@@ -1,4 +1,4 @@
-//! A stream and bodies that tell the place of their connection what they do.
+//! Wrappers of streams and bodies that report their progress to the connection's [`Occupant`].
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connections::Occupant;
 
-/// A stream that tells when everything has been sent.
+/// A stream that reports when all data has been sent.
 pub struct WatchedStream<S> {
     pub stream: S,
     pub occupant: Arc<Occupant>,
@@ -43,7 +43,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
         self.stream.is_write_vectored()
     }
 
-    /// hyper asks for it when all that it had is written.
+    /// hyper flushes after it has written all data.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
         self.occupant.has_sent();
@@ -55,7 +55,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
     }
 }
 
-/// A body, and what lasts as long as it.
+/// A body, with a value that is dropped together with it.
 pub struct WatchedBody<B, L> {
     pub body: B,
     pub _lasts: L,

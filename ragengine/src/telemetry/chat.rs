@@ -1,4 +1,4 @@
-//! What is told of a chat when it has ended: numbers, and one line of the log.
+//! Metrics of a chat, and its line in the log.
 
 use std::time::Duration;
 
@@ -9,22 +9,22 @@ use tracing::{error, info, warn};
 
 use super::metrics::{IndexLabel, Metrics, Route};
 use crate::error::ApiError;
-use crate::report::Report;
+use crate::report::{ChatReport, Selected};
 
-/// Of what a caller wrote, the log has no more than this.
+/// Most characters of a caller's text in the log.
 const MAX_LOGGED_CHARACTERS: usize = 128;
 
 /// How a chat ended.
-pub enum Outcome<'a> {
+pub enum ChatOutcome<'a> {
     /// With an answer.
     Answered,
-    /// Without one, or it broke off.
+    /// With an error, or with an incomplete stream.
     Failed(&'a ApiError),
-    /// The client has left.
+    /// The client disconnected.
     Left,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> ChatOutcome<'a> {
     fn label(&self) -> &'static str {
         match self {
             Self::Answered => "ok",
@@ -42,19 +42,40 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// A chat has ended.
-pub fn ended(metrics: &Metrics, report: &Report, outcome: &Outcome<'_>, elapsed: Duration) {
+/// Counts the chunks that were selected for a prompt.
+pub fn selected(metrics: &Metrics, report: &ChatReport, selected: &Selected) {
+    let (label, chat) = (Label::of(metrics, report), &metrics.chat);
+    let budget_tokens = report.budget.map_or(0, |budget| budget.context_tokens);
+    for (decision, count) in selected.decisions {
+        chat.chunks(label.as_str(), decision, count);
+    }
+    chat.context(label.as_str(), budget_tokens, selected.used_tokens);
+    let (nearest, last) = (selected.nearest_distance.map(similarity), selected.last_distance.map(similarity));
+    chat.similarities(label.as_str(), nearest, last);
+}
+
+/// Counts a chat whose `max_tokens` was lowered.
+pub fn max_tokens_lowered(metrics: &Metrics, report: &ChatReport) {
+    metrics.chat.max_tokens_lowered(Label::of(metrics, report).as_str());
+}
+
+/// Counts and logs a chat that has ended.
+pub fn ended(metrics: &Metrics, report: &ChatReport, outcome: &ChatOutcome<'_>, elapsed: Duration) {
     measure(metrics, report, outcome, elapsed);
     log(report, outcome, elapsed);
 }
 
-/// The label of a chat's index. One about no index has none.
+/// The metric label of a chat's index.
 enum Label<'a> {
     None,
     Index(IndexLabel<'a>),
 }
 
-impl Label<'_> {
+impl<'a> Label<'a> {
+    fn of(metrics: &'a Metrics, report: &'a ChatReport) -> Self {
+        report.index.as_ref().map_or(Self::None, |name| Self::Index(metrics.index_label(name)))
+    }
+
     fn as_str(&self) -> &str {
         match self {
             Self::None => "",
@@ -63,33 +84,16 @@ impl Label<'_> {
     }
 }
 
-fn measure(metrics: &Metrics, report: &Report, outcome: &Outcome<'_>, elapsed: Duration) {
-    let label = report.index.as_ref().map_or(Label::None, |name| Label::Index(metrics.index_label(name)));
-    let (label, chat, path) = (label.as_str(), &metrics.chat, report.path.label());
-    chat.ended(Route { index: label, path, reason: report.reason, outcome: outcome.label() }, elapsed);
-    report.stages.iter().for_each(|(stage, took)| chat.stage(*stage, *took));
-    if let Some(tokenizer) = report.tokenizer {
-        chat.tokenizer(tokenizer);
-    }
-    if let Some(selection) = &report.selection {
-        let budget_tokens = report.budget.map_or(0, |budget| budget.context_tokens);
-        selection.decisions.iter().for_each(|(decision, count)| chat.chunks(label, *decision, *count));
-        chat.context(label, budget_tokens, selection.used_tokens);
-        chat.similarities(label, selection.nearest_distance.map(similarity), selection.last_distance.map(similarity));
-    }
-    if report.has_lowered_max_tokens {
-        chat.max_tokens_lowered(label);
-    }
-    if let Some(first_token) = report.first_token {
-        chat.first_token(path, first_token);
-    }
+fn measure(metrics: &Metrics, report: &ChatReport, outcome: &ChatOutcome<'_>, elapsed: Duration) {
+    let (label, chat, path) = (Label::of(metrics, report), &metrics.chat, report.path.label());
+    chat.ended(Route { index: label.as_str(), path, reason: report.reason, outcome: outcome.label() }, elapsed);
     if let Some(usage) = report.usage {
-        chat.tokens(label, usage.prompt_tokens, usage.completion_tokens);
+        chat.tokens(label.as_str(), usage.prompt_tokens, usage.completion_tokens);
     }
 }
 
-/// The chat's one line. It has no text in it, but for an error's where texts are logged.
-fn log(report: &Report, outcome: &Outcome<'_>, elapsed: Duration) {
+/// Logs the chat in one line. It contains text of users only in an error, and only if `log.texts` is on.
+fn log(report: &ChatReport, outcome: &ChatOutcome<'_>, elapsed: Duration) {
     let (error, selection, context_tokens) = (outcome.error(), report.selection.as_ref(), report.context_tokens());
     macro_rules! line {
         ($level:ident) => {
@@ -117,7 +121,7 @@ fn log(report: &Report, outcome: &Outcome<'_>, elapsed: Duration) {
                 over_budget = selection.map(|selection| selection.count(Decision::OverBudget)),
                 nearest_distance = selection.and_then(|selection| selection.nearest_distance),
                 max_distance = report.max_distance,
-                selected = selected(report),
+                selected = selected_chunks(report),
                 hint = (report.reason == "nothing_relevant")
                     .then_some("every chunk is farther than retrieval.maxDistance"),
                 usage_prompt_tokens = report.usage.map(|usage| usage.prompt_tokens),
@@ -136,8 +140,8 @@ fn log(report: &Report, outcome: &Outcome<'_>, elapsed: Duration) {
     }
 }
 
-/// The selected chunks as `id distance tokens`, the nearest first.
-fn selected(report: &Report) -> Option<String> {
+/// The selected chunks as `id distance tokens`, nearest first.
+fn selected_chunks(report: &ChatReport) -> Option<String> {
     let chunks = report.selection.iter().flat_map(|selection| &selection.chunks);
     let parts: Vec<String> = chunks
         .filter(|chunk| chunk.decision == Decision::Selected.label())
@@ -146,12 +150,12 @@ fn selected(report: &Report) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// A name that fits into a line: callers may write anything.
+/// Shortens a name, which callers choose.
 fn short(name: &str) -> &str {
     name.char_indices().nth(MAX_LOGGED_CHARACTERS).map_or(name, |(end, _)| &name[..end])
 }
 
-/// To the microsecond: more digits would only be noise.
+/// Rounded to microseconds.
 #[expect(clippy::cast_precision_loss, reason = "a chat takes less than 2^52 microseconds")]
 fn milliseconds(elapsed: Duration) -> f64 {
     elapsed.as_micros() as f64 / 1000.0

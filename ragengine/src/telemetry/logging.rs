@@ -1,4 +1,4 @@
-//! The log: one line an event, on standard error.
+//! The log, on standard error, one line per event.
 
 mod json;
 
@@ -10,11 +10,11 @@ use ragengine_errors::texts;
 use ragengine_settings::{Log, LogFormat};
 use tracing_subscriber::EnvFilter;
 
-/// Starts the log. `RUST_LOG` overrides its level.
+/// Starts the log. `RUST_LOG` overrides the level of the settings.
 ///
 /// # Errors
 ///
-/// In words, when the level is none.
+/// A message when the level is invalid.
 pub fn start(log: &Log) -> Result<(), String> {
     let filter = filter(log)?;
     texts::allow(log.texts);
@@ -23,18 +23,19 @@ pub fn start(log: &Log) -> Result<(), String> {
         LogFormat::Json => false,
         LogFormat::Text => true,
     };
-    // A line that cannot be written (a full disk, a closed pipe) would be told on the same standard error, and that panics.
+    // Otherwise a failed write (full disk, closed pipe) is reported on standard error as well, which panics.
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
-    let started = match is_readable {
-        true => builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
-        false => builder.event_format(JsonLines).try_init(),
+    let started = if is_readable {
+        builder.with_ansi(io::stderr().is_terminal()).with_target(false).try_init()
+    } else {
+        builder.event_format(JsonLines).try_init()
     };
     started.map_err(|error| error.to_string())?;
     std::panic::set_hook(Box::new(log_panic));
     Ok(())
 }
 
-/// A panic is a line of the log as everything else. What was put together when it happened may quote a text.
+/// Logs a panic. A formatted message may quote text of users, so only its length is logged unless `log.texts` is on.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let location = panic.location().map(ToString::to_string);
     let words = panic.payload_as_str().unwrap_or("unknown");
@@ -43,13 +44,13 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(panic = words, location, "panicked");
 }
 
-/// What is logged, as `RUST_LOG` or the settings say.
+/// The filter of `RUST_LOG`, or of the settings.
 ///
 /// # Errors
 ///
-/// In words, when that is no level.
+/// A message when it is invalid.
 pub fn filter(log: &Log) -> Result<EnvFilter, String> {
     let from_environment = std::env::var("RUST_LOG").ok().filter(|value| !value.is_empty());
     let directives = from_environment.unwrap_or_else(|| log.level.clone());
-    EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is not one: {error}"))
+    EnvFilter::try_new(&directives).map_err(|error| format!("log.level '{directives}' is invalid: {error}"))
 }

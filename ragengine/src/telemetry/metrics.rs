@@ -1,4 +1,4 @@
-//! What Prometheus sees. Each server has a registry of its own, so that tests have too.
+//! Metrics for Prometheus. Each server has a separate registry, so that tests do not share one.
 
 mod admission;
 mod chat;
@@ -20,30 +20,31 @@ pub use ragengine_metrics::IndexLabel;
 use ragengine_metrics::{Builder, Built, markdown, metrics};
 
 metrics! {
-    /// What belongs to no room of its own.
+    /// Metrics of the whole server.
     struct Server: "" {
-        /// The version that runs; always 1.
+        /// Always 1. The label `version` is the version of the server.
         build_info: Gauges["version"],
-        /// Time for one search and the reading of what it found, waiting included. Of `/retrieve`.
+        /// Duration of a search for `/retrieve`, including waiting and reading the chunks.
         search_duration_seconds: Durations[],
-        /// Questions that were longer than the embedding model reads at once, and were searched with window by window. `asker` is
+        /// Questions that were longer than the embedding model's limit and were searched in several windows. `asker` is
         /// `chat` or `retrieve`.
         long_questions_total: Counters["asker"],
-        /// 1 when the language model's endpoint answers, 0 when it does not or refuses the key. Not there when nothing is known, and
-        /// without an endpoint.
+        /// 1 if the language model's endpoint answers, 0 if it does not answer or refuses the key. Absent without an
+        /// endpoint, and before the first check.
         language_model_up: Gauges[],
-        /// Sources that are being synchronised, in all indexes.
+        /// Sources that are being synchronised, over all indexes.
         source_syncs_running: Gauge[],
-        /// Copies of indexes that were made or read. `operation` is `persist`, `load`, `backup` or `restore`; `outcome` is `ok` or what was wrong.
+        /// Copies of indexes. `operation` is `persist`, `load`, `backup` or `restore`; `outcome` is `ok` or the kind of
+        /// the error.
         copies_total: Counters["operation", "outcome"],
     }
 }
 
-/// Every metric.
+/// All metrics.
 pub struct Metrics {
-    /// Requests.
+    /// HTTP requests.
     pub http: HttpMetrics,
-    /// Who is let in.
+    /// Admission control.
     pub admission: AdmissionMetrics,
     /// Chats.
     pub chat: ChatMetrics,
@@ -58,11 +59,11 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All metrics, at zero. Durations have buckets up to the longest timeout.
+    /// Creates all metrics. Histograms of durations have buckets up to `longest_timeout`.
     ///
     /// # Errors
     ///
-    /// When two have the same name, which a test rules out.
+    /// When two metrics have the same name, which a test rules out.
     pub fn new(longest_timeout: Duration) -> Result<Self, prometheus::Error> {
         let mut builder = Builder::new(longest_timeout)?;
         let server = Server::new(&mut builder)?;
@@ -79,32 +80,34 @@ impl Metrics {
         })
     }
 
-    /// What all of them are, as a page of documentation.
+    /// The reference of all metrics, as Markdown.
     pub fn reference(&self) -> String {
         markdown(&self.built.entries)
     }
 
-    /// Gives an index that is there a label of its own, while there are any. It keeps it until it is deleted.
+    /// Assigns a label to an existing index, unless the limit of labels is reached. It is kept until the index is
+    /// deleted.
     pub fn index_is_there(&self, name: &str) {
         self.index.labels().claim(name);
     }
 
-    /// The label of an index: its name, or `other` when it has none of its own, or is gone by now. Hold one at a time, and briefly.
+    /// The label of an index: its name, or `other` if it has no label or was deleted. It holds a lock: keep it only
+    /// briefly, and one at a time.
     pub fn index_label<'a>(&'a self, name: &'a str) -> IndexLabel<'a> {
         self.index.labels().of(name)
     }
 
-    /// Frees the labels of the indexes that are not there, and drops their series.
+    /// Frees the labels of deleted indexes, and removes their series.
     pub fn keep_indexes(&self, is_there: impl Fn(&str) -> bool) {
         self.index.labels().keep(is_there);
     }
 
-    /// A search is done.
+    /// Records the duration of a search.
     pub fn searched(&self, elapsed: Duration) {
         self.server.search_duration_seconds.with_label_values::<&str>(&[]).observe(elapsed.as_secs_f64());
     }
 
-    /// Whether the language model answers, when that is known.
+    /// Records whether the language model answers. `None` if it is not known.
     pub fn language_model_is(&self, is_up: Option<bool>) {
         match is_up {
             Some(is_up) => self.server.language_model_up.with_label_values::<&str>(&[]).set(i64::from(is_up)),
@@ -112,26 +115,26 @@ impl Metrics {
         }
     }
 
-    /// A copy of indexes was made or read, or was not.
+    /// Counts a copy of indexes, successful or not.
     pub fn copied(&self, operation: &str, outcome: &str) {
         self.server.copies_total.with_label_values(&[operation, outcome]).inc();
     }
 
-    /// How many sources are being synchronised.
+    /// Records the number of sources that are being synchronised.
     pub fn source_syncs_run(&self, count: usize) {
         self.server.source_syncs_running.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// A question was longer than the embedding model reads at once.
+    /// Counts a question that was longer than the embedding model's limit.
     pub fn long_question(&self, asker: &str) {
         self.server.long_questions_total.with_label_values(&[asker]).inc();
     }
 
-    /// The text that Prometheus reads, with the sizes of the indexes as they are now.
+    /// Renders Prometheus's text format, with these sizes of indexes.
     ///
     /// # Errors
     ///
-    /// When a metric cannot be written as text.
+    /// When a metric cannot be encoded.
     pub fn render(&self, indexes: &[(String, IndexSize)]) -> Result<String, prometheus::Error> {
         self.index.sizes_are(indexes);
         let mut text = Vec::new();

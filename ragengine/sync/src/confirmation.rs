@@ -1,9 +1,9 @@
 use sha2::{Digest, Sha256};
 
-/// Enough of a hash to tell a revision from the others of its source.
+/// The number of hexadecimal digits, enough to distinguish the revisions of a source.
 const DIGITS: usize = 12;
 
-/// What confirms the deletions that were held back of a source in this revision. Of another revision, or another source, it confirms nothing.
+/// The value that confirms the held back deletions of a source. It is valid for this revision only.
 pub fn confirmation(source: &str, revision: &str) -> String {
     let hash = hex::encode(Sha256::digest(revision.as_bytes()));
     format!("{source}@{}", &hash[..DIGITS])

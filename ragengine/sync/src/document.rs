@@ -1,4 +1,4 @@
-//! The document that is sent, from what was read of a file.
+//! Builds the document to send from a parsed document and its file.
 
 use ragengine_client::wire::{Document, Metadata};
 use ragengine_parsers::ParsedDocument;
@@ -6,22 +6,24 @@ use serde_json::Value;
 
 use crate::identity::SourceName;
 
-/// What is known of a file beside what stands in it.
+/// The properties of a file that are not part of its content.
 #[derive(Debug, Clone, Copy)]
 pub struct FileFacts<'a> {
-    /// Its path in the source.
+    /// The path in the source.
     pub path: &'a str,
-    /// Where it can be looked at.
+    /// The URL where a reader finds the file.
     pub url: Option<&'a str>,
-    /// When it was changed, as RFC 3339 writes it. Only the day is kept, as that of a date in a file is.
+    /// The time of modification, as in RFC 3339. Only the day is used, like for dates in files.
     pub modified: Option<&'a str>,
 }
 
-/// The address that a file says it is to be known by. Anybody can write any into a file.
+/// The metadata key of the URL that the file itself contains. It is not trusted, because the author of a file can write
+/// any URL into it.
 const CLAIMED_URL: &str = "claimed_url";
 
-/// The document of a file: what the source adds to its metadata wins over what stands in the file, and that over what is known of the file. An
-/// address is the one that the file was fetched from, or what the source adds: one that stands in the file is kept apart.
+/// Builds the document of a file. Metadata from the source override metadata in the file, which override properties of
+/// the file. `url` is never read from the file content: it is the address of the fetched file, or comes from the
+/// source.
 pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument, added: &Metadata) -> Document {
     let mut metadata = Metadata::new();
     let known =
@@ -31,11 +33,11 @@ pub fn document(source: &SourceName, file: FileFacts<'_>, parsed: ParsedDocument
             metadata.insert(key.to_owned(), Value::from(value));
         }
     }
-    let mut said = parsed.metadata;
-    if let Some(claimed) = said.shift_remove("url") {
-        said.insert(CLAIMED_URL.to_owned(), claimed);
+    let mut in_file = parsed.metadata;
+    if let Some(claimed) = in_file.shift_remove("url") {
+        in_file.insert(CLAIMED_URL.to_owned(), claimed);
     }
-    metadata.extend(said);
+    metadata.extend(in_file);
     metadata.insert("path".to_owned(), Value::from(file.path));
     metadata.extend(added.clone());
     Document {
@@ -62,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_wins_over_the_file_and_the_file_over_its_name() {
+    fn metadata_of_the_source_override_those_of_the_file() {
         let file = FileFacts { path: "docs/a.md", url: Some("https://x/a"), modified: Some("2026-05-01T10:00:00Z") };
         let parsed = ParsedDocument {
             key: None,
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_title_has_its_name() {
+    fn the_default_title_is_the_file_name() {
         let file = FileFacts { path: "docs/a.txt", url: None, modified: Some("2026-05-01T10:00:00Z") };
         let document = document(&SourceName::new("o", "s"), file, ParsedDocument::default(), &Metadata::new());
         let expected = json!({"title": "a.txt", "date": "2026-05-01", "path": "docs/a.txt"});

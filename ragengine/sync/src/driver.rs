@@ -1,4 +1,4 @@
-//! All sources of a task, one after another.
+//! Synchronises all sources of a task, one after another.
 
 use parking_lot::Mutex;
 use ragengine_client::Client;
@@ -8,68 +8,68 @@ use ragengine_settings::sync::{IndexOptions, Source, SyncTask};
 use ragengine_sources::Access;
 use tracing::{info, warn};
 
-use crate::account::Account;
 use crate::error::SyncError;
 use crate::identity::SourceName;
+use crate::progress::SyncProgress;
 use crate::record::Record;
 use crate::removed::{Removed, remove};
 use crate::server::Server;
 use crate::source::{Mirror, Mirrored};
 
-/// What a synchronisation works with.
+/// The connections and the parser of a synchronisation.
 pub struct Tools {
-    /// The server, with its write token.
+    /// The client of the server, with its write token.
     pub client: Client,
-    /// What sources may use.
+    /// The network access, work folder and limits of sources.
     pub access: Access,
-    /// Reads files.
+    /// Parses files into documents.
     pub parser: Parser,
 }
 
-/// What became of all sources.
+/// The result of a synchronisation.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Each source of the task, in its order.
-    pub sources: Vec<(String, Result<Outcome, SyncError>)>,
-    /// What happened to the sources that the task does not name any more.
+    /// The name and the result of each source, in the order of the task.
+    pub sources: Vec<(String, Result<SyncOutcome, SyncError>)>,
+    /// The result for sources that were removed from the task.
     pub removed: Removed,
 }
 
 impl Report {
-    /// Whether every source could be synchronised, whatever its files.
+    /// Whether every source was synchronised. Errors of single files do not count.
     pub fn is_success(&self) -> bool {
         self.sources.iter().all(|(_, outcome)| outcome.is_ok())
     }
 }
 
-/// What became of one source.
+/// The result of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// How many documents were sent.
+pub struct SyncOutcome {
+    /// The number of documents that were sent.
     pub sent: usize,
-    /// How many were deleted.
+    /// The number of documents that were deleted.
     pub deleted: usize,
-    /// How many would be deleted if it were confirmed.
+    /// The number of documents whose deletion needs a confirmation.
     pub held_back: u64,
-    /// What confirms it: the task's `confirmations` take it.
+    /// The value that confirms the deletion when it is added to `confirmations` of the task.
     pub confirmation: Option<String>,
-    /// How many files had an error. The server's record of the source names them.
+    /// The number of files with errors. The server's record of the source names the files.
     pub errors: u64,
 }
 
-impl Outcome {
-    /// Whether every file was read, and nothing is held back.
+impl SyncOutcome {
+    /// Whether every file was read, and no deletion needs a confirmation.
     fn is_whole(&self) -> bool {
         self.errors == 0 && self.held_back == 0
     }
 }
 
-/// Makes the index hold exactly what the sources hold. A source that cannot be synchronised does not stop the others. The server keeps beside
-/// each whose it is, where that is known.
+/// Synchronises an index with the sources of a task. If a source fails, the others are still synchronised. The server
+/// stores the owner with each source, if there is one.
 ///
 /// # Errors
 ///
-/// When the server does not answer, or the index cannot be made.
+/// When the server does not answer, or the index cannot be created.
 pub async fn synchronise(task: &SyncTask, owner: Option<&SourceOwner>, tools: &mut Tools) -> Result<Report, SyncError> {
     let server = Server::new(tools.client.clone(), &task.index);
     if !task.sources.is_empty() {
@@ -80,7 +80,7 @@ pub async fn synchronise(task: &SyncTask, owner: Option<&SourceOwner>, tools: &m
         let outcome = one(task, source, owner, &server, tools).await;
         report.sources.push((source.name.clone(), outcome));
     }
-    let all_were_read = report.sources.iter().all(|(_, outcome)| outcome.as_ref().is_ok_and(Outcome::is_whole));
+    let all_were_read = report.sources.iter().all(|(_, outcome)| outcome.as_ref().is_ok_and(SyncOutcome::is_whole));
     report.removed = remove(task, owner, &server, all_were_read).await?;
     Ok(report)
 }
@@ -91,29 +91,29 @@ async fn one(
     owner: Option<&SourceOwner>,
     server: &Server,
     tools: &mut Tools,
-) -> Result<Outcome, SyncError> {
+) -> Result<SyncOutcome, SyncError> {
     let name = SourceName::new(&task.owner, &source.name);
     let on_server = name.on_server();
     let record = Record::begin(server, &on_server, &task.sync_id, owner).await?;
-    let account = Mutex::new(Account::default());
-    let mirror = Mirror::new(server, source, &name, &account);
+    let progress = Mutex::new(SyncProgress::default());
+    let mirror = Mirror::new(server, source, &name, &progress);
     let mirrored = tokio::select! {
         mirrored = mirror.run(&tools.access, &mut tools.parser, &task.confirmations) => mirrored,
-        lost = record.keep(&account) => Err(lost),
+        lost = record.keep(&progress) => Err(lost),
     };
-    let account = account.into_inner();
-    tell(&on_server, &account, &mirrored);
+    let progress = progress.into_inner();
+    log_result(&on_server, &progress, &mirrored);
     if !matches!(mirrored, Err(SyncError::Busy(_))) {
-        record.end(&last_words(&task.sync_id, &account, &mirrored, record.revision_before.clone())).await?;
+        record.end(&final_record(&task.sync_id, &progress, &mirrored, record.revision_before.clone())).await?;
     }
     let Mirrored { sent, deleted, held_back, confirmation, .. } = mirrored?;
-    Ok(Outcome { sent, deleted, held_back, confirmation, errors: account.error_count() })
+    Ok(SyncOutcome { sent, deleted, held_back, confirmation, errors: progress.error_count() })
 }
 
-/// The revision moves only when everything of it arrived.
-fn last_words(
+/// The final record of a source. Its revision changes only if all files of the new revision arrived.
+fn final_record(
     sync_id: &str,
-    account: &Account,
+    progress: &SyncProgress,
     mirrored: &Result<Mirrored, SyncError>,
     revision_before: Option<String>,
 ) -> PutSourceSync {
@@ -122,23 +122,23 @@ fn last_words(
             revision: mirrored.revision.clone().or(revision_before),
             held_back: mirrored.held_back,
             confirmation: mirrored.confirmation.clone(),
-            ..account.record(sync_id, SyncPhase::Complete)
+            ..progress.record(sync_id, SyncPhase::Complete)
         },
         Err(error) => PutSourceSync {
             revision: revision_before,
             message: Some(error.to_string().chars().take(1000).collect()),
-            ..account.record(sync_id, SyncPhase::Failed)
+            ..progress.record(sync_id, SyncPhase::Failed)
         },
     }
 }
 
-fn tell(source: &str, account: &Account, mirrored: &Result<Mirrored, SyncError>) {
-    let errors = account.error_count();
+fn log_result(source: &str, progress: &SyncProgress, mirrored: &Result<Mirrored, SyncError>) {
+    let errors = progress.error_count();
     match mirrored {
         Ok(Mirrored { sent, deleted, held_back, revision, .. }) => {
-            info!(source, sent, deleted, held_back, errors, revision, "the source is synchronised");
+            info!(source, sent, deleted, held_back, errors, revision, "source synchronised");
         }
-        Err(error) => warn!(source, kind = error.kind(), %error, "the source could not be synchronised"),
+        Err(error) => warn!(source, kind = error.kind(), %error, "source not synchronised"),
     }
 }
 
@@ -156,9 +156,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_revision_moves_only_over_what_arrived() {
+    fn the_revision_changes_only_when_all_files_arrived() {
         let before = Some("r1".to_owned());
-        let words = |mirrored| last_words("a", &Account::of(3), &mirrored, before.clone());
+        let words = |mirrored| final_record("a", &SyncProgress::of(3), &mirrored, before.clone());
         let all = words(Ok(Mirrored { revision: Some("r2".into()), ..Mirrored::default() }));
         assert_eq!((all.phase, all.revision.as_deref(), all.total), (SyncPhase::Complete, Some("r2"), 3));
         let held = words(Ok(Mirrored { held_back: 7, ..Mirrored::default() }));

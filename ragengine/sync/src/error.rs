@@ -1,38 +1,40 @@
 use ragengine_client::ClientError;
 use ragengine_sources::SourceError;
 
-/// Why a source, or all of them, could not be synchronised.
+/// Why one source or all sources could not be synchronised.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// The server refuses, or does not answer.
+    /// The server refused a request, or did not answer.
     #[error("{0}")]
     Server(#[from] ClientError),
     /// The source cannot be read.
     #[error("{0}")]
     Source(#[from] SourceError),
-    /// Another synchronisation has it.
-    #[error("another synchronisation has this source: {0}")]
+    /// Another synchronisation has the record of the source.
+    #[error("another synchronisation is using this source: {0}")]
     Busy(ClientError),
-    /// Everything was to be deleted, and is not.
-    #[error("source {name} and {others} others are still there after they were deleted: something else fills them")]
+    /// Sources of a deleted owner still exist.
+    #[error(
+        "source {name} and {others} others exist after their deletion: stop the program that adds documents to them"
+    )]
     Remains {
-        /// The first that is left.
+        /// The first of them.
         name: String,
-        /// How many more there are.
+        /// The number of the others.
         others: usize,
     },
-    /// The programs that read files do not start.
-    #[error("files cannot be read: {0}")]
+    /// The process that parses files cannot be started.
+    #[error("the process that parses files cannot be started: {0}")]
     Reader(String),
 }
 
 impl SyncError {
-    /// The server did not take the record of a source.
+    /// Converts the error of a request that wrote a record.
     pub fn of_record(error: ClientError) -> Self {
         if error.is_conflict() { Self::Busy(error) } else { Self::Server(error) }
     }
 
-    /// A short name for logs.
+    /// The kind of the error, as a stable value for logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Server(_) => "server",

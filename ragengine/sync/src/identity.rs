@@ -1,9 +1,9 @@
-//! Which documents of a server are which files of a source.
+//! Maps the files of a source to the ids of documents on the server.
 
-/// What parts the path of a file from the key of one of its documents.
+/// Separates the path of a file from the key of a document within the file.
 const KEY: char = '#';
 
-/// The names that a source has on the server.
+/// The name of a source, which consists of its owner and its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceName {
     owner: String,
@@ -16,12 +16,12 @@ impl SourceName {
         Self { owner: owner.to_owned(), name: name.to_owned() }
     }
 
-    /// As the server knows it. Neither part has a dot, so two owners never share one.
+    /// The name on the server. Neither part contains a dot, so two owners never have the same name.
     pub fn on_server(&self) -> String {
         format!("{}.{}", self.owner, self.name)
     }
 
-    /// The id of a document: that of a file, or of one of the several that a file holds.
+    /// The id of a document: of the whole file, or of the part of the file with this key.
     pub fn doc_id(&self, path: &str, key: Option<&str>) -> String {
         let file = format!("{}/{}", self.on_server(), escaped(path));
         match key {
@@ -30,14 +30,14 @@ impl SourceName {
         }
     }
 
-    /// The escaped path of the file that a document came from. None when its id is not one of this source.
+    /// The escaped path of the file of a document. `None` if the id does not belong to this source.
     pub fn file_of<'a>(&self, doc_id: &'a str) -> Option<&'a str> {
         let path = doc_id.strip_prefix(&self.on_server())?.strip_prefix('/')?;
         Some(path.split_once(KEY).map_or(path, |(path, _)| path))
     }
 }
 
-/// Whether a source of the server belongs to an owner.
+/// Whether a source belongs to an owner, by its name on the server.
 pub fn belongs_to(source: &str, owner: &str) -> bool {
     source.strip_prefix(owner).is_some_and(|rest| rest.starts_with('.'))
 }
@@ -47,12 +47,12 @@ pub fn own_name<'a>(source: &'a str, owner: &str) -> &'a str {
     source.strip_prefix(owner).and_then(|rest| rest.strip_prefix('.')).unwrap_or(source)
 }
 
-/// A path as it stands in an id: what would look like a key is written otherwise.
+/// Escapes a path for use in an id, so that it does not contain the separator.
 pub fn escaped(path: &str) -> String {
     path.replace('%', "%25").replace(KEY, "%23")
 }
 
-/// The path that was escaped so.
+/// Reverses [`escaped`].
 pub fn unescaped(escaped: &str) -> String {
     escaped.replace("%23", "#").replace("%25", "%")
 }
@@ -82,7 +82,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_files_never_share_a_document(one in "[a#%/2-5]{1,6}", other in "[a#%/2-5]{1,6}", key in proptest::option::of("[a#%0-9]{1,4}")) {
+        fn two_files_never_share_a_document(
+            one in "[a#%/2-5]{1,6}",
+            other in "[a#%/2-5]{1,6}",
+            key in proptest::option::of("[a#%0-9]{1,4}"),
+        ) {
             let source = SourceName::new("o", "s");
             let doc_id = source.doc_id(&one, key.as_deref());
             let file = escaped(&one);

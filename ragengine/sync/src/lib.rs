@@ -1,24 +1,24 @@
-//! Makes an index of a server hold exactly what its sources hold: what is new or has changed is sent, what has left is deleted, and nothing else is
-//! touched.
+//! Synchronises an index with its sources: sends new and changed documents, and deletes documents that were removed.
+//! Other documents are not changed.
 //!
-//! Nothing is remembered between two synchronisations but what the server keeps: beside each document the revision of its file. So one that is
-//! cut at any instant is finished by the next.
+//! The only state between two synchronisations is on the server, which stores the revision of the file with each
+//! document. So the next synchronisation completes one that was interrupted.
 
-mod account;
 mod confirmation;
+mod deletion;
 mod document;
 mod driver;
 mod error;
 mod identity;
-mod known;
-mod leaving;
+mod indexed_files;
 mod outbox;
+mod progress;
 mod record;
 mod removed;
 mod revision;
 mod server;
 mod source;
 
-pub use driver::{Outcome, Report, Tools, synchronise};
+pub use driver::{Report, SyncOutcome, Tools, synchronise};
 pub use error::SyncError;
 pub use removed::Removed;

@@ -1,32 +1,32 @@
-//! Documents on their way to the server, several in one request.
+//! Sends documents to the server in batches.
 
 use ragengine_client::ClientError;
 use ragengine_client::wire::Document;
 
 use crate::server::Server;
 
-/// Documents and bytes in one request: enough that nothing waits for the network, few enough that they are no burden.
+/// The maximum number of documents and bytes in one request. It balances round trips against the size of a request.
 const BATCH: (usize, usize) = (64, 1 << 20);
 
-/// A document of a file.
+/// A document to send.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// The path of its file.
+    /// The path of the file of the document.
     pub path: String,
-    /// The document.
+    /// The document, with its id.
     pub document: Document,
 }
 
-/// A document that the server did not take.
+/// A document that the server refused.
 #[derive(Debug)]
 pub struct Refused {
     /// The path of its file.
     pub path: String,
-    /// Why, in the server's words.
+    /// The reply of the server.
     pub reason: ClientError,
 }
 
-/// Documents that wait to be sent.
+/// The documents that are not sent yet.
 #[derive(Debug, Default)]
 pub struct Outbox {
     waiting: Vec<Outgoing>,
@@ -34,26 +34,21 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Takes a document, and sends what waits when that is enough for a request.
+    /// Adds a document, and sends a batch when it is full. Returns the documents of the batch that the server refused.
     ///
     /// # Errors
     ///
-    /// When the server does not answer, or refuses everything.
+    /// When the server does not answer, or refuses a request for a reason other than a document.
     pub async fn send(&mut self, server: &Server, outgoing: Outgoing) -> Result<Vec<Refused>, ClientError> {
         let bytes = outgoing.document.text.len();
-        let refused = match self.bytes + bytes > BATCH.1 {
-            true => self.flush(server).await?,
-            false => Vec::new(),
-        };
+        let refused = if self.bytes + bytes > BATCH.1 { self.flush(server).await? } else { Vec::new() };
         self.bytes += bytes;
         self.waiting.push(outgoing);
-        match self.waiting.len() >= BATCH.0 {
-            true => self.flush(server).await,
-            false => Ok(refused),
-        }
+        if self.waiting.len() >= BATCH.0 { self.flush(server).await } else { Ok(refused) }
     }
 
-    /// Sends what waits. When the server refuses it, its documents go one by one, so that only what is wrong is left out.
+    /// Sends all waiting documents. If the server refuses the batch, sends its documents one by one, so that only
+    /// invalid documents are left out.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The server's record of a source: who synchronises it, and how far that is.
+//! The server's record of a source. It holds the lock, the progress and the result of a synchronisation.
 
 use std::time::Duration;
 
@@ -6,32 +6,34 @@ use parking_lot::Mutex;
 use ragengine_client::wire::{PutSourceSync, SourceOwner, SyncPhase};
 use tokio::time::{Instant, sleep};
 
-use crate::account::Account;
 use crate::error::SyncError;
+use crate::progress::SyncProgress;
 use crate::server::Server;
 
-/// The server lets a source go when it has not heard of its synchronisation for 60 seconds.
+/// The interval between two renewals. The server releases the record after 60 seconds without one.
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// How long one that was killed is waited for: a little longer than the server holds its source.
-const PATIENCE: Duration = Duration::from_secs(90);
-const BETWEEN_LOOKS: Duration = Duration::from_secs(3);
+/// How long to wait for the record. It is longer than the 60 seconds after which the server releases the record of a
+/// synchronisation that was killed.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(90);
+const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The record of one source, held by one synchronisation.
+/// The record of a source, locked by this synchronisation.
 pub struct Record<'a> {
     server: &'a Server,
     source: &'a str,
     sync_id: &'a str,
-    /// The revision that the index held before.
+    /// The revision that the index held before this synchronisation.
     pub revision_before: Option<String>,
 }
 
 impl<'a> Record<'a> {
-    /// Takes the record, and waits for another synchronisation to let go of it. What is said later leaves whose the source is as it is.
+    /// Locks the record, waiting for another synchronisation to release it. Only this first request sets the owner of
+    /// the source.
     ///
     /// # Errors
     ///
-    /// [`SyncError::Busy`] when it does not.
+    /// [`SyncError::Busy`] if another synchronisation still has the record after the timeout.
     pub async fn begin(
         server: &'a Server,
         source: &'a str,
@@ -44,7 +46,7 @@ impl<'a> Record<'a> {
         loop {
             match server.put_record(source, &first).await {
                 Ok(_) => break,
-                Err(error) if error.is_conflict() && began.elapsed() < PATIENCE => sleep(BETWEEN_LOOKS).await,
+                Err(error) if error.is_conflict() && began.elapsed() < ACQUIRE_TIMEOUT => sleep(RETRY_INTERVAL).await,
                 Err(error) => return Err(SyncError::of_record(error)),
             }
         }
@@ -52,13 +54,13 @@ impl<'a> Record<'a> {
         Ok(Self { server, source, sync_id, revision_before })
     }
 
-    /// Keeps the record for as long as it is polled. It ends only when the record is lost.
-    pub async fn keep(&self, account: &Mutex<Account>) -> SyncError {
+    /// Renews the record while the future is polled. Returns only when the record is lost.
+    pub async fn keep(&self, progress: &Mutex<SyncProgress>) -> SyncError {
         loop {
             sleep(RENEWAL).await;
             let now = PutSourceSync {
                 revision: self.revision_before.clone(),
-                ..account.lock().record(self.sync_id, SyncPhase::Running)
+                ..progress.lock().record(self.sync_id, SyncPhase::Running)
             };
             if let Err(error) = self.server.put_record(self.source, &now).await {
                 return SyncError::of_record(error);
@@ -66,11 +68,11 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The synchronisation has ended.
+    /// Writes the result, which releases the record.
     ///
     /// # Errors
     ///
-    /// When the server does not take it.
+    /// When the server refuses it or does not answer.
     pub async fn end(&self, record: &PutSourceSync) -> Result<(), SyncError> {
         self.server.put_record(self.source, record).await.map(drop).map_err(SyncError::of_record)
     }

@@ -1,4 +1,5 @@
-//! Sources that the task does not name any more: they go last, and guarded.
+//! Deletes sources that were removed from the task. This happens after the synchronisation of the others, and
+//! suspicious deletions are held back.
 
 use std::collections::HashSet;
 
@@ -11,46 +12,49 @@ use crate::error::SyncError;
 use crate::identity::{SourceName, belongs_to, own_name};
 use crate::server::Server;
 
-/// What happened to the documents of sources that the task does not name any more.
+/// The result for the documents of removed sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many were deleted.
+    /// The number of documents that were deleted.
     pub deleted: u64,
-    /// How many are held back.
+    /// The number of documents whose deletion needs a confirmation.
     pub held_back: u64,
-    /// What confirms the deletion of these, for each source.
+    /// The value that confirms their deletion, for each source.
     pub confirmations: Vec<String>,
 }
 
-/// Why a source that is not named any more stays.
+/// Why the deletion of a removed source is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    /// What may have taken its place was not read as a whole.
+enum KeptReason {
+    /// Another source had errors. It may be the same source with a new name.
     Waits,
-    /// Most of what the index holds would be gone.
+    /// More than half of the documents of all sources would be deleted.
     Guarded,
 }
 
-impl Kept {
-    fn in_words(self) -> &'static str {
+impl KeptReason {
+    fn message(self) -> &'static str {
         match self {
             Self::Waits => {
-                "the source is not named any more: its documents are deleted when every other source was read without an error"
+                "the source was removed: its documents are deleted once every other source was read without an error"
             }
             Self::Guarded => {
-                "the source is not named any more, and more than half of the documents of all sources would be deleted with it"
+                "the source was removed, and its deletion would delete more than half of the documents of all sources"
             }
         }
     }
 }
 
-/// Deletes what is there of sources that are not named any more. A source that was renamed is read under its new name first; only then, and only
-/// when most documents are still there, the old one goes. A task without sources deletes everything of its owner: where that has a uid, only what the
-/// server's records say is its, and is to go with it.
+/// Deletes the documents of removed sources. The deletion is held back until every other source was read, because one
+/// of them may be the removed source with a new name, and also if it would delete more than half of all documents.
+///
+/// A task without sources deletes all sources of its owner. If the owner has a uid, it deletes only sources that the
+/// server records for that uid, and that are to be deleted with the owner.
 ///
 /// # Errors
 ///
-/// When the server does not answer, or another synchronisation has such a source; of a task without sources, when something is left.
+/// When the server does not answer, or another synchronisation has such a source. For a task without sources, also when
+/// a source still exists afterwards.
 pub async fn remove(
     task: &SyncTask,
     owner: Option<&SourceOwner>,
@@ -64,29 +68,29 @@ pub async fn remove(
     }
     let kept = match (task.sources.is_empty(), all_were_read) {
         (true, _) => None,
-        (false, false) => Some(Kept::Waits),
+        (false, false) => Some(KeptReason::Waits),
         (false, true) => guard(task, server, &others).await?,
     };
     for source in &others {
         let revision = source.sync.as_ref().and_then(|sync| sync.revision.clone());
-        let word = confirmation(
+        let value = confirmation(
             own_name(&source.name, &task.owner),
             &format!("removed {}", revision.as_deref().unwrap_or_default()),
         );
         match kept {
-            Some(kept) if !task.confirmations.contains(&word) => {
+            Some(kept) if !task.confirmations.contains(&value) => {
                 let record = PutSourceSync {
-                    // It is the task's as the others are, and what becomes of it is asked for now.
+                    // The record of a removed source must show the current owner and its deletion policy.
                     owner: owner.cloned(),
                     revision,
                     held_back: source.documents,
-                    confirmation: Some(word.clone()),
-                    message: Some(kept.in_words().to_owned()),
+                    confirmation: Some(value.clone()),
+                    message: Some(kept.message().to_owned()),
                     ..PutSourceSync::new(&task.sync_id, SyncPhase::Complete)
                 };
                 hold_back(task, server, source, &record).await?;
                 removed.held_back += source.documents;
-                removed.confirmations.push(word);
+                removed.confirmations.push(value);
             }
             _ => removed.deleted += delete(task, server, source).await?,
         }
@@ -97,7 +101,7 @@ pub async fn remove(
     Ok(removed)
 }
 
-/// A deletion is done when the server has nothing of the owner any more.
+/// Fails if the server still has a source of the owner.
 async fn require_gone(task: &SyncTask, owner: Option<&SourceOwner>, server: &Server) -> Result<(), SyncError> {
     match others(task, owner, server).await?.as_slice() {
         [] => Ok(()),
@@ -119,32 +123,38 @@ async fn others(
     Ok(others.filter(|source| gone.is_none_or(|gone| goes_with(source, gone))).collect())
 }
 
-/// Whether a source is that of an owner, and goes with it. Another owner of the same name may have it now, and one that keeps what it has.
+/// Whether a source belongs to this owner, and is to be deleted with it. It may now belong to a new owner with the same
+/// name, or be marked to be kept.
 fn goes_with(source: &SourceDescription, gone: &SourceOwner) -> bool {
     let owner = source.sync.as_ref().and_then(|sync| sync.owner.as_ref());
     owner.is_some_and(|owner| owner.uid == gone.uid && owner.scope == gone.scope && owner.when_gone.is_delete())
 }
 
-async fn guard(task: &SyncTask, server: &Server, others: &[SourceDescription]) -> Result<Option<Kept>, SyncError> {
-    let mut staying = Vec::new();
+async fn guard(
+    task: &SyncTask,
+    server: &Server,
+    others: &[SourceDescription],
+) -> Result<Option<KeptReason>, SyncError> {
+    let mut kept = Vec::new();
     for source in &task.sources {
-        staying.extend(server.documents(&SourceName::new(&task.owner, &source.name).on_server()).await?);
+        kept.extend(server.documents(&SourceName::new(&task.owner, &source.name).on_server()).await?);
     }
-    let mut leaving = Vec::new();
+    let mut removed = Vec::new();
     for source in others {
-        leaving.extend(server.documents(&source.name).await?);
+        removed.extend(server.documents(&source.name).await?);
     }
-    Ok(loses_most(&staying, &leaving).then_some(Kept::Guarded))
+    Ok(loses_most(&kept, &removed).then_some(KeptReason::Guarded))
 }
 
-/// Whether more than half of all documents would be gone. One whose content is there in another source is not.
-fn loses_most(staying: &[SourceDocument], leaving: &[SourceDocument]) -> bool {
-    let contents: HashSet<&str> = staying.iter().map(|document| document.content_hash.as_str()).collect();
-    let lost = leaving.iter().filter(|document| !contents.contains(document.content_hash.as_str())).count();
-    lost * 2 > staying.len() + leaving.len()
+/// Whether more than half of all documents would be lost. A document whose content is also in another source is not
+/// lost.
+fn loses_most(kept: &[SourceDocument], removed: &[SourceDocument]) -> bool {
+    let contents: HashSet<&str> = kept.iter().map(|document| document.content_hash.as_str()).collect();
+    let lost = removed.iter().filter(|document| !contents.contains(document.content_hash.as_str())).count();
+    lost * 2 > kept.len() + removed.len()
 }
 
-/// The record of the source says what is held back, and why.
+/// Records what is held back, and why, on the server.
 async fn hold_back(
     task: &SyncTask,
     server: &Server,
@@ -157,14 +167,14 @@ async fn hold_back(
         source = source.name,
         documents = source.documents,
         reason = record.message,
-        "the source is kept"
+        "removed source kept"
     );
     Ok(())
 }
 
 async fn delete(task: &SyncTask, server: &Server, source: &SourceDescription) -> Result<u64, SyncError> {
     let documents = server.delete_source(&source.name).await?.documents;
-    info!(index = task.index, source = source.name, documents, "the source is deleted");
+    info!(index = task.index, source = source.name, documents, "removed source deleted");
     Ok(documents)
 }
 
@@ -182,8 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn a_source_goes_when_most_documents_stay() {
-        for (what, staying, leaving, expected) in [
+    fn a_removed_source_is_deleted_when_most_documents_are_kept() {
+        for (what, kept, removed, expected) in [
             ("it was renamed", vec!["a", "b", "c"], vec!["a", "b", "c"], false),
             ("another has taken its place", vec!["x", "y", "z"], vec!["a", "b", "c"], false),
             ("a small one of two", vec!["a", "b", "c"], vec!["d"], false),
@@ -191,7 +201,7 @@ mod tests {
             ("what has taken its place is empty", vec![], vec!["a"], true),
             ("it is empty itself", vec![], vec![], false),
         ] {
-            assert_eq!(loses_most(&documents(&staying), &documents(&leaving)), expected, "{what}");
+            assert_eq!(loses_most(&documents(&kept), &documents(&removed)), expected, "{what}");
         }
     }
 }

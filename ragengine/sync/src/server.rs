@@ -1,4 +1,4 @@
-//! The server, which may be away for a while: it is started again, or still loads.
+//! Requests to the server. They are retried, because the server may be restarting or loading.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use ragengine_client::wire::{
 };
 use ragengine_client::{Client, ClientError};
 
-/// The first pause, the longest, and how long all of them together may be.
+/// The first pause between two attempts, the longest one, and the maximum total time of all pauses.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-const PATIENCE: Duration = Duration::from_secs(180);
+const TOTAL_PAUSE: Duration = Duration::from_secs(180);
 
-/// One index of a server.
+/// One index on a server.
 #[derive(Debug, Clone)]
 pub struct Server {
     client: Client,
@@ -21,71 +21,73 @@ pub struct Server {
 }
 
 impl Server {
-    /// An index, which need not be there.
+    /// An index, which may not exist yet.
     pub fn new(client: Client, index: &str) -> Self {
         Self { client, index: index.to_owned() }
     }
 
     pub async fn make_index(&self, settings: &IndexSettings) -> Result<IndexDescription, ClientError> {
-        patiently(|| self.client.put_index(&self.index, settings)).await
+        with_retries(|| self.client.put_index(&self.index, settings)).await
     }
 
-    /// None when there is no such index.
+    /// An empty list if the index does not exist.
     pub async fn sources(&self) -> Result<Vec<SourceDescription>, ClientError> {
-        match patiently(|| self.client.sources(&self.index)).await {
+        match with_retries(|| self.client.sources(&self.index)).await {
             Err(error) if error.is_not_found() => Ok(Vec::new()),
             sources => sources,
         }
     }
 
     pub async fn source(&self, source: &str) -> Result<SourceDescription, ClientError> {
-        patiently(|| self.client.source(&self.index, source)).await
+        with_retries(|| self.client.source(&self.index, source)).await
     }
 
     pub async fn documents(&self, source: &str) -> Result<Vec<SourceDocument>, ClientError> {
-        patiently(|| self.client.source_documents(&self.index, source)).await
+        with_retries(|| self.client.source_documents(&self.index, source)).await
     }
 
     pub async fn put_record(&self, source: &str, record: &PutSourceSync) -> Result<SourceDescription, ClientError> {
-        patiently(|| self.client.put_source_sync(&self.index, source, record)).await
+        with_retries(|| self.client.put_source_sync(&self.index, source, record)).await
     }
 
     pub async fn add(&self, documents: &[Document]) -> Result<(), ClientError> {
-        patiently(|| self.client.add(&self.index, documents.to_vec())).await.map(drop)
+        with_retries(|| self.client.add(&self.index, documents.to_vec())).await.map(drop)
     }
 
     pub async fn delete(&self, doc_ids: &[String]) -> Result<usize, ClientError> {
-        let deleted = patiently(|| self.client.delete(&self.index, doc_ids.to_vec())).await?;
+        let deleted = with_retries(|| self.client.delete(&self.index, doc_ids.to_vec())).await?;
         Ok(deleted.deleted_doc_ids.len())
     }
 
     pub async fn delete_source(&self, source: &str) -> Result<DeletedSource, ClientError> {
-        patiently(|| self.client.delete_source(&self.index, source)).await
+        with_retries(|| self.client.delete_source(&self.index, source)).await
     }
 }
 
-/// Again, while the server may only be away. Everything that is asked of it may be asked twice.
-async fn patiently<T, F>(request: impl FnMut() -> F) -> Result<T, ClientError>
+/// Retries a request while the error may be temporary. All requests are idempotent.
+async fn with_retries<T, F>(request: impl FnMut() -> F) -> Result<T, ClientError>
 where
     F: Future<Output = Result<T, ClientError>>,
 {
     let pauses = ExponentialBuilder::default()
         .with_min_delay(FIRST_PAUSE)
         .with_max_delay(LONGEST_PAUSE)
-        .with_total_delay(Some(PATIENCE))
+        .with_total_delay(Some(TOTAL_PAUSE))
         .without_max_times()
         .with_jitter();
     request
         .retry(pauses)
-        .when(may_pass)
-        .notify(|error, pause| tracing::warn!(%error, retry_in_s = pause.as_secs_f64(), "the server does not answer as it should"))
+        .when(is_temporary)
+        .notify(|error, pause| {
+            tracing::warn!(%error, retry_in_s = pause.as_secs_f64(), "request to the server failed, retrying");
+        })
         .await
 }
 
-fn may_pass(error: &ClientError) -> bool {
+fn is_temporary(error: &ClientError) -> bool {
     match error {
         ClientError::Unreachable { .. } | ClientError::Transport { .. } => true,
-        // 507: the disk is full, which passes when somebody makes room; not within minutes.
+        // 507 (the disk is full) is not retried: it does not pass within minutes.
         ClientError::Refused { status, .. } => matches!(status, 429 | 500 | 502 | 503 | 504),
         ClientError::Address(_) | ClientError::Token | ClientError::Http(_) => false,
     }
@@ -96,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_may_pass_is_tried_again() {
+    fn only_temporary_errors_are_retried() {
         let refused = |status| ClientError::Refused { status, message: String::new() };
         for (status, expected) in
             [(400, false), (401, false), (404, false), (409, false), (429, true), (503, true), (507, false)]
         {
-            assert_eq!(may_pass(&refused(status)), expected, "{status}");
+            assert_eq!(is_temporary(&refused(status)), expected, "{status}");
         }
-        assert!(may_pass(&ClientError::Unreachable { url: String::new(), reason: String::new() }));
-        assert!(!may_pass(&ClientError::Token));
+        assert!(is_temporary(&ClientError::Unreachable { url: String::new(), reason: String::new() }));
+        assert!(!is_temporary(&ClientError::Token));
     }
 }

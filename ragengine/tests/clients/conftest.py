@@ -1,20 +1,22 @@
-"""Other people's clients, as they come, against running servers.
+"""Third-party clients against running servers.
 
-SERVERS has a name and an address for each: `extractive=http://127.0.0.1:5000 scripted=http://127.0.0.1:5001`. A test that takes `url` holds for
-every server. One that takes `extractive` or `scripted` is about that one: the built-in model, or a language model whose words
-tests/server/clients.rs writes. Each server has the same documents in the index `client`.
+The environment variable SERVERS lists the name and address of each server, for example
+`extractive=http://127.0.0.1:5000 scripted=http://127.0.0.1:5001`. Tests with the fixture `url` run against every
+server. Tests with the fixture `extractive` use the server with the built-in model, and tests with `scripted` the one
+with the language model in tests/server/clients.rs. Each server has the same documents in the index `client`.
 """
 
 import os
 
 import pytest
 
-SERVERS = {name: f"{address}/v1" for name, address in (entry.split("=", 1) for entry in os.environ["SERVERS"].split())}
+ADDRESSES = dict(entry.split("=", 1) for entry in os.environ["SERVERS"].split())
+SERVERS = {name: f"{address}/v1" for name, address in ADDRESSES.items()}
 QUESTION = "When is the annual tax return due?"
-# The document that answers it.
+# The id of the document that answers the question.
 SOURCE = "tax"
 FROM_INDEX = {"index_name": "client"}
-# Always the same words, and few: a small model may go on for long. The context may take as many tokens as the answer.
+# Deterministic and short answers, because a small model may never stop.
 BRIEFLY = {"temperature": 0, "max_tokens": 200, "stop": ["\n"]}
 
 

@@ -43,7 +43,9 @@ def test_batch(url):
 
 
 def test_a_chain_with_history(url):
-    prompt = ChatPromptTemplate.from_messages([("system", "Be {manner}."), ("placeholder", "{history}"), ("user", "{question}")])
+    prompt = ChatPromptTemplate.from_messages(
+        [("system", "Be {manner}."), ("placeholder", "{history}"), ("user", "{question}")]
+    )
     history = [HumanMessage("Do cats sleep?"), AIMessage("For most of the day.")]
     chain = prompt | model(url) | StrOutputParser()
     assert chain.invoke({"manner": "brief", "history": history, "question": QUESTION})
@@ -54,16 +56,16 @@ def test_the_index_can_be_chosen_with_each_question(url):
         model(url).bind(extra_body={"index_name": "nowhere"}).invoke(QUESTION)
 
 
-def test_sources_by_the_client_that_it_holds(url):
-    """LangChain keeps no fields that it does not know. The OpenAI client with its address and key is there, and does."""
+def test_sources_from_the_wrapped_openai_client(url):
+    """LangChain drops unknown fields. The OpenAI client that it wraps keeps them."""
     reply = model(url).root_client.chat.completions.create(
         model="m", messages=[{"role": "user", "content": QUESTION}], extra_body=FROM_INDEX, **BRIEFLY
     )
     assert reply.source_nodes[0]["doc_id"] == SOURCE
 
 
-def test_sources_of_an_invocation(url):
-    """Or else a hook of the HTTP client sees each reply."""
+def test_sources_from_a_hook_of_the_http_client(url):
+    """Alternatively, a hook of the HTTP client can read each reply."""
     seen = []
 
     def keep(response):
@@ -84,7 +86,7 @@ def test_errors_are_openais(url):
 
 
 def test_embeddings(url):
-    # Without check_embedding_ctx_length=False it would send the token ids of one of OpenAI's models.
+    # check_embedding_ctx_length=False makes it send text instead of token ids of an OpenAI model.
     embeddings = OpenAIEmbeddings(base_url=url, api_key="unused", model="default", check_embedding_ctx_length=False)
     one, other = embeddings.embed_documents(["a cat", "a dog"])
     assert len(one) == len(other) == 384

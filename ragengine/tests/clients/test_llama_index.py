@@ -12,9 +12,14 @@ MESSAGES = [ChatMessage(role="system", content="Be brief."), ChatMessage(role="u
 
 
 def model(url, extra_body=FROM_INDEX):
-    # Not a chat model, as is its default, it would want /v1/completions.
+    # With the default, is_chat_model=False, it would use /v1/completions.
     return OpenAILike(
-        model="m", api_base=url, api_key="unused", max_retries=0, is_chat_model=True, additional_kwargs={"extra_body": extra_body} | BRIEFLY
+        model="m",
+        api_base=url,
+        api_key="unused",
+        max_retries=0,
+        is_chat_model=True,
+        additional_kwargs={"extra_body": extra_body} | BRIEFLY,
     )
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's own client: what works with every language model."""
+"""OpenAI's own client: tests that pass with every language model."""
 
 import asyncio
 import base64
@@ -60,14 +60,15 @@ def test_the_clients_own_accumulator(client):
     with client.chat.completions.stream(**ASKED) as stream:
         events = list(stream)
         reply = stream.get_final_completion()
-    assert reply.choices[0].message.content == "".join(event.delta for event in events if event.type == "content.delta") != ""
-    # It keeps no fields that it does not know; the chunks that it passes on do.
+    deltas = [event.delta for event in events if event.type == "content.delta"]
+    assert reply.choices[0].message.content == "".join(deltas) != ""
+    # The accumulated reply drops unknown fields. The chunks keep them.
     chunks = [event.chunk for event in events if event.type == "chunk"]
     [finished] = [chunk for chunk in chunks if chunk.choices and chunk.choices[0].finish_reason]
     assert source_ids(finished)[0] == SOURCE
 
 
-def test_a_stream_can_be_left(client):
+def test_a_stream_can_be_closed_early(client):
     with client.chat.completions.create(**ASKED, stream=True) as stream:
         next(iter(stream))
     assert client.chat.completions.create(**ASKED).choices[0].message.content
@@ -81,7 +82,8 @@ def test_the_asynchronous_client(url, client):
 
     whole, chunks = in_asynchronous_client(url, both)
     assert source_ids(whole)[0] == SOURCE
-    assert text(chunks) == whole.choices[0].message.content == client.chat.completions.create(**ASKED).choices[0].message.content
+    synchronous = client.chat.completions.create(**ASKED)
+    assert text(chunks) == whole.choices[0].message.content == synchronous.choices[0].message.content
     assert chunks[-1].usage.total_tokens > 0
 
 
@@ -119,8 +121,8 @@ def test_embeddings(client):
     reply = client.embeddings.create(model="default", input=["a cat", "a dog"])
     assert [item.index for item in reply.data] == [0, 1]
     assert [len(item.embedding) for item in reply.data] == [384, 384]
+    # Without encoding_format the client requests base64.
     one = client.embeddings.create(model="default", input="a cat", encoding_format="float")
-    # The client asked for base64 above, by itself.
     assert one.data[0].embedding == pytest.approx(reply.data[0].embedding, abs=1e-6)
 
 
@@ -160,7 +162,7 @@ def test_a_stream_that_cannot_begin_is_an_exception(client):
         client.chat.completions.create(**ASKED | {"extra_body": {"index_name": "nowhere"}}, stream=True)
 
 
-def test_what_is_not_there_is_not_found(client):
+def test_routes_that_do_not_exist_are_not_found(client):
     with pytest.raises(openai.NotFoundError):
         client.completions.create(model="m", prompt="Once upon a time")
     with pytest.raises(openai.NotFoundError):

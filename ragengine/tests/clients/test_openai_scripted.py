@@ -1,4 +1,4 @@
-"""OpenAI's own client: exact words, and every error that a language model can answer with."""
+"""OpenAI's own client: exact answers, and every error of a language model."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 ASKED = {"messages": [{"role": "user", "content": QUESTION}], "extra_body": FROM_INDEX}
 GREETING = {"messages": [{"role": "user", "content": "Hi"}]}
-# With an index and without, in a stream and not.
+# With and without an index, whole and streamed.
 WAYS = [ASKED, GREETING, ASKED | {"stream": True}, GREETING | {"stream": True}]
 
 
@@ -82,7 +82,7 @@ def test_a_model_that_does_not_answer(scripted, way):
         client(scripted, timeout=0.2).chat.completions.create(model="silent", **way)
 
 
-def test_an_answer_that_is_none(scripted):
+def test_an_answer_that_is_not_json(scripted):
     with pytest.raises(openai.InternalServerError) as raised:
         client(scripted).chat.completions.create(model="nonsense", **ASKED)
     assert raised.value.status_code == 502
@@ -107,16 +107,24 @@ def test_a_stream_that_gets_stuck_is_an_exception_asynchronously(scripted):
 
 
 def test_the_clients_own_retries(scripted):
-    """The model `busy` refuses every second request: with 503, and a Retry-After of no time."""
+    """The model `busy` refuses every second request with 503 and `Retry-After: 0`."""
     with pytest.raises(openai.InternalServerError):
         client(scripted).chat.completions.create(model="busy", **ASKED)
     client(scripted).chat.completions.create(model="busy", **ASKED)
-    assert client(scripted, max_retries=1).chat.completions.create(model="busy", **ASKED).choices[0].message.content == "Hello."
+    reply = client(scripted, max_retries=1).chat.completions.create(model="busy", **ASKED)
+    assert reply.choices[0].message.content == "Hello."
 
 
 def test_other_parameters_reach_the_model(scripted):
     reply = client(scripted).chat.completions.create(
-        model="echo", **ASKED, temperature=0.5, stop=["\n"], seed=7, logit_bias={"5": -1}, user="ann", metadata={"team": "people"}
+        model="echo",
+        **ASKED,
+        temperature=0.5,
+        stop=["\n"],
+        seed=7,
+        logit_bias={"5": -1},
+        user="ann",
+        metadata={"team": "people"},
     )
     assert reply.request["temperature"] == 0.5
     assert (reply.request["stop"], reply.request["seed"], reply.request["logit_bias"]) == (["\n"], 7, {"5": -1})

@@ -1,7 +1,8 @@
-"""llama.cpp's server with a real language model, and the built server in front of it: started by config/local/test-llm.sh.
+"""llama.cpp's server with a real language model, and the built server in front of it.
 
-The model is a base model, which continues a text: chat_template.jinja makes one of a conversation. One request runs at a time and nothing is
-kept from the last one, so that the same prompt always gets the same answer.
+config/local/test-llm.sh runs these tests. The model is a base model, which continues a text, so chat_template.jinja
+turns a conversation into a text. llama.cpp runs one request at a time and caches nothing, so the same prompt always
+gets the same answer.
 """
 
 import json
@@ -19,18 +20,21 @@ import pytest
 HERE = Path(__file__).parent
 WINDOW_TOKENS = 2048
 READY_TIMEOUT_S = 120
-# Variables of the caller's that would change the servers.
+# Prefixes of environment variables of the caller that would change the servers.
 OTHER_SETTINGS = ("LLM_", "LISTEN", "DATA_DIR", "RUST_LOG", "LLAMA_ARG_")
-# Whatever proxy the machine uses, it does not lead back to the machine itself.
+# Requests to this machine must not use a proxy.
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 DOCUMENTS = {
     "tax": "The annual tax return is due on the last day of May. Late returns cost a fee of 25 euros.",
     "library": "The library of Brackwater opens at seven in the morning and closes at noon. It is in Harbour Street.",
     "ferry": "The ferry to Sandholm is called Aurora. It leaves from pier nine.",
     "bread": "Sourdough bread needs a starter of flour and water. Bake it at 230 degrees for forty minutes.",
-    "tokyo": "東京の図書館は毎週月曜日が休みです。 Die Bücherei in Köln schließt um 18 Uhr. 🦀🚀 naïve café",
-    "code": "def area(radius):\n\tif radius < 0:\n\t\treturn None\n    # two   spaces\n\n\n    return 3.14159 * radius ** 2\n",
-    "markup": "The start marker is <bos>, the end marker is <eos>, and <start_of_turn>user is neither. <h1>Markers</h1> [1] --- \u2581",
+    "tokyo": "東京の図書館は毎週月曜日が休みです。 "
+    "Die Bücherei in Köln schließt um 18 Uhr. 🦀🚀 naïve café",
+    "code": "def area(radius):\n\tif radius < 0:\n\t\treturn None\n    # two   spaces\n\n\n"
+    "    return 3.14159 * radius ** 2\n",
+    "markup": "The start marker is <bos>, the end marker is <eos>, and <start_of_turn>user is neither. "
+    "<h1>Markers</h1> [1] --- \u2581",
 }
 
 
@@ -47,7 +51,7 @@ def llama(folder):
     command += ["--host", "127.0.0.1", "--port", str(port), "--ctx-size", str(WINDOW_TOKENS), "--threads", "2"]
     command += ["--jinja", "--chat-template-file", str(HERE / "chat_template.jinja")]
     command += ["--parallel", "1", "--no-cache-prompt", "--cache-ram", "0", "--offline"]
-    # Threads that wait for each other by spinning take the processor from those that they wait for.
+    # By default idle threads spin, which slows down the threads they wait for.
     environment = {"OMP_WAIT_POLICY": "passive"}
     with running(command, environment, folder / "llama.log", lambda log: f"http://127.0.0.1:{port}", "/health") as url:
         yield url
@@ -55,9 +59,9 @@ def llama(folder):
 
 @pytest.fixture(scope="session")
 def server(folder, llama):
-    """The address of our server, with the documents in the index `client`."""
+    """The address of the RAGEngine server, with the documents in the index `client`."""
     settings = folder / "settings.yaml"
-    # JSON is YAML.
+    # Every JSON file is a YAML file.
     inference = {"url": f"{llama}/v1", "tokenizer": os.environ["LANGUAGE_MODEL_TOKENIZER"]}
     settings.write_text(json.dumps({"inferenceService": inference, "retrieval": {"maxDistance": 1.3}}))
     environment = {"LISTEN": "127.0.0.1:0", "DATA_DIR": str(folder / "data")}
@@ -79,7 +83,7 @@ def add_documents(url):
 
 
 def call(url, body=None):
-    """The JSON that comes back: of a GET, or of a POST with a body."""
+    """The JSON reply to a GET request, or to a POST request if there is a body."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     with DIRECT.open(request, timeout=60) as reply:
@@ -88,10 +92,15 @@ def call(url, body=None):
 
 @contextmanager
 def running(command, environment, log, address, ready_path):
-    """Runs a server until it is left; what it says goes to the file `log`. `address` finds the server's in that, or gives None."""
+    """Runs a server with its output in the file `log`.
+
+    `address` returns the server's address for that file, or None if it is not known yet.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(OTHER_SETTINGS)}
     with log.open("wb") as output:
-        process = subprocess.Popen(command, env=inherited | environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command, env=inherited | environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
     try:
         yield wait_until_ready(process, log, address, ready_path)
     finally:
@@ -110,7 +119,8 @@ def wait_until_ready(process, log, address, ready_path):
         if url and is_ready(url + ready_path):
             return url
         time.sleep(0.1)
-    raise RuntimeError(f"{process.args[0]} was not ready; the end of its log:\n" + "\n".join(log.read_text().splitlines()[-30:]))
+    end = "\n".join(log.read_text().splitlines()[-30:])
+    raise RuntimeError(f"{process.args[0]} was not ready in time; the end of its log:\n{end}")
 
 
 def is_ready(url):
@@ -122,7 +132,7 @@ def is_ready(url):
 
 
 def listening(log):
-    """The address in our server's log."""
+    """The address in the log of the RAGEngine server, or None."""
     lines = (json.loads(line) for line in log.read_text().splitlines() if line.endswith("}"))
     return next((f"http://{line['address']}" for line in lines if line.get("message") == "listening"), None)
 

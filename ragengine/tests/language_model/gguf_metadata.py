@@ -6,14 +6,14 @@ from typing import Any, BinaryIO
 
 MAGIC = b"GGUF"
 VERSION = 3
-# The types of values by their numbers, as `struct` spells them.
+# The `struct` formats of the numeric value types, by type number.
 SCALARS = dict(enumerate(["B", "b", "H", "h", "I", "i", "f", "?"])) | {10: "Q", 11: "q", 12: "d"}
 STRING = 8
 ARRAY = 9
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Every key of the file with its value."""
+    """All metadata of the file, by key."""
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC or scalar(file, "I") != VERSION:
             raise ValueError(f"{path} is not a GGUF file of version {VERSION}")

@@ -1,10 +1,11 @@
-"""Writes the tokenizer.json and tokenizer_config.json of the language model in a GGUF file: its own vocabulary, in the format of the
-`tokenizers` library.
+"""Writes tokenizer.json and tokenizer_config.json, in the format of the `tokenizers` library, for the vocabulary of a
+GGUF file.
 
     make_tokenizer.py MODEL.gguf FOLDER
 
-llama.cpp's tokenizer for such vocabularies (SentencePiece's BPE) joins the neighbours whose text together has the best score. The library
-wants a list of the pairs that may be joined, the best first: every way to cut a token in two tokens, in the order of the whole tokens' scores.
+llama.cpp's tokenizer for such vocabularies (SentencePiece BPE) merges the neighbouring tokens whose merged token has
+the best score. The `tokenizers` library needs a list of merges, the best first: every split of a token into two tokens,
+in the order of the scores of the whole tokens.
 """
 
 import json
@@ -16,17 +17,18 @@ from gguf_metadata import read_metadata
 
 # https://github.com/ggml-org/llama.cpp/blob/master/include/llama.h, llama_token_type
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
-# In this vocabulary a space is written like this.
+# The character that stands for a space in this vocabulary.
 SPACE = "\u2581"
 
 
 def main(model: Path, folder: Path) -> None:
     metadata = read_metadata(model)
     if metadata["tokenizer.ggml.model"] != "llama" or metadata["tokenizer.ggml.add_space_prefix"]:
-        raise ValueError(f"{model} has another kind of tokenizer than this program knows")
+        raise ValueError(f"{model}: this kind of tokenizer is not supported")
     folder.mkdir(parents=True, exist_ok=True)
     write(folder / "tokenizer.json", tokenizer(metadata))
-    write(folder / "tokenizer_config.json", configuration(metadata, Path(__file__).with_name("chat_template.jinja").read_text()))
+    template = Path(__file__).with_name("chat_template.jinja").read_text()
+    write(folder / "tokenizer_config.json", configuration(metadata, template))
 
 
 def tokenizer(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def tokenizer(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def added_token(number: int, token: str, kind: int) -> dict[str, Any]:
-    """A token that is looked for in the text before anything else."""
+    """A token that is matched in the text before the text is split into other tokens."""
     exactly = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     return {"id": number, "content": token, "special": kind != USER_DEFINED} | exactly
 

@@ -3,7 +3,7 @@
 import pytest
 from conftest import call
 
-# The documents have been made up, or the model knows nothing of them: what it says, it has read.
+# The model cannot answer these questions without the documents.
 QUESTIONS = [
     ("When does the library of Brackwater open?", "library", "seven"),
     ("What is the name of the ferry to Sandholm?", "ferry", "Aurora"),
@@ -14,7 +14,8 @@ QUESTIONS = [
 
 def asked(question, extra_body=None):
     messages = [{"role": "user", "content": question}]
-    return {"model": "gemma", "messages": messages, "temperature": 0, "stop": ["\n"], "max_tokens": 100, "extra_body": extra_body}
+    options = {"temperature": 0, "stop": ["\n"], "max_tokens": 100, "extra_body": extra_body}
+    return {"model": "gemma", "messages": messages} | options
 
 
 def from_index(index_name):
@@ -28,7 +29,7 @@ def test_a_question_gets_its_answer_from_its_document(client, question, source, 
     assert reply.source_nodes[0]["doc_id"] == source
 
     without = client.chat.completions.create(**asked(question))
-    assert answer not in without.choices[0].message.content, "the model knows it by itself: the question shows nothing"
+    assert answer not in without.choices[0].message.content, "the model knows the answer without the document"
 
     chunks = list(client.chat.completions.create(**asked(question, from_index("client")), stream=True))
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
@@ -36,7 +37,7 @@ def test_a_question_gets_its_answer_from_its_document(client, question, source, 
     assert chunks[-1].source_nodes == reply.source_nodes
 
 
-def test_what_is_deleted_is_in_no_later_answer(client, server):
+def test_a_deleted_document_is_in_no_later_answer(client, server):
     documents = [{"doc_id": "code", "text": "The code word of the night watch is marmalade."}]
     call(f"{server}/index", {"index_name": "watch", "documents": documents})
     question = asked("What is the code word of the night watch?", from_index("watch"))

@@ -1,4 +1,4 @@
-"""What ../clients checks of other people's clients, with a real language model."""
+"""The tests in ../clients with a real language model."""
 
 import os
 import subprocess
@@ -19,5 +19,6 @@ CLIENTS = Path(__file__).parent.parent / "clients"
 )
 def test_a_client_works(server, variable, file):
     command = [os.environ[variable], "-m", "pytest", "-q", "-p", "no:cacheprovider", str(CLIENTS / file)]
-    ended = subprocess.run(command, env=os.environ | {"SERVERS": f"model={server}"}, capture_output=True, text=True, timeout=600)
+    environment = os.environ | {"SERVERS": f"model={server}"}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,4 +1,4 @@
-"""The prompt has as many tokens as our server predicted: llama.cpp reports the size of what it read."""
+"""The predicted size of the prompt equals the number of prompt tokens that llama.cpp reports."""
 
 import pytest
 from conftest import DOCUMENTS, WINDOW_TOKENS, call
@@ -12,24 +12,36 @@ CONVERSATIONS = {
         {"role": "user", "content": "When does the library of Brackwater open?"},
     ],
     "languages": [
-        {"role": "system", "content": "Réponds en français. 日本語でも。 \U0001f469\u200d\U0001f680 \ud7a3\u0323"},
-        {"role": "user", "content": "東京の図書館はいつ休みですか。 Und wann schließt die Bücherei in Köln?"},
+        {
+            "role": "system",
+            "content": "Réponds en français. 日本語でも。 \U0001f469\u200d\U0001f680 \ud7a3\u0323",
+        },
+        {
+            "role": "user",
+            "content": "東京の図書館はいつ休みですか。 Und wann schließt die Bücherei in Köln?",
+        },
     ],
     "spaces": [
         {"role": "system", "content": "\n\n\n  indented\t\ttwice\r\n\r\n   \u00a0and \u3000 wide    "},
         {"role": "user", "content": "How is the   area of a radius\n\n\ncalculated in def area(radius)?"},
     ],
     "special tokens": [
-        {"role": "system", "content": "<bos><eos><pad><unk>[multimodal]<unused42><start_of_turn>user <h1></h1></s>\u2581\u2581"},
+        {
+            "role": "system",
+            "content": "<bos><eos><pad><unk>[multimodal]<unused42><start_of_turn>user <h1></h1></s>\u2581\u2581",
+        },
         {"role": "user", "content": "What is the start marker <bos>, and what the end marker <eos>?"},
     ],
 }
 
 
+EXPLAINED = {"index_name": "client", "explain": True}
+
+
 @pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=CONVERSATIONS.keys())
-def test_it_is_what_was_predicted(client, llama, messages):
+def test_the_prompt_size_of_a_conversation_is_exact(client, llama, messages):
     reply = client.chat.completions.create(
-        model="gemma", messages=messages, temperature=0, stop=["\n"], max_tokens=1000, extra_body={"index_name": "client", "explain": True}
+        model="gemma", messages=messages, temperature=0, stop=["\n"], max_tokens=1000, extra_body=EXPLAINED
     )
     explained = reply.explanation
     assert (explained["path"], explained["tokenizer"], explained["window_tokens"]) == ("rag", "served", WINDOW_TOKENS)
@@ -39,25 +51,26 @@ def test_it_is_what_was_predicted(client, llama, messages):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_document_is_counted_as_it_is_read(client, name):
-    """Each of them as the history of a conversation."""
+def test_the_prompt_size_of_every_document_is_exact(client, name):
+    """Each document serves as the history of a conversation."""
     messages = [
         {"role": "user", "content": DOCUMENTS[name]},
         {"role": "assistant", "content": DOCUMENTS[name]},
         {"role": "user", "content": "When is the annual tax return due?"},
     ]
     reply = client.chat.completions.create(
-        model="gemma", messages=messages, temperature=0, stop=["\n"], max_tokens=200, extra_body={"index_name": "client", "explain": True}
+        model="gemma", messages=messages, temperature=0, stop=["\n"], max_tokens=200, extra_body=EXPLAINED
     )
     assert reply.explanation["prompt_tokens"] == reply.usage.prompt_tokens
 
 
 def test_a_prompt_fills_the_window_to_the_last_token(client, llama):
-    """With a conversation that leaves room for the context and a few tokens of an answer: one more would be refused."""
+    """The conversation leaves room for the context and a few tokens of an answer. llama.cpp refuses one token more."""
     long = {"role": "user", "content": "harbour " * 1750}
-    messages = [long, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "When is the annual tax return due?"}]
+    question = {"role": "user", "content": "When is the annual tax return due?"}
+    messages = [long, {"role": "assistant", "content": "Yes."}, question]
     reply = client.chat.completions.create(
-        model="gemma", messages=messages, temperature=0, max_tokens=WINDOW_TOKENS, extra_body={"index_name": "client", "explain": True}
+        model="gemma", messages=messages, temperature=0, max_tokens=WINDOW_TOKENS, extra_body=EXPLAINED
     )
     assert reply.explanation["prompt_tokens"] == reply.usage.prompt_tokens
     assert reply.explanation["max_tokens"] == WINDOW_TOKENS - reply.usage.prompt_tokens
@@ -65,6 +78,6 @@ def test_a_prompt_fills_the_window_to_the_last_token(client, llama):
 
 
 def size(llama, messages):
-    """By llama.cpp's own template and tokenizer."""
+    """The number of tokens of a conversation by llama.cpp's own template and tokenizer."""
     prompt = call(f"{llama}/apply-template", {"messages": messages})["prompt"]
     return len(call(f"{llama}/tokenize", {"content": prompt, "add_special": True, "parse_special": True})["tokens"])

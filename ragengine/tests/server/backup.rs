@@ -20,7 +20,8 @@ use tokio::sync::watch;
 use crate::support::process::{Process, program};
 use crate::support::{FACTS, Server, settings};
 
-/// Runs the program beside a server in this process, which must go on serving meanwhile.
+/// Runs the program on a blocking thread, so that the server in this process can answer it. Returns whether it
+/// succeeded, its standard output and its standard error.
 async fn ragengine(arguments: &[&str]) -> (bool, String, String) {
     let mut command = program();
     command.args(arguments);
@@ -62,7 +63,7 @@ async fn listed(url: &str, index: &str) -> Vec<Value> {
     documents
 }
 
-/// A server with two indexes, and a whole backup of it.
+/// A server with two indexes, and a complete backup of it.
 async fn backed_up(yaml: &str) -> (Server, TempDir, PathBuf) {
     let server = Server::start(yaml).await;
     server.add("a", &FACTS).await;
@@ -76,11 +77,11 @@ async fn backed_up(yaml: &str) -> (Server, TempDir, PathBuf) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_makes_another_server_the_same() {
+async fn a_restored_server_equals_the_original() {
     let (server, folder, file) = backed_up("{}").await;
     assert_eq!(files(folder.path()), ["backup.tar"]);
     let other = Server::start("{limits: {maxBodyBytes: 5000}}").await;
-    assert!(std::fs::metadata(&file).unwrap().len() > 5000, "the limit of other bodies is not one of this");
+    assert!(std::fs::metadata(&file).unwrap().len() > 5000, "the backup does not exceed limits.maxBodyBytes");
     let (succeeded, said, complained) = restore(&other.url, &file, &[]).await;
     assert!(succeeded, "{complained}");
     assert!(said.ends_with("7 documents restored: a, b\n"), "{said}");
@@ -89,7 +90,7 @@ async fn a_backup_makes_another_server_the_same() {
         let question = "How long does bread bake?";
         assert_eq!(other.found(index, question, 5).await, server.found(index, question, 5).await);
     }
-    // What is there stops all of it, and stays, unless it is to be replaced; other indexes stay in any case.
+    // Without --overwrite an existing index stops the whole restore. Indexes outside the backup always stay.
     other.add("c", &FACTS[..1]).await;
     other.delete("/indexes/a").await.ok();
     other.add("b", &FACTS).await;
@@ -109,14 +110,14 @@ async fn one_index_of_a_backup_is_restored() {
     server.add("a", &[("later", "Added after the backup.")]).await;
     server.add("b", &[("later", "Added after the backup.")]).await;
     let (succeeded, said, complained) = restore(&server.url, &file, &["--overwrite", "--index", "b"]).await;
-    assert!(succeeded && said.contains("restored of it: b"), "{said}{complained}");
+    assert!(succeeded && said.contains("restored index: b"), "{said}{complained}");
     assert_eq!([listed(&server.url, "a").await.len(), listed(&server.url, "b").await.len()], [FACTS.len() + 1, 2]);
     let (succeeded, _, complained) = restore(&server.url, &file, &["--overwrite", "--index", "c"]).await;
     assert!(!succeeded && complained.contains("there is no index 'c' in the backup"), "{complained}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_server_has_a_backup_too() {
+async fn an_empty_server_can_be_backed_up() {
     let server = Server::start("{}").await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("none.tar");
@@ -127,11 +128,11 @@ async fn an_empty_server_has_a_backup_too() {
 
 const WRITERS: usize = 3;
 
-/// Documents that are acknowledged before the backup begins, and more before it is looked at.
+/// Number of documents that are acknowledged before the backup begins.
 const BEFORE: usize = 12;
 
 #[test]
-fn a_backup_while_writers_write_is_a_state_between_its_begin_and_its_end() {
+fn a_backup_during_writes_is_one_consistent_state() {
     drop(rustls::crypto::ring::default_provider().install_default());
     let (data, empty, folder) =
         (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -169,7 +170,7 @@ fn a_backup_while_writers_write_is_a_state_between_its_begin_and_its_end() {
         restored.iter().map(|document| document["doc_id"].as_str().unwrap().to_owned()).collect();
     let lost: Vec<_> = acknowledged.difference(&ids).collect();
     assert!(lost.is_empty(), "acknowledged before the backup and not in it: {lost:?}");
-    // One moment of the index: of each writer's documents, which it sent one after the other, the first ones.
+    // Each writer sends its documents one after the other, so a consistent state holds a prefix of them.
     for (writer, sent) in sent.iter().enumerate() {
         let there = ids.iter().filter(|id| id.starts_with(&format!("{writer}-"))).count();
         assert!(there <= *sent, "{there} of {sent}");
@@ -203,11 +204,11 @@ async fn write(
         client.add("busy", vec![document]).await.unwrap();
         acknowledged.send_modify(|documents| documents.extend([doc_id]));
     }
-    unreachable!("numbers have no end")
+    unreachable!("the loop has no end")
 }
 
-/// Somebody at whom a backup is asked for, who sends this and then closes the connection, or waits.
-async fn sender(reply: Vec<u8>, closes: bool) -> String {
+/// The URL of a server that answers one request with `reply` and then closes the connection, or keeps it open.
+async fn one_reply_server(reply: Vec<u8>, closes: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -223,7 +224,7 @@ async fn sender(reply: Vec<u8>, closes: bool) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_a_whole_backup_is_never_taken_for_one() {
+async fn an_incomplete_or_damaged_download_never_replaces_a_backup() {
     let (_server, folder, file) = backed_up("{}").await;
     let whole = std::fs::read(&file).unwrap();
     let reply = |bytes: &[u8], length: usize| {
@@ -239,13 +240,13 @@ async fn what_is_not_a_whole_backup_is_never_taken_for_one() {
         (reply(part, part.len()), true, "it is not whole"),
         (reply(&damaged, damaged.len()), true, "it is damaged"),
         (reply(b"<html>", 6), true, "neither a backup nor"),
-        (reply(part, whole.len()), false, "nothing has arrived for 1 s"),
-        (Vec::new(), false, "nothing has arrived for 1 s"),
+        (reply(part, whole.len()), false, "no data arrived for 1 s"),
+        (Vec::new(), false, "no data arrived for 1 s"),
     ] {
-        let url = sender(reply, closes).await;
+        let url = one_reply_server(reply, closes).await;
         let (succeeded, _, complained) = back_up(&url, &file, &["--timeout-seconds", "1"]).await;
         assert!(!succeeded && complained.contains(words), "{words}: {complained}");
-        // The one before is still there, and nothing else.
+        // The folder still holds the previous backup and nothing else.
         assert_eq!(
             (files(folder.path()), std::fs::read(&file).unwrap() == whole),
             (vec!["backup.tar".to_owned()], true)
@@ -254,9 +255,9 @@ async fn what_is_not_a_whole_backup_is_never_taken_for_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_that_is_told_to_stop_leaves_nothing() {
+async fn an_interrupted_backup_leaves_no_file() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let url = sender(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\npart".to_vec(), false).await;
+        let url = one_reply_server(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\npart".to_vec(), false).await;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
         let ended = tokio::task::spawn_blocking(move || {
@@ -278,7 +279,7 @@ async fn a_backup_that_is_told_to_stop_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_folder_the_newest_are_kept() {
+async fn a_backup_folder_keeps_the_newest_files() {
     let server = Server::start("{}").await;
     let folder = tempfile::tempdir().unwrap();
     for name in [
@@ -302,11 +303,11 @@ async fn in_a_folder_the_newest_are_kept() {
     let (succeeded, ..) = back_up("http://127.0.0.1:9", folder.path(), &["--keep", "1"]).await;
     assert!(!succeeded && files(folder.path()) == left);
     let (succeeded, _, complained) = back_up(&server.url, &folder.path().join("x.tar"), &["--keep", "1"]).await;
-    assert!(!succeeded && complained.contains("--keep is for a folder"), "{complained}");
+    assert!(!succeeded && complained.contains("--keep needs a folder"), "{complained}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_want_the_token_and_say_so() {
+async fn backup_and_restore_require_the_token() {
     let token = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(token.path(), "right").unwrap();
     let yaml = format!("auth: {{writeToken: {{file: {}}}}}", token.path().display());
@@ -326,8 +327,8 @@ async fn both_want_the_token_and_say_so() {
     assert!(!succeeded && complained.contains("neither a backup nor"), "{complained}");
 }
 
-/// Waits until the server has counted this so often.
-async fn counted(server: &Server, operation: &str, outcome: &str, times: u32) {
+/// Waits until the server has counted so many copies of this operation and outcome.
+async fn wait_until_counted(server: &Server, operation: &str, outcome: &str, times: u32) {
     let line = format!("ragengine_copies_total{{operation=\"{operation}\",outcome=\"{outcome}\"}} {times}\n");
     for _ in 0..3000 {
         if server.get("/metrics").await.text.contains(&line) {
@@ -335,10 +336,10 @@ async fn counted(server: &Server, operation: &str, outcome: &str, times: u32) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("never counted: {line}");
+    panic!("the metrics never contained {line}");
 }
 
-/// How many folders of indexes there are, those under way among them.
+/// The number of index folders, including those that a restore is still writing.
 fn folders(server: &Server) -> usize {
     server.app.settings.data_dir.join("indexes").read_dir().unwrap().count()
 }
@@ -346,7 +347,8 @@ fn folders(server: &Server) -> usize {
 async fn upload(server: &Server, bytes: &[u8], length: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
     let head = format!(
-        "POST /restore HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-tar\r\ncontent-length: {length}\r\n\r\n"
+        "POST /restore HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-tar\r\n\
+         content-length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(bytes).await.unwrap();
@@ -360,7 +362,7 @@ async fn status_of(mut stream: TcpStream) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_that_ends_early_or_stops_or_is_damaged_changes_nothing() {
+async fn a_truncated_stalled_or_damaged_restore_changes_nothing() {
     let (server, _folder, file) = backed_up("{limits: {bodyTimeoutSeconds: 1}}").await;
     let whole = std::fs::read(&file).unwrap();
     for index in ["a", "b"] {
@@ -368,7 +370,7 @@ async fn an_upload_that_ends_early_or_stops_or_is_damaged_changes_nothing() {
     }
     let part = &whole[..whole.len() / 2];
     drop(upload(&server, part, whole.len()).await);
-    counted(&server, "restore", "archive_read", 1).await;
+    wait_until_counted(&server, "restore", "archive_read", 1).await;
     assert_eq!((server.get("/indexes").await.ok(), folders(&server)), (json!([]), 0));
     let silent = status_of(upload(&server, part, whole.len()).await).await;
     assert!(
@@ -387,11 +389,11 @@ async fn an_upload_that_ends_early_or_stops_or_is_damaged_changes_nothing() {
     assert_eq!((server.get("/indexes").await.ok(), folders(&server)), (json!([]), 0));
     assert_eq!(server.post_bytes("/restore", whole.clone()).await.ok(), json!({"indexes": ["a", "b"]}));
     let exists = status_of(upload(&server, part, whole.len()).await).await;
-    assert!(exists.starts_with("HTTP/1.1 409"), "it was not told before all had been sent: {exists}");
+    assert!(exists.starts_with("HTTP/1.1 409"), "the refusal came only after the whole body: {exists}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_takes_nothing_is_given_up_and_more_than_two_wait_outside() {
+async fn a_backup_client_that_stops_reading_is_cut_off_and_a_third_one_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(settings(&data, "{limits: {sendTimeoutSeconds: 1}}")).await;
     server.post_bytes("/restore", large_backup()).await.ok();
@@ -409,8 +411,8 @@ async fn a_client_that_takes_nothing_is_given_up_and_more_than_two_wait_outside(
     }
     let busy = server.get("/backup").await;
     assert_eq!((busy.status, &busy.headers["retry-after"]), (429, &"5".parse().unwrap()));
-    counted(&server, "backup", "archive_write", 2).await;
-    // What they were given does not end as a whole one does.
+    wait_until_counted(&server, "backup", "archive_write", 2).await;
+    // The connection breaks, or the body has no final chunk: the client can see that the backup is incomplete.
     let mut rest = Vec::new();
     let read = clients.pop().unwrap().read_to_end(&mut rest).await;
     assert!(read.is_err() || !rest.ends_with(b"0\r\n\r\n"));
@@ -418,7 +420,7 @@ async fn a_client_that_takes_nothing_is_given_up_and_more_than_two_wait_outside(
     assert!(!matches!(refused, Err(ClientError::Refused { status: 429, .. })));
 }
 
-/// A backup of 40 MiB: larger than the buffers between server and client.
+/// A backup of 40 MiB, which is larger than the buffers between server and client.
 pub fn large_backup() -> Vec<u8> {
     let text = "x".repeat(1 << 20);
     let record = IndexRecord {

@@ -7,7 +7,7 @@ fn document(document: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_may_write_out_what_it_does_not_set() {
+async fn empty_fields_equal_missing_fields() {
     let server = Server::shared();
     let sent =
         json!({"index_name": "written-out", "documents": [{"text": "Written out.", "doc_id": "", "metadata": null}]});
@@ -23,7 +23,7 @@ async fn a_client_may_write_out_what_it_does_not_set() {
 }
 
 #[tokio::test]
-async fn a_bad_document_is_refused_in_words() {
+async fn an_invalid_document_is_refused_with_its_reason() {
     let server = Server::shared();
     for (body, status, words) in [
         (document(json!({"text": ""})), 400, "text is empty"),
@@ -59,7 +59,7 @@ async fn a_bad_document_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn a_bad_name_is_refused_and_says_what_is_allowed() {
+async fn an_invalid_name_is_refused_with_the_rule() {
     let server = Server::shared();
     for name in ["", "-a", "a/b", "../../etc", "a b", "ä", "a\u{0}", &"x".repeat(64)] {
         let body = json!({"index_name": name, "documents": [{"text": "x"}]});
@@ -72,7 +72,7 @@ async fn a_bad_name_is_refused_and_says_what_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_place_is_named_for_every_field() {
+async fn a_validation_error_names_the_field() {
     let server = Server::shared();
     let reply = server.post("/index", &json!({"index_name": "bad", "documents": [{"text": "a"}, {"text": 5}]})).await;
     assert_eq!(reply.status, 422);
@@ -119,7 +119,7 @@ async fn a_huge_body_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_arrive_is_given_up() {
+async fn a_body_that_never_arrives_times_out() {
     let server = Server::start("limits: {bodyTimeoutSeconds: 1}").await;
     let endless = reqwest::Body::wrap_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
     assert!(server.post_bytes("/index", endless).await.error(408).contains("1 s"));
@@ -145,7 +145,7 @@ async fn errors_of_the_openai_api_have_its_shape() {
 }
 
 #[tokio::test]
-async fn a_message_does_not_repeat_megabytes() {
+async fn an_error_message_is_short_for_long_input() {
     let server = Server::shared();
     let long = "x".repeat(150_000);
     for (path, body) in [
@@ -159,7 +159,7 @@ async fn a_message_does_not_repeat_megabytes() {
 }
 
 #[tokio::test]
-async fn odd_but_good_texts_are_stored() {
+async fn unusual_texts_are_stored() {
     let server = Server::shared();
     let long_word = "x".repeat(5000);
     let texts = [

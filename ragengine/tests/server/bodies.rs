@@ -1,4 +1,4 @@
-//! What bodies cost: memory in proportion to their size, whatever their JSON, and no time of the threads that serve.
+//! The cost of request bodies: memory in proportion to their size for any JSON, and no computation on serving threads.
 
 mod serving_threads;
 
@@ -8,11 +8,12 @@ use crate::support::process::Process;
 
 const MIB: usize = 1 << 20;
 
-/// `limits.maxBodyBytes` and `limits.maxReadBodyBytes` by default.
+/// The default of `limits.maxBodyBytes`.
 const BODY_BYTES: usize = 32 * MIB;
+/// The default of `limits.maxReadBodyBytes`.
 const READ_BODY_BYTES: usize = 2 * MIB;
 
-/// As many items between the head and the tail as a body has room for.
+/// A body of about `bytes` bytes: as many comma-separated items between the head and the tail as fit.
 pub fn filled(bytes: usize, head: &str, item: &str, tail: &str) -> String {
     let count = (bytes - head.len() - item.len() - tail.len()) / (item.len() + 1);
     let mut body = String::with_capacity(bytes);
@@ -26,7 +27,8 @@ pub fn filled(bytes: usize, head: &str, item: &str, tail: &str) -> String {
     body
 }
 
-/// JSON that takes many times its bytes once it is read into values, at every route that takes a body.
+/// The path and body of requests whose JSON needs many times its size once it is parsed into values. They cover every
+/// route that accepts a body.
 fn worst() -> Vec<(&'static str, String)> {
     let write = |head: &str, item: &str, tail: &str| filled(BODY_BYTES, head, item, tail);
     let read = |head: &str, item: &str, tail: &str| filled(READ_BODY_BYTES, head, item, tail);
@@ -50,7 +52,7 @@ fn worst() -> Vec<(&'static str, String)> {
         ("/index", write(r#"{"index_name":"docs","documents":["#, r#"{"text":""}"#, "]}")),
         ("/index", write(r#"{"index_name":"docs","documents":[],"x":["#, "[]", "]}")),
         ("/indexes/docs/documents", write(r#"{"documents":["#, r#"{"text":"","metadata":{"":{}}}"#, "]}")),
-        // Quoted in an error, each would be six characters.
+        // An error message that quoted these characters would escape each as six.
         ("/index", write(r#"{"index_name":"docs","documents":""#, &deletes, r#""}"#)),
         ("/index", write(r#"{"index_name":"docs","documents":[],""#, &deletes, r#"":}"#)),
         (chat, write(&format!(r#"{{"index_name":"docs",{question},"model":""#), "a", r#""}"#)),
@@ -64,7 +66,7 @@ fn worst() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn the_worst_json_costs_what_it_weighs() {
+fn the_worst_json_uses_memory_in_proportion_to_its_size() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -77,17 +79,17 @@ fn the_worst_json_costs_what_it_weighs() {
         json!({"index_name": "docs", "documents": [{"text": "Cats sleep for most of the day."}]}).to_string();
     assert_eq!(post("/index", document), 200);
     for (number, (path, body)) in worst().into_iter().enumerate() {
-        let (bytes, before) = (body.len(), server.forget_peak_memory());
+        let (bytes, before) = (body.len(), server.reset_peak_memory());
         let status = post(path, body);
         let growth = server.peak_memory_bytes().saturating_sub(before);
         let bound = (bytes * 5 / 2 + 16 * MIB) as u64;
-        assert!(growth <= bound, "{number}: {path} answered {status} and took {growth} bytes more, over {bound}");
+        assert!(growth <= bound, "{number}: {path} answered {status} and used {growth} bytes, more than {bound}");
         assert!(matches!(status, 200 | 400 | 422 | 503), "{number}: {path} answered {status}");
     }
 }
 
 #[test]
-fn a_read_has_a_limit_of_its_own() {
+fn a_read_has_its_own_body_limit() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -23,7 +23,7 @@ async fn an_answer_quotes_the_nearest_sentences_with_their_sources() {
 }
 
 #[tokio::test]
-async fn it_only_says_what_the_documents_say() {
+async fn an_answer_only_quotes_the_documents() {
     let server = Server::shared();
     server.add("honest", &FACTS).await;
     for question in ["How do I bake bread?", "What do cats do all day?", "How long does the moon need?"] {
@@ -64,7 +64,7 @@ async fn a_stream_comes_sentence_by_sentence_and_ends_with_the_sources() {
 }
 
 #[tokio::test]
-async fn nothing_relevant_is_one_fixed_sentence() {
+async fn without_relevant_documents_the_answer_is_a_fixed_sentence() {
     let server = Server::start("retrieval: {maxDistance: 0.2}").await;
     server.add("far", &FACTS).await;
     let reply = server.post("/v1/chat/completions", &ask("far", "Who wrote the opera about a flute?")).await.ok();
@@ -73,9 +73,9 @@ async fn nothing_relevant_is_one_fixed_sentence() {
 }
 
 #[tokio::test]
-async fn relevant_passages_that_do_not_fit_are_not_denied() {
+async fn an_answer_says_when_relevant_passages_do_not_fit() {
     let server = Server::shared();
-    let long = "The annual tax return is due on the last day of May, and nobody likes it. ".repeat(8);
+    let long = "The annual tax return is due on the last day of May, and people dislike it. ".repeat(8);
     server.add("unfitting", &[("tax", &long)]).await;
     let mut body = ask("unfitting", "When is the annual tax return due?");
     body["max_tokens"] = json!(100);
@@ -88,13 +88,16 @@ async fn relevant_passages_that_do_not_fit_are_not_denied() {
 }
 
 #[tokio::test]
-async fn a_request_for_a_real_model_is_told_that_there_is_none() {
+async fn a_request_that_needs_a_language_model_is_refused() {
     let server = Server::shared();
     server.add("bypass", &FACTS[..1]).await;
     let message = json!([{"role": "user", "content": "Hello"}]);
     for body in [
         json!({"model": "m", "messages": message}),
-        json!({"model": "m", "index_name": "bypass", "messages": message, "tools": [{"type": "function", "function": {"name": "f"}}]}),
+        json!({
+            "model": "m", "index_name": "bypass", "messages": message,
+            "tools": [{"type": "function", "function": {"name": "f"}}]
+        }),
         json!({"model": "m", "index_name": "bypass", "messages": [{"role": "tool", "content": "x"}]}),
     ] {
         let error = server.post("/v1/chat/completions", &body).await.error(503);
@@ -113,7 +116,7 @@ async fn without_any_model_chat_is_refused_and_retrieval_works() {
 }
 
 #[tokio::test]
-async fn the_checks_come_in_their_order() {
+async fn the_checks_run_in_a_fixed_order() {
     let server = Server::shared();
     server.add("order", &FACTS[..1]).await;
     let message = json!([{"role": "user", "content": "Hello"}]);
@@ -125,16 +128,16 @@ async fn the_checks_come_in_their_order() {
     assert_eq!(tools, "No such index: 'nowhere' exists.");
     let several = chat(json!({"index_name": "order", "messages": [], "n": 2})).await.error(400);
     assert_eq!(several, "n > 1 is not supported.");
-    let nobody =
+    let unanswerable =
         chat(json!({"index_name": "order", "messages": [{"role": "assistant", "content": "x"}]})).await.error(400);
-    assert_eq!(nobody, "There must be a user prompt since the latest assistant message.");
+    assert_eq!(unanswerable, "There must be a user prompt since the latest assistant message.");
     let long = "word ".repeat(10_000);
     let window = chat(json!({"index_name": "order", "messages": [{"role": "user", "content": long}]})).await.error(400);
     assert_eq!(window, "Prompt length exceeds context window.");
 }
 
 #[tokio::test]
-async fn a_streamed_answer_is_measured_too() {
+async fn a_streamed_answer_is_measured() {
     let server = Server::start("{retrieval: {maxDistance: 1.1}}").await;
     server.add("docs", &FACTS).await;
     let mut body = ask("docs", "When is the annual tax return due?");
@@ -144,9 +147,9 @@ async fn a_streamed_answer_is_measured_too() {
     assert!(metrics.contains(r#"ragengine_chat_first_token_seconds_count{path="rag"} 1"#), "{metrics}");
 }
 
-/// What the API's description says of a chat is made from these types.
+/// The API description of a chat is generated from these types.
 #[tokio::test]
-async fn replies_are_what_the_description_says() {
+async fn replies_match_the_described_types() {
     let server = Server::shared();
     server.add("described", &FACTS).await;
     let mut body = ask("described", "When is the annual tax return due?");

@@ -1,7 +1,10 @@
-//! The numbers of a scripted conversation, every one of them.
+//! The chat metrics of scripted conversations, compared value by value.
 
 use std::collections::BTreeMap;
 
+use axum::body::Body;
+use axum::response::IntoResponse as _;
+use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::support::upstream::{Upstream, completion, delta, event_reply, finish, json_reply};
@@ -9,7 +12,7 @@ use crate::support::{FACTS, Server, ask};
 
 const QUESTION: &str = "When is the annual tax return due?";
 
-/// Answers as the first message says.
+/// A language model whose answer depends on the field `user`.
 async fn upstream() -> Upstream {
     Upstream::scripted(|body| match body["user"].as_str() {
         Some("slow down") => json_reply(429, &json!({"error": {"message": "slow down"}})),
@@ -24,7 +27,7 @@ async fn upstream() -> Upstream {
     .await
 }
 
-/// Every chat metric but for sums and buckets, whose values are times: series → value.
+/// The value of every chat metric by its series, without buckets and sums of seconds, which vary from run to run.
 async fn counts(server: &Server) -> BTreeMap<String, f64> {
     let text = server.get("/metrics").await.text;
     let lines = text.lines().filter_map(|line| line.strip_prefix("ragengine_chat_")?.rsplit_once(' '));
@@ -35,7 +38,7 @@ async fn counts(server: &Server) -> BTreeMap<String, f64> {
 }
 
 #[tokio::test]
-async fn a_scripted_conversation_is_counted_to_the_last_number() {
+async fn every_metric_of_a_scripted_conversation_is_exact() {
     let upstream = upstream().await;
     let settings = format!(
         "{{inferenceService: {{url: '{}', contextWindowSize: 8192}}, retrieval: {{maxDistance: 1.1}}}}",
@@ -51,13 +54,13 @@ async fn a_scripted_conversation_is_counted_to_the_last_number() {
     };
     let mut explained: Vec<Value> = Vec::new();
 
-    // From documents, whole and streamed; one with a bound that is lowered.
+    // Answered from documents, whole and streamed. One of them has a `max_tokens` that is lowered.
     for changes in [json!({}), json!({"max_tokens": 100_000})] {
         explained.push(chat(changes).await.ok()["explanation"].clone());
     }
     let streamed = chat(json!({"stream": true})).await.text;
     explained.push(crate::support::events(&streamed).0[1]["explanation"].clone());
-    // Passed through, for each reason.
+    // Passed through, once for each reason.
     chat(json!({"index_name": ""})).await.ok();
     chat(json!({"tools": [{"type": "function", "function": {"name": "f"}}]})).await.ok();
     chat(json!({"messages": [{"role": "tool", "content": "x"}, {"role": "user", "content": "y"}]})).await.ok();
@@ -66,7 +69,7 @@ async fn a_scripted_conversation_is_counted_to_the_last_number() {
     let far = json!([{"role": "user", "content": "Which opera has a magic flute in it?"}]);
     explained.push(chat(json!({"messages": far})).await.ok()["explanation"].clone());
     explained.push(chat(json!({"max_tokens": 4})).await.ok()["explanation"].clone());
-    // Refused, by us and by the language model; failed.
+    // Refused by us, refused by the language model, and failed.
     server.post_bytes("/v1/chat/completions", "{").await.error(400);
     chat(json!({"index_name": "nowhere"})).await.error(404);
     chat(json!({"messages": [{"role": "user", "content": "word ".repeat(6000)}]})).await.error(400);
@@ -132,7 +135,7 @@ async fn a_scripted_conversation_is_counted_to_the_last_number() {
         ("similarity_sum{index=docs,rank=last_selected}".to_owned(), last_selected.iter().sum()),
         ("max_tokens_lowered_total{index=docs}".to_owned(), 1.0),
         ("tokenizer_total{kind=estimate}".to_owned(), 8.0),
-        // Three tokens of prompt and two of answer in each whole reply, thirty and four in the stream.
+        // Each whole reply reports 3 prompt tokens and 2 completion tokens, the stream 30 and 4.
         ("tokens_total{direction=in,index=docs}".to_owned(), 7.0 * 3.0 + 30.0),
         ("tokens_total{direction=out,index=docs}".to_owned(), 7.0 * 2.0 + 4.0),
         ("tokens_total{direction=in,index=}".to_owned(), 3.0),
@@ -147,7 +150,7 @@ async fn a_scripted_conversation_is_counted_to_the_last_number() {
 }
 
 #[tokio::test]
-async fn the_lowering_that_is_sent_counts_too_and_a_chat_counts_once() {
+async fn a_lowered_max_tokens_counts_once_per_chat() {
     let upstream = upstream().await;
     let settings = format!(
         "{{inferenceService: {{url: '{}', contextWindowSize: 8192}}, retrieval: {{maxDistance: 1.1}}}}",
@@ -159,7 +162,7 @@ async fn the_lowering_that_is_sent_counts_too_and_a_chat_counts_once() {
     body["explain"] = json!(true);
     let explained = server.post("/v1/chat/completions", &body).await.ok()["explanation"].clone();
     let tokens = |name: &str| explained[name].as_u64().unwrap();
-    // It fits beside the conversation, and not beside the documents.
+    // This `max_tokens` fits next to the conversation alone, but not next to the documents as well.
     body["max_tokens"] = json!(8192 - tokens("conversation_tokens"));
     let lowered = server.post("/v1/chat/completions", &body).await.ok()["explanation"].clone();
     let sent = upstream.last().json()["max_tokens"].as_u64().unwrap();
@@ -167,10 +170,73 @@ async fn the_lowering_that_is_sent_counts_too_and_a_chat_counts_once() {
     assert!(sent < 8192 - tokens("conversation_tokens"), "{sent}");
     let counted = async || counts(&server).await["max_tokens_lowered_total{index=docs}"];
     assert!((counted().await - 1.0).abs() < f64::EPSILON);
-    // Lowered twice, and once more a chat.
+    // This chat lowers its `max_tokens` twice and still counts once.
     body["max_tokens"] = json!(100_000);
     server.post("/v1/chat/completions", &body).await.ok();
     assert!((counted().await - 2.0).abs() < f64::EPSILON);
+}
+
+#[tokio::test]
+async fn a_stream_is_measured_while_it_runs() {
+    let (say, said) = tokio::sync::watch::channel(false);
+    let upstream = Upstream::scripted(move |_| {
+        let mut said = said.clone();
+        let first = futures_util::stream::iter([Ok::<_, std::io::Error>(delta("a"))]);
+        let rest = futures_util::stream::once(async move {
+            said.wait_for(|said| *said).await.unwrap();
+            Ok(finish() + "data: [DONE]\n\n")
+        });
+        ([("content-type", "text/event-stream")], Body::from_stream(first.chain(rest))).into_response()
+    })
+    .await;
+    let server = Server::start(&upstream.settings()).await;
+    server.add("docs", &FACTS).await;
+    let mut body = ask("docs", QUESTION);
+    body["stream"] = json!(true);
+    body["max_tokens"] = json!(100_000);
+    let reply = server.request("/v1/chat/completions").body(body.to_string()).send().await.unwrap();
+    let mut pieces = reply.bytes_stream();
+    pieces.next().await.unwrap().unwrap();
+    let counted = counts(&server).await;
+    for series in [
+        "requests_in_flight",
+        "first_token_seconds_count{path=rag}",
+        "stage_duration_seconds_count{stage=plan}",
+        "stage_duration_seconds_count{stage=select}",
+        "tokenizer_total{kind=estimate}",
+        "max_tokens_lowered_total{index=docs}",
+        "context_tokens_count{index=docs,part=used}",
+        "similarity_count{index=docs,rank=best}",
+    ] {
+        assert_eq!(counted.get(series), Some(&1.0), "{series}: {counted:?}");
+    }
+    assert!(counted["chunks_total{decision=selected,index=docs}"] > 0.0);
+    // The series of an index that is deleted during a chat are not recreated under another name.
+    server.delete("/indexes/docs").await.ok();
+    say.send(true).unwrap();
+    while pieces.next().await.is_some() {}
+    let counted = counts(&server).await;
+    assert_eq!(counted.get("requests_total{index=other,outcome=ok,path=rag,reason=}"), Some(&1.0), "{counted:?}");
+    assert!(
+        counted
+            .keys()
+            .all(|series| !series.starts_with("chunks_total") && !series.contains("tokens_count{index=other"))
+    );
+}
+
+#[tokio::test]
+async fn a_built_in_stream_is_counted_when_it_begins() {
+    let server = Server::start("retrieval: {maxDistance: 1.1}").await;
+    server.add("docs", &FACTS).await;
+    let mut body = ask("docs", QUESTION);
+    body["stream"] = json!(true);
+    let reply = server.request("/v1/chat/completions").body(body.to_string()).send().await.unwrap();
+    let counted = counts(&server).await;
+    assert_eq!(counted.get("requests_total{index=docs,outcome=ok,path=rag,reason=}"), Some(&1.0), "{counted:?}");
+    assert_eq!(counted.get("first_token_seconds_count{path=rag}"), Some(&1.0));
+    assert!(counted["tokens_total{direction=out,index=docs}"] > 0.0);
+    drop(reply);
+    assert_eq!(counts(&server).await, counted);
 }
 
 #[tokio::test]

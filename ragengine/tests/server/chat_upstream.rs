@@ -27,10 +27,13 @@ async fn a_pass_through_sends_the_callers_own_bytes() {
 }
 
 #[tokio::test]
-async fn a_reply_without_its_time_gets_one() {
-    let upstream = Upstream::scripted(|body| match body["seed"] == 1 {
-        true => text_reply(200, r#"{"id": "c1", "created": null}"#),
-        false => text_reply(200, r#"{"id": "c1"}"#),
+async fn a_reply_without_created_gets_one() {
+    let upstream = Upstream::scripted(|body| {
+        if body["seed"] == 1 {
+            text_reply(200, r#"{"id": "c1", "created": null}"#)
+        } else {
+            text_reply(200, r#"{"id": "c1"}"#)
+        }
     })
     .await;
     let server = server(&upstream).await;
@@ -47,7 +50,7 @@ async fn a_reply_without_its_time_gets_one() {
 }
 
 #[tokio::test]
-async fn a_window_may_be_as_small_as_it_is() {
+async fn a_tiny_context_window_works() {
     let upstream = Upstream::friendly().await;
     let settings = format!("{{inferenceService: {{url: '{}', contextWindowSize: 100}}}}", upstream.url);
     let server = Server::start(&settings).await;
@@ -59,10 +62,11 @@ async fn a_window_may_be_as_small_as_it_is() {
 }
 
 #[tokio::test]
-async fn our_fields_and_the_callers_authorization_stay_here() {
+async fn our_fields_and_the_callers_authorization_are_not_forwarded() {
     let upstream = Upstream::friendly().await;
     let server = server(&upstream).await;
-    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "index_name": "", "context_token_ratio": 0.5, "seed": 1});
+    let messages = json!([{"role": "user", "content": "Hi"}]);
+    let body = json!({"messages": messages, "index_name": "", "context_token_ratio": 0.5, "seed": 1});
     let request = server
         .request("/v1/chat/completions")
         .body(body.to_string())
@@ -80,7 +84,7 @@ async fn our_fields_and_the_callers_authorization_stay_here() {
 }
 
 #[tokio::test]
-async fn the_key_of_the_settings_goes_upstream_and_nowhere_else() {
+async fn the_key_is_sent_upstream_and_never_shown() {
     let upstream = Upstream::scripted(|_| {
         json_reply(401, &json!({"error": {"message": "bad key sk-very-secret", "code": "invalid_api_key"}}))
     })
@@ -99,13 +103,13 @@ async fn the_key_of_the_settings_goes_upstream_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_repeated_in_another_way_is_not_passed_on_either() {
+async fn a_key_in_another_encoding_is_never_shown() {
     for (status, words) in [
-        // Spelt with escapes, in an error, and in JSON that is none of OpenAI's errors.
+        // With escapes in an error, in JSON that is not an OpenAI error, and in plain text.
         (401, r#"{"error": {"message": "bad key sk-\u0073\"ecret\\1"}}"#),
         (401, r#"{"detail": {"keys": ["sk-s\"ecret\\1"]}}"#),
         (500, r#"got sk-s"ecret\1"#),
-        // An answer that is none.
+        // In a successful reply that is not a completion.
         (200, r#"got sk-s"ecret\1"#),
         (200, r#"["sk-s\"ecret\\1"]"#),
     ] {
@@ -122,7 +126,7 @@ async fn a_key_that_is_repeated_in_another_way_is_not_passed_on_either() {
 }
 
 #[tokio::test]
-async fn what_is_passed_through_is_the_upstreams_to_judge() {
+async fn a_passed_through_request_is_not_validated() {
     let upstream = Upstream::friendly().await;
     let server = server(&upstream).await;
     for (field, value) in [("max_tokens", json!(-1)), ("max_completion_tokens", json!(1.5)), ("n", json!(0))] {
@@ -137,7 +141,7 @@ async fn what_is_passed_through_is_the_upstreams_to_judge() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_elsewhere_is_told() {
+async fn a_redirect_of_the_language_model_is_an_error() {
     let upstream = Upstream::scripted(|_| {
         let mut response = text_reply(308, "");
         response.headers_mut().insert("location", "https://other.example/v1?key=secret".parse().unwrap());
@@ -151,8 +155,8 @@ async fn an_upstream_that_is_elsewhere_is_told() {
 }
 
 #[tokio::test]
-async fn the_time_for_an_answer_is_the_whole_of_it() {
-    // The body begins, and never ends.
+async fn the_timeout_covers_the_whole_answer() {
+    // The body begins and never ends.
     let upstream = Upstream::scripted(|_| {
         let begun = futures_util::stream::iter([Ok::<_, std::io::Error>("{".to_owned())]);
         let stream = futures_util::StreamExt::chain(begun, futures_util::stream::pending());
@@ -239,7 +243,7 @@ async fn nothing_relevant_goes_to_the_model_without_our_fields() {
 }
 
 #[tokio::test]
-async fn an_upstreams_error_keeps_its_status_and_words_on_both_paths() {
+async fn an_upstreams_error_keeps_its_status_and_message_on_both_paths() {
     for (status, text, expected) in [
         (429, r#"{"error": {"message": "slow down", "type": "rate_limit"}}"#, "slow down"),
         (400, r#"{"error": {"message": "bad temperature"}}"#, "bad temperature"),
@@ -263,11 +267,11 @@ async fn an_upstreams_error_keeps_its_status_and_words_on_both_paths() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_fails_is_told_apart() {
+async fn each_failure_of_the_language_model_has_its_own_error() {
     let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
-    let nobody = Server::start("{inferenceService: {url: 'http://127.0.0.1:9/v1'}}").await;
-    assert!(nobody.post("/v1/chat/completions", &through).await.error(502).contains("cannot be reached"));
-    assert!(nobody.get("/v1/models").await.error(502).contains("127.0.0.1:9"));
+    let unreachable = Server::start("{inferenceService: {url: 'http://127.0.0.1:9/v1'}}").await;
+    assert!(unreachable.post("/v1/chat/completions", &through).await.error(502).contains("cannot be reached"));
+    assert!(unreachable.get("/v1/models").await.error(502).contains("127.0.0.1:9"));
     let nonsense = Upstream::scripted(|_| text_reply(200, "<html>hello</html>")).await;
     assert!(server(&nonsense).await.post("/v1/chat/completions", &through).await.error(502).contains("not JSON"));
     let silent = Upstream::scripted(|_| {
@@ -279,17 +283,17 @@ async fn an_upstream_that_fails_is_told_apart() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_takes_no_connection_is_told() {
+async fn a_connect_timeout_is_reported() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
     let address = listener.local_addr().unwrap();
-    // Nobody accepts, so these fill its queue.
+    // The listener never accepts, so these connections fill its queue.
     let filling = (0..4).map(|_| timeout(Duration::from_millis(200), TcpStream::connect(address)));
     let waiting = futures_util::future::join_all(filling).await;
-    assert!(waiting.iter().any(Result::is_err), "the queue takes any number");
+    assert!(waiting.iter().any(Result::is_err), "the listener's queue is not full");
     let through = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
-    // Directly, and by way of reqwest.
+    // A plain URL uses the direct client, a URL with a password uses reqwest.
     for url in [format!("http://{address}/v1"), format!("http://me:secret@{address}/v1")] {
         let settings = format!("{{inferenceService: {{url: '{url}', connectTimeoutSeconds: 1}}}}");
         let reply = Server::start(&settings).await.post("/v1/chat/completions", &through).await;
@@ -322,7 +326,7 @@ async fn concurrent_chats_share_nothing() {
 }
 
 #[tokio::test]
-async fn the_models_are_the_upstreams() {
+async fn the_list_of_models_is_the_upstreams() {
     let upstream = Upstream::friendly().await;
     let server = server(&upstream).await;
     assert_eq!(server.get("/v1/models").await.ok()["data"][0]["id"], "served");
@@ -331,7 +335,7 @@ async fn the_models_are_the_upstreams() {
 }
 
 #[tokio::test]
-async fn a_connection_to_the_language_model_is_used_again() {
+async fn a_connection_to_the_language_model_is_reused() {
     use axum::extract::ConnectInfo;
     use std::net::SocketAddr;
 

@@ -1,4 +1,5 @@
-//! Other people's clients in Python, which `make setup` installs, against both kinds of language model: tests/clients.
+//! Runs tests/clients: third-party Python clients, which `make setup` installs, against the built-in model and a
+//! scripted language model.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +29,7 @@ async fn llama_index_works() {
     pytest("RAGENGINE_LLAMA_INDEX_PYTHON", &["test_llama_index.py"]).await;
 }
 
-/// Runs these files with the Python that the variable names.
+/// Runs these test files with the Python interpreter that the environment variable names.
 async fn pytest(variable: &str, files: &[&str]) {
     let python = std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set: use `make test`"));
     let upstream = scripted().await;
@@ -52,7 +53,7 @@ async fn pytest(variable: &str, files: &[&str]) {
     );
 }
 
-/// A language model whose name says what it does.
+/// A language model that behaves as the requested model name says.
 async fn scripted() -> Upstream {
     let asked_of_busy = AtomicUsize::new(0);
     let models = json!({"object": "list", "data": [
@@ -72,7 +73,7 @@ async fn scripted() -> Upstream {
     .await
 }
 
-/// "Hello." in a stream, with the usage where it is asked for.
+/// The events of a streamed "Hello.", with the usage if it was requested.
 fn greeting(body: &Value) -> Vec<String> {
     let usage = json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5});
     let usage = Some(event(json!([]), usage)).filter(|_| body["stream_options"]["include_usage"] == true);
@@ -84,28 +85,29 @@ fn chunk(content: &str, finish_reason: Option<&str>) -> String {
     event(json!([{"index": 0, "delta": {"content": content}, "finish_reason": finish_reason}]), Value::Null)
 }
 
-/// With everything that OpenAI's chunks have: its client looks at `object`.
+/// An event with every field of OpenAI's chunks. OpenAI's client reads `object`.
 fn event(choices: Value, usage: Value) -> String {
     let chunk = json!({
-        "id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "served", "choices": choices, "usage": usage
+        "id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "served", "choices": choices,
+        "usage": usage
     });
     format!("data: {chunk}\n\n")
 }
 
-/// Events, and then neither more nor an end.
+/// A stream that sends these events and then stays open in silence.
 fn without_end(events: Vec<String>) -> Response {
     let events = stream::iter(events.into_iter().map(Ok::<_, std::io::Error>)).chain(stream::pending());
     ([("content-type", "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
-/// A reply with the request in it.
+/// A reply that contains the request.
 fn echo(request: Value) -> Value {
     let mut reply = completion("Hello.");
     reply["request"] = request;
     reply
 }
 
-/// A reply that is JSON, and whole.
+/// A reply whose content is JSON and whose finish reason is `stop`.
 fn structured() -> Value {
     let mut reply = completion(r#"{"answer": "Hello."}"#);
     reply["choices"][0]["finish_reason"] = json!("stop");

@@ -23,7 +23,8 @@ async fn ingest(server: &Server, folder: &Path, more: &[&str]) -> (bool, String,
     ingest_with(server, folder, more, &[]).await
 }
 
-/// Runs beside a server in this process, which must go on serving meanwhile.
+/// Runs the program on a blocking thread, so that the server in this process can answer it. Returns whether it
+/// succeeded, its standard output and its standard error.
 async fn ingest_with(
     server: &Server,
     folder: &Path,
@@ -61,14 +62,14 @@ fn settings_are_checked_without_starting_anything() {
         ("lisen: 127.0.0.1:1", "lisen"),
         ("log: {level: 'info,=,='}", "log.level"),
         ("retrieval: {contextTokenRatio: 0.9}", "between 0.2 and 0.8"),
-        ("inferenceService: {url: 'http://127.0.0.1:9', apiKey: {env: NOBODY_SETS_THIS}}", "NOBODY_SETS_THIS"),
+        ("inferenceService: {url: 'http://127.0.0.1:9', apiKey: {env: UNSET_VARIABLE}}", "UNSET_VARIABLE"),
         ("inferenceService: {url: 'http://127.0.0.1:9', tokenizer: /nowhere}", "/nowhere"),
         ("embedding: {remote: {url: 'http://e', model: m, apiKey: {file: /nowhere/key}}}", "/nowhere/key"),
         (
             "auth: {writeToken: {file: /nowhere/token}}",
             "auth.writeToken: the secret file /nowhere/token cannot be read",
         ),
-        ("auth: {writeToken: {env: NOBODY_SETS_THIS}}", "NOBODY_SETS_THIS"),
+        ("auth: {writeToken: {env: UNSET_VARIABLE}}", "UNSET_VARIABLE"),
         ("auth: {writeToken: {file: /dev/null}}", "the secret file /dev/null is empty"),
         ("embedding: {local: {modelID: a/b}, remote: {url: 'http://e', model: m}}", "keep one"),
     ] {
@@ -84,7 +85,7 @@ fn settings_are_checked_without_starting_anything() {
 }
 
 #[test]
-fn a_secret_that_is_missing_stops_the_start_in_words() {
+fn a_missing_secret_stops_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.yaml");
     for (settings, words) in [
@@ -117,7 +118,7 @@ async fn a_second_ingest_sends_only_what_changed() {
     let (_, said, _) = ingest(&server, folder.path(), &[]).await;
     assert!(
         said.starts_with("files: 1 sent, 1 unchanged, 0 deleted\n")
-            && said.contains("1 documents of this source have no file"),
+            && said.contains("1 documents of this source no longer have a file"),
         "{said}"
     );
     assert_eq!(server.get("/indexes/files").await.ok()["documents"], 3);
@@ -142,13 +143,14 @@ async fn a_bad_file_does_not_stop_the_others_and_is_named() {
     let (succeeded, said, complained) = ingest(&server, folder.path(), &[]).await;
     assert!(!succeeded && said.contains("1 sent"), "{said}");
     assert!(
-        complained.contains("binary.txt: it is not text") && complained.contains("empty.txt: it is empty"),
+        complained.contains("binary.txt: the file is not UTF-8 text")
+            && complained.contains("empty.txt: the file is empty"),
         "{complained}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ingest_brings_the_token_that_the_server_wants() {
+async fn an_ingest_sends_the_token() {
     let secrets = tempfile::tempdir().unwrap();
     write(secrets.path(), &[("token", "right\n"), ("wrong", "wrong")]);
     let [right, wrong] = ["token", "wrong"].map(|name| secrets.path().join(name).display().to_string());
@@ -178,7 +180,7 @@ async fn an_ingest_brings_the_token_that_the_server_wants() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_ingest_without_the_token_is_refused_in_words_too() {
+async fn a_large_ingest_without_the_token_reports_the_401() {
     let token = tempfile::NamedTempFile::new().unwrap();
     fs::write(token.path(), "right").unwrap();
     let server = Server::start(&format!("auth: {{writeToken: {{file: {}}}}}", token.path().display())).await;

@@ -1,4 +1,4 @@
-//! Connections that ask for nothing, and more of them than there may be: who asks gets in all the same.
+//! Limits on connections: idle connections, even more than are allowed, do not block requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::support::{Server, settings};
 
 const LIVEZ: &[u8] = b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// A server that has loaded nothing, and answers whether it lives.
+/// A server that has loaded nothing and answers `/livez`.
 async fn server(limits: &str) -> (Server, tempfile::TempDir) {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_unloaded(settings(&data, &format!("limits: {{{limits}}}"))).await;
@@ -24,30 +24,30 @@ async fn connect(server: &Server) -> TcpStream {
     TcpStream::connect(server.url.trim_start_matches("http://")).await.unwrap()
 }
 
-/// The status of the reply to a request that is sent now.
-async fn lives(connection: &mut TcpStream) -> String {
+/// Sends a request for `/livez` and returns the whole reply.
+async fn get_livez(connection: &mut TcpStream) -> String {
     connection.write_all(LIVEZ).await.unwrap();
     reply(connection).await
 }
 
-/// A whole reply of `/livez`.
+/// Reads a whole reply of `/livez`.
 async fn reply(connection: &mut TcpStream) -> String {
     let mut reply = Vec::new();
     while !reply.ends_with(b"ok\n") {
         let mut piece = [0; 1024];
         let length = connection.read(&mut piece).await.unwrap();
-        assert_ne!(length, 0, "it was closed after {:?}", String::from_utf8_lossy(&reply));
+        assert_ne!(length, 0, "the connection was closed after {:?}", String::from_utf8_lossy(&reply));
         reply.extend_from_slice(&piece[..length]);
     }
     String::from_utf8(reply).unwrap()
 }
 
-/// Waits until the server has closed it, without a word.
-async fn is_closed(connection: &mut TcpStream) {
+/// Waits until the server has closed the connection without sending anything.
+async fn wait_until_closed(connection: &mut TcpStream) {
     let mut rest = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(60), connection.read_to_end(&mut rest)).await;
-    // Reset, when something that it sent was not read any more.
-    assert!(read.expect("it is closed").is_err() || rest.is_empty(), "{rest:?}");
+    // The connection is reset if the server did not read everything that was sent.
+    assert!(read.expect("the server closes the connection").is_err() || rest.is_empty(), "{rest:?}");
 }
 
 fn metric(server: &Server, name: &str) -> u64 {
@@ -61,29 +61,29 @@ fn closed(server: &Server, reason: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn whoever_is_idle_longest_makes_room_for_a_new_one() {
+async fn the_longest_idle_connection_is_closed_for_a_new_one() {
     let (server, _data) = server("maxConnections: 3").await;
     let mut idle = Vec::new();
     for _ in 0..3 {
         let mut connection = connect(&server).await;
-        lives(&mut connection).await;
+        get_livez(&mut connection).await;
         idle.push(connection);
     }
-    // The first asks again, and the second has begun a head: it is idle until the head is there.
-    lives(&mut idle[0]).await;
+    // The first sends another request. The second begins one, but stays idle until its whole head has arrived.
+    get_livez(&mut idle[0]).await;
     idle[1].write_all(b"GET /livez HT").await.unwrap();
     let mut new = connect(&server).await;
-    assert!(lives(&mut new).await.starts_with("HTTP/1.1 200"));
-    is_closed(&mut idle[1]).await;
+    assert!(get_livez(&mut new).await.starts_with("HTTP/1.1 200"));
+    wait_until_closed(&mut idle[1]).await;
     assert_eq!(closed(&server, "room"), 1);
     for connection in [0, 2] {
-        lives(&mut idle[connection]).await;
+        get_livez(&mut idle[connection]).await;
     }
     assert_eq!(metric(&server, "ragengine_connections_open{listener=\"listen\"}"), 3);
 }
 
 #[tokio::test]
-async fn twice_as_many_idle_connections_as_there_may_be_keep_nobody_out() {
+async fn idle_connections_over_the_limit_block_no_request() {
     let (server, _data) = server("maxConnections: 50").await;
     let mut idle = Vec::new();
     for number in 0..100_u32 {
@@ -101,12 +101,13 @@ async fn twice_as_many_idle_connections_as_there_may_be_keep_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_request_that_runs_is_never_cut_off_for_room() {
+async fn a_running_request_is_never_closed_for_a_new_connection() {
     let (server, _data) = server("maxConnections: 2").await;
     let mut sending = Vec::new();
     for _ in 0..2 {
         let mut connection = connect(&server).await;
-        let head = "POST /retrieve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{";
+        let head = "POST /retrieve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+                    content-length: 2\r\n\r\n{";
         connection.write_all(head.as_bytes()).await.unwrap();
         sending.push(connection);
     }
@@ -116,8 +117,8 @@ async fn a_request_that_runs_is_never_cut_off_for_room() {
     let mut new = connect(&server).await;
     new.write_all(LIVEZ).await.unwrap();
     let waits = tokio::time::timeout(Duration::from_millis(200), new.read(&mut [0; 1])).await;
-    assert!(waits.is_err(), "there was a place for it");
-    // It gets the place of the first that is done.
+    assert!(waits.is_err(), "the new connection did not wait");
+    // It gets the place of the first connection that finishes.
     sending[0].write_all(b"}").await.unwrap();
     assert!(reply(&mut new).await.starts_with("HTTP/1.1 200"));
     let mut answer = Vec::new();
@@ -129,48 +130,48 @@ async fn a_request_that_runs_is_never_cut_off_for_room() {
 }
 
 #[tokio::test]
-async fn an_address_has_as_many_connections_as_it_may_have() {
+async fn an_address_has_a_connection_limit() {
     let (server, _data) = server("maxConnectionsPerAddress: 2").await;
     let mut kept = Vec::new();
     for _ in 0..2 {
         let mut connection = connect(&server).await;
-        lives(&mut connection).await;
+        get_livez(&mut connection).await;
         kept.push(connection);
     }
-    is_closed(&mut connect(&server).await).await;
+    wait_until_closed(&mut connect(&server).await).await;
     assert_eq!(closed(&server, "per_address"), 1);
-    // Another one of this machine's addresses.
+    // The limit is per address: another address of this machine can still connect.
     let other = tokio::net::TcpSocket::new_v4().unwrap();
     other.bind("127.0.0.2:0".parse().unwrap()).unwrap();
     let mut other = other.connect(server.url.trim_start_matches("http://").parse().unwrap()).await.unwrap();
-    lives(&mut other).await;
+    get_livez(&mut other).await;
     kept.pop();
     while metric(&server, "ragengine_connections_open{listener=\"listen\"}") > 2 {
         tokio::task::yield_now().await;
     }
-    lives(&mut connect(&server).await).await;
+    get_livez(&mut connect(&server).await).await;
 }
 
-/// The time stands still for as long as something happens, and goes to the next event when nothing does.
+/// The clock is paused: it only advances when every task is idle, and then jumps to the next timer.
 #[tokio::test(start_paused = true)]
-async fn a_first_request_has_ten_seconds_and_another_one_two_minutes() {
+async fn a_first_request_must_come_in_ten_seconds_and_the_next_in_two_minutes() {
     let (server, _data) = server("").await;
     let begun = tokio::time::Instant::now();
     let (mut silent, mut slow, mut asks) = (connect(&server).await, connect(&server).await, connect(&server).await);
     slow.write_all(b"GET /livez HTTP/1.1\r\n").await.unwrap();
-    lives(&mut asks).await;
-    is_closed(&mut silent).await;
-    is_closed(&mut slow).await;
+    get_livez(&mut asks).await;
+    wait_until_closed(&mut silent).await;
+    wait_until_closed(&mut slow).await;
     assert_eq!(begun.elapsed().as_secs(), 10);
     assert_eq!(closed(&server, "no_request"), 2);
-    lives(&mut asks).await;
+    get_livez(&mut asks).await;
     asks.read_to_end(&mut Vec::new()).await.unwrap();
     assert_eq!(begun.elapsed().as_secs(), 130);
     assert_eq!(closed(&server, "no_request"), 2);
 }
 
 #[tokio::test]
-async fn probes_and_monitors_have_a_listener_of_their_own() {
+async fn probes_and_metrics_have_a_separate_listener() {
     let (server, _data) = server("maxConnections: 1").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -178,7 +179,7 @@ async fn probes_and_monitors_have_a_listener_of_their_own() {
     let bounds = server::Bounds::of_admin(&app.settings.limits);
     let routes = router::admin_router(Arc::clone(&app), address);
     tokio::spawn(server::serve(listener, routes, std::future::pending(), bounds, Arc::clone(&app.metrics)));
-    // The other one is full, and busy.
+    // The main listener is full and busy.
     let mut busy = connect(&server).await;
     let head =
         "POST /retrieve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{";
@@ -201,7 +202,7 @@ async fn probes_and_monitors_have_a_listener_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_program_listens_for_probes_where_it_is_told_to() {
+async fn the_program_listens_for_probes_on_admin_listen() {
     let data = tempfile::tempdir().unwrap();
     let folder = data.path().to_owned();
     let start = move || Process::start_with(&folder, &[("ADMIN_LISTEN", "127.0.0.1:0")]);
@@ -210,7 +211,7 @@ async fn the_program_listens_for_probes_where_it_is_told_to() {
     let line = lines.iter().find(|line| line["message"] == "listening for probes and monitors").unwrap();
     let address = line["address"].as_str().unwrap();
     assert_eq!(reqwest::get(format!("http://{address}/readyz")).await.unwrap().status(), 200);
-    // The same routes stay where they were.
+    // The main listener keeps these routes.
     assert_eq!(reqwest::get(format!("{}/metrics", server.url)).await.unwrap().status(), 200);
     server.signal("TERM");
     assert_eq!(tokio::task::spawn_blocking(move || server.exit_code()).await.unwrap(), Some(0));

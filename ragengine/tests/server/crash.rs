@@ -1,5 +1,5 @@
-//! The program is killed at any instant, again and again, while several clients write: what was acknowledged is there afterwards,
-//! what was not is there whole or not at all, and searches find what they must.
+//! The program is killed repeatedly at random instants while several clients write. Afterwards every acknowledged write
+//! is there, every other write is there completely or not at all, and searches find what they must.
 
 pub mod check;
 pub mod model;
@@ -21,19 +21,19 @@ use crate::support::process::Process;
 
 const WRITERS: usize = 4;
 
-/// Kills in one run of the tests; `make soak` wants more.
+/// Default number of kills. `make soak` sets more.
 const ROUNDS: usize = 20;
 
-/// The longest that a server lives.
+/// A server runs for at most this time before it is killed.
 const LIFE_MS: u64 = 900;
 
-/// Kills while it starts happen within this time.
-const BIRTH_MS: u64 = 150;
+/// A server that is killed during its start is killed within this time.
+const START_MS: u64 = 150;
 
-/// Graphs are built, left behind and loaded all the time.
+/// A low threshold for graphs, so that they are often built, abandoned and loaded.
 const SEARCH: &str = "vectorIndex: HNSW16\nsearch: {exactBelowRows: 60}\nlog: {format: json}\n";
 
-/// A data folder, the settings of its servers, and what they embed with.
+/// A folder with the data and settings of the servers, and their embedder.
 pub struct Scene {
     pub folder: TempDir,
     pub runtime: Runtime,
@@ -59,7 +59,7 @@ impl Scene {
         Process::start_configured(&self.data(), &self.settings())
     }
 
-    /// Starts the first server, and makes the index that all writers write to.
+    /// Starts the first server and creates the index that all writers share.
     pub fn make_shared(&self, http: &reqwest::Client) -> Process {
         let server = self.start();
         let made = http.put(format!("{}/indexes/{SHARED}", server.url)).json(&serde_json::json!({})).send();
@@ -72,13 +72,13 @@ impl Scene {
     }
 }
 
-/// A number from the environment: `make soak` says how much, and a run that failed is done again with its seed.
+/// A number from an environment variable: `make soak` sets the amount of work, and a seed repeats a failed run.
 pub fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is no number: {value}")))
+    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
 }
 
 #[test]
-fn what_was_acknowledged_outlives_kills_at_any_instant() {
+fn acknowledged_writes_survive_kills_at_any_instant() {
     let seed = number("CRASH_SEED").unwrap_or_else(|| fastrand::u64(..));
     let rounds = number("CRASH_ROUNDS").map_or(ROUNDS, |rounds| usize::try_from(rounds).unwrap());
     eprintln!("CRASH_SEED={seed} CRASH_ROUNDS={rounds}");
@@ -91,7 +91,7 @@ fn what_was_acknowledged_outlives_kills_at_any_instant() {
     for round in 0..rounds {
         if random.u32(..4) == 0 {
             let server = Process::start_configured_unready(&scene.data(), &scene.settings());
-            std::thread::sleep(Duration::from_millis(random.u64(..BIRTH_MS)));
+            std::thread::sleep(Duration::from_millis(random.u64(..START_MS)));
             kill(server);
         }
         let server = scene.start();
@@ -117,7 +117,7 @@ fn what_was_acknowledged_outlives_kills_at_any_instant() {
     no_errors(&server);
 }
 
-/// Lets the writers write until the server is killed.
+/// Runs the writers for `life` and then kills the server.
 async fn live(server: Process, writers: Vec<Writer>, life: Duration) -> Vec<Writer> {
     let work = |mut writer: Writer| {
         let url = server.url.clone();
@@ -136,7 +136,7 @@ async fn live(server: Process, writers: Vec<Writer>, life: Duration) -> Vec<Writ
     writers
 }
 
-/// Kills a server that has had nothing to complain about.
+/// Kills a server after checking that it logged no errors.
 pub fn kill(server: Process) {
     no_errors(&server);
     server.kill();

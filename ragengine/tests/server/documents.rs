@@ -31,7 +31,7 @@ async fn documents_are_created_listed_and_described() {
 }
 
 #[tokio::test]
-async fn a_document_without_an_id_is_its_text() {
+async fn the_default_id_of_a_document_is_the_hash_of_its_text() {
     let server = Server::shared();
     let documents =
         json!([{"text": "abc", "metadata": {"v": 1}}, {"text": "other"}, {"text": "abc", "metadata": {"v": 2}}]);
@@ -50,7 +50,7 @@ async fn a_document_without_an_id_is_its_text() {
 }
 
 #[tokio::test]
-async fn the_same_request_again_changes_nothing() {
+async fn a_repeated_request_changes_nothing() {
     let server = Server::shared();
     server.add("again", &FACTS).await;
     let before = server.found("again", "When is the tax return due?", 3).await;
@@ -60,7 +60,7 @@ async fn the_same_request_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_given_id_is_an_upsert_and_the_old_text_is_gone() {
+async fn a_given_id_is_an_upsert_that_removes_the_old_text() {
     let server = Server::shared();
     server.add("upsert", &FACTS).await;
     server.add("upsert", &[("moon", "Bananas are rich in potassium.")]).await;
@@ -69,7 +69,7 @@ async fn a_given_id_is_an_upsert_and_the_old_text_is_gone() {
     assert_eq!(reply["count"], 5);
     assert!(!reply.to_string().contains("orbits the earth in"), "{reply}");
     assert_eq!(server.found("upsert", "potassium in fruit", 1).await, ["moon"]);
-    // The old text again, under the same id and under a new one: both are found.
+    // With the old text under the same id and a new one, a search finds both.
     server.add("upsert", &[("moon", FACTS[4].1), ("moon2", FACTS[4].1)]).await;
     let mut found = server.found("upsert", "How long does the moon take around the earth?", 2).await;
     found.sort();
@@ -77,12 +77,12 @@ async fn a_given_id_is_an_upsert_and_the_old_text_is_gone() {
 }
 
 #[tokio::test]
-async fn deleting_leaves_nothing_and_spares_the_others() {
+async fn a_deleted_document_is_gone_and_the_others_stay() {
     let server = Server::shared();
     server.add("deleting", &FACTS).await;
     let reply =
-        server.post("/indexes/deleting/documents/delete", &json!({"doc_ids": ["tax", "nobody", "ships"]})).await.ok();
-    assert_eq!(reply, json!({"deleted_doc_ids": ["tax", "ships"], "not_found_doc_ids": ["nobody"]}));
+        server.post("/indexes/deleting/documents/delete", &json!({"doc_ids": ["tax", "missing", "ships"]})).await.ok();
+    assert_eq!(reply, json!({"deleted_doc_ids": ["tax", "ships"], "not_found_doc_ids": ["missing"]}));
     server.add("deleting", &[("new", "A violin has four strings.")]).await;
     let mut found = server.found("deleting", "When is the annual tax return due?", 300).await;
     found.sort();
@@ -96,7 +96,7 @@ async fn deleting_leaves_nothing_and_spares_the_others() {
 }
 
 #[tokio::test]
-async fn the_last_document_can_go_and_the_index_stays() {
+async fn an_index_outlives_its_last_document() {
     let server = Server::shared();
     server.add("last", &FACTS[..1]).await;
     server.post("/indexes/last/documents/delete", &json!({"doc_ids": ["cats"]})).await.ok();
@@ -111,7 +111,7 @@ async fn the_last_document_can_go_and_the_index_stays() {
 }
 
 #[tokio::test]
-async fn a_deleted_index_made_again_is_empty() {
+async fn a_recreated_index_is_empty() {
     let server = Server::shared();
     server.add("reborn", &FACTS).await;
     assert_eq!(server.delete("/indexes/reborn").await.ok(), json!({"message": "Successfully deleted index reborn."}));
@@ -122,13 +122,13 @@ async fn a_deleted_index_made_again_is_empty() {
 }
 
 #[tokio::test]
-async fn updating_says_what_became_of_each() {
+async fn an_update_reports_each_document() {
     let server = Server::shared();
     server.add("updating", &FACTS).await;
     let documents = json!([
         {"doc_id": "cats", "text": "Cats have whiskers."},
         {"doc_id": "tax", "text": FACTS[3].1},
-        {"doc_id": "nobody", "text": "x"}
+        {"doc_id": "missing", "text": "x"}
     ]);
     let reply = server.post("/indexes/updating/documents", &json!({"documents": documents})).await.ok();
     let ids = |field: &str| {
@@ -136,7 +136,7 @@ async fn updating_says_what_became_of_each() {
     };
     assert_eq!(ids("updated_documents"), ["cats"]);
     assert_eq!(ids("unchanged_documents"), ["tax"]);
-    assert_eq!(ids("not_found_documents"), ["nobody"]);
+    assert_eq!(ids("not_found_documents"), ["missing"]);
     assert_eq!(server.get("/indexes/updating").await.ok()["documents"], 5);
     let without_id = json!({"documents": [{"text": "x"}]});
     assert!(server.post("/indexes/updating/documents", &without_id).await.error(400).contains("doc_id"));
@@ -145,7 +145,10 @@ async fn updating_says_what_became_of_each() {
 #[tokio::test]
 async fn metadata_alone_can_change() {
     let server = Server::shared();
-    let with = |team: &str| json!({"index_name": "meta", "documents": [{"doc_id": "d", "text": "Some text.", "metadata": {"team": team}}]});
+    let with = |team: &str| {
+        let document = json!({"doc_id": "d", "text": "Some text.", "metadata": {"team": team}});
+        json!({"index_name": "meta", "documents": [document]})
+    };
     server.post("/index", &with("a")).await.ok();
     server.post("/index", &with("b")).await.ok();
     let listed = |filter: &str| format!("/indexes/meta/documents?metadata_filter={filter}");
@@ -158,7 +161,7 @@ async fn metadata_alone_can_change() {
 }
 
 #[tokio::test]
-async fn the_documents_of_a_source_are_listed_by_content() {
+async fn the_documents_of_a_source_are_listed_with_their_hashes() {
     let server = Server::shared();
     let document = |doc_id: &str, source: Value| json!({"doc_id": doc_id, "text": doc_id, "source": source});
     let documents = [
@@ -176,7 +179,7 @@ async fn the_documents_of_a_source_are_listed_by_content() {
 }
 
 #[tokio::test]
-async fn an_index_is_made_with_settings_and_keeps_them() {
+async fn an_index_keeps_the_settings_it_was_created_with() {
     let server = Server::shared();
     let settings = json!({"chunking": {"maxTokens": 40, "overlapTokens": 5}, "vectorIndex": "Flat"});
     let made = server.put("/indexes/made", &settings).await.ok();
@@ -189,11 +192,14 @@ async fn an_index_is_made_with_settings_and_keeps_them() {
 }
 
 #[tokio::test]
-async fn code_and_markdown_are_cut_by_their_structure() {
+async fn code_and_markdown_are_split_by_their_structure() {
     let server = Server::shared();
     server.put("/indexes/cut", &json!({"chunking": {"maxTokens": 28, "overlapTokens": 0}})).await.ok();
-    let code = "fn first() -> u32 {\n    let number = 1;\n    number + 1\n}\n\nfn second() -> u32 {\n    let number = 2;\n    number + 2\n}\n";
-    let markdown = "# Handbook\n\n## Leave\n\nTell the office three days before you take a day off, please.\n\n## Pay\n\nThe money comes on the last working day of each month.\n";
+    let code = "fn first() -> u32 {\n    let number = 1;\n    number + 1\n}\n\n\
+                fn second() -> u32 {\n    let number = 2;\n    number + 2\n}\n";
+    let markdown = "# Handbook\n\n\
+                    ## Leave\n\nTell the office three days before you take a day off, please.\n\n\
+                    ## Pay\n\nThe money comes on the last working day of each month.\n";
     let documents = json!([
         {"doc_id": "code", "text": code, "metadata": {"split_type": "code", "language": "rust"}},
         {"doc_id": "book", "text": markdown, "metadata": {"split_type": "markdown"}}

@@ -2,7 +2,7 @@ use ragengine_client::Client;
 use ragengine_client::wire::Document;
 
 use crate::support::FACTS;
-use crate::support::process::{Process, refusal};
+use crate::support::process::{Process, startup_error};
 
 fn documents(texts: &[(&str, &str)]) -> Vec<Document> {
     let document = |(doc_id, text): &(&str, &str)| Document {
@@ -22,7 +22,7 @@ fn get(url: &str) -> serde_json::Value {
     run(async { reqwest::get(url).await.unwrap().json().await.unwrap() })
 }
 
-/// The ids and texts of all chunks, the best first.
+/// The document ids and texts of all chunks, the best match first.
 async fn retrieve(url: &str, query: &str) -> Vec<(String, String)> {
     let body = serde_json::json!({"index_name": "kept", "query": query, "max_node_count": 300});
     let reply = reqwest::Client::new().post(format!("{url}/retrieve")).json(&body).send().await.unwrap();
@@ -59,7 +59,7 @@ fn a_request_is_one_line_of_json_in_the_log() {
 }
 
 #[test]
-fn a_chat_is_one_line_that_says_what_was_selected_and_no_text() {
+fn a_chat_is_one_log_line_with_the_selected_chunks_and_no_text() {
     let data = tempfile::tempdir().unwrap();
     let mut server = Process::start(data.path());
     let reply = run(async {
@@ -110,7 +110,7 @@ fn a_chat_is_one_line_that_says_what_was_selected_and_no_text() {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path());
     run(async {
@@ -129,14 +129,14 @@ fn what_was_acknowledged_outlives_a_kill() {
         listed["documents"].as_array().unwrap().iter().map(|document| document["doc_id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["cats", "ships", "bread", "moon"]);
     assert_eq!(listed["documents"][0]["text"], "Cats have nine lives.");
-    // FAISS was filled again from the store: what was updated is found by its new text, what was deleted is not.
+    // The restarted server fills FAISS from the store: searches find the updated text and not the deleted document.
     let found = run(retrieve(&server.url, "How many lives does a cat have?"));
     assert_eq!(found[0], ("cats".to_owned(), "Cats have nine lives.".to_owned()));
     assert!(
         found.len() == 4 && found.iter().all(|(doc_id, text)| doc_id != "tax" && !text.contains("purrs")),
         "{found:?}"
     );
-    // Written to again, and killed again without a pause.
+    // A kill right after a write loses nothing either.
     run(async {
         Client::new(&server.url).unwrap().add("kept", documents(&[("late", "The last one.")])).await.unwrap()
     });
@@ -146,17 +146,17 @@ fn what_was_acknowledged_outlives_a_kill() {
 }
 
 #[test]
-fn a_folder_has_one_server_and_the_second_says_so() {
+fn a_second_server_on_a_data_folder_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path());
-    let said = refusal(data.path());
+    let said = startup_error(data.path());
     assert!(said.contains("in use by another process") && said.contains("DATA_DIR"), "{said}");
     assert!(said.contains(&format!("(process {} on host ", server.id())), "{said}");
     assert_eq!(server.terminate(), Some(0));
 }
 
 #[test]
-fn a_port_in_use_is_told() {
+fn a_port_in_use_is_reported() {
     let data = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let output = crate::support::process::program()
@@ -170,7 +170,7 @@ fn a_port_in_use_is_told() {
 }
 
 #[test]
-fn a_data_folder_that_cannot_be_made_is_not_ready_and_says_why() {
+fn a_server_that_cannot_create_its_data_folder_is_not_ready() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     std::fs::write(&data, "not a folder").unwrap();

@@ -18,14 +18,14 @@ async fn texts_become_vectors_of_length_one() {
 }
 
 #[tokio::test]
-async fn a_single_text_and_base64_are_taken() {
+async fn a_single_text_and_base64_are_accepted() {
     let server = Server::shared();
     let reply = server.post("/v1/embeddings", &json!({"input": "a cat", "encoding_format": "base64"})).await.ok();
     assert_eq!(reply["data"][0]["embedding"].as_str().unwrap().len(), 384 * 4 * 4 / 3);
 }
 
 #[tokio::test]
-async fn what_cannot_be_embedded_is_told() {
+async fn an_invalid_input_is_refused_with_its_reason() {
     let server = Server::shared();
     let refused = async |body: serde_json::Value, status: u16| server.post("/v1/embeddings", &body).await.error(status);
     assert!(refused(json!({"model": "gpt", "input": "x"}), 404).await.contains("'gpt' does not exist"));

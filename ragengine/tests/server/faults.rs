@@ -1,21 +1,22 @@
-//! What breaks, and what the server does then: it stays up, the answer names the cause, `/readyz` tells, and nothing acknowledged is
-//! lost. Where each fault is tried:
+//! Faults around the server. It stays up, the answer names the cause, `/readyz` reports it, and no acknowledged write
+//! is lost. Paths without a crate are relative to `tests/server`.
 //!
 //! | fault | test |
 //! |---|---|
 //! | killed at any instant | `crash`, `durability` |
 //! | a disk that fails at any operation, or loses what was not synced | `index::store::tests::faults` |
-//! | full disk, and room again | `disk::a_full_disk_that_is_given_room_heals_without_a_restart` |
-//! | full disk under a backup, a restore, a persisted copy | `disk::a_disk_that_becomes_full_under_a_copy_changes_nothing`, `backup` |
-//! | disk that cannot be read | `index::store::tests::faults`, `index::catalog::tests::what_the_disk_refused_is_opened_again` |
-//! | full volume, and a restore to it | `volume::a_full_volume_takes_nothing_in_and_goes_on_once_there_is_room` |
-//! | volume that becomes read-only, or is when the server starts | `volume::a_volume_that_becomes_read_only_is_told_and_loses_nothing` |
-//! | data folder that cannot be made | `durability::a_data_folder_that_cannot_be_made_is_not_ready_and_says_why` |
+//! | full disk, then room again | `disk::a_server_recovers_from_a_full_disk_without_a_restart` |
+//! | disk that fills during a backup, restore or persist | `disk::a_disk_that_fills_during_a_copy_changes_nothing` |
+//! | disk that cannot be read | `index::store::tests::faults`, `index::catalog::tests` |
+//! | full volume, and a restore that fills it | `volume::a_full_volume_refuses_writes_until_there_is_room` |
+//! | read-only volume, at the start or later | `volume::a_read_only_volume_is_reported_and_loses_nothing` |
+//! | data folder that cannot be created | `durability::a_server_that_cannot_create_its_data_folder_is_not_ready` |
 //! | damaged index, damaged catalog | `disk` |
-//! | language model that hangs | `chat_upstream::the_time_for_an_answer_is_the_whole_of_it`, `streams::a_stream_that_falls_silent_ends_with_an_error` |
-//! | half a stream | `streams::a_stream_that_breaks_ends_with_an_error_and_no_done` |
-//! | language model or embedder that resets, that sends 100 MB, whose name is unknown | `endpoints` |
-//! | embedder that refuses, or sends nonsense | `remote_embedding::an_embedder_that_fails_says_so_and_nothing_is_stored` |
+//! | language model that hangs | `chat_upstream::the_timeout_covers_the_whole_answer` |
+//! | stream that falls silent | `streams::a_stream_that_falls_silent_ends_with_an_error` |
+//! | stream that breaks | `streams::a_stream_that_breaks_ends_with_an_error_and_no_done` |
+//! | language model or embedder that resets, sends 100 MB or has an unknown name | `endpoints` |
+//! | embedder that refuses or sends invalid replies | `remote_embedding::nothing_is_stored_when_the_embedder_fails` |
 
 mod disk;
 mod endpoints;

@@ -1,12 +1,12 @@
-//! What reaches the language model, and what comes back from it: everything, unchanged, on both paths.
+//! On both paths every parameter reaches the language model unchanged, and every field of its reply reaches the client.
 
 use serde_json::{Map, Value, json};
 
 use crate::support::upstream::{Upstream, json_reply};
 use crate::support::{FACTS, Server, ask};
 
-/// Every parameter of OpenAI's chat completions but for `model`, `messages` and the ones that have tests of their own (`stream`, `n`,
-/// `tools`, `functions`, `max_tokens`), then those that other servers add, then one that nobody knows.
+/// The parameters of OpenAI's chat completions, then some that other servers add, then an unknown one. Without `model`,
+/// `messages` and those with separate tests: `stream`, `n`, `tools`, `functions`, `max_tokens`.
 fn parameters() -> Map<String, Value> {
     let Value::Object(parameters) = json!({
         "audio": {"voice": "alloy", "format": "wav"},
@@ -23,7 +23,10 @@ fn parameters() -> Map<String, Value> {
         "prompt_cache_key": "cache-1",
         "prompt_cache_retention": "24h",
         "reasoning_effort": "low",
-        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "strict": true, "schema": {"type": "object"}}},
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": true, "schema": {"type": "object"}}
+        },
         "safety_identifier": "user-1",
         "seed": 18_446_744_073_709_551_615_u64,
         "service_tier": "auto",
@@ -50,18 +53,21 @@ fn parameters() -> Map<String, Value> {
     parameters
 }
 
-/// A reply with every field that OpenAI and others put into one.
+/// A reply with every field that OpenAI and other servers send.
 fn reply() -> Value {
     json!({
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 1_767_225_600, "model": "m-2026", "service_tier": "default",
-        "system_fingerprint": "fp_1",
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1_767_225_600, "model": "m-2026",
+        "service_tier": "default", "system_fingerprint": "fp_1",
         "choices": [{
             "index": 0, "finish_reason": "content_filter",
             "message": {
-                "role": "assistant", "content": null, "refusal": "I cannot say that.", "annotations": [], "audio": null,
-                "reasoning": "Let me think", "reasoning_content": "Let me think", "tool_calls": []
+                "role": "assistant", "content": null, "refusal": "I cannot say that.", "annotations": [],
+                "audio": null, "reasoning": "Let me think", "reasoning_content": "Let me think", "tool_calls": []
             },
-            "logprobs": {"content": [{"token": "Hi", "logprob": -0.012_345_678_9, "bytes": [72, 105], "top_logprobs": []}], "refusal": null}
+            "logprobs": {
+                "content": [{"token": "Hi", "logprob": -0.012_345_678_9, "bytes": [72, 105], "top_logprobs": []}],
+                "refusal": null
+            }
         }],
         "usage": {
             "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12,
@@ -102,7 +108,7 @@ async fn every_parameter_reaches_the_language_model_on_both_paths() {
 }
 
 #[tokio::test]
-async fn everything_that_the_language_model_says_comes_back() {
+async fn every_field_of_a_reply_reaches_the_client() {
     let upstream = Upstream::scripted(|_| json_reply(200, &reply())).await;
     let server = Server::start(&upstream.settings()).await;
     server.add("docs", &FACTS).await;
@@ -118,7 +124,7 @@ async fn everything_that_the_language_model_says_comes_back() {
 }
 
 #[tokio::test]
-async fn several_choices_and_tools_reach_it_when_no_documents_do() {
+async fn several_choices_and_tools_reach_the_language_model_without_documents() {
     let upstream = Upstream::scripted(|_| json_reply(200, &reply())).await;
     let server = Server::start(&upstream.settings()).await;
     server.add("docs", &FACTS).await;

@@ -11,7 +11,7 @@ use crate::support::embedder::{RemoteEmbedder, reply, words};
 use crate::support::upstream::text_reply;
 use crate::support::{Server, ask, copy_folder, settings};
 
-/// A remote embedder that fails for texts with a certain word while it is told to.
+/// A remote embedder that refuses texts with a certain word while `refuses` is set.
 struct Embedder {
     remote: RemoteEmbedder,
     refuses: Arc<AtomicBool>,
@@ -23,9 +23,10 @@ impl Embedder {
         let flag = Arc::clone(&refuses);
         let script = move |inputs: Vec<String>| -> Response {
             let is_refused = inputs.iter().any(|text| text.contains(refused));
-            match is_refused && flag.load(Ordering::Acquire) {
-                true => text_reply(400, r#"{"error": {"message": "not now"}}"#),
-                false => reply(&inputs, |text| words(text, width)),
+            if is_refused && flag.load(Ordering::Acquire) {
+                text_reply(400, r#"{"error": {"message": "not now"}}"#)
+            } else {
+                reply(&inputs, |text| words(text, width))
             }
         };
         Self { remote: RemoteEmbedder::scripted(script).await, refuses }
@@ -36,7 +37,7 @@ impl Embedder {
     }
 }
 
-/// Text `number` of many: some sentences, so that there is something to cut.
+/// A text of several sentences, so that there is something to split. It is unique to its number.
 fn text(number: usize) -> String {
     let sentence =
         |part: usize| format!("entry{number} colour{} shape{} part{part} of the story.", number % 7, number % 11);
@@ -67,7 +68,7 @@ async fn listed(server: &Server) -> Vec<String> {
     }
 }
 
-/// Waits, with a limit, until the description of the index is so.
+/// Waits up to 30 s until the description of the index satisfies `seen`, and returns it.
 async fn wait_until(server: &Server, seen: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..3000 {
         let description = server.get("/indexes/i").await.ok();
@@ -76,14 +77,14 @@ async fn wait_until(server: &Server, seen: impl Fn(&Value) -> bool) -> Value {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("not seen in time: {}", server.get("/indexes/i").await.text);
+    panic!("timeout; the index is {}", server.get("/indexes/i").await.text);
 }
 
 async fn wait_until_built(server: &Server) -> Value {
     wait_until(server, |description| description["next_generation"].is_null()).await
 }
 
-/// The built-in model quotes a document that was asked for by its words.
+/// Checks that the built-in model quotes the document whose words are the question.
 async fn answers_from(server: &Server, number: usize) {
     let reply = server.post("/v1/chat/completions", &ask("i", &text(number))).await.ok();
     assert_eq!(reply["source_nodes"][0]["doc_id"], id(number), "{reply}");
@@ -91,7 +92,7 @@ async fn answers_from(server: &Server, number: usize) {
     assert!(answer.starts_with(&format!("entry{number} ")) && answer.contains("[1]"), "{answer}");
 }
 
-/// A server with an index of a first model, and its data folder as another process would find it.
+/// A copy of the data folder of a server whose index `i` was embedded by the model `first`.
 async fn data_of(embedder: &RemoteEmbedder, documents: usize) -> TempDir {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(settings(&data, &embedder.settings("first", ""))).await;
@@ -106,7 +107,7 @@ fn copy_of(data: &TempDir) -> TempDir {
 }
 
 #[tokio::test]
-async fn other_settings_are_a_next_generation_that_takes_over() {
+async fn changed_settings_build_a_next_generation_that_takes_over() {
     let embedder = RemoteEmbedder::with_width(64).await;
     let server = Server::start(&embedder.settings("m", "")).await;
     add(&server, 0..40).await;
@@ -117,7 +118,7 @@ async fn other_settings_are_a_next_generation_that_takes_over() {
     let begun = server.put("/indexes/i", &cut).await.ok();
     let next = &begun["next_generation"];
     assert_eq!((&next["phase"], &next["settings"]["chunking"]["maxTokens"]), (&json!("building"), &json!(24)));
-    assert_eq!(next["settings"]["vectorIndex"], before["settings"]["vectorIndex"], "what is not said stays");
+    assert_eq!(next["settings"]["vectorIndex"], before["settings"]["vectorIndex"], "settings that are left out stay");
     let after = wait_until_built(&server).await;
     assert!(after["chunks"].as_u64() > Some(100), "{after}");
     assert_eq!((&after["documents"], &after["settings"]["chunking"]["maxTokens"]), (&json!(40), &json!(24)));
@@ -125,11 +126,11 @@ async fn other_settings_are_a_next_generation_that_takes_over() {
     assert_eq!(server.found("i", &text(17), 1).await, ["d17"]);
     assert_eq!(listed(&server).await, (0..40).map(id).collect::<Vec<_>>());
 
-    // Asked for again, or not at all: nothing happens.
+    // Settings that equal the current ones, or none at all, change nothing.
     for same in [&cut, &json!({}), &json!({"chunking": {"maxTokens": 24}})] {
         assert_eq!(server.put("/indexes/i", same).await.ok()["next_generation"], Value::Null, "{same}");
     }
-    // The same chunks have their vectors already.
+    // Another vector index keeps the chunks, so nothing is embedded.
     let embedded = embedder.embedded();
     server.put("/indexes/i", &json!({"vectorIndex": "SQ8"})).await.ok();
     let quantised = wait_until_built(&server).await;
@@ -143,10 +144,10 @@ async fn other_settings_are_a_next_generation_that_takes_over() {
 }
 
 #[tokio::test]
-async fn another_model_is_a_next_generation_and_the_old_one_answers_meanwhile() {
+async fn the_old_model_answers_until_the_next_generation_takes_over() {
     let old = RemoteEmbedder::with_width(32).await;
     let data = data_of(&old, 80).await;
-    // The same width: nothing but the fingerprint keeps the two apart.
+    // Both models have the same width, so only their fingerprints differ.
     let new = Embedder::new(32, "entry70").await;
     new.refuse(true);
     let server = Server::start_in(settings(&data, &new.remote.settings("second", ""))).await;
@@ -154,7 +155,7 @@ async fn another_model_is_a_next_generation_and_the_old_one_answers_meanwhile() 
     let building = wait_until(&server, |index| !index["next_generation"]["error"].is_null()).await;
     let next = &building["next_generation"];
     assert_eq!((&building["model"], &next["model"], &next["total"]), (&json!("first"), &json!("second"), &json!(80)));
-    assert_eq!(next["documents"], 64, "what comes before the one that fails is there");
+    assert_eq!(next["documents"], 64, "the batch before the failing document is stored");
     let status = server.get("/status").await.ok();
     let growing = &status["generations"][0];
     assert_eq!((&growing["index"], &growing["documents"], &growing["total"]), (&json!("i"), &json!(64), &json!(80)));
@@ -165,7 +166,7 @@ async fn another_model_is_a_next_generation_and_the_old_one_answers_meanwhile() 
         assert!(metrics.contains(line), "{line}: {metrics}");
     }
 
-    // It is asked and written with the old model.
+    // Searches and writes use the old model.
     let (by_old, by_new) = (old.embedded(), new.remote.embedded());
     assert_eq!(server.found("i", &text(70), 1).await, ["d70"]);
     answers_from(&server, 70).await;
@@ -183,7 +184,7 @@ async fn another_model_is_a_next_generation_and_the_old_one_answers_meanwhile() 
     server.put("/indexes/i/sources/site", &sync).await.ok();
     let sources = server.get("/indexes/i/sources").await.ok();
     let expected = listed(&server).await;
-    assert!(new.remote.embedded() >= by_new, "the new model is tried again meanwhile");
+    assert!(new.remote.embedded() >= by_new, "the new model is retried in the background");
 
     new.refuse(false);
     let after = wait_until_built(&server).await;
@@ -196,18 +197,18 @@ async fn another_model_is_a_next_generation_and_the_old_one_answers_meanwhile() 
     for (question, doc_id) in [(text(70), "d70"), (text(100), "d100"), ("entirely other words".to_owned(), "d3")] {
         assert_eq!(server.found("i", &question, 1).await, [doc_id]);
     }
-    assert_eq!(old.embedded(), by_old, "the old model is not asked any more");
+    assert_eq!(old.embedded(), by_old, "the old model is no longer used");
 
-    // A start finds nothing to do.
+    // A restart has nothing to build.
     let by_new = new.remote.embedded();
     let copy = copy_of(&data);
     let server = Server::start_in(settings(&copy, &new.remote.settings("second", ""))).await;
     assert_eq!(server.get("/indexes/i").await.ok()["next_generation"], Value::Null);
-    assert_eq!(new.remote.embedded(), by_new + 1, "the probe");
+    assert_eq!(new.remote.embedded(), by_new + 1, "only the probe is embedded");
 }
 
 #[tokio::test]
-async fn what_was_built_before_a_stop_is_not_built_again() {
+async fn a_restart_continues_a_half_built_generation() {
     let old = RemoteEmbedder::with_width(32).await;
     let data = data_of(&old, 100).await;
     let new = Embedder::new(16, "entry70").await;
@@ -215,23 +216,23 @@ async fn what_was_built_before_a_stop_is_not_built_again() {
     let server = Server::start_in(settings(&data, &new.remote.settings("second", ""))).await;
     wait_until(&server, |index| !index["next_generation"]["error"].is_null()).await;
     let copy = copy_of(&data);
-    // Everything but the new server's texts: the first one still tries.
+    // A separate embedder, because the first server still sends texts to its own.
     let again = RemoteEmbedder::with_width(16).await;
     let server = Server::start_in(settings(&copy, &again.settings("second", ""))).await;
     assert_eq!(wait_until_built(&server).await["documents"], 100);
-    assert_eq!(again.embedded(), 1 + 36, "the probe, and the documents that were missing");
+    assert_eq!(again.embedded(), 1 + 36, "only the probe and the missing documents are embedded");
     assert_eq!(server.found("i", &text(3), 1).await, ["d3"]);
 
-    // Another target: nothing of the half-built one is used.
+    // With another target model nothing of the half-built generation is used.
     let copy = copy_of(&data);
     let third = RemoteEmbedder::with_width(16).await;
     let server = Server::start_in(settings(&copy, &third.settings("third", ""))).await;
     assert_eq!(wait_until_built(&server).await["model"], "third");
     assert_eq!(third.embedded(), 1 + 100);
     let folders = std::fs::read_dir(copy.path().join("indexes")).unwrap().count();
-    assert_eq!(folders, 1, "no folder is left of what was not finished");
+    assert_eq!(folders, 1, "the folder of the half-built generation is removed");
 
-    // The old model again: what serves is what is wanted.
+    // With the old model again there is nothing to build.
     let copy = copy_of(&data);
     let server = Server::start_in(settings(&copy, &old.settings("first", ""))).await;
     let index = server.get("/indexes/i").await.ok();
@@ -239,7 +240,7 @@ async fn what_was_built_before_a_stop_is_not_built_again() {
 }
 
 #[tokio::test]
-async fn a_generation_that_is_given_up_stays_so() {
+async fn an_abandoned_generation_stays_abandoned() {
     let old = RemoteEmbedder::with_width(32).await;
     let data = data_of(&old, 40).await;
     let new = Embedder::new(16, "entry20").await;
@@ -254,9 +255,9 @@ async fn a_generation_that_is_given_up_stays_so() {
     assert!(message.contains("no next generation"), "{message}");
     new.refuse(false);
 
-    // Its sentences are its own model's, which has another width than the server's.
+    // Sentences of the answer are embedded with the index's own model, whose width differs from the server's.
     answers_from(&server, 20).await;
-    // A start does not begin it again, and neither does asking for what is there. The old model goes on serving.
+    // Neither a restart nor a request for the current settings resumes it. The old model keeps serving.
     let copy = copy_of(&data);
     let server = Server::start_in(settings(&copy, &yaml)).await;
     let is = server.get("/indexes/i").await.ok()["settings"].clone();
@@ -269,7 +270,7 @@ async fn a_generation_that_is_given_up_stays_so() {
     server.put("/indexes/i/generation", &json!({})).await.ok();
     assert_eq!(wait_until_built(&server).await["model"], "second");
 
-    // One that is only cut otherwise leaves nothing behind when it is taken back, and is known when it is given up.
+    // A generation with other chunking is removed when the settings are reverted, and remembered when it is abandoned.
     new.refuse(true);
     let cut = json!({"chunking": {"maxTokens": 24, "overlapTokens": 0}});
     let index = server.put("/indexes/i", &cut).await.ok();
@@ -289,7 +290,7 @@ async fn a_generation_that_is_given_up_stays_so() {
 }
 
 #[tokio::test]
-async fn without_its_model_an_index_says_which_and_how_far_the_next_one_is() {
+async fn an_index_without_its_model_names_it_and_the_progress_of_the_next_one() {
     let old = Embedder::new(32, "").await;
     let data = data_of(&old.remote, 80).await;
     old.refuse(true);
@@ -310,7 +311,7 @@ async fn without_its_model_an_index_says_which_and_how_far_the_next_one_is() {
         }
         assert!(reply.headers.contains_key("retry-after"));
     }
-    // What needs no model goes on.
+    // Requests that need no model still work.
     server.post("/indexes/i/documents/delete", &json!({"doc_ids": ["d5"]})).await.ok();
     new.refuse(false);
     let after = wait_until_built(&server).await;
@@ -319,7 +320,7 @@ async fn without_its_model_an_index_says_which_and_how_far_the_next_one_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn taking_over_loses_nothing_under_load() {
+async fn a_takeover_under_load_loses_nothing() {
     const WRITERS: usize = 3;
     const EACH: usize = 40;
     let embedder = RemoteEmbedder::with_width(32).await;
@@ -342,7 +343,7 @@ async fn taking_over_loses_nothing_under_load() {
             for step in 0..EACH {
                 let number = writer * 100 + step;
                 add(&server, [number]).await;
-                // Every third is deleted again, and every sixth comes back.
+                // Every third document is deleted again, and every sixth is added once more.
                 if step % 3 == 0 {
                     let body = json!({"doc_ids": [id(number)]});
                     let reply = server.post("/indexes/i/documents/delete", &body).await.ok();

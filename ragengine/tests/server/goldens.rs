@@ -1,5 +1,6 @@
-//! Everything that can be seen of a chat: what the language model got, what the caller got, the line in the log; and which series the
-//! metrics have afterwards. What a change of the inside must not change. `INSTA_UPDATE=always cargo test` writes them anew.
+//! Snapshots of everything visible of a chat: the request to the language model, the reply to the client, the log line,
+//! and the series of the metrics afterwards. A refactoring must not change them. `INSTA_UPDATE=always cargo test`
+//! updates them.
 
 mod steady;
 
@@ -14,7 +15,7 @@ use crate::support::{FACTS, Reply, Server};
 
 const QUESTION: &str = "When is the annual tax return due?";
 
-/// Answers as the field `user` says.
+/// The language model's reply, chosen by the field `user`.
 fn script(body: &Value) -> axum::response::Response {
     let usage = || "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":4}}\n\n".to_owned();
     let done = || "data: [DONE]\n\n".to_owned();
@@ -36,10 +37,11 @@ fn script(body: &Value) -> axum::response::Response {
         }
         (Some("no finish"), true) => event_reply([delta("a"), done()].map(Ok).into()),
         (Some("two"), true) => {
-            let second = "data: {\"id\": \"c1\", \"choices\": [{\"index\": 1, \"delta\": {\"content\": \"b\"}, \"finish_reason\": \"stop\"}]}\n\n";
+            let second = "data: {\"id\": \"c1\", \"choices\": [\
+                          {\"index\": 1, \"delta\": {\"content\": \"b\"}, \"finish_reason\": \"stop\"}]}\n\n";
             event_reply([delta("a"), second.to_owned(), finish(), done()].map(Ok).into())
         }
-        // The pieces do not end where the events do.
+        // The pieces of the body are split inside an event.
         (Some("cut"), true) => {
             let all = [": hello\n\n".to_owned(), delta("Be"), delta(" two [1]."), finish(), usage(), done()].concat();
             let (left, right) = all.split_at(all.len() / 2);
@@ -52,7 +54,7 @@ fn script(body: &Value) -> axum::response::Response {
     }
 }
 
-/// A chat of these fields, in this order, and the whole of what it says about itself.
+/// The body of a chat request, and the name of its snapshot.
 struct Case {
     name: &'static str,
     body: String,
@@ -161,7 +163,7 @@ fn refused() -> Vec<Case> {
     ]
 }
 
-/// A server whose log can be read, and what its language model got.
+/// A server whose log the test can read, and its language model, which records the requests it gets.
 struct Watched {
     server: Process,
     upstream: Option<Upstream>,
@@ -227,7 +229,7 @@ impl Watched {
         Value::Object(seen)
     }
 
-    /// The series that there are, without those that hang on time.
+    /// The series of the metrics, without buckets and readiness probes, which depend on time.
     async fn series(&self) -> BTreeSet<String> {
         let metrics = reqwest::get(format!("{}/metrics", self.server.url)).await.unwrap().text().await.unwrap();
         let series = metrics.lines().filter(|line| !line.starts_with('#') && !line.contains("_bucket"));
@@ -238,7 +240,7 @@ impl Watched {
     }
 }
 
-/// A request as the language model got it.
+/// A request as the language model received it.
 fn asked(received: &Received) -> Value {
     let body = std::str::from_utf8(&received.body).unwrap();
     let mut headers: Vec<&str> = received.headers.keys().map(axum::http::HeaderName::as_str).collect();

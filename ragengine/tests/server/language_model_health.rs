@@ -14,7 +14,7 @@ use crate::support::upstream::{Upstream, completion, json_reply};
 
 const KEY: &str = "sk-very-secret";
 
-/// An endpoint that answers with these statuses, and how often its list was asked for.
+/// An endpoint that answers with the statuses `list` and `chat` and counts the requests for its list of models.
 struct Endpoint {
     list: Arc<AtomicU16>,
     chat: Arc<AtomicU16>,
@@ -53,7 +53,7 @@ impl Endpoint {
     }
 }
 
-/// Only who has the key gets the list.
+/// The list of models, if `status` is 200 and the request has the key. Otherwise an error that repeats the key.
 fn list_reply(status: u16, headers: &HeaderMap) -> Response {
     match status {
         200 if headers["authorization"] == format!("Bearer {KEY}").as_str() => {
@@ -72,7 +72,7 @@ async fn status(server: &Server) -> EngineStatus {
     Client::direct(&server.url).unwrap().status().await.unwrap()
 }
 
-/// The words of the one problem. It does not keep the server from being ready.
+/// The detail of the only problem, if any. Checks that the server is ready all the same.
 async fn problem(server: &Server) -> Option<String> {
     let mut status = status(server).await;
     assert!(status.ready && status.problems.len() < 2, "{status:?}");
@@ -87,19 +87,19 @@ async fn metric(server: &Server) -> Option<String> {
     line.map(str::to_owned)
 }
 
-/// Asks for the problem until it is as it should be.
-async fn wait_until(server: &Server, is_as_it_should_be: impl Fn(Option<&str>) -> bool) -> Option<String> {
+/// Waits up to 60 s until the problem satisfies `is_expected`, and returns it.
+async fn wait_until(server: &Server, is_expected: impl Fn(Option<&str>) -> bool) -> Option<String> {
     for _ in 0..3000 {
         let problem = problem(server).await;
-        if is_as_it_should_be(problem.as_deref()) {
+        if is_expected(problem.as_deref()) {
             return problem;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("it stays {:?}", problem(server).await);
+    panic!("the problem is still {:?}", problem(server).await);
 }
 
-/// Waits until the list has been asked for so often again, and what came back has been seen.
+/// Waits until the list has been requested `count` more times.
 async fn wait_for_probes(endpoint: &Endpoint, count: usize) {
     let until = endpoint.asked.load(Ordering::Relaxed) + count;
     for _ in 0..3000 {
@@ -108,11 +108,11 @@ async fn wait_for_probes(endpoint: &Endpoint, count: usize) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("the list is not asked for");
+    panic!("the list was not requested");
 }
 
 #[tokio::test]
-async fn a_key_that_is_refused_is_told_without_the_key_until_it_is_not_refused() {
+async fn a_refused_key_is_reported_without_the_key_until_it_is_accepted() {
     let endpoint = Endpoint::answering(401, 200).await;
     let server = endpoint.server(1).await;
     let said = wait_until(&server, |problem| problem.is_some()).await.unwrap();
@@ -125,12 +125,12 @@ async fn a_key_that_is_refused_is_told_without_the_key_until_it_is_not_refused()
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_down_is_told_until_it_is_back() {
-    let nobody = Server::start("{inferenceService: {url: 'http://me:secret@127.0.0.1:9/v1'}}").await;
-    let said = wait_until(&nobody, |problem| problem.is_some()).await.unwrap();
+async fn an_endpoint_is_reported_down_until_it_answers() {
+    let unreachable = Server::start("{inferenceService: {url: 'http://me:secret@127.0.0.1:9/v1'}}").await;
+    let said = wait_until(&unreachable, |problem| problem.is_some()).await.unwrap();
     let expected = "the language model at http://127.0.0.1:9/v1/chat/completions does not answer: Connection refused";
     assert!(said.starts_with(expected), "{said}");
-    assert_eq!(metric(&nobody).await.as_deref(), Some("0"));
+    assert_eq!(metric(&unreachable).await.as_deref(), Some("0"));
 
     let endpoint = Endpoint::answering(503, 503).await;
     let server = endpoint.server(1).await;
@@ -141,7 +141,7 @@ async fn an_endpoint_that_is_down_is_told_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn without_a_list_nothing_is_known_until_a_chat() {
+async fn without_a_list_of_models_the_health_is_unknown_until_a_chat() {
     let endpoint = Endpoint::answering(404, 200).await;
     let server = endpoint.server(1).await;
     wait_for_probes(&endpoint, 2).await;
@@ -151,7 +151,7 @@ async fn without_a_list_nothing_is_known_until_a_chat() {
 }
 
 #[tokio::test]
-async fn a_chat_that_is_refused_for_the_key_is_enough_and_one_that_fails_is_not() {
+async fn only_a_chat_refused_for_its_key_marks_the_model_down() {
     for refusal in [401, 403] {
         let endpoint = Endpoint::answering(200, 502).await;
         let server = endpoint.server(0).await;
@@ -165,14 +165,14 @@ async fn a_chat_that_is_refused_for_the_key_is_enough_and_one_that_fails_is_not(
         endpoint.chat.store(200, Ordering::Relaxed);
         assert_eq!((chat(&server).await, problem(&server).await), (200, None));
         assert_eq!(metric(&server).await.as_deref(), Some("1"));
-        assert_eq!(endpoint.asked.load(Ordering::Relaxed), 0, "0 is never");
+        assert_eq!(endpoint.asked.load(Ordering::Relaxed), 0, "probeSeconds: 0 turns probes off");
     }
 }
 
 #[tokio::test]
-async fn a_refused_chat_has_the_list_asked_for_at_once() {
+async fn a_refused_chat_triggers_a_probe_at_once() {
     let endpoint = Endpoint::answering(200, 401).await;
-    // The next time would be tomorrow.
+    // The next scheduled probe would be in a day.
     let server = endpoint.server(86_400).await;
     for _ in 0..3000 {
         if metric(&server).await.as_deref() == Some("1") {
@@ -186,7 +186,7 @@ async fn a_refused_chat_has_the_list_asked_for_at_once() {
 }
 
 #[tokio::test]
-async fn without_a_key_it_is_one_that_is_wanted() {
+async fn a_missing_key_is_reported() {
     let upstream = Upstream::listing(|_| json_reply(401, &json!({"detail": "who are you?"})), |_| unreachable!()).await;
     let server = Server::start(&upstream.settings()).await;
     let said = wait_until(&server, |problem| problem.is_some()).await.unwrap();
@@ -194,7 +194,7 @@ async fn without_a_key_it_is_one_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn the_built_in_model_has_no_such_faults() {
+async fn the_built_in_model_reports_no_problem() {
     let server = Server::start("{}").await;
     assert_eq!((problem(&server).await, metric(&server).await), (None, None));
 }

@@ -1,4 +1,4 @@
-//! What of others' words is in the log: nothing, unless `log.texts` says so.
+//! The log contains no text of callers or endpoints unless `log.texts` is on.
 
 mod everything;
 
@@ -14,7 +14,7 @@ use crate::support::process::Process;
 use crate::support::upstream::{Upstream, completion, delta, event_reply, json_reply, text_reply};
 use crate::support::{FACTS, ask};
 
-/// A server that logs all that it can, with an index of five documents.
+/// A server with an index of five documents.
 async fn server(data: &Path, settings: String) -> Process {
     let folder = data.to_owned();
     let start = move || {
@@ -53,7 +53,8 @@ async fn no_text_of_a_caller_is_in_the_log() {
     let upstream = Upstream::friendly().await;
     let settings = |texts: bool| {
         format!(
-            "inferenceService: {{url: '{}', models: [served]}}\nretrieval: {{maxDistance: 1.1}}\nlog: {{level: trace, texts: {texts}}}",
+            "inferenceService: {{url: '{}', models: [served]}}\nretrieval: {{maxDistance: 1.1}}\n\
+             log: {{level: trace, texts: {texts}}}",
             upstream.url
         )
     };
@@ -64,7 +65,7 @@ async fn no_text_of_a_caller_is_in_the_log() {
         statuses.push((method, path.clone(), send(&quiet, method, &path, body).await));
     }
     for status in [200, 400, 404, 405, 422] {
-        assert!(statuses.iter().any(|(.., seen)| *seen == status), "none was a {status}: {statuses:?}");
+        assert!(statuses.iter().any(|(.., seen)| *seen == status), "no reply had the status {status}: {statuses:?}");
     }
     let bare = send(&quiet, "GET", "/livez", String::new()).await;
     assert_eq!(bare, 200);
@@ -72,10 +73,10 @@ async fn no_text_of_a_caller_is_in_the_log() {
         server.log_lines().into_iter().find(|line| line["message"] == "request" && line["route"] == "/livez")
     });
     assert_eq!(with_marker(&quiet), Vec::<Value>::new());
-    // What may be known of a chat is.
+    // Facts of a chat that are not text are logged.
     let chat = quiet.log_lines().into_iter().find(|line| line["message"] == "chat" && line["path"] == "rag").unwrap();
     assert_eq!((&chat["model"], chat["response_budget_tokens"].is_u64()), (&json!("served"), true), "{chat}");
-    // Every route was asked.
+    // Every route got a request.
     let routes = openapi();
     for route in routes.paths.paths.keys() {
         let parts: Vec<&str> = route.split('/').collect();
@@ -96,7 +97,7 @@ async fn no_text_of_a_caller_is_in_the_log() {
     });
 }
 
-/// Fails in each way in which an endpoint can say something about it.
+/// The language model's reply: one failure for each way in which an endpoint can send text.
 fn failing(question: &str) -> Response {
     let error = json!({"error": {"message": format!("{MARKER} in an error")}});
     match question {
@@ -117,7 +118,7 @@ fn failing(question: &str) -> Response {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_words_of_an_endpoint_are_in_the_log() {
+async fn no_text_of_an_endpoint_is_in_the_log() {
     let upstream = Upstream::listing(
         |_| json_reply(503, &json!({"error": {"message": format!("{MARKER} in a list")}})),
         |body| failing(body["messages"][0]["content"].as_str().unwrap_or_default()),
@@ -159,7 +160,7 @@ async fn no_words_of_an_endpoint_are_in_the_log() {
         server.log_lines().into_iter().find(|line| line["route"] == "/v1/models")
     });
     assert_eq!(with_marker(&server), Vec::<Value>::new());
-    // Its status and how much it said are.
+    // The status of the endpoint and the length of its text are logged.
     let lines = server.log_lines();
     let has = |words: &str| lines.iter().any(|line| line["error"].as_str().is_some_and(|error| error.contains(words)));
     for words in ["the language model answered 429, in", "redirects (308)", "the embedding endpoint answered 400, in"] {

@@ -1,11 +1,13 @@
-//! The server over HTTP, with the real store, FAISS and embedding model. Only the language model's words are scripted, and the
-//! faults of a remote embedder.
+//! Tests of the server over HTTP, with the real store, FAISS and embedding model. The language model and remote
+//! embedders are scripted.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod backup;
 mod bad_input;
 mod bodies;
+mod callers;
+mod chat_deadline;
 mod chat_extractive;
 mod chat_metrics;
 mod chat_upstream;

@@ -1,4 +1,4 @@
-//! Which models there are, and which may be asked for.
+//! The list of models, and which of them clients may use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ async fn server(upstream: &Upstream, models: &str) -> Server {
     server
 }
 
-/// A chat that is passed through, and one about an index.
+/// A passed-through chat and a chat about an index.
 fn both(model: Option<&str>) -> [Value; 2] {
     let about = ask("docs", "When is the annual tax return due?");
     let through = json!({"messages": about["messages"]});
@@ -38,7 +38,7 @@ fn both(model: Option<&str>) -> [Value; 2] {
 }
 
 #[tokio::test]
-async fn only_models_of_the_settings_may_be_asked_for_on_both_paths() {
+async fn only_allowed_models_are_accepted_on_both_paths() {
     let upstream = listing(&["large", "b", "a"]).await;
     let server = server(&upstream, "models: [a, b], model: mine").await;
     for body in both(Some("large")) {
@@ -49,7 +49,7 @@ async fn only_models_of_the_settings_may_be_asked_for_on_both_paths() {
         let error = &refused.json()["error"];
         assert_eq!((&error["param"], &error["code"]), (&json!("model"), &json!("model_not_allowed")));
     }
-    // Nor by the field with which some endpoints are told what to ask next.
+    // The field `models`, with which some endpoints choose fallback models, is checked as well.
     for mut body in both(Some("a")) {
         body["models"] = json!(["b", "large"]);
         assert!(server.post("/v1/chat/completions", &body).await.error(400).contains("'large'"));
@@ -64,7 +64,7 @@ async fn only_models_of_the_settings_may_be_asked_for_on_both_paths() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_written_twice_brings_no_other_model_in() {
+async fn a_duplicate_model_field_cannot_select_a_forbidden_model() {
     let upstream = listing(&["a"]).await;
     let server = server(&upstream, "models: [a]").await;
     for body in [
@@ -80,7 +80,7 @@ async fn a_name_that_is_written_twice_brings_no_other_model_in() {
 }
 
 #[tokio::test]
-async fn without_a_model_the_first_that_is_listed_and_allowed_is_asked() {
+async fn the_default_model_is_the_first_listed_and_allowed_one() {
     let upstream = listing(&["large", "b", "a"]).await;
     for (models, asked) in [("models: [a, b]", "b"), ("models: [c]", "c"), ("models: []", "large")] {
         let server = server(&upstream, models).await;
@@ -92,7 +92,7 @@ async fn without_a_model_the_first_that_is_listed_and_allowed_is_asked() {
 }
 
 #[tokio::test]
-async fn the_list_shows_what_may_be_asked_for() {
+async fn the_list_shows_only_allowed_models() {
     let upstream = listing(&["large", "b", "a"]).await;
     let server = server(&upstream, "models: [a, b]").await;
     let listed = server.get("/v1/models").await;
@@ -104,7 +104,7 @@ async fn the_list_shows_what_may_be_asked_for() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_list_keeps_its_status_and_words() {
+async fn a_refusal_of_the_list_keeps_its_status_and_message() {
     for (status, text, expected) in [
         (401, r#"{"error": {"message": "bad key", "type": "auth"}}"#, "bad key"),
         (429, "slow down", "the language model answered 429: slow down"),
@@ -131,7 +131,7 @@ async fn a_refusal_of_the_list_keeps_its_status_and_words() {
     assert!(nonsense.error(502).contains("not JSON, of 6 bytes"), "{}", nonsense.text);
 }
 
-/// An endpoint that lists its models when it is told to, and how often it was asked.
+/// The URL of an endpoint that lists its models once `go_on` is notified, and the number of requests for the list.
 async fn slow(go_on: &Arc<Notify>) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -150,7 +150,7 @@ async fn slow(go_on: &Arc<Notify>) -> (String, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_slow_list_is_asked_for_once_and_keeps_nobody_else() {
+async fn a_slow_list_is_requested_once_and_delays_no_other_request() {
     let go_on = Arc::new(Notify::new());
     let (url, asked) = slow(&go_on).await;
     let server = Server::start(&format!("{{inferenceService: {{url: '{url}', probeSeconds: 0, model: m}}}}")).await;
@@ -174,7 +174,7 @@ async fn a_slow_list_is_asked_for_once_and_keeps_nobody_else() {
     for caller in callers {
         assert_eq!(caller.await.unwrap(), json!({"data": [{"id": "m"}]}));
     }
-    // It is kept for a while.
+    // The list is cached for a while.
     assert_eq!(server.get("/v1/models/m").await.ok()["id"], "m");
     assert_eq!(asked.load(Ordering::Relaxed), 1);
 }

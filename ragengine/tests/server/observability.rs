@@ -33,7 +33,7 @@ async fn metrics_say_what_happened() {
 }
 
 #[tokio::test]
-async fn probes_tell_what_is_missing() {
+async fn probes_name_what_is_missing() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_unloaded(settings(&data, "{}")).await;
     assert_eq!(server.get("/livez").await.status, 200);
@@ -51,11 +51,11 @@ async fn probes_tell_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_model_that_cannot_be_had_is_not_ready_in_words() {
+async fn a_server_that_cannot_download_its_model_is_not_ready() {
     let data = tempfile::tempdir().unwrap();
     let mut settings = settings(&data, "{}");
     let local = settings.embedding.local.as_mut().unwrap();
-    local.model_id = "nobody/nothing".into();
+    local.model_id = "missing/model".into();
     local.hub_url = "http://127.0.0.1:9".into();
     let server = Server::start_unloaded(settings).await;
     let app = std::sync::Arc::clone(&server.app);
@@ -68,7 +68,7 @@ async fn a_model_that_cannot_be_had_is_not_ready_in_words() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    assert!(detail.contains("nobody/nothing"), "{detail}");
+    assert!(detail.contains("missing/model"), "{detail}");
     assert_eq!(server.get("/livez").await.status, 200);
     loading.abort();
 }
@@ -92,7 +92,7 @@ async fn a_client_that_leaves_is_counted() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    panic!("not counted: {}", server.get("/metrics").await.text);
+    panic!("the request was not counted: {}", server.get("/metrics").await.text);
 }
 
 #[tokio::test]

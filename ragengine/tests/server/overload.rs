@@ -1,5 +1,5 @@
-//! More than the server can do: what is refused, with which words, and that the rest goes on. An embedder that waits for the test
-//! stands for work that takes long.
+//! More requests than the server can handle: some are refused with an error that names the limit, and the others
+//! continue. An embedder that waits for the test simulates slow work.
 
 mod flood;
 mod slow_reader;
@@ -19,25 +19,22 @@ use crate::support::{Reply, Server, ask};
 
 const WIDTH: usize = 32;
 
-/// What the embedder thinks about until it is told to go on.
+/// The embedder answers texts with this word only when it gets a permit.
 const DIFFICULT: &str = "difficult";
 
-/// An embedder, and how often it may answer what is difficult.
-async fn thoughtful() -> (RemoteEmbedder, Arc<Semaphore>) {
+/// An embedder, and the permits for its difficult texts.
+async fn gated_embedder() -> (RemoteEmbedder, Arc<Semaphore>) {
     let answers = Arc::new(Semaphore::new(0));
     let given = Arc::clone(&answers);
     let embedder = RemoteEmbedder::scripted(move |inputs| {
         let answer = reply(&inputs, |text| words(text, WIDTH));
-        match inputs.iter().any(|input| input.contains(DIFFICULT)) {
-            true => after(Arc::clone(&given), answer),
-            false => answer,
-        }
+        if inputs.iter().any(|input| input.contains(DIFFICULT)) { after(Arc::clone(&given), answer) } else { answer }
     })
     .await;
     (embedder, answers)
 }
 
-/// The same reply, whose body comes when it may.
+/// The same reply, with a body that waits for a permit.
 fn after(answers: Arc<Semaphore>, answer: Response) -> Response {
     let (head, body) = answer.into_parts();
     let allowed = stream::once(async move {
@@ -48,7 +45,7 @@ fn after(answers: Arc<Semaphore>, answer: Response) -> Response {
 }
 
 async fn server(limits: &str) -> (Server, Arc<Semaphore>, RemoteEmbedder) {
-    let (embedder, answers) = thoughtful().await;
+    let (embedder, answers) = gated_embedder().await;
     let server = Server::start(&embedder.settings("m", &format!("limits: {{{limits}}}"))).await;
     server.add("docs", &[("a", "easy words")]).await;
     (server, answers, embedder)
@@ -63,7 +60,7 @@ fn document(text: &str) -> Value {
 }
 
 impl Server {
-    /// Sends a request and does not wait for its reply.
+    /// Sends a request without waiting for its reply.
     fn begin(&self, path: &str, body: &Value) -> tokio::task::JoinHandle<Reply> {
         let request = self.request(path).body(body.to_string());
         tokio::spawn(async move { Self::reply(request).await })
@@ -82,10 +79,12 @@ impl Server {
 }
 
 #[tokio::test]
-async fn a_full_queue_is_a_429_and_the_others_go_on() {
-    let (server, answers, _embedder) =
-        server("maxRunningReads: 1, maxWaitingReads: 0, maxRunningChats: 1, maxWaitingChats: 0, maxRunningWrites: 1, maxWaitingWrites: 0")
-            .await;
+async fn a_full_queue_answers_429_and_other_work_continues() {
+    let (server, answers, _embedder) = server(
+        "maxRunningReads: 1, maxWaitingReads: 0, maxRunningChats: 1, maxWaitingChats: 0, maxRunningWrites: 1, \
+             maxWaitingWrites: 0",
+    )
+    .await;
     for (path, body, work) in [
         ("/retrieve", question(), "read"),
         ("/v1/chat/completions", ask("docs", DIFFICULT), "chat"),
@@ -99,7 +98,7 @@ async fn a_full_queue_is_a_429_and_the_others_go_on() {
         if path.starts_with("/v1/") {
             assert_eq!(refused.json()["error"]["type"], "rate_limit_error");
         }
-        // Who looks after the server always gets in.
+        // Probes, monitors and the list of models do not wait in these queues.
         for path in ["/livez", "/readyz", "/status", "/metrics", "/v1/models"] {
             assert_eq!(server.get(path).await.status, 200, "{path}");
         }
@@ -114,7 +113,7 @@ async fn a_full_queue_is_a_429_and_the_others_go_on() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_any_more_is_never_begun() {
+async fn a_queued_request_whose_client_left_is_never_started() {
     let (server, answers, embedder) = server("maxRunningWrites: 1, maxWaitingWrites: 1").await;
     let first = server.begin("/index", &document(DIFFICULT));
     server.wait_for_metric(r#"ragengine_requests_running{work="write"} 1"#).await;
@@ -131,7 +130,7 @@ async fn what_nobody_waits_for_any_more_is_never_begun() {
 }
 
 #[tokio::test]
-async fn a_request_has_its_time() {
+async fn a_request_has_a_time_limit() {
     let (server, _answers, _embedder) =
         server("maxRunningReads: 1, readTimeoutSeconds: 1, writeTimeoutSeconds: 1").await;
     let late = server.begin("/retrieve", &question());
@@ -141,12 +140,12 @@ async fn a_request_has_its_time() {
     assert!(chat.error(504).contains("limits.readTimeoutSeconds"));
     let write = server.post("/index", &document(DIFFICULT)).await;
     assert!(write.error(504).contains("limits.writeTimeoutSeconds"));
-    // All of them gave back what they held.
+    // The timed-out requests have freed their places.
     server.found("docs", "easy", 1).await;
 }
 
 #[tokio::test]
-async fn large_bodies_that_fill_the_room_are_a_429_and_questions_get_in() {
+async fn large_bodies_over_the_limit_get_429_and_small_ones_get_in() {
     let (server, _answers, _embedder) = server("maxBodyBytes: 400000, maxBodiesBytes: 400000").await;
     let sent: Vec<Result<Vec<u8>, std::io::Error>> = vec![Ok(vec![b' '; 300_000])];
     let unfinished = reqwest::Body::wrap_stream(stream::iter(sent).chain(stream::pending()));
@@ -158,7 +157,7 @@ async fn large_bodies_that_fill_the_room_are_a_429_and_questions_get_in() {
     assert!(refused.error(429).contains("limits.maxBodiesBytes"));
     assert_eq!(refused.headers["retry-after"], "1");
     server.found("docs", "easy", 1).await;
-    // Its room is free when its client has left.
+    // A client that leaves frees the memory of its body.
     first.abort();
     server.wait_for_metric("ragengine_request_bodies_bytes 0").await;
     server.post_bytes("/index", large).await.error(422);

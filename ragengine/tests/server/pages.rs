@@ -1,4 +1,4 @@
-//! What a browser sends for a page of another site, and what it is let read.
+//! Requests that a browser sends for web pages: which are refused, and which replies a page may read.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ async fn sent(server: &Server, method: &str, path: &str, headers: &[(&str, &str)
 }
 
 #[tokio::test]
-async fn a_form_writes_nothing() {
+async fn an_html_form_is_refused() {
     let (server, _data) = server("{}").await;
     for media_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
         for path in ["/index", "/retrieve", "/v1/chat/completions"] {
@@ -38,10 +38,10 @@ async fn a_form_writes_nothing() {
     let json = [("content-type", "application/json; charset=utf-8")];
     let restore = sent(&server, "POST", "/restore", &json, "tar").await;
     assert!(restore.error(415).contains("application/x-tar"));
-    // It is understood, and cannot be done yet.
+    // Requests with the right media type pass this check and then fail because nothing is loaded.
     assert_eq!(sent(&server, "POST", "/index", &json, &document()).await.status, 503);
     assert_eq!(sent(&server, "POST", "/persist/docs", &[], "").await.status, 503);
-    // Before anything of it has come.
+    // The refusal does not wait for the body.
     let never = futures_util::stream::pending::<Result<String, std::io::Error>>();
     let request = reqwest::Client::new().post(format!("{}/index", server.url));
     assert_eq!(Server::reply(request.body(reqwest::Body::wrap_stream(never))).await.status, 415);
@@ -64,7 +64,7 @@ async fn a_page_of_another_site_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_was_made_to_mean_this_machine_reads_nothing() {
+async fn a_rebound_host_name_is_refused() {
     let (server, _data) = server("allowedHosts: [docs.example]").await;
     for path in ["/backup", "/indexes", "/v1/models", "/metrics", "/openapi.json", "/nowhere"] {
         let refused = sent(&server, "GET", path, &[("host", "rebound.example")], "").await;
@@ -77,9 +77,9 @@ async fn a_name_that_was_made_to_mean_this_machine_reads_nothing() {
     assert!(server.get("/metrics").await.text.contains(line));
 }
 
-/// As a browser goes about it: it asks, sends, and looks whether the page may read.
+/// Follows a browser: a preflight request, the request itself, and the headers that let the page read the reply.
 #[tokio::test]
-async fn a_page_that_is_allowed_works_in_a_browser() {
+async fn an_allowed_page_works_in_a_browser() {
     let (server, _data) = server("{cors: {allowedOrigins: ['https://chat.example']}}").await;
     let page = ("origin", "https://chat.example");
     let wanted = "authorization,content-type,x-stainless-lang";
@@ -98,7 +98,7 @@ async fn a_page_that_is_allowed_works_in_a_browser() {
         assert!(reply.headers["access-control-expose-headers"].to_str().unwrap().contains("x-request-id"));
         assert_eq!(reply.headers["vary"], "origin");
     }
-    // What a cache keeps for a program is not for a page.
+    // Vary: origin keeps a cache from serving a reply without CORS headers to a page.
     let program = server.get("/livez").await;
     assert_eq!(program.headers["vary"], "origin");
     assert!(!program.headers.contains_key("access-control-allow-origin"));
@@ -109,7 +109,7 @@ async fn a_page_that_is_allowed_works_in_a_browser() {
     assert!(!refused.headers.contains_key("access-control-allow-origin"));
 }
 
-/// The warnings of a server that listens there.
+/// The warnings that a server logs when it listens on this address.
 async fn warnings(listen: &'static str) -> Vec<String> {
     let run = move || {
         let data = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ async fn warnings(listen: &'static str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_lets_everybody_write_is_warned() {
+async fn a_server_without_a_write_token_warns_on_a_public_address() {
     let warned = warnings("0.0.0.0:0").await;
     assert!(matches!(&warned[..], [only] if only.contains("auth.writeToken")), "{warned:?}");
     assert_eq!(warnings("127.0.0.1:0").await, [""; 0]);

@@ -36,12 +36,12 @@ async fn an_index_is_persisted_and_loaded() {
     assert_eq!(loaded["message"], "Successfully loaded index facts from facts.");
     assert_eq!(server.get("/indexes/facts").await.ok(), described);
     assert_eq!(server.found("facts", "How long is a month on the moon?", 2).await, found);
-    // It is written to as any other, and its chunks still need no embedding.
+    // The loaded index accepts writes like any other.
     server.add("facts", &[("cats", "Cats have nine lives."), ("more", FACTS[1].1)]).await;
     assert_eq!(ids(&server, "facts").await.len(), 6);
     let refused = post(&server, "/load/facts").await.error(409);
     assert!(refused.contains("'facts' exists") && refused.contains("overwrite=true"), "{refused}");
-    // As a client in Python writes it.
+    // Python clients send `True`.
     for flag in ["True", "true", "1"] {
         post(&server, &format!("/load/facts?overwrite={flag}")).await.ok();
         assert_eq!(ids(&server, "facts").await, FACTS.map(|(doc_id, _)| doc_id));
@@ -58,7 +58,7 @@ async fn an_index_is_persisted_and_loaded() {
 }
 
 #[tokio::test]
-async fn a_copy_has_a_name_of_its_own_and_makes_an_index_of_any() {
+async fn a_copy_has_its_own_name_and_loads_under_any_index_name() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(settings(&data, "{}")).await;
     server.add("facts", &FACTS[..2]).await;
@@ -70,19 +70,18 @@ async fn a_copy_has_a_name_of_its_own_and_makes_an_index_of_any() {
     let missing = post(&server, "/load/facts?path=nothing&overwrite=true").await.error(404);
     assert!(missing.contains("no persisted copy 'nothing'"), "{missing}");
     assert_eq!(post(&server, "/persist/nothing").await.error(404), "No such index: 'nothing' exists.");
-    // Where the data folder is, is nobody's business.
+    // The error does not reveal where the data folder is.
     std::fs::create_dir(data.path().join("persisted/odd.tar")).unwrap();
     for path in ["/load/odd", "/persist/facts?path=odd"] {
         let odd = post(&server, path).await.error(400);
         assert!(odd.starts_with("persisted/odd.tar in the data folder is not"), "{odd}");
     }
-    // A copy of what another model made is loaded, and is then what such an index is.
     std::fs::write(data.path().join("persisted/broken.tar"), "x").unwrap();
     let broken = post(&server, "/load/broken").await.error(400);
     assert!(broken.contains("neither a backup nor a persisted index"), "{broken}");
 }
 
-/// Sends a request line as it is: an HTTP client would tidy it up.
+/// The status of a request whose target is sent unchanged. An HTTP client would normalise it.
 async fn status_of(server: &Server, target: &str) -> u16 {
     let address = server.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -95,7 +94,7 @@ async fn status_of(server: &Server, target: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn no_path_reaches_anything_by_any_encoding() {
+async fn no_encoding_of_a_path_leaves_the_folder_of_copies() {
     let outer = tempfile::tempdir().unwrap();
     let mut settings = settings(&outer, "{}");
     settings.data_dir = outer.path().join("data");
@@ -166,7 +165,7 @@ async fn no_path_reaches_anything_by_any_encoding() {
 }
 
 #[tokio::test]
-async fn a_copy_of_another_models_vectors_is_loaded_and_never_mixed() {
+async fn a_copy_with_vectors_of_another_model_is_never_mixed_with_the_servers() {
     let embedder = RemoteEmbedder::with_width(8).await;
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(settings(&data, &embedder.settings("small", ""))).await;
@@ -178,8 +177,9 @@ async fn a_copy_of_another_models_vectors_is_loaded_and_never_mixed() {
     std::fs::copy(data.path().join("persisted/i.tar"), copies.join("i.tar")).unwrap();
     let server = Server::start_in(settings(&other, "{}")).await;
     post(&server, "/load/i").await.ok();
-    // It answers with its own model until it has been made anew with the server's: nobody asks its vectors with that one before.
-    let made_anew = async {
+    // The index answers with the copy's model until it is rebuilt with the server's. A search never mixes their
+    // vectors.
+    let rebuilt = async {
         loop {
             assert_eq!(server.found("i", FACTS[0].1, 1).await, [FACTS[0].0]);
             if server.get("/indexes/i").await.ok()["model"] == "all-MiniLM-L6-v2" {
@@ -187,13 +187,13 @@ async fn a_copy_of_another_models_vectors_is_loaded_and_never_mixed() {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), made_anew).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), rebuilt).await.unwrap();
     assert_eq!(server.found("i", FACTS[0].1, 1).await, [FACTS[0].0]);
 }
 
-/// Its settings come along: it answers with its own model, at once, while the next generation is built.
+/// A copy includes the settings of its model, so it answers at once while the next generation is built.
 #[tokio::test]
-async fn a_copy_answers_with_its_own_model_meanwhile() {
+async fn a_copy_answers_with_its_own_model_until_it_is_rebuilt() {
     let (old, new) = (RemoteEmbedder::with_width(8).await, tempfile::tempdir().unwrap());
     let data = tempfile::tempdir().unwrap();
     let first = Server::start_in(settings(&data, &old.settings("small", ""))).await;
@@ -202,10 +202,13 @@ async fn a_copy_answers_with_its_own_model_meanwhile() {
     let backup = reqwest::get(format!("{}/backup", first.url)).await.unwrap().bytes().await.unwrap();
     std::fs::create_dir(new.path().join("persisted")).unwrap();
     std::fs::copy(data.path().join("persisted/i.tar"), new.path().join("persisted/i.tar")).unwrap();
-    // The server's own model knows nothing but its probe, so that the next generation waits.
-    let refusing = RemoteEmbedder::scripted(|inputs| match inputs == ["probe"] {
-        true => reply(&inputs, |text| words(text, 16)),
-        false => text_reply(400, r#"{"error": {"message": "not now"}}"#),
+    // The server's own model embeds only the probe, so the next generation is never finished.
+    let refusing = RemoteEmbedder::scripted(|inputs| {
+        if inputs == ["probe"] {
+            reply(&inputs, |text| words(text, 16))
+        } else {
+            text_reply(400, r#"{"error": {"message": "not now"}}"#)
+        }
     });
     let server = Server::start_in(settings(&new, &refusing.await.settings("big", ""))).await;
     post(&server, "/load/loaded?path=i").await.ok();
@@ -220,20 +223,24 @@ async fn a_copy_answers_with_its_own_model_meanwhile() {
     }
 }
 
-/// A backup of a server with this embedder, whose one index has two documents.
+/// A backup of a server with this embedder and one index of two documents.
 async fn backup_of(embedder: &RemoteEmbedder, index: &str) -> Vec<u8> {
     let server = Server::start(&embedder.settings("small", "")).await;
     server.add(index, &FACTS[..2]).await;
     reqwest::get(format!("{}/backup", server.url)).await.unwrap().bytes().await.unwrap().to_vec()
 }
 
-/// A copy may say that a model is anywhere: its own questions go there, and those of no other index with a model of that name.
+/// A copy may name any endpoint for its model. Only its own questions go there, not those of another index whose model
+/// has the same name.
 #[tokio::test]
-async fn what_a_copy_says_of_its_model_is_for_itself_alone() {
+async fn the_model_of_a_copy_is_used_for_that_copy_only() {
     let (own, strangers) = (RemoteEmbedder::with_width(8).await, RemoteEmbedder::with_width(8).await);
-    let refusing = RemoteEmbedder::scripted(|inputs| match inputs == ["probe"] {
-        true => reply(&inputs, |text| words(text, 16)),
-        false => text_reply(400, r#"{"error": {"message": "not now"}}"#),
+    let refusing = RemoteEmbedder::scripted(|inputs| {
+        if inputs == ["probe"] {
+            reply(&inputs, |text| words(text, 16))
+        } else {
+            text_reply(400, r#"{"error": {"message": "not now"}}"#)
+        }
     });
     let yaml = refusing.await.settings("big", "");
     let data = tempfile::tempdir().unwrap();

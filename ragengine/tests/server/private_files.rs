@@ -1,4 +1,4 @@
-//! What the server makes can be read by its owner only: a data folder holds every document.
+//! Only the owner can read the files of the server, because a data folder holds every document.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::embedder::RemoteEmbedder;
 use crate::support::{Server, settings};
 
-/// Everything below a folder, with its mode.
+/// Path, whether it is a folder, and mode of everything below a folder.
 fn modes_below(folder: &Path) -> Vec<(PathBuf, bool, u32)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -31,14 +31,14 @@ async fn wait_for_snapshot(server: &Server) {
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("no snapshot");
+    panic!("no snapshot was written in time");
 }
 
 #[tokio::test]
-async fn a_data_folder_is_the_owners_alone_and_a_mount_keeps_its_mode() {
+async fn files_in_the_data_folder_are_private_and_a_mount_keeps_its_mode() {
     let data = tempfile::tempdir().unwrap();
     std::fs::set_permissions(data.path(), Permissions::from_mode(0o2775)).unwrap();
-    // As an earlier version has left them.
+    // Earlier versions created these folders with a wider mode.
     for folder in ["indexes", "persisted"] {
         std::fs::create_dir(data.path().join(folder)).unwrap();
         std::fs::set_permissions(data.path().join(folder), Permissions::from_mode(0o755)).unwrap();
@@ -63,7 +63,7 @@ async fn a_data_folder_is_the_owners_alone_and_a_mount_keeps_its_mode() {
 }
 
 #[tokio::test]
-async fn a_data_folder_that_is_missing_is_made_for_the_owner() {
+async fn a_missing_data_folder_is_created_private() {
     let outer = tempfile::tempdir().unwrap();
     let mut settings = settings(&outer, &RemoteEmbedder::with_width(8).await.settings("m", ""));
     settings.data_dir = outer.path().join("new/data");

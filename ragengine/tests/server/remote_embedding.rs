@@ -52,12 +52,12 @@ async fn nothing_is_embedded_twice() {
     server.add("once", &[("cats", "Cats have whiskers.")]).await;
     server.post("/indexes/once/documents/delete", &json!({"doc_ids": ["tax"]})).await.ok();
     let before = embedder.embedded();
-    // A document that moves to another id, and comes back under its own.
+    // A document moves to another id and back.
     server.add("once", &[("moon2", FACTS[4].1)]).await;
     server.post("/indexes/once/documents/delete", &json!({"doc_ids": ["moon"]})).await.ok();
     server.add("once", &[("moon", FACTS[4].1)]).await;
     assert_eq!(embedder.embedded(), before);
-    // Another process: the probe and the question are all that it embeds.
+    // After a restart only the probe and the questions are embedded.
     let copy = tempfile::tempdir().unwrap();
     copy_folder(data.path(), copy.path());
     let server = Server::start_in(settings(&copy, &embedder.settings("m", ""))).await;
@@ -69,7 +69,7 @@ async fn nothing_is_embedded_twice() {
 }
 
 #[tokio::test]
-async fn an_embedder_that_fails_says_so_and_nothing_is_stored() {
+async fn nothing_is_stored_when_the_embedder_fails() {
     let faults: [fn(&[String]) -> Response; 4] = [
         |inputs| reply(inputs, |_| vec![f32::NAN; 8]),
         |inputs| reply(&inputs[..inputs.len() - 1], |text| words(text, 8)),
@@ -84,7 +84,8 @@ async fn an_embedder_that_fails_says_so_and_nothing_is_stored() {
         .await;
         let server = Server::start(&embedder.settings("m", "")).await;
         server.add("kept", &FACTS[..1]).await;
-        let bad = json!({"index_name": "kept", "documents": [{"doc_id": "new", "text": "good"}, {"doc_id": "cats", "text": "bad"}]});
+        let documents = json!([{"doc_id": "new", "text": "good"}, {"doc_id": "cats", "text": "bad"}]);
+        let bad = json!({"index_name": "kept", "documents": documents});
         server.post("/index", &bad).await.error(502);
         let listed = server.get("/indexes/kept/documents").await.ok();
         assert_eq!(
@@ -97,12 +98,15 @@ async fn an_embedder_that_fails_says_so_and_nothing_is_stored() {
     }
 }
 
-/// It would be empty for ever, and count towards the limit.
+/// Otherwise the index would stay empty for ever and count towards the limit of indexes.
 #[tokio::test]
-async fn an_index_that_was_made_for_a_sender_who_left_goes_again() {
-    let script = |inputs: Vec<String>| match inputs.iter().any(|text| text.contains("stuck")) {
-        true => Response::new(Body::from_stream(stream::pending::<Result<String, Infallible>>())),
-        false => reply(&inputs, |text| words(text, 32)),
+async fn an_index_created_for_a_cancelled_request_is_removed() {
+    let script = |inputs: Vec<String>| {
+        if inputs.iter().any(|text| text.contains("stuck")) {
+            Response::new(Body::from_stream(stream::pending::<Result<String, Infallible>>()))
+        } else {
+            reply(&inputs, |text| words(text, 32))
+        }
     };
     let embedder = RemoteEmbedder::scripted(script).await;
     let server = Server::start(&embedder.settings("m", "")).await;
@@ -113,9 +117,9 @@ async fn an_index_that_was_made_for_a_sender_who_left_goes_again() {
     wait_for_status(&server, 404).await;
 }
 
-/// Who was told that the index is there keeps it, whatever becomes of the documents that it was made for.
+/// A failed add removes the index that it created, unless another client has received a success for it.
 #[tokio::test]
-async fn an_index_that_somebody_put_meanwhile_survives_documents_that_cannot_be_embedded() {
+async fn an_index_put_by_another_client_survives_a_failed_add() {
     let (is_asked, asked) = tokio::sync::mpsc::unbounded_channel();
     let (goes_on, waits) = tokio::sync::watch::channel(false);
     let script = move |inputs: Vec<String>| {
@@ -150,10 +154,10 @@ async fn wait_for_status(server: &Server, status: u16) {
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("never {status}");
+    panic!("the status was never {status}");
 }
 
-/// The structure is built in the background.
+/// Waits up to 10 s until the vector index, which is built in the background, covers so many chunks.
 async fn wait_until_built(server: &Server, chunks: u64) {
     for _ in 0..1000 {
         if server.get("/indexes/kinds").await.ok()["graph_chunks"] == chunks {
@@ -161,5 +165,5 @@ async fn wait_until_built(server: &Server, chunks: u64) {
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("not built: {}", server.get("/indexes/kinds").await.text);
+    panic!("the vector index was not built in time: {}", server.get("/indexes/kinds").await.text);
 }

@@ -1,3 +1,7 @@
+use ragengine::access::{Action, Caller};
+use ragengine::retrieval;
+use ragengine_index::filter::Filter;
+use ragengine_index::search::Query;
 use serde_json::{Value, json};
 
 use crate::support::upstream::Upstream;
@@ -56,15 +60,22 @@ async fn scores_fall_and_never_exceed_one() {
 }
 
 #[tokio::test]
-async fn a_filter_gives_as_many_as_match() {
+async fn a_filter_returns_every_match_up_to_the_limit() {
     let server = Server::shared();
     let teams = ["a", "b", "c"];
     let documents: Vec<Value> = (0..60)
-        .map(|number| json!({"doc_id": format!("d{number}"), "text": format!("Entry number {number}."), "metadata": {"rare": number % 20 == 0, "team": teams[number % 3]}}))
+        .map(|number| {
+            json!({
+                "doc_id": format!("d{number}"), "text": format!("Entry number {number}."),
+                "metadata": {"rare": number % 20 == 0, "team": teams[number % 3]}
+            })
+        })
         .collect();
     server.post("/index", &json!({"index_name": "filter", "documents": documents})).await.ok();
     let count = async |filter: Value, max: usize| {
-        let body = json!({"index_name": "filter", "query": "Entry number 33", "max_node_count": max, "metadata_filter": filter});
+        let body = json!({
+            "index_name": "filter", "query": "Entry number 33", "max_node_count": max, "metadata_filter": filter
+        });
         let reply = server.post("/retrieve", &body).await.ok();
         let filter = filter.as_object().unwrap().clone();
         for node in reply["results"].as_array().unwrap() {
@@ -84,21 +95,22 @@ async fn a_filter_gives_as_many_as_match() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_searched_is_told() {
+async fn an_invalid_search_is_refused_with_its_reason() {
     let server = Server::shared();
-    server.add("told", &FACTS[..1]).await;
+    server.add("invalid", &FACTS[..1]).await;
     let retrieve = async |body: Value| server.post("/retrieve", &body).await;
     assert_eq!(
-        retrieve(json!({"index_name": "told", "query": "  "})).await.error(400),
+        retrieve(json!({"index_name": "invalid", "query": "  "})).await.error(400),
         "Query string cannot be empty."
     );
     assert_eq!(retrieve(json!({"index_name": "no", "query": "x"})).await.error(404), "No such index: 'no' exists.");
     for count in [0, 301] {
-        let message = retrieve(json!({"index_name": "told", "query": "x", "max_node_count": count})).await.error(422);
+        let message =
+            retrieve(json!({"index_name": "invalid", "query": "x", "max_node_count": count})).await.error(422);
         assert!(message.contains("max_node_count") && message.contains("between 1 and 300"), "{message}");
     }
-    assert!(retrieve(json!({"index_name": "told"})).await.error(422).contains("query"));
-    let filter = json!({"index_name": "told", "query": "x", "metadata_filter": "team"});
+    assert!(retrieve(json!({"index_name": "invalid"})).await.error(422).contains("query"));
+    let filter = json!({"index_name": "invalid", "query": "x", "metadata_filter": "team"});
     assert!(retrieve(filter).await.error(422).contains("metadata_filter"));
 }
 
@@ -111,7 +123,7 @@ async fn a_long_question_is_answered() {
 }
 
 #[tokio::test]
-async fn a_chunk_of_a_page_says_which_wherever_its_metadata_is_shown() {
+async fn a_chunk_shows_its_page_number_everywhere() {
     let upstream = Upstream::friendly().await;
     let server = Server::start(&upstream.settings().replace("maxDistance: 1.1", "maxDistance: 2")).await;
     let text = format!("{}\u{c}\u{c}{}", FACTS[3].1, FACTS[4].1);
@@ -136,17 +148,17 @@ async fn a_chunk_of_a_page_says_which_wherever_its_metadata_is_shown() {
         assert!(prompt.contains(&format!("“Almanac” · page {page}\n{text}")), "{prompt}");
     }
     assert!(!prompt.contains("99"), "{prompt}");
-    // The document itself has what was said of it, and filters ask for that.
+    // The document itself keeps its own metadata.
     let listed = server.get("/indexes/pages/documents").await.ok();
     assert_eq!(listed["documents"][0]["metadata"], of_document);
-    // Cut otherwise, it has the page of the document again.
+    // Without a split by pages, each chunk has the page in the metadata of the document.
     let plain = json!({"doc_id": "almanac", "text": text, "metadata": {"page": 99}});
     server.post("/index", &json!({"index_name": "pages", "documents": [plain]})).await.ok();
     let found = server.post("/retrieve", &json!({"index_name": "pages", "query": question})).await.ok();
     assert!(shown(&found["results"]).iter().all(|(_, metadata)| *metadata == json!({"page": 99})), "{found}");
 }
 
-/// Words that have nothing to do with any of the facts, some thousand tokens of them.
+/// A text of some thousand tokens that is unrelated to all of the facts.
 fn paste() -> String {
     let line = |number: usize| {
         format!("Invoice {number} of the paper mill lists {} reams of grey cardboard.", number * 7 % 90)
@@ -155,7 +167,7 @@ fn paste() -> String {
 }
 
 #[tokio::test]
-async fn a_long_paste_with_the_question_at_an_end_finds_what_the_question_finds() {
+async fn a_question_at_either_end_of_a_long_paste_is_found() {
     let server = Server::shared();
     server.add("pastes", &FACTS).await;
     for (question, doc_id) in
@@ -182,7 +194,7 @@ async fn a_long_paste_with_the_question_at_an_end_finds_what_the_question_finds(
             "{asker}: {metrics}"
         );
     }
-    // The documents that a filter lets through, too.
+    // A filter works for long questions, too.
     let document =
         json!({"doc_id": "hot", "text": "Bread is baked at a temperature of 230 degrees.", "metadata": {"of": "us"}});
     server.post("/index", &json!({"index_name": "pastes", "documents": [document]})).await.ok();
@@ -193,7 +205,7 @@ async fn a_long_paste_with_the_question_at_an_end_finds_what_the_question_finds(
 }
 
 #[tokio::test]
-async fn a_question_over_its_windows_is_a_400_that_says_how_long_it_may_be() {
+async fn a_question_over_the_window_limit_is_refused_with_the_limit() {
     let server = Server::start("{retrieval: {maxQuestionWindows: 3}}").await;
     server.add("i", &FACTS[..1]).await;
     let long = paste();
@@ -206,4 +218,18 @@ async fn a_question_over_its_windows_is_a_400_that_says_how_long_it_may_be() {
             assert!(message.contains(said), "{said}: {message}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_failed_search_is_measured() {
+    let server = Server::start("").await;
+    server.add("docs", &FACTS).await;
+    server.found("docs", "cats", 1).await;
+    let index = server.app.loaded().unwrap().index(&Caller::Writer, Action::Read, "docs").unwrap();
+    // FAISS refuses a vector of the wrong width.
+    let query = Query { vectors: vec![1.0, 0.0].into(), top_k: 1, filter: Filter::default() };
+    let failed = retrieval::show_all(&server.app, &Caller::Writer, &index, query, |_| Ok(())).await;
+    assert_eq!(failed.unwrap_err().status(), 500);
+    let metrics = server.get("/metrics").await.text;
+    assert!(metrics.contains("ragengine_search_duration_seconds_count 2\n"), "{metrics}");
 }

@@ -1,10 +1,10 @@
-//! Whole replies, as clients get them. `INSTA_UPDATE=always cargo test` writes them anew.
+//! Snapshots of whole replies. `INSTA_UPDATE=always cargo test` updates them.
 
 use serde_json::{Value, json};
 
 use crate::support::{Server, ask, events};
 
-/// What differs from run to run is replaced, and distances are rounded: processors add in different orders.
+/// Replaces what differs from run to run, and rounds distances, because processors add in different orders.
 fn steady(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -23,8 +23,14 @@ fn steady(value: &Value) -> Value {
 async fn server() -> Server {
     let server = Server::shared();
     let documents = json!([
-        {"doc_id": "leave", "text": "Tell the office three days before you take a day off.", "metadata": {"title": "Leave", "page": 3}},
-        {"doc_id": "pay", "text": "Wages are paid on the last working day of the month.", "metadata": {"title": "Pay"}, "source": "book"}
+        {
+            "doc_id": "leave", "text": "Tell the office three days before you take a day off.",
+            "metadata": {"title": "Leave", "page": 3}
+        },
+        {
+            "doc_id": "pay", "text": "Wages are paid on the last working day of the month.",
+            "metadata": {"title": "Pay"}, "source": "book"
+        }
     ]);
     server.post("/index", &json!({"index_name": "snapshots", "documents": documents})).await.ok();
     server

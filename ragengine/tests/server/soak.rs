@@ -1,6 +1,6 @@
-//! A server under mixed load for as long as `SOAK_MINUTES` says, restarted in between: it loses nothing, and what it takes of memory,
-//! files and disk does not grow. `make test` runs it for seconds, which shows that it works; `make soak` for minutes, which shows the
-//! rest.
+//! A server under mixed load for `SOAK_MINUTES`, with restarts, loses nothing. Its memory, open files and disk space do
+//! not grow. `make test` runs it for seconds and only checks for losses; `make soak` runs it for minutes and also
+//! checks the growth.
 
 mod reader;
 mod usage;
@@ -20,17 +20,17 @@ use crate::support::process::Process;
 const WRITERS: usize = 4;
 const READERS: u64 = 3;
 
-/// Samples in one run, each after an equal part of it.
+/// Number of samples in one run, at equal intervals.
 const SAMPLES: usize = 60;
 
-/// What comes before the first of them, in samples: caches fill, and files grow to their size.
+/// Number of samples at the beginning that are ignored, while caches fill and files reach their size.
 const WARM_UP: usize = 12;
 
-/// How long it takes where nobody said.
+/// Length of a run without `SOAK_MINUTES`.
 const SHORT: Duration = Duration::from_secs(6);
 
 #[test]
-fn a_server_under_load_stays_as_large_as_it_is() {
+fn resource_usage_does_not_grow_under_load() {
     let seed = number("CRASH_SEED").unwrap_or_else(|| fastrand::u64(..));
     let minutes = number("SOAK_MINUTES");
     let length = minutes.map_or(SHORT, |minutes| Duration::from_secs(60 * minutes));
@@ -39,7 +39,7 @@ fn a_server_under_load_stays_as_large_as_it_is() {
     let mut writers: Vec<Writer> = (0..WRITERS).map(|number| Writer::new(number, seed)).collect();
     let mut recall = Recall::default();
 
-    // It is stopped in the middle of the work, and then once more killed.
+    // The first server is stopped during the work, the second one is killed.
     let server = scene.make_shared(&http);
     writers = scene.runtime.block_on(work(&server, writers, async { tokio::time::sleep(length / 10).await }));
     no_errors(&server);
@@ -67,7 +67,7 @@ fn a_server_under_load_stays_as_large_as_it_is() {
     }
 }
 
-/// Lets everybody work until `until` is over; then each finishes its request.
+/// Runs writers and readers until `until` completes. Then each finishes its current request.
 async fn work(server: &Process, writers: Vec<Writer>, until: impl Future<Output = ()>) -> Vec<Writer> {
     let is_over = Arc::new(AtomicBool::new(false));
     let write = |mut writer: Writer| {
@@ -94,7 +94,7 @@ async fn work(server: &Process, writers: Vec<Writer>, until: impl Future<Output 
     writers
 }
 
-/// Writes down what the server takes, and prints it.
+/// Samples the resource usage of the server at equal intervals, and prints every fourth sample.
 async fn watch(scene: &Scene, server: &Process, length: Duration, usage: &mut Vec<Usage>) {
     let (pid, data, started) = (server.id(), scene.data(), Instant::now());
     for sample in 0..SAMPLES {

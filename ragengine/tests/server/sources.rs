@@ -15,7 +15,7 @@ use crate::support::{Server, settings};
 
 const WIDTH: usize = 64;
 
-/// A server with a cheap embedder, and an index `i` on it.
+/// A server with a scripted embedder and an index `i`.
 async fn server() -> (Server, Client, RemoteEmbedder) {
     let embedder = RemoteEmbedder::with_width(WIDTH).await;
     let server = Server::start(&embedder.settings("m", "")).await;
@@ -48,7 +48,7 @@ fn running(sync_id: &str) -> PutSourceSync {
 }
 
 fn complete(sync_id: &str) -> PutSourceSync {
-    let errors = vec![FileError { path: "bad.pdf".into(), message: "it is no PDF".into() }];
+    let errors = vec![FileError { path: "bad.pdf".into(), message: "it is not a PDF".into() }];
     PutSourceSync {
         revision: Some("r1".into()),
         done: 3,
@@ -59,11 +59,11 @@ fn complete(sync_id: &str) -> PutSourceSync {
     }
 }
 
-fn nothing(name: &str) -> SourceDescription {
+fn empty_source(name: &str) -> SourceDescription {
     SourceDescription { name: name.to_owned(), documents: 0, chunks: 0, bytes: 0, sync: None }
 }
 
-fn words_of(result: Result<impl std::fmt::Debug, ClientError>, status: u16) -> String {
+fn refusal_message(result: Result<impl std::fmt::Debug, ClientError>, status: u16) -> String {
     match result.unwrap_err() {
         ClientError::Refused { status: refused, message } if refused == status => message,
         other => panic!("{other}"),
@@ -71,10 +71,10 @@ fn words_of(result: Result<impl std::fmt::Debug, ClientError>, status: u16) -> S
 }
 
 #[tokio::test]
-async fn a_source_has_what_is_there_of_it() {
+async fn a_source_counts_its_documents() {
     let (_server, client, _embedder) = server().await;
     assert_eq!(client.sources("i").await.unwrap(), []);
-    assert_eq!(client.source("i", "own.a").await.unwrap(), nothing("own.a"));
+    assert_eq!(client.source("i", "own.a").await.unwrap(), empty_source("own.a"));
     let documents = vec![
         document("own.a", "own.a/1", "One."),
         document("own.a", "own.a/2", "And two."),
@@ -83,24 +83,24 @@ async fn a_source_has_what_is_there_of_it() {
     ];
     client.add("i", documents).await.unwrap();
     client.put_source_sync("i", "own.b", &complete("sync")).await.unwrap();
-    let two = SourceDescription { documents: 2, chunks: 2, bytes: 12, ..nothing("own.a") };
+    let two = SourceDescription { documents: 2, chunks: 2, bytes: 12, ..empty_source("own.a") };
     assert_eq!(client.source("i", "own.a").await.unwrap(), two);
     let sources = client.sources("i").await.unwrap();
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     assert_eq!((names, &sources[1]), (vec!["free form, ä", "own.a", "own.b"], &two));
     assert_eq!((sources[2].documents, sources[2].sync.as_ref().map(|sync| sync.total)), (0, Some(3)));
-    // A change and a move to another source are followed.
+    // The counts follow a changed document and one that moves to another source.
     let moved = vec![document("own.a", "own.a/1", "One, and long."), document("own.c", "own.a/2", "And two.")];
     client.add("i", moved).await.unwrap();
     let sizes = |source: SourceDescription| (source.documents, source.chunks, source.bytes);
     assert_eq!(sizes(client.source("i", "own.a").await.unwrap()), (1, 1, 14));
     assert_eq!(sizes(client.source("i", "own.c").await.unwrap()), (1, 1, 8));
     client.delete("i", vec!["own.a/2".into()]).await.unwrap();
-    assert_eq!(client.source("i", "own.c").await.unwrap(), nothing("own.c"));
+    assert_eq!(client.source("i", "own.c").await.unwrap(), empty_source("own.c"));
 }
 
 #[tokio::test]
-async fn a_record_comes_back_as_it_was_put_with_its_times() {
+async fn a_sync_record_is_returned_with_its_times() {
     let (server, client, _embedder) = server().await;
     let put = client.put_source_sync("i", "s", &running("a")).await.unwrap();
     let began = put.sync.unwrap();
@@ -116,8 +116,8 @@ async fn a_record_comes_back_as_it_was_put_with_its_times() {
     assert_eq!(
         shown["sync"],
         json!({
-            "sync_id": "a", "phase": "complete", "revision": "r1", "done": 3, "total": 3, "held_back": 0, "error_count": 1,
-            "errors": [{"path": "bad.pdf", "message": "it is no PDF"}],
+            "sync_id": "a", "phase": "complete", "revision": "r1", "done": 3, "total": 3, "held_back": 0,
+            "error_count": 1, "errors": [{"path": "bad.pdf", "message": "it is not a PDF"}],
             "started_at": began.started_at, "finished_at": finished_at
         })
     );
@@ -129,22 +129,22 @@ async fn a_source_has_one_synchronisation_at_a_time() {
     let begun = client.put_source_sync("i", "s", &running("a")).await.unwrap();
     let refused = client.put_source_sync("i", "s", &running("b")).await;
     assert!(refused.as_ref().is_err_and(ClientError::is_conflict));
-    let message = words_of(refused, 409);
+    let message = refusal_message(refused, 409);
     let day = &begun.sync.as_ref().unwrap().started_at[..10];
     assert!(message.contains("'s'") && message.contains("'a'") && message.contains(day), "{message}");
     client.put_source_sync("i", "other", &running("b")).await.unwrap();
     client.put_source_sync("i", "s", &running("a")).await.unwrap();
-    // A minute later nothing was heard of it.
+    // The lease of a synchronisation that sends nothing for a minute expires.
     let now = Moment::now();
     let in_a_minute = Moment { monotonic: now.monotonic + LEASE, ..now };
     index(&server.app).put_sync("s", running("b"), &in_a_minute).unwrap();
-    assert!(words_of(client.put_source_sync("i", "s", &complete("a")).await, 409).contains("'b'"));
+    assert!(refusal_message(client.put_source_sync("i", "s", &complete("a")).await, 409).contains("'b'"));
     client.put_source_sync("i", "s", &complete("b")).await.unwrap();
     client.put_source_sync("i", "s", &running("a")).await.unwrap();
 }
 
 #[tokio::test]
-async fn of_two_that_begin_at_once_one_gets_the_source() {
+async fn one_of_several_concurrent_synchronisations_gets_the_source() {
     let (_server, client, _embedder) = server().await;
     for round in 0..20 {
         let source = format!("s{round}");
@@ -166,7 +166,7 @@ async fn of_two_that_begin_at_once_one_gets_the_source() {
 }
 
 #[tokio::test]
-async fn a_synchronisation_that_found_nothing_new_writes_nothing() {
+async fn a_synchronisation_without_changes_writes_nothing() {
     let embedder = RemoteEmbedder::with_width(WIDTH).await;
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_in(settings(&data, &embedder.settings("m", ""))).await;
@@ -195,7 +195,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn what_has_ended_outlives_a_kill_and_is_told_in_the_log() {
+fn a_finished_synchronisation_survives_a_kill_and_is_logged() {
     let data = tempfile::tempdir().unwrap();
     let mut server = Process::start(data.path());
     let (kept, unsaved) = run(async {
@@ -218,7 +218,7 @@ fn what_has_ended_outlives_a_kill_and_is_told_in_the_log() {
         ["index", "source", "sync_id", "outcome", "done", "errors", "held_back"].map(|name| ended[name].clone());
     assert_eq!(Value::from(fields.to_vec()), json!(["i", "s", "a", "complete", 3, 1, 0]));
     assert!(ended["elapsed_s"].is_number());
-    let began: Vec<Value> = server.log_lines().into_iter().filter(|line| line["message"] == "sync begins").collect();
+    let began: Vec<Value> = server.log_lines().into_iter().filter(|line| line["message"] == "sync started").collect();
     assert_eq!(began.len(), 3, "{began:?}");
     server.kill();
     let server = Process::start(data.path());
@@ -226,13 +226,13 @@ fn what_has_ended_outlives_a_kill_and_is_told_in_the_log() {
         let client = client(&server.url);
         assert_eq!(client.sources("i").await.unwrap(), [kept]);
         assert_eq!(client.source_documents("i", "s").await.unwrap()[0].revision.as_deref(), Some("etag-1"));
-        // Nobody has the source any more.
+        // No synchronisation holds the source after the restart.
         client.put_source_sync("i", "s", &running("c")).await.unwrap();
     });
 }
 
 #[tokio::test]
-async fn a_deleted_source_leaves_nothing_and_takes_nothing_else_along() {
+async fn deleting_a_source_deletes_only_its_documents() {
     let (server, client, _embedder) = server().await;
     let of = |source: &'static str| {
         (0..450).map(move |number| {
@@ -247,22 +247,22 @@ async fn a_deleted_source_leaves_nothing_and_takes_nothing_else_along() {
         .unwrap();
     client.put_source_sync("i", "s", &complete("a")).await.unwrap();
     assert_eq!(client.delete_source("i", "s").await.unwrap().documents, 450);
-    assert_eq!(client.source("i", "s").await.unwrap(), nothing("s"));
+    assert_eq!(client.source("i", "s").await.unwrap(), empty_source("s"));
     assert_eq!(client.source_documents("i", "s").await.unwrap(), []);
     assert_eq!(client.sources("i").await.unwrap().len(), 1);
     let left = client.index("i").await.unwrap();
     assert_eq!((left.documents, left.chunks), (4, 4));
     assert!(server.found("i", "Entry 3 of s.", 300).await.iter().all(|doc_id| !doc_id.starts_with("s/")));
-    // Again, and of one that never was.
+    // Deleting a source that is already gone deletes nothing.
     assert_eq!(client.delete_source("i", "s").await.unwrap().documents, 0);
-    // One that is running loses it, and what it says next begins anew.
+    // Deleting a source ends its running synchronisation, so another one can begin.
     client.put_source_sync("i", "s", &running("b")).await.unwrap();
     client.delete_source("i", "s").await.unwrap();
     client.put_source_sync("i", "s", &running("c")).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_revision_alone_is_stored_without_anything_being_cut_or_embedded() {
+async fn a_changed_revision_is_stored_without_splitting_or_embedding() {
     let (server, client, embedder) = server().await;
     let text = "A text about ships.";
     let plain = || document("s", "d", text);
@@ -279,7 +279,7 @@ async fn a_revision_alone_is_stored_without_anything_being_cut_or_embedded() {
         (with_revision(plain(), "1"), Some("1")),
         (with_revision(plain(), "2"), Some("2")),
         (with_revision(plain(), "2"), Some("2")),
-        // Left out, it says nothing.
+        // A document without a revision keeps the stored one.
         (plain(), Some("2")),
     ] {
         client.add("i", vec![sent]).await.unwrap();
@@ -292,18 +292,18 @@ async fn a_revision_alone_is_stored_without_anything_being_cut_or_embedded() {
         (Some("d"), vec![same(Some("3"))])
     );
     assert_eq!(embedder.embedded(), embedded);
-    // With other metadata it is another state, of which nothing was said.
+    // A change of the metadata removes the stored revision.
     let metadata = json!({"title": "Ships"}).as_object().unwrap().clone();
     let changed = || Document { metadata: metadata.clone(), ..plain() };
     client.add("i", vec![changed()]).await.unwrap();
     assert_eq!(listed().await[0].revision, None);
     client.add("i", vec![with_revision(changed(), "4")]).await.unwrap();
     assert_eq!(listed().await[0].revision.as_deref(), Some("4"));
-    // It goes with its document.
+    // Deleting the document deletes its revision.
     client.delete("i", vec!["d".into()]).await.unwrap();
     client.add("i", vec![plain()]).await.unwrap();
     assert_eq!(listed().await, [same(None)]);
-    // Nobody who asks questions sees it.
+    // Replies to questions do not contain the revision.
     client.add("i", vec![with_revision(plain(), "etag-5")]).await.unwrap();
     for path in ["/retrieve", "/v1/chat/completions"] {
         let question = json!({"index_name": "i", "query": text, "messages": [{"role": "user", "content": text}]});
@@ -332,7 +332,7 @@ async fn a_renamed_document_is_not_embedded_again() {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_is_refused_in_words() {
+async fn an_invalid_sync_record_is_refused_with_its_reason() {
     let (server, client, _embedder) = server().await;
     let good = json!({"sync_id": "a", "phase": "running"});
     let with = |field: &str, value: Value| {
@@ -359,12 +359,12 @@ async fn a_record_that_cannot_be_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn an_index_that_is_not_there_has_no_sources_and_gets_none() {
+async fn the_sources_of_a_missing_index_are_not_found() {
     let (_server, client, _embedder) = server().await;
     let expected = "No such index: 'nowhere' exists.";
-    assert_eq!(words_of(client.sources("nowhere").await, 404), expected);
-    assert_eq!(words_of(client.source("nowhere", "s").await, 404), expected);
-    assert_eq!(words_of(client.put_source_sync("nowhere", "s", &running("a")).await, 404), expected);
-    assert_eq!(words_of(client.delete_source("nowhere", "s").await, 404), expected);
-    assert_eq!(words_of(client.index("nowhere").await, 404), expected);
+    assert_eq!(refusal_message(client.sources("nowhere").await, 404), expected);
+    assert_eq!(refusal_message(client.source("nowhere", "s").await, 404), expected);
+    assert_eq!(refusal_message(client.put_source_sync("nowhere", "s", &running("a")).await, 404), expected);
+    assert_eq!(refusal_message(client.delete_source("nowhere", "s").await, 404), expected);
+    assert_eq!(refusal_message(client.index("nowhere").await, 404), expected);
 }

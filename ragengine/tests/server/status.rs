@@ -19,7 +19,7 @@ fn kinds(status: &EngineStatus) -> Vec<ProblemKind> {
     status.problems.iter().map(|problem| problem.kind).collect()
 }
 
-/// Asks until the first problem is of this kind.
+/// Waits up to 60 s for a problem of this kind, and returns it.
 async fn wait_for(server: &Server, kind: ProblemKind) -> Problem {
     for _ in 0..3000 {
         let problem = status(server).await.problems.into_iter().find(|problem| problem.kind == kind);
@@ -28,10 +28,10 @@ async fn wait_for(server: &Server, kind: ProblemKind) -> Problem {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("never {kind:?}: {:?}", status(server).await);
+    panic!("no problem {kind:?} in time: {:?}", status(server).await);
 }
 
-/// `/readyz` must say the same.
+/// Checks that `/readyz` reports the same problems.
 async fn agrees_with_readiness(server: &Server, status: &EngineStatus) {
     let readiness = Client::direct(&server.url).unwrap().readiness().await.unwrap();
     assert_eq!(readiness.ready, status.ready);
@@ -42,7 +42,7 @@ async fn agrees_with_readiness(server: &Server, status: &EngineStatus) {
 }
 
 #[tokio::test]
-async fn a_server_says_what_it_loads_and_then_what_it_holds() {
+async fn the_status_reports_loading_and_then_the_contents() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_unloaded(settings(&data, "{}")).await;
     let loading = status(&server).await;
@@ -63,20 +63,20 @@ async fn a_server_says_what_it_loads_and_then_what_it_holds() {
 }
 
 #[tokio::test]
-async fn a_full_volume_is_told() {
+async fn a_full_volume_is_reported() {
     let data = tempfile::tempdir().unwrap();
-    // What the server writes to see whether it can goes to where there is never any room.
+    // The file with which the server probes the volume points to a device that is always full.
     symlink("/dev/full", data.path().join(".writable")).unwrap();
     let server = Server::start_in(settings(&data, "{}")).await;
     let full = status(&server).await;
-    assert_eq!((full.ready, kinds(&full)), (true, vec![ProblemKind::VolumeFull]), "it answers");
+    assert_eq!((full.ready, kinds(&full)), (true, vec![ProblemKind::VolumeFull]), "a server on a full volume is ready");
     assert!(full.problems[0].detail.contains("the disk is full"), "{full:?}");
     assert!(full.data_id.is_some());
     agrees_with_readiness(&server, &full).await;
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_is_told() {
+async fn an_unusable_data_folder_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings(&folder, "{}");
     settings.data_dir = folder.path().join("data");
@@ -90,27 +90,30 @@ async fn a_folder_that_cannot_be_is_told() {
 }
 
 #[tokio::test]
-async fn a_model_that_cannot_be_had_is_told() {
+async fn a_model_that_cannot_be_downloaded_is_reported() {
     let data = tempfile::tempdir().unwrap();
     let mut settings = settings(&data, "{}");
     let local = settings.embedding.local.as_mut().unwrap();
-    local.model_id = "nobody/nothing".into();
+    local.model_id = "missing/model".into();
     local.hub_url = "http://127.0.0.1:9".into();
     let server = Server::start_unloaded(settings).await;
     let app = Arc::clone(&server.app);
     tokio::spawn(async move { start(&app).await });
     let failed = wait_for(&server, ProblemKind::EmbeddingModelFailed).await;
-    assert!(failed.detail.contains("nobody/nothing"), "{failed:?}");
+    assert!(failed.detail.contains("missing/model"), "{failed:?}");
     agrees_with_readiness(&server, &status(&server).await).await;
 }
 
 #[tokio::test]
-async fn an_embedding_endpoint_that_refuses_is_told_until_it_does_not() {
+async fn a_refusing_embedding_endpoint_is_reported_until_it_answers() {
     let is_well = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&is_well);
-    let embedder = RemoteEmbedder::scripted(move |inputs| match asked.load(Ordering::Relaxed) {
-        true => reply(&inputs, |text| words(text, 8)),
-        false => text_reply(401, r#"{"error": {"message": "no such key"}}"#),
+    let embedder = RemoteEmbedder::scripted(move |inputs| {
+        if asked.load(Ordering::Relaxed) {
+            reply(&inputs, |text| words(text, 8))
+        } else {
+            text_reply(401, r#"{"error": {"message": "no such key"}}"#)
+        }
     })
     .await;
     let data = tempfile::tempdir().unwrap();
@@ -119,16 +122,16 @@ async fn an_embedding_endpoint_that_refuses_is_told_until_it_does_not() {
     let loading = tokio::spawn(async move { start(&app).await });
     let failed = wait_for(&server, ProblemKind::EmbeddingServiceFailed).await;
     assert!(failed.detail.contains("401: no such key"), "{failed:?}");
-    // It is asked again meanwhile, and it has failed for as long as it does not answer.
+    // The server retries the endpoint until it answers.
     is_well.store(true, Ordering::Relaxed);
     loading.await.unwrap().unwrap();
     let well = status(&server).await;
     assert_eq!((well.ready, kinds(&well)), (true, Vec::new()));
 }
 
-/// Vectors of other files could not be compared with those that the indexes have.
+/// Vectors of a changed model could not be compared with the stored ones.
 #[tokio::test]
-async fn a_model_whose_files_have_changed_since_they_were_fetched_is_not_ready_in_words() {
+async fn a_model_whose_files_changed_after_the_download_is_reported() {
     let data = tempfile::tempdir().unwrap();
     let place = data.path().join("models/organisation/name");
     crate::support::copy_folder(&crate::support::model_directory(), &place);
@@ -136,7 +139,7 @@ async fn a_model_whose_files_have_changed_since_they_were_fetched_is_not_ready_i
     let local = settings.embedding.local.as_mut().unwrap();
     local.model_id = "organisation/name".into();
     local.hub_url = "http://127.0.0.1:9".into();
-    // What is there before anything was kept is kept by the first start.
+    // The first start records the hashes of files that are already there.
     drop(Server::start_in(settings.clone()).await);
     let config = place.join("config.json");
     let text = std::fs::read_to_string(&config).unwrap();
@@ -148,7 +151,7 @@ async fn a_model_whose_files_have_changed_since_they_were_fetched_is_not_ready_i
     let app = Arc::clone(&server.app);
     tokio::spawn(async move { start(&app).await });
     let failed = wait_for(&server, ProblemKind::EmbeddingModelFailed).await;
-    for said in ["config.json has other contents", "when the model was fetched", "put the file back"] {
+    for said in ["config.json has changed", "since the model was downloaded", "restore the file"] {
         assert!(failed.detail.contains(said), "{said}: {failed:?}");
     }
 }

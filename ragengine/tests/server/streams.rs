@@ -46,7 +46,7 @@ async fn a_stream_is_passed_on_with_the_sources_at_its_end() {
 }
 
 #[tokio::test]
-async fn a_stream_that_never_says_why_it_ended_still_delivers_its_sources() {
+async fn a_stream_without_a_finish_reason_still_delivers_its_sources() {
     let upstream =
         Upstream::scripted(|_| event_reply([delta("Hi"), "data: [DONE]\n\n".to_owned()].map(Ok).into())).await;
     let server = server(&upstream).await;
@@ -60,7 +60,7 @@ async fn a_stream_that_never_says_why_it_ended_still_delivers_its_sources() {
 }
 
 #[tokio::test]
-async fn a_passed_through_stream_is_byte_for_byte() {
+async fn a_passed_through_stream_is_unchanged() {
     let script = [delta("a"), finish(), "data: [DONE]\n\n".to_owned()];
     let expected = script.concat();
     let upstream = Upstream::scripted(move |_| event_reply(script.iter().cloned().map(Ok).collect())).await;
@@ -87,8 +87,8 @@ async fn a_stream_that_breaks_ends_with_an_error_and_no_done() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_before_its_answer_broke() {
-    // In good order, as far as the connection can tell.
+async fn a_stream_that_ends_before_its_answer_is_an_error() {
+    // The connection itself is closed cleanly.
     let upstream = Upstream::scripted(|_| event_reply([delta("Hel")].map(Ok).into())).await;
     let server = server(&upstream).await;
     for body in [
@@ -105,7 +105,7 @@ async fn a_stream_that_ends_before_its_answer_broke() {
 }
 
 #[tokio::test]
-async fn an_error_in_a_stream_is_passed_on_and_counts_as_one() {
+async fn an_error_in_a_stream_is_passed_on_and_counts_as_a_failure() {
     let failure = "data: {\"error\":{\"message\":\"out of memory\"}}\n\n";
     let upstream = Upstream::scripted(move |_| event_reply([delta("Hel"), failure.to_owned()].map(Ok).into())).await;
     let server = server(&upstream).await;
@@ -117,7 +117,7 @@ async fn an_error_in_a_stream_is_passed_on_and_counts_as_one() {
     assert!(metrics.contains(line), "{metrics}");
 }
 
-/// Answers every request with the beginning of a stream and then closes the connection.
+/// The URL of a language model that answers each request with the beginning of a stream and then closes the connection.
 async fn breaking_upstream() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -150,12 +150,12 @@ async fn words_arrive_before_the_answer_is_finished() {
     let mut pieces = request.send().await.unwrap().bytes_stream();
     let first = tokio::time::timeout(Duration::from_secs(30), pieces.next())
         .await
-        .expect("a word comes while the model thinks");
+        .expect("a word arrives before the answer is finished");
     assert!(first.unwrap().unwrap().starts_with(b"data:"));
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_ends_the_upstreams_work() {
+async fn a_client_that_leaves_cancels_the_upstream_request() {
     let (left, mut has_left) = tokio::sync::mpsc::unbounded_channel::<()>();
     let upstream = Upstream::scripted(move |_| {
         let guard = Guard(left.clone());
@@ -175,20 +175,21 @@ async fn a_client_that_leaves_ends_the_upstreams_work() {
     tokio::time::timeout(Duration::from_secs(30), has_left.recv()).await.expect("the upstream request was cancelled");
 }
 
-/// Tells when the upstream's stream is dropped.
+/// Sends a message when the upstream's stream is dropped.
 struct Guard(tokio::sync::mpsc::UnboundedSender<()>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // The receiver is gone when the test has ended otherwise.
+        // The receiver is gone if the test has already failed.
         self.0.send(()).ok();
     }
 }
 
-/// Settings with a pause of one second before a comment.
-fn impatient(url: &str) -> String {
+/// Settings with a keep-alive comment after each second of silence.
+fn short_keep_alive(url: &str) -> String {
     format!(
-        "{{inferenceService: {{url: '{url}', timeoutSeconds: 20, contextWindowSize: 8192}}, chat: {{keepAliveSeconds: 1}}, retrieval: {{maxDistance: 1.1}}}}"
+        "{{inferenceService: {{url: '{url}', timeoutSeconds: 20, contextWindowSize: 8192}}, \
+         chat: {{keepAliveSeconds: 1}}, retrieval: {{maxDistance: 1.1}}}}"
     )
 }
 
@@ -198,8 +199,8 @@ fn through(stream: bool) -> serde_json::Value {
 
 const COMMENT: &str = ": keep-alive\n\n";
 
-/// Reads a stream to its end. When the first comment has come, the language model is told to go on.
-async fn read_while_it_thinks(server: &Server, go_on: &Notify) -> String {
+/// Reads a stream to its end, and notifies `go_on` at the first comment. Repeated comments count as one.
+async fn read_through_a_pause(server: &Server, go_on: &Notify) -> String {
     let request = server.request("/v1/chat/completions").body(through(true).to_string());
     let mut pieces = request.send().await.unwrap().bytes_stream();
     let mut text = String::new();
@@ -209,12 +210,12 @@ async fn read_while_it_thinks(server: &Server, go_on: &Notify) -> String {
             go_on.notify_one();
         }
     }
-    // A slow machine may get more than one of them.
+    // A slow machine may get more than one comment.
     text.replace(&COMMENT.repeat(2), COMMENT)
 }
 
 #[tokio::test]
-async fn a_model_that_thinks_between_words_does_not_leave_the_client_in_silence() {
+async fn a_pause_between_words_is_filled_with_comments() {
     let go_on = Arc::new(Notify::new());
     let waiting = Arc::clone(&go_on);
     let upstream = Upstream::scripted(move |_| {
@@ -226,35 +227,35 @@ async fn a_model_that_thinks_between_words_does_not_leave_the_client_in_silence(
         ([("content-type", "text/event-stream")], Body::from_stream(words.map(Ok::<_, std::io::Error>))).into_response()
     })
     .await;
-    let server = Server::start(&impatient(&upstream.url)).await;
-    let text = read_while_it_thinks(&server, &go_on).await;
+    let server = Server::start(&short_keep_alive(&upstream.url)).await;
+    let text = read_through_a_pause(&server, &go_on).await;
     assert_eq!(text, format!("{}{COMMENT}{}data: [DONE]\n\n", delta("a"), finish()));
 }
 
 #[tokio::test]
-async fn a_stream_begins_before_a_model_that_takes_long() {
+async fn a_stream_begins_before_a_slow_model_answers() {
     let go_on = Arc::new(Notify::new());
     let words = || event_reply([delta("a"), finish(), "data: [DONE]\n\n".to_owned()].map(Ok).into());
-    let server = Server::start(&impatient(&slow_to_begin(&go_on, words).await)).await;
-    let text = read_while_it_thinks(&server, &go_on).await;
+    let server = Server::start(&short_keep_alive(&slow_to_begin(&go_on, words).await)).await;
+    let text = read_through_a_pause(&server, &go_on).await;
     assert_eq!(text, format!("{COMMENT}{}{}data: [DONE]\n\n", delta("a"), finish()));
 }
 
 #[tokio::test]
-async fn an_error_behind_a_stream_that_has_begun_is_its_last_event() {
+async fn an_error_after_a_stream_has_begun_is_its_last_event() {
     let go_on = Arc::new(Notify::new());
     let refusal =
         || crate::support::upstream::json_reply(429, &json!({"error": {"message": "slow down", "code": "rate"}}));
-    let server = Server::start(&impatient(&slow_to_begin(&go_on, refusal).await)).await;
-    let text = read_while_it_thinks(&server, &go_on).await;
+    let server = Server::start(&short_keep_alive(&slow_to_begin(&go_on, refusal).await)).await;
+    let text = read_through_a_pause(&server, &go_on).await;
     let (chunks, is_done) = events(text.trim_start_matches(COMMENT));
     assert_eq!((is_done, &chunks), (false, &vec![json!({"error": {"message": "slow down", "code": "rate"}})]));
-    // What is not a stream keeps its status.
+    // A reply that is not a stream keeps the status of the error.
     go_on.notify_one();
     server.post("/v1/chat/completions", &through(false)).await.error(429);
 }
 
-/// A language model that begins its reply when it is told to.
+/// The URL of a language model that begins its reply once `go_on` is notified.
 async fn slow_to_begin(
     go_on: &Arc<Notify>,
     reply: impl Fn() -> axum::response::Response + Clone + Send + Sync + 'static,
@@ -279,7 +280,8 @@ async fn a_stream_that_falls_silent_ends_with_an_error() {
         ([("content-type", "text/event-stream")], Body::from_stream(words)).into_response()
     })
     .await;
-    let server = Server::start(&impatient(&upstream.url).replace("timeoutSeconds: 20", "timeoutSeconds: 2")).await;
+    let server =
+        Server::start(&short_keep_alive(&upstream.url).replace("timeoutSeconds: 20", "timeoutSeconds: 2")).await;
     let text = server.post("/v1/chat/completions", &through(true)).await.text;
     let (chunks, is_done) = events(&text.replace(": keep-alive\n\n", ""));
     assert!(!is_done && chunks[1]["error"]["message"].as_str().unwrap().contains("timeoutSeconds"), "{text}");
@@ -304,17 +306,17 @@ async fn a_client_that_reads_slowly_slows_the_language_model_down() {
     let request = server.request("/v1/chat/completions").body(through(true).to_string());
     let mut pieces = request.send().await.unwrap().bytes_stream();
     pieces.next().await.unwrap().unwrap();
-    // The client reads nothing more: what is under way fills the buffers of three connections, and then nothing is made any more.
+    // The client stops reading. Events fill the buffers of the connections, and then the language model stops.
     let mut before = usize::MAX;
     let mut polls = 0;
     while before != made.load(Relaxed) {
         before = made.load(Relaxed);
         tokio::time::sleep(Duration::from_millis(300)).await;
         polls += 1;
-        assert!(polls < 100, "{before} bytes and no end");
+        assert!(polls < 100, "the language model still sends after {before} bytes");
     }
-    assert!(before < 64 << 20, "{before} bytes are under way");
-    // It goes on when the client does.
+    assert!(before < 64 << 20, "{before} bytes are buffered");
+    // The language model continues when the client reads on.
     for _ in 0..2000 {
         pieces.next().await.unwrap().unwrap();
     }
@@ -322,7 +324,7 @@ async fn a_client_that_reads_slowly_slows_the_language_model_down() {
 }
 
 #[tokio::test]
-async fn the_language_model_is_asked_only_so_often_at_once() {
+async fn requests_over_the_concurrency_limit_are_refused() {
     let upstream = Upstream::scripted(|_| {
         let words = futures_util::stream::iter([Ok::<_, std::io::Error>(delta("first"))])
             .chain(futures_util::stream::pending());
@@ -338,7 +340,7 @@ async fn the_language_model_is_asked_only_so_often_at_once() {
     let refused = server.post("/v1/chat/completions", &through(true)).await;
     assert!(refused.error(429).contains("maxConcurrentRequests"));
     assert_eq!(refused.headers["retry-after"], "1");
-    // The place is free again when the client of the first has left.
+    // A client that leaves frees its place.
     drop(first);
     for _ in 0..200 {
         let mut again = server.request("/v1/chat/completions").body(through(true).to_string()).send().await.unwrap();

@@ -1,4 +1,4 @@
-//! Servers for tests.
+//! Servers and requests for tests.
 
 pub mod embedder;
 pub mod process;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-/// The embedding model, which `make setup` fetches.
+/// The folder of the embedding model, which `make setup` downloads.
 pub fn model_directory() -> PathBuf {
     let cache = std::env::var_os("RAGENGINE_CACHE")
         .map(PathBuf::from)
@@ -30,7 +30,7 @@ pub fn model_directory() -> PathBuf {
     directory
 }
 
-/// Settings with the real model, a data folder of their own, and what `yaml` says.
+/// The settings in `yaml`, with this data folder, and with the real embedding model unless `yaml` sets a remote one.
 pub fn settings(data: &TempDir, yaml: &str) -> Settings {
     let mut settings = from_yaml(yaml).unwrap();
     settings.data_dir = data.path().to_owned();
@@ -40,7 +40,7 @@ pub fn settings(data: &TempDir, yaml: &str) -> Settings {
     settings
 }
 
-/// A running server.
+/// A server in this process, and a client for it.
 pub struct Server {
     pub url: String,
     pub app: Arc<App>,
@@ -48,7 +48,7 @@ pub struct Server {
     _data: Option<Arc<TempDir>>,
 }
 
-/// What came back.
+/// The status, headers and body of a reply.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -61,13 +61,13 @@ impl Reply {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    /// The JSON of a reply that must be a 200.
+    /// The JSON of the reply. Panics unless the status is 200.
     pub fn ok(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text);
         self.json()
     }
 
-    /// The words of an error that must have this status, in either shape.
+    /// The message of the error, in the shape of OpenAI's API or of the other routes. Panics if the status differs.
     pub fn error(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text);
         let body = self.json();
@@ -80,7 +80,7 @@ impl Reply {
 }
 
 impl Server {
-    /// A server of its own, loaded.
+    /// A loaded server with its own data folder.
     pub async fn start(yaml: &str) -> Self {
         let data = Arc::new(tempfile::tempdir().unwrap());
         let mut server = Self::start_in(settings(&data, yaml)).await;
@@ -88,14 +88,14 @@ impl Server {
         server
     }
 
-    /// A server with these settings, loaded.
+    /// A loaded server with these settings.
     pub async fn start_in(settings: Settings) -> Self {
         let server = Self::start_unloaded(settings).await;
         start(&server.app).await.unwrap();
         server
     }
 
-    /// A server that listens and has loaded nothing.
+    /// A server that listens but has loaded nothing.
     pub async fn start_unloaded(settings: Settings) -> Self {
         drop(rustls::crypto::ring::default_provider().install_default());
         let app = App::new(settings).unwrap();
@@ -107,7 +107,7 @@ impl Server {
         Self { url, app, http: reqwest::Client::new(), _data: None }
     }
 
-    /// One server with the built-in model for all tests that only differ in their indexes.
+    /// The server with the built-in model that all tests share if they differ only in their indexes.
     pub fn shared() -> Self {
         static SHARED: OnceLock<(String, Arc<App>)> = OnceLock::new();
         let (url, app) = SHARED.get_or_init(|| {
@@ -117,7 +117,8 @@ impl Server {
                     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
                 runtime.block_on(async {
                     let server = Self::start(
-                        "{retrieval: {maxDistance: 1.1}, limits: {maxBodyBytes: 200000, maxDocuments: 500, maxDocumentBytes: 100000}}",
+                        "{retrieval: {maxDistance: 1.1}, \
+                         limits: {maxBodyBytes: 200000, maxDocuments: 500, maxDocumentBytes: 100000}}",
                     )
                     .await;
                     send.send((server.url.clone(), Arc::clone(&server.app))).unwrap();
@@ -149,7 +150,7 @@ impl Server {
         Self::reply(self.request(path).body(body)).await
     }
 
-    /// A request whose body the test writes, with the media type that the path takes.
+    /// A POST request without a body, with the media type that the path accepts.
     pub fn request(&self, path: &str) -> reqwest::RequestBuilder {
         self.http.post(format!("{}{path}", self.url)).header("content-type", media_type(path))
     }
@@ -163,14 +164,14 @@ impl Server {
         }
     }
 
-    /// Adds documents given as (doc_id, text).
+    /// Adds documents given as pairs of id and text.
     pub async fn add(&self, index: &str, documents: &[(&str, &str)]) -> Value {
         let documents: Vec<Value> =
             documents.iter().map(|(doc_id, text)| json!({"doc_id": doc_id, "text": text})).collect();
         self.post("/index", &json!({"index_name": index, "documents": documents})).await.ok()
     }
 
-    /// The ids of the documents that a question finds, the best first.
+    /// The ids of the documents that a question finds, the best match first.
     pub async fn found(&self, index: &str, query: &str, max_node_count: usize) -> Vec<String> {
         let body = json!({"index_name": index, "query": query, "max_node_count": max_node_count});
         let reply = self.post("/retrieve", &body).await.ok();
@@ -178,12 +179,13 @@ impl Server {
     }
 }
 
-/// What a path takes.
+/// The media type that a path accepts.
 pub fn media_type(path: &str) -> &'static str {
     if path.starts_with("/restore") { "application/x-tar" } else { "application/json" }
 }
 
-/// Copies a data folder: the tasks of a server end with its runtime only, and its copy is what another process would see.
+/// Copies a data folder. A server in this process keeps its folder open until its runtime ends, so a second server
+/// starts on a copy.
 pub fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -197,12 +199,12 @@ pub fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-/// A chat with one question.
+/// The body of a chat with one question about an index.
 pub fn ask(index: &str, question: &str) -> Value {
     json!({"model": "m", "index_name": index, "messages": [{"role": "user", "content": question}]})
 }
 
-/// The JSON of every event of a stream but `[DONE]`, and whether that came last.
+/// The JSON of every event of a stream except `[DONE]`, and whether `[DONE]` came last.
 pub fn events(text: &str) -> (Vec<Value>, bool) {
     let data: Vec<&str> =
         text.split("\n\n").filter_map(|event| event.trim().strip_prefix("data:")).map(str::trim).collect();
@@ -212,7 +214,7 @@ pub fn events(text: &str) -> (Vec<Value>, bool) {
     (chunks, is_done)
 }
 
-/// Five texts about different things.
+/// Ids and texts of five documents about different subjects.
 pub const FACTS: [(&str, &str); 5] = [
     ("cats", "Cats sleep for most of the day. A cat purrs when it is content."),
     ("ships", "The container ship left the harbour at noon. It carries steel to Rotterdam."),

@@ -1,4 +1,6 @@
-//! `ragengine sync`: the real command and server; only the embedder is scripted, and counts.
+//! `ragengine sync` with the real command and server. Only the embedder is scripted, and it counts the texts it gets.
+
+mod broken_sources;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +15,7 @@ use crate::support::embedder::{RemoteEmbedder, reply, words};
 use crate::support::process::program;
 use crate::support::{Server, settings};
 
-/// A server and a folder that is one of its sources.
+/// A server, and a folder that serves as the source `files`.
 struct Bench {
     embedder: RemoteEmbedder,
     server: Server,
@@ -50,7 +52,7 @@ impl Bench {
         })
     }
 
-    /// Runs beside a server in this process, which must go on serving meanwhile.
+    /// Runs the command on a blocking thread, so that the server in this process can answer it.
     async fn run(&self, task: &Value) -> Output {
         let mut command = self.command(task);
         tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
@@ -64,7 +66,7 @@ impl Bench {
         command
     }
 
-    /// Runs, and has to succeed: what it says of its one source.
+    /// Runs the command, which must succeed, and returns its trimmed output.
     async fn sync(&self, task: &Value) -> String {
         let output = self.run(task).await;
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -151,11 +153,11 @@ async fn rows_are_documents_and_leave_one_by_one() {
     let errors = bench.record("o.files").await["errors"].clone();
     assert_eq!(errors[0]["path"], "log.jsonl");
     assert!(errors[0]["message"].as_str().unwrap().contains("line 2"), "{errors}");
-    assert!(bench.sync(&task).await.contains("1 files with errors"), "it is told again");
+    assert!(bench.sync(&task).await.contains("1 files with errors"), "the error is reported again");
 }
 
 #[tokio::test]
-async fn a_bad_file_stops_nobody() {
+async fn a_bad_file_does_not_stop_the_others() {
     let bench = Bench::new().await;
     bench.write(&[
         ("good.md", "# Good\n\nIt is good."),
@@ -175,11 +177,11 @@ async fn a_bad_file_stops_nobody() {
     let errors: Vec<&str> =
         record["errors"].as_array().unwrap().iter().map(|error| error["path"].as_str().unwrap()).collect();
     assert_eq!(errors, ["broken.pdf", "huge.txt", "latin.txt", "long.txt"]);
-    assert!(record["revision"].is_string(), "what cannot be read is a part of the revision: {record}");
+    assert!(record["revision"].is_string(), "unreadable files are part of the revision: {record}");
 }
 
 #[tokio::test]
-async fn a_source_that_vanishes_is_held_back() {
+async fn the_deletion_of_most_of_a_source_is_held_back() {
     let bench = Bench::new().await;
     let mut task = bench.task("o");
     bench.write(&[("a.txt", "one"), ("b.txt", "two"), ("c.txt", "three")]);
@@ -193,7 +195,7 @@ async fn a_source_that_vanishes_is_held_back() {
     assert_eq!(bench.documents().await.len(), 4);
     let record = bench.record("o.files").await;
     assert_eq!((&record["held_back"], &record["revision"]), (&json!(2), &revision));
-    // It is for this source as it is now: more is gone before it is confirmed.
+    // A confirmation is only valid for the state it was issued for. Here another file is deleted before it is used.
     task["confirmations"] = json!([record["confirmation"]]);
     fs::remove_file(bench.folder.path().join("c.txt")).unwrap();
     assert!(bench.sync(&task).await.contains("0 sent, 0 deleted, 0 files with errors, 3 held back"));
@@ -203,7 +205,7 @@ async fn a_source_that_vanishes_is_held_back() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_cut_off_keeps_its_documents_until_that_is_confirmed() {
+async fn a_truncated_file_keeps_its_documents_until_the_deletion_is_confirmed() {
     let bench = Bench::new().await;
     let mut task = bench.task("o");
     let rows =
@@ -231,12 +233,12 @@ async fn a_file_that_is_cut_off_keeps_its_documents_until_that_is_confirmed() {
     let said = bench.sync(&task).await;
     // The three whole lines are sent again, because the revision of their file has changed.
     assert!(said.starts_with("files: 3 sent, 0 deleted, 3 files with errors, 6 held back"), "{said}");
-    assert_eq!(bench.documents().await, all, "what is broken is not gone");
+    assert_eq!(bench.documents().await, all, "documents of truncated files are kept");
     let record = bench.record("o.files").await;
     let paths: Vec<_> =
         record["errors"].as_array().unwrap().iter().map(|error| error["path"].as_str().unwrap()).collect();
     assert_eq!(paths.iter().copied().collect::<BTreeSet<_>>(), BTreeSet::from(["a.md", "faq.csv", "log.jsonl"]));
-    assert!(record["errors"].to_string().contains("may be cut off"), "{record}");
+    assert!(record["errors"].to_string().contains("may be truncated"), "{record}");
     assert_eq!(bench.sync(&task).await, said.replace("3 sent", "0 sent"), "the next run reports the same");
 
     write(&whole);
@@ -250,7 +252,7 @@ async fn a_file_that_is_cut_off_keeps_its_documents_until_that_is_confirmed() {
 }
 
 #[tokio::test]
-async fn a_source_that_was_renamed_goes_when_its_successor_was_read() {
+async fn a_renamed_source_is_deleted_once_its_successor_was_read() {
     let bench = Bench::new().await;
     let mut task = bench.task("o");
     bench.write(&[("a.txt", "one"), ("b.txt", "two")]);
@@ -259,27 +261,27 @@ async fn a_source_that_was_renamed_goes_when_its_successor_was_read() {
 
     task["sources"][0] = json!({"name": "new", "origin": {"folder": {"path": "/no/such/folder"}}});
     assert!(!bench.run(&task).await.status.success());
-    assert_eq!(bench.documents().await, old, "its successor could not be read");
+    assert_eq!(bench.documents().await, old, "its successor could not be read, so it stays");
     let record = bench.record("o.files").await;
     assert_eq!(record["held_back"], 2, "{record}");
-    assert!(record["message"].as_str().unwrap().contains("when every other source was read"), "{record}");
+    assert!(record["message"].as_str().unwrap().contains("once every other source was read"), "{record}");
 
     let other = tempfile::tempdir().unwrap();
     task["sources"][0]["origin"]["folder"]["path"] = json!(other.path());
     let said = bench.sync(&task).await;
     assert!(said.contains("2 documents held back (confirmations: [files@"), "{said}");
-    assert_eq!(bench.documents().await, old, "its successor is empty");
+    assert_eq!(bench.documents().await, old, "its successor is empty, so it stays");
 
     task["confirmations"] = json!(["new@000000000000"]);
     bench.sync(&task).await;
-    assert_eq!(bench.documents().await, old, "that confirms nothing");
+    assert_eq!(bench.documents().await, old, "an unknown confirmation confirms nothing");
     task["confirmations"] = json!([bench.record("o.files").await["confirmation"]]);
-    assert!(bench.sync(&task).await.contains("sources that are not named any more: 2 documents deleted"));
+    assert!(bench.sync(&task).await.contains("removed sources: 2 documents deleted"));
     assert_eq!(bench.documents().await, set(&[]));
 }
 
 #[tokio::test]
-async fn what_was_never_there_is_an_error() {
+async fn a_page_that_does_not_exist_is_an_error() {
     let bench = Bench::new().await;
     let mut task = bench.task("o");
     task["allowedRanges"] = json!(["127.0.0.1"]);
@@ -287,12 +289,12 @@ async fn what_was_never_there_is_an_error() {
     task["sources"] = json!([{"name": "web", "origin": {"http": {"urls": [url]}}}]);
     assert_eq!(bench.sync(&task).await, "web: 0 sent, 0 deleted, 1 files with errors");
     let record = bench.record("o.web").await;
-    assert!(record["errors"][0]["message"].as_str().unwrap().contains("not there"), "{record}");
+    assert!(record["errors"][0]["message"].as_str().unwrap().contains("does not exist"), "{record}");
     assert_eq!(record["revision"], Value::Null, "{record}");
 }
 
 #[tokio::test]
-async fn an_owner_has_its_own_documents_and_no_others() {
+async fn an_owner_changes_only_its_own_documents() {
     let bench = Bench::new().await;
     bench.write(&[("a.txt", "one"), ("b.txt", "two")]);
     bench.server.add("handbook", &[("by-hand", "put in by hand")]).await;
@@ -307,16 +309,16 @@ async fn an_owner_has_its_own_documents_and_no_others() {
     assert_eq!(bench.documents().await, now, "a source that is not named any more is deleted");
     let mut nothing = bench.task("o");
     nothing["sources"] = json!([]);
-    assert_eq!(bench.sync(&nothing).await, "sources that are not named any more: 2 documents deleted");
+    assert_eq!(bench.sync(&nothing).await, "removed sources: 2 documents deleted");
     assert_eq!(bench.documents().await, set(&["by-hand", "o-2.files/a.txt", "o-2.files/b.txt"]));
     nothing["index"] = json!("no-such-index");
-    assert_eq!(bench.sync(&nothing).await, "", "there is nothing to delete, and nothing is made");
+    assert_eq!(bench.sync(&nothing).await, "", "nothing is deleted, and no index is created");
     assert_eq!(bench.server.get("/indexes").await.ok(), json!(["handbook"]));
 }
 
 #[tokio::test]
-async fn a_synchronisation_that_is_killed_is_finished_by_the_next() {
-    // It embeds so slowly that the first is killed in the middle of it.
+async fn a_killed_synchronisation_is_finished_by_the_next() {
+    // Embedding is slow enough that the first run is killed in the middle of it.
     let embedder = RemoteEmbedder::scripted(|inputs| {
         std::thread::sleep(Duration::from_millis(2 * inputs.len() as u64));
         reply(&inputs, |text| words(text, 64))
@@ -334,7 +336,7 @@ async fn a_synchronisation_that_is_killed_is_finished_by_the_next() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // The same one again, as a Job that is tried again: its lease is its own.
+    // The next run has the same sync id, like a retried Job, so it holds the lease already.
     let output = bench.sync(&task).await;
     assert!(!output.starts_with("files: 400 sent") && output.contains("0 files with errors"), "{output}");
     let record = bench.record("o.files").await;
@@ -360,7 +362,7 @@ async fn a_source_that_cannot_be_reached_fails_and_the_others_do_not() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_task_is_said() {
+async fn an_invalid_task_is_refused_with_its_reason() {
     let bench = Bench::new().await;
     let cases: [(Value, &str); 4] = [
         (json!({"sources": []}), "server"),
@@ -397,7 +399,7 @@ async fn what_is_wrong_with_a_task_is_said() {
 }
 
 #[tokio::test]
-async fn texts_of_the_task_and_of_web_pages_are_documents_too() {
+async fn inline_texts_become_documents_and_loopback_pages_are_refused() {
     let bench = Bench::new().await;
     let mut task = bench.task("o");
     task["sources"] = json!([
@@ -408,7 +410,7 @@ async fn texts_of_the_task_and_of_web_pages_are_documents_too() {
     let output = bench.run(&task).await;
     let said = text(&output.stdout);
     assert!(said.contains("here: 1 sent"), "{said}");
-    // The server is on this machine's loopback interface.
+    // The server listens on the loopback interface, which is not an allowed range.
     let record = bench.record("o.web").await;
     assert!(record.to_string().contains("allowedRanges"), "{record}");
     let list = bench.server.get("/indexes/handbook/documents").await.ok();
@@ -421,10 +423,10 @@ async fn texts_of_the_task_and_of_web_pages_are_documents_too() {
 }
 
 #[tokio::test]
-async fn a_document_that_is_too_slow_to_cut_is_named_by_its_path() {
+async fn a_document_that_takes_too_long_to_split_is_named_by_its_path() {
     let (embedder, data) = (RemoteEmbedder::with_width(64).await, tempfile::tempdir().unwrap());
     let mut settings = settings(&data, &embedder.settings("m", ""));
-    // Everything takes longer: no file of settings may say this.
+    // With a limit of 0, which a settings file could not set, every document takes too long.
     settings.limits.cut_timeout_seconds = 0;
     let bench = Bench::of(embedder, Server::start_in(settings).await);
     bench.write(&[("a.md", "# Ships\n\nA ship left."), ("b.txt", "Trains run.")]);
@@ -441,19 +443,19 @@ async fn a_document_that_is_too_slow_to_cut_is_named_by_its_path() {
 }
 
 #[tokio::test]
-async fn a_task_of_another_synchronisation_is_not_done() {
+async fn a_task_of_another_synchronisation_is_refused() {
     let bench = Bench::new().await;
     bench.write(&[("a.md", "one")]);
     let mut command = bench.command(&bench.task("team"));
     command.env("RAGENGINE_SYNC_ID", "2");
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     assert!(!output.status.success());
-    assert!(text(&output.stderr).contains("that of synchronisation '1', and this is '2'"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("has the id '1', expected '2'"), "{}", text(&output.stderr));
     assert_eq!(bench.server.get("/indexes").await.ok(), json!([]));
 }
 
 #[tokio::test]
-async fn sources_take_the_proxy_of_the_environment_and_the_server_does_not() {
+async fn sources_use_the_proxy_of_the_environment() {
     let bench = Bench::new().await;
     let mut task = bench.task("team");
     task["sources"] = json!([{"name": "pages", "origin": {"http": {"urls": ["http://docs.invalid/a.md"]}}}]);
@@ -463,18 +465,18 @@ async fn sources_take_the_proxy_of_the_environment_and_the_server_does_not() {
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
     let output = run("socks5://127.0.0.1:1").await.unwrap();
-    let words = "HTTP_PROXY cannot be used: it must be http:// or https://, and a host";
+    let words = "HTTP_PROXY is invalid: it must be http:// or https:// with a host";
     assert!(!output.status.success() && text(&output.stderr).contains(words), "{}", text(&output.stderr));
-    // A proxy is nowhere where no source may be.
+    // A proxy must not be at an address that sources may not use.
     run("127.0.0.1:1").await.unwrap();
     let record = bench.record("team.pages").await;
     let error = record["errors"][0]["message"].as_str().unwrap_or_default();
-    assert!(error.contains("127.0.0.1 may not be used, it is loopback"), "{record}");
+    assert!(error.contains("127.0.0.1 are not allowed because it is a loopback address"), "{record}");
 }
 
-/// What is held back of an owner is its as all else is: with a policy that keeps everything nothing is deleted with it.
+/// Documents that are held back belong to their owner like all others, so its current policy applies to them.
 #[tokio::test]
-async fn a_source_that_is_held_back_becomes_what_is_asked_for_now() {
+async fn the_policy_of_a_held_back_source_can_change() {
     let bench = Bench::new().await;
     let sources = |names: &[&str]| -> Value {
         let source = |name: &&str| {
@@ -495,25 +497,29 @@ async fn a_source_that_is_held_back_becomes_what_is_asked_for_now() {
     run(&["a", "b", "c"], "first", "delete").await.unwrap();
     assert_eq!(documents().await, 12);
     let output = run(&["a"], "first", "retain").await.unwrap();
-    assert_eq!(documents().await, 12, "most would be gone: {}", text(&output.stdout));
-    assert_eq!(bench.server.get("/status").await.ok()["owners"], Value::Null, "nothing goes with its owner");
-    // Somebody who still believes that it does.
+    assert_eq!(documents().await, 12, "the deletion of most documents is held back: {}", text(&output.stdout));
+    assert_eq!(
+        bench.server.get("/status").await.ok()["owners"],
+        Value::Null,
+        "no owner's documents are deleted with it"
+    );
+    // A run with the outdated policy deletes nothing either.
     run(&[], "first", "delete").await.unwrap();
     assert_eq!(documents().await, 12);
-    // Another owner of the same name has one of the sources.
+    // Another owner of the same name takes over the sources.
     run(&["a", "b", "c"], "first", "delete").await.unwrap();
     run(&["a", "b", "c"], "second", "retain").await.unwrap();
     run(&["a", "b", "c", "d"], "first", "delete").await.unwrap();
     run(&["a", "b", "c"], "second", "delete").await.unwrap();
     run(&[], "first", "delete").await.unwrap();
-    assert_eq!(documents().await, 12, "what the second has stays");
+    assert_eq!(documents().await, 12, "documents of the second owner stay");
     run(&[], "second", "delete").await.unwrap();
     assert_eq!(documents().await, 0);
 }
 
-/// Whoever looks for owners that are gone finds them in the server's status, after it was started again too.
+/// The operator finds the owners in the status of the server and deletes the documents of those that are gone.
 #[tokio::test]
-async fn the_server_knows_whose_a_source_is_and_what_becomes_of_it() {
+async fn the_status_lists_owners_whose_documents_are_deleted_with_them() {
     let bench = Bench::new().await;
     bench.write(&[("a.md", "one")]);
     let owned = |uid: &'static str, when_gone: &'static str| {
@@ -527,7 +533,7 @@ async fn the_server_knows_whose_a_source_is_and_what_becomes_of_it() {
     owned("first", "delete").await.unwrap();
     let expected = |uid: &str| json!([{"index": "handbook", "name": "team", "uid": uid, "scope": "volume"}]);
     assert_eq!(owners().await, expected("first"));
-    // Who says nothing of it changes nothing.
+    // A run without an owner changes nothing.
     bench.sync(&bench.task("team")).await;
     owned("second", "delete").await.unwrap();
     assert_eq!(owners().await, expected("second"));
@@ -537,5 +543,5 @@ async fn the_server_knows_whose_a_source_is_and_what_becomes_of_it() {
     let mut everything = bench.task("team");
     everything["sources"] = json!([]);
     bench.run(&everything).await;
-    assert_eq!(owners().await, Value::Null, "it has nothing any more");
+    assert_eq!(owners().await, Value::Null, "an owner without documents is not listed");
 }

@@ -1,4 +1,4 @@
-//! Counting as the served model does, from the settings to the reply.
+//! Counting tokens with the tokenizer of the served model, from the settings to the reply.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::upstream::{Upstream, completion, json_reply};
 use crate::support::{FACTS, Server, ask, model_directory, settings};
 
-/// A template in the style of the models that mark each message.
+/// A chat template that puts markers around each message.
 const TEMPLATE: &str = "{% for message in messages %}[CLS] {{ message.role }} : {{ message.content }} [SEP]{% endfor %}\
      {% if add_generation_prompt %}[CLS] assistant :{% endif %}";
 
@@ -39,7 +39,7 @@ async fn the_models_own_tokenizer_and_template_count_the_prompt_to_the_token() {
     let server = Server::start(&yaml(&format!(", tokenizer: '{}'", folder.path().display()))).await;
     server.add("docs", &FACTS).await;
     for _ in 0..2 {
-        // The second time the chunks have been counted already.
+        // The second time the counts of the chunks come from the cache.
         let (explanation, sent) = explained(&server, &upstream).await;
         assert_eq!(explanation["tokenizer"], "served");
         let tokenizer = ragengine_tokenizer::Tokenizer::from_path(folder.path()).unwrap();
@@ -83,10 +83,12 @@ async fn stored_counts_add_up_to_the_finished_prompt() {
 }
 
 #[tokio::test]
-async fn a_tokenizer_that_is_not_there_stops_the_start_in_words() {
+async fn a_missing_tokenizer_stops_the_start() {
+    // `main` does this at the start of the program. Each test may run in a separate process.
+    drop(rustls::crypto::ring::default_provider().install_default());
     let data = tempfile::tempdir().unwrap();
     let settings = settings(&data, "{inferenceService: {url: 'http://127.0.0.1:9', tokenizer: /nowhere/model}}");
-    let Err(error) = ragengine::app::App::new(settings) else { panic!("it started") };
+    let Err(error) = ragengine::app::App::new(settings) else { panic!("the server started") };
     let words = error.to_string();
     assert!(words.contains("inferenceService.tokenizer") && words.contains("/nowhere/model"), "{words}");
 }

@@ -1,4 +1,4 @@
-//! The ways to the language model: a plain address is reached directly, and most other tests do so. These go the other way.
+//! Connections to the language model through reqwest: passwords in the URL, and proxies. Other tests connect directly.
 
 use serde_json::{Value, json};
 
@@ -14,17 +14,20 @@ fn streamed_chat() -> Value {
     json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]})
 }
 
-/// One that answers and streams "Hello.", as it is asked to.
+/// A language model that answers "Hello.", streamed if requested.
 async fn upstream() -> Upstream {
-    Upstream::scripted(|body| match body["stream"] == true {
-        true => event_reply([delta("Hello."), finish(), "data: [DONE]\n\n".to_owned()].map(Ok).into()),
-        false => json_reply(200, &completion("Hello.")),
+    Upstream::scripted(|body| {
+        if body["stream"] == true {
+            event_reply([delta("Hello."), finish(), "data: [DONE]\n\n".to_owned()].map(Ok).into())
+        } else {
+            json_reply(200, &completion("Hello."))
+        }
     })
     .await
 }
 
 #[tokio::test]
-async fn a_password_in_the_address_goes_along_and_is_never_shown() {
+async fn a_password_in_the_url_is_sent_and_never_shown() {
     let upstream = upstream().await;
     let url = upstream.url.replace("http://", "http://me:secret@");
     let server = Server::start(&format!("{{inferenceService: {{url: '{url}', timeoutSeconds: 2}}}}")).await;
@@ -36,14 +39,14 @@ async fn a_password_in_the_address_goes_along_and_is_never_shown() {
         assert_eq!(request.headers["authorization"], "Basic bWU6c2VjcmV0");
     }
 
-    let nobody = Server::start("{inferenceService: {url: 'http://me:secret@127.0.0.1:9/v1'}}").await;
-    let refusal = nobody.post("/v1/chat/completions", &chat()).await.error(502);
+    let unreachable = Server::start("{inferenceService: {url: 'http://me:secret@127.0.0.1:9/v1'}}").await;
+    let refusal = unreachable.post("/v1/chat/completions", &chat()).await.error(502);
     assert!(refusal.contains("cannot be reached") && !refusal.contains("secret"), "{refusal}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_of_the_environment_is_used() {
-    // A proxy is asked for whole addresses, and this one answers for the host that it is asked for.
+    // A proxy receives the full URL of each request. This one answers in place of the requested host.
     let proxy = upstream().await;
     let address = proxy.url.trim_end_matches("/v1").to_owned();
     let data = tempfile::tempdir().unwrap();

@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use crate::support::process::Process;
 use crate::support::{Reply, Server, media_type, settings};
 
-/// What is posted and changes nothing. A backup changes nothing either, and gives everything away.
+/// POST routes that only read. `GET /backup` is not among the free routes, because it reveals everything.
 const READS: [&str; 3] = ["/v1/chat/completions", "/v1/embeddings", "/retrieve"];
 
-/// A folder with a secret, as the kubelet mounts it: a change is another folder behind the same link.
+/// A folder with a secret as the kubelet mounts it: a change points the link `..data` to another folder.
 struct MountedSecret(TempDir);
 
 impl MountedSecret {
@@ -35,7 +35,7 @@ impl MountedSecret {
         self.point_to("..of", |folder| fs::write(folder.join("token"), token).unwrap());
     }
 
-    /// As when the key is gone from the Secret.
+    /// Removes the token, as when the key is removed from the Secret.
     fn empty(&self) {
         self.point_to("..empty", |_| {});
     }
@@ -49,7 +49,7 @@ impl MountedSecret {
     }
 }
 
-/// A server that has loaded nothing: with the token a write gets as far as a 503.
+/// A server that has loaded nothing. A write with the right token gets a 503.
 async fn server(secret: &MountedSecret, more: &str) -> (Server, TempDir) {
     let data = tempfile::tempdir().unwrap();
     let yaml = format!("auth: {{writeToken: {{file: {}}}{more}}}", secret.path().display());
@@ -77,10 +77,10 @@ async fn wait_until_accepted(server: &Server, token: &str) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("never accepted");
+    panic!("the token was never accepted");
 }
 
-/// The method and path of everything in the API's description, with a name in place of each parameter, and what is said of it.
+/// Method, path and description of every operation in the OpenAPI document, with names for the parameters in the path.
 async fn operations(server: &Server) -> Vec<(Method, String, Value)> {
     let document = server.get("/openapi.json").await.ok();
     let of_path = |(path, item): (&String, &Value)| {
@@ -93,7 +93,7 @@ async fn operations(server: &Server) -> Vec<(Method, String, Value)> {
 }
 
 #[tokio::test]
-async fn every_write_wants_the_token_and_nothing_else_does() {
+async fn only_writes_and_copies_require_the_token() {
     let secret = MountedSecret::with("right\n");
     let (server, _data) = server(&secret, "").await;
     let http = reqwest::Client::new();
@@ -110,7 +110,7 @@ async fn every_write_wants_the_token_and_nothing_else_does() {
             continue;
         }
         writes += 1;
-        assert!(operation["responses"]["401"].is_object(), "{method} {path} does not say so");
+        assert!(operation["responses"]["401"].is_object(), "{method} {path} does not document its 401");
         assert_eq!((refused.status, &refused.headers["www-authenticate"]), (401, &"Bearer".parse().unwrap()), "{path}");
         let wrong = Server::reply(request().bearer_auth("wrong")).await;
         assert_eq!(wrong.status, 401, "{method} {path}");
@@ -121,7 +121,7 @@ async fn every_write_wants_the_token_and_nothing_else_does() {
 }
 
 #[tokio::test]
-async fn without_the_setting_everybody_may_write() {
+async fn without_the_setting_every_client_may_write() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start_unloaded(settings(&data, "{}")).await;
     assert_eq!(write(&server, None).await.status, 503);
@@ -129,14 +129,15 @@ async fn without_the_setting_everybody_may_write() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_what_is_wanted_and_where_it_is() {
+async fn a_refusal_says_where_the_token_is() {
     let secret = MountedSecret::with("right");
     let (plain, _data) = server(&secret, "").await;
-    let source = ", writeTokenSource: 'the Secret docs-write (key token) in the namespace default; `auth.writes: open` in the RAGEngine lets everybody write'";
-    let (told, _data) = server(&secret, source).await;
+    let source = ", writeTokenSource: 'the Secret docs-write (key token) in the namespace default; \
+                  `auth.writes: open` in the RAGEngine lets everybody write'";
+    let (with_source, _data) = server(&secret, source).await;
     let mut refusals = Vec::new();
     for (server, authorization) in
-        [(&plain, None), (&plain, Some("Bearer wrong")), (&told, None), (&told, Some("Basic cmlnaHQ="))]
+        [(&plain, None), (&plain, Some("Bearer wrong")), (&with_source, None), (&with_source, Some("Basic cmlnaHQ="))]
     {
         let refused = write(server, authorization).await;
         refusals.push(json!({"sent": authorization, "status": refused.status, "reply": refused.json()}));
@@ -150,7 +151,7 @@ async fn a_refusal_says_what_is_wanted_and_where_it_is() {
 }
 
 #[tokio::test]
-async fn a_body_is_not_waited_for() {
+async fn a_refusal_does_not_wait_for_the_body() {
     let secret = MountedSecret::with("right");
     let (server, _data) = server(&secret, "").await;
     let never = futures_util::stream::pending::<Result<String, std::io::Error>>();
@@ -159,7 +160,7 @@ async fn a_body_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_changed_token_is_taken_and_the_one_before_holds_for_as_long_as_is_set() {
+async fn a_changed_token_is_accepted_and_the_previous_one_expires() {
     let secret = MountedSecret::with("one");
     let (lenient, _data) = server(&secret, ", previousTokenSeconds: 3600").await;
     let (strict, _data) = server(&secret, ", previousTokenSeconds: 0").await;
@@ -178,7 +179,7 @@ async fn a_changed_token_is_taken_and_the_one_before_holds_for_as_long_as_is_set
 }
 
 #[test]
-fn the_log_tells_of_changes_once_and_never_of_tokens() {
+fn the_log_reports_each_token_change_once_and_never_a_token() {
     let secret = MountedSecret::with("first-token");
     let data = tempfile::tempdir().unwrap();
     let settings = data.path().join("settings.yaml");
@@ -198,7 +199,7 @@ fn the_log_tells_of_changes_once_and_never_of_tokens() {
     assert_eq!((&refused["level"], &refused["kind"]), (&"INFO".into(), &"unauthorized".into()));
     secret.empty();
     server.wait_until("finds no token", |server| {
-        server.log_lines().into_iter().find(|line| line["message"].as_str().unwrap().contains("cannot be read again"))
+        server.log_lines().into_iter().find(|line| line["message"].as_str().unwrap().contains("cannot be reread"))
     });
     assert_eq!(status(&server.url, "first-token"), 404);
     secret.change("second-token");
@@ -206,7 +207,7 @@ fn the_log_tells_of_changes_once_and_never_of_tokens() {
     assert_eq!((status(&server.url, "second-token"), status(&server.url, "first-token")), (404, 404));
     let log = server.log_lines();
     let count = |words: &str| log.iter().filter(|line| line["message"].as_str().unwrap().contains(words)).count();
-    assert_eq!((count("write token changed"), count("cannot be read again")), (1, 1), "{log:?}");
+    assert_eq!((count("write token changed"), count("cannot be reread")), (1, 1), "{log:?}");
     for line in &log {
         assert!(!line.to_string().contains("-token\"") && !line.to_string().contains("first-token"), "{line}");
     }

@@ -20,7 +20,7 @@ const LARGE_BYTES: usize = 200 << 20;
 
 /// The expected error of each bad file, by its path.
 const WRONG: [(&str, &str); 4] =
-    [("bomb.pdf", "memory"), ("broken.pdf", ""), ("huge.txt", "longer than"), ("latin.md", "not text")];
+    [("bomb.pdf", "memory"), ("broken.pdf", ""), ("huge.txt", "larger than"), ("latin.md", "not text")];
 
 #[tokio::test]
 async fn bad_files_are_reported_with_their_paths_and_the_others_are_indexed() {

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use super::is_satisfied;
 
 #[test]
-fn what_was_asked_for_has_to_be_there() {
+fn desired_fields_must_be_in_the_live_object() {
     for (desired, live, satisfied) in [
         (json!({"a": 1}), json!({"a": 1, "b": 2}), true),
         (json!({"a": 1}), json!({"a": 2}), false),
         (json!({"a": 1}), json!({}), false),
         (json!({"a": {}, "b": [], "c": null, "d": {"e": ""}}), json!({}), true),
-        // An amount in another spelling, and a text that only looks like one.
+        // The same quantity in another notation, and a string that only looks like a quantity.
         (json!({"limits": {"memory": "1024Mi"}}), json!({"limits": {"memory": "1Gi"}}), true),
         (json!({"limits": {"memory": "1Gi"}}), json!({"limits": {"memory": "2Gi"}}), false),
         (json!({"data": {"size": "1024Mi"}}), json!({"data": {"size": "1Gi"}}), false),
-        // Others may add containers, not arguments.
+        // Other managers may add containers, but not arguments.
         (
             json!({"containers": [{"name": "a", "image": "i"}]}),
             json!({"containers": [{"name": "b"}, {"name": "a", "image": "i", "tty": false}]}),
@@ -34,7 +34,7 @@ fn what_was_asked_for_has_to_be_there() {
             json!({"topologySpreadConstraints": [{"topologyKey": "host"}, {"topologyKey": "zone"}]}),
             true,
         ),
-        // A name is no key in these.
+        // These lists have no key, although their items have names.
         (json!({"sysctls": [{"name": "a"}]}), json!({"sysctls": [{"name": "a"}, {"name": "b"}]}), false),
         (json!({"httpHeaders": [{"name": "a"}]}), json!({"httpHeaders": [{"name": "b"}, {"name": "a"}]}), false),
         (json!({"ports": [{"port": 53}]}), json!({"ports": [{"port": 53}, {"port": 54}]}), false),
@@ -45,7 +45,7 @@ fn what_was_asked_for_has_to_be_there() {
         ),
         (json!({"tolerations": [{"key": "k"}]}), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), false),
         (json!({"from": [{"podSelector": {}}]}), json!({"from": [{"podSelector": {}}]}), true),
-        // A selector is one value.
+        // A selector is compared as a whole.
         (json!({"selector": {"a": "b"}}), json!({"selector": {"a": "b", "c": "d"}}), false),
         (
             json!({"podSelector": {"matchLabels": {"a": "b"}}}),
@@ -59,7 +59,7 @@ fn what_was_asked_for_has_to_be_there() {
         ),
         (json!({"nodeSelector": {"a": "b"}}), json!({"nodeSelector": {"a": "b", "c": "d"}}), false),
         (json!({"namespaceSelector": {}}), json!({"namespaceSelector": {"matchLabels": {"a": "b"}}}), false),
-        // So is a list without keys, with all that is in its items.
+        // A list without keys is compared as a whole, including all fields of its items.
         (
             json!({"from": [{"podSelector": {}}]}),
             json!({"from": [{"podSelector": {}, "namespaceSelector": {}}]}),
@@ -99,11 +99,11 @@ fn what_was_asked_for_has_to_be_there() {
             json!({"sources": [{"serviceAccountToken": {"path": "a", "expirationSeconds": 600}}]}),
             false,
         ),
-        // What says something when it is empty is not the same as nothing.
+        // An empty value that has a meaning is not the same as a missing one.
         (json!({"name": "data", "emptyDir": {}}), json!({"name": "data", "hostPath": {"path": "/"}}), false),
         (json!({"maxSkew": 1, "labelSelector": {}}), json!({"maxSkew": 1}), false),
         (json!({"resources": {}, "securityContext": {}}), json!({}), true),
-        // What is false by its nature is not kept; of the others false is an answer of its own.
+        // The API server drops false for some fields, and keeps it for others.
         (
             json!({"volumeMounts": [{"mountPath": "/a", "readOnly": false}]}),
             json!({"volumeMounts": [{"mountPath": "/a"}]}),
@@ -119,7 +119,7 @@ fn what_was_asked_for_has_to_be_there() {
     }
 }
 
-/// Objects as they are applied: fields of all kinds, lists with keys and without.
+/// Objects with fields of all kinds, lists with keys and lists without.
 fn object() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
@@ -139,7 +139,7 @@ fn object() -> impl Strategy<Value = Value> {
     })
 }
 
-/// With fields, and items that have a key, that nobody asked for.
+/// The object with additional fields and list items.
 fn with_more(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -157,7 +157,7 @@ fn with_more(value: &Value) -> Value {
     }
 }
 
-/// Every value that comes of one by changing or removing one thing in it.
+/// All values that differ from this one in a single change or removal.
 fn changed(value: &Value) -> Vec<Value> {
     match value {
         Value::Object(fields) => fields
@@ -194,15 +194,15 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_others_add_it_is_satisfied(desired in object()) {
+    fn additions_of_others_are_ignored(desired in object()) {
         prop_assert!(is_satisfied(&desired, &desired));
         prop_assert!(is_satisfied(&desired, &with_more(&desired)));
     }
 
     #[test]
-    fn whatever_others_add_within_one_value_is_seen(desired in object()) {
+    fn additions_within_one_value_are_a_difference(desired in object()) {
         let item = |more: bool| if more { json!({"a": desired, "theirs": 1}) } else { json!({"a": desired}) };
-        for field in ["from", "selector", "of-nobody"] {
+        for field in ["from", "selector", "unknown"] {
             let list = |more| json!({field: [item(more)]});
             let is_seen = !is_satisfied(&list(false), &list(true));
             prop_assert!(is_satisfied(&list(false), &list(false)) && is_seen);
@@ -210,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_of_ones_own_is_changed_is_seen(desired in object()) {
+    fn every_change_of_a_desired_field_is_a_difference(desired in object()) {
         for live in changed(&desired) {
             prop_assert!(!is_satisfied(&desired, &live), "{}", live);
             prop_assert!(!is_satisfied(&desired, &with_more(&live)), "{}", live);

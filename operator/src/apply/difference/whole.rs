@@ -1,11 +1,11 @@
-//! Values that Kubernetes takes as one: whatever others change in one changes what is meant by it, as one more label does in a selector, and one more
-//! selector in a peer of a NetworkPolicy.
+//! Values that are compared as a whole, because any addition changes their meaning: one more label in a selector, or
+//! one more selector in a peer of a NetworkPolicy.
 
 use serde_json::{Map, Value};
 
 use crate::quantity;
 
-/// The maps that are one value. So are lists, but for those whose items have keys.
+/// The maps that are compared as a whole. Lists without keys are too.
 const ONE_VALUE: [&str; 12] = [
     "selector",
     "podSelector",
@@ -21,15 +21,15 @@ const ONE_VALUE: [&str; 12] = [
     "requiredDuringSchedulingIgnoredDuringExecution",
 ];
 
-/// What says something when it is empty, and something else when it is not there: every pod, every namespace, a folder of the pod's own.
+/// Fields that have a meaning when they are empty: all pods, all namespaces, or an empty volume.
 const SAYS_SOMETHING: [&str; 4] = ["podSelector", "namespaceSelector", "labelSelector", "emptyDir"];
 
-/// Whether a field is one value.
+/// Whether a field is compared as a whole.
 pub(super) fn is_one_value(field: &str) -> bool {
     ONE_VALUE.contains(&field)
 }
 
-/// Whether one value is what was asked for, as the API server keeps it.
+/// Whether a value equals the desired one, apart from the API server's normalisation.
 pub(super) fn is_same(desired: &Value, live: &Value) -> bool {
     match (desired, live) {
         (Value::Object(desired), Value::Object(live)) => has_same_fields(desired, live),
@@ -55,21 +55,21 @@ fn is_same_amount(field: &str, desired: &Value, live: &Value) -> bool {
         && matches!((desired, live), (Value::String(desired), Value::String(live)) if quantity::is_same(desired, live))
 }
 
-/// What the API server fills in, within one value, where nothing was said.
+/// Whether this is a default that the API server adds within such a value.
 fn is_default(field: &str, value: &Value) -> bool {
     match field {
-        // Of a port of a NetworkPolicy.
+        // A port of a NetworkPolicy.
         "protocol" => value == "TCP",
-        // Of a field of the pod.
+        // A reference to a field of the pod.
         "apiVersion" => value == "v1",
         "divisor" => value == "0",
-        // Of a token in a volume.
+        // A service account token in a volume.
         "expirationSeconds" => value == 3600,
         _ => false,
     }
 }
 
-/// Whether the API server does not keep a field, because it says nothing.
+/// Whether the API server drops a field because it equals its default.
 pub(super) fn is_left_out(field: &str, value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -83,6 +83,6 @@ pub(super) fn is_left_out(field: &str, value: &Value) -> bool {
     }
 }
 
-/// Fields of a pod that are not kept when they are false or 0, because they are that when they are not set.
+/// Fields of a pod whose default is false or 0, which the API server drops.
 const FLAGS: [&str; 7] = ["readOnly", "tty", "stdin", "stdinOnce", "hostNetwork", "hostPID", "hostIPC"];
 const NUMBERS: [&str; 2] = ["initialDelaySeconds", "hostPort"];

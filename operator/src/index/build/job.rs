@@ -7,12 +7,16 @@ use super::Synchronisation;
 use crate::names::{AFTER, IndexIdentity, SPECIFICATION, SYNC_ID, WANTED};
 use crate::sync_job::Ingredients;
 
-/// What the Job of one synchronisation is made of.
+/// The ingredients of the Job of one synchronisation.
 pub(super) fn ingredients(what: Synchronisation<'_>) -> Ingredients<'_> {
     let Synchronisation { index, validated: _, engine, observed, start } = what;
     let identity = IndexIdentity::of(index);
     let mut metadata = identity.owned(&start.job_name);
-    let labels = [(SYNC_ID, &start.sync_id), (WANTED, &start.desired_revision.wanted), (SPECIFICATION, &start.desired_revision.specification)];
+    let labels = [
+        (SYNC_ID, &start.sync_id),
+        (WANTED, &start.desired_revision.wanted),
+        (SPECIFICATION, &start.desired_revision.specification),
+    ];
     let after = start.after.iter().map(|after| (AFTER, after));
     let labels = labels.into_iter().chain(after).map(|(label, value)| (label.to_owned(), value.clone()));
     metadata.labels.get_or_insert_default().extend(labels);

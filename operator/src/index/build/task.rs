@@ -10,10 +10,10 @@ use crate::names::IndexIdentity;
 use crate::sync_job::{CREDENTIALS_FOLDER, SOURCES_FOLDER, task};
 use crate::watches::Referred;
 
-/// A name that no host has (RFC 2606).
+/// A host name that never exists (RFC 2606).
 const NOWHERE: &str = "nowhere.invalid";
 
-/// What the synchronisation is to do.
+/// The task of a synchronisation.
 pub(super) fn task(what: Synchronisation<'_>, defaults: &Defaults) -> SyncTask {
     let Synchronisation { index, validated, engine, observed, start } = what;
     let references = observed.references.as_slice();
@@ -32,7 +32,7 @@ pub(super) fn task(what: Synchronisation<'_>, defaults: &Defaults) -> SyncTask {
     }
 }
 
-/// The words of the annotation, which may confirm several deletions.
+/// Splits the annotation, which may confirm several deletions.
 fn confirmations(words: &str) -> Vec<String> {
     words.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -81,7 +81,7 @@ fn origin(source: &IndexSource, references: &[ObservedReference]) -> Option<Orig
     })
 }
 
-/// The only hosts that a Secret may be sent to. One that names none at all goes nowhere.
+/// The only hosts that a Secret may be sent to. A Secret with an empty list is sent nowhere.
 fn hosts_of(secret: &str, references: &[ObservedReference]) -> Vec<String> {
     let is_it = |reference: &&ObservedReference| reference.kind == Referred::Secret && reference.name == secret;
     match references.iter().find(is_it).and_then(|reference| reference.hosts.clone()) {

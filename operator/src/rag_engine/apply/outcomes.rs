@@ -1,26 +1,26 @@
 use std::sync::Arc;
 
-use crate::apply::{ApplyError, Freshness, ApplyOutcome, Refused};
+use crate::apply::{ApplyError, ApplyOutcome, Freshness, Refused};
 
-/// What became of all objects.
+/// The combined results of all objects.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
-    /// Whether the caches do not show them yet.
+    /// Whether the caches do not show the objects yet.
     pub is_lagging: bool,
-    /// The first that could not be applied, and may be another time.
+    /// The first temporary failure.
     pub failed: Option<ApplyError>,
-    /// Those that the API server, or this operator, will not have.
+    /// The objects that the API server or the operator refused.
     pub refused: Vec<Refused>,
 }
 
 impl Outcomes {
-    /// Notes what became of one, and gives what there is of it now.
+    /// Records the result of one object and returns its current state.
     pub fn take<K>(&mut self, outcome: ApplyOutcome<K>) -> Option<Arc<K>> {
         self.note(outcome.result);
         outcome.live
     }
 
-    /// Notes what became of one.
+    /// Records the result of one object.
     pub fn note(&mut self, result: Result<Freshness, ApplyError>) {
         match result {
             Ok(freshness) => self.is_lagging |= freshness == Freshness::Lagging,
@@ -29,12 +29,12 @@ impl Outcomes {
         }
     }
 
-    /// Whether all until now are as they were asked to be.
+    /// Whether all objects so far were applied.
     pub fn are_well(&self) -> bool {
         self.refused.is_empty() && self.failed.is_none()
     }
 
-    /// All refusals as one.
+    /// All refusals combined into one.
     pub fn refusal(&self) -> Option<Refused> {
         let (first, others) = self.refused.split_first()?;
         let more = others.iter().map(|refused| format!("; {refused}")).collect::<String>();

@@ -1,4 +1,4 @@
-//! The Secret with the write token, which is made once and never applied.
+//! The Secret with the write token, which is created once and never updated.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::PartialObjectMeta;
@@ -6,11 +6,12 @@ use kube::api::PartialObjectMeta;
 use crate::apply::{ApplyError, Freshness, Writer};
 use crate::rag_engine::build::{WriteToken, secret};
 
-/// Random bytes of a write token.
+/// The length of a write token in bytes, before it is encoded.
 const TOKEN_BYTES: usize = 32;
 
-/// Makes the token once. A Secret that is there, ours or a user's, is left as it is; one that is not wanted any more goes with the engine: nobody
-/// may delete Secrets for that.
+/// Creates the token if there is none. An existing Secret is left unchanged, also one that a user created. A Secret
+/// that is no longer needed stays until the engine is deleted, because the operator has no permission to delete
+/// Secrets.
 pub(super) async fn write_token(
     writer: &Writer<'_>,
     desired: Option<WriteToken>,
@@ -21,7 +22,7 @@ pub(super) async fn write_token(
     writer.make_once(&name, || Ok(secret(desired, random_token()?))).await
 }
 
-/// 256 bits, in hexadecimal.
+/// A random token in hexadecimal.
 fn random_token() -> Result<String, ApplyError> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(ApplyError::Randomness)?;

@@ -7,7 +7,7 @@ use ragengine_operator_api::{DeletionPolicy, Volume};
 use crate::quantity;
 use crate::rag_engine::validate::Validated;
 
-/// The claim that is made. It has no owner unless it is to go with the RAGEngine: so it outlives everything by default.
+/// The claim. By default it has no owner and outlives the RAGEngine.
 pub(super) fn claim(validated: &Validated, live: Option<&PersistentVolumeClaim>) -> Option<PersistentVolumeClaim> {
     let volume = validated.spec.storage.as_ref().map(|storage| storage.volume())?;
     let Volume::Provisioned { size, storage_class_name, deletion_policy, .. } = volume else { return None };
@@ -29,7 +29,7 @@ pub(super) fn claim(validated: &Validated, live: Option<&PersistentVolumeClaim>)
     })
 }
 
-/// What a claim has been grown to by hand it keeps: it cannot shrink.
+/// A claim cannot shrink, so a size that a user increased is kept.
 fn size_to_ask_for(asked: &str, live: Option<&PersistentVolumeClaim>) -> Quantity {
     let asked = Quantity(asked.to_owned());
     let requests = live.and_then(|claim| claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref());

@@ -7,7 +7,7 @@ use crate::rag_engine::monitoring::Monitoring;
 use crate::rag_engine::settings::{SETTINGS_FILE, settings_file, settings_file_of_another_version};
 use crate::rag_engine::validate::Validated;
 
-/// The settings file.
+/// The ConfigMap with the settings file.
 pub(super) fn config_map(validated: &Validated) -> Result<ConfigMap, BuildError> {
     let file = match validated.monitoring {
         Monitoring::OwnListener => settings_file(&validated.settings),

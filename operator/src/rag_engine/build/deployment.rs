@@ -8,8 +8,8 @@ use crate::hash::hash;
 use crate::rag_engine::observe::{Observed, ObservedReference};
 use crate::rag_engine::validate::Validated;
 
-/// The server, unless its pod cannot be as it was asked to be: something that it refers to is missing, or the template cannot be read. One that is
-/// to be stopped needs none.
+/// The Deployment. `None` if the pod cannot be built because a referenced object is missing or the template is invalid.
+/// Stopping a server needs neither.
 pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &ConfigMap) -> Option<Deployment> {
     let is_possible = validated.wrong_template.is_none() && observed.has_all();
     let is_to_be_stopped = validated.spec.replicas == 0 && observed.deployment.is_some();
@@ -25,7 +25,7 @@ pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &
         spec: Some(DeploymentSpec {
             replicas: Some(i32::try_from(validated.spec.replicas).unwrap_or(i32::MAX)),
             selector: selector(identity),
-            // The data folder belongs to one process: the next one starts when the last has ended.
+            // Two pods must not use the data folder at the same time.
             strategy: Some(DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None }),
             revision_history_limit: Some(2),
             template: pod,
@@ -35,7 +35,7 @@ pub(super) fn deployment(validated: &Validated, observed: &Observed, settings: &
     })
 }
 
-/// What rolls the pod besides its own fields.
+/// Hashes whose change triggers a rollout.
 fn hashes(settings: &ConfigMap, references: &[ObservedReference]) -> BTreeMap<String, String> {
     let mut hashes = BTreeMap::from([(SETTINGS_HASH.to_owned(), hash(&settings.data))]);
     if !references.is_empty() {

@@ -3,10 +3,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use ragengine_operator_api as api;
 
-/// The ports of DNS as pods have them: a policy sees them behind the Service. OpenShift's has the second.
+/// The DNS ports of the pods behind the Service, which is where policies apply. OpenShift uses the second.
 const DNS_PORTS: [i32; 2] = [53, 5353];
 
-/// What pods may reach: the cluster's DNS, and what is listed.
+/// The allowed destinations: the cluster's DNS and the listed ones.
 pub(super) fn rules(egress: &api::Egress) -> Vec<NetworkPolicyEgressRule> {
     [dns()].into_iter().chain(egress.to.iter().map(rule)).collect()
 }
@@ -37,7 +37,7 @@ fn rule(destination: &api::Destination) -> NetworkPolicyEgressRule {
     }
 }
 
-/// Labels as a policy has them: none select everything.
+/// A selector of a NetworkPolicy. Without labels it selects everything.
 pub(super) fn labels(selector: &api::LabelSelector) -> LabelSelector {
     LabelSelector {
         match_labels: (!selector.match_labels.is_empty()).then(|| selector.match_labels.clone()),

@@ -16,7 +16,7 @@ use crate::ports::{ADMIN_PORT_NAME, PORT, PORT_NAME};
 use crate::rag_engine::monitoring::Monitoring;
 use crate::rag_engine::validate::Validated;
 
-/// Who may reach the server, and what it may reach itself, where that is asked for.
+/// The NetworkPolicy of the server, if the specification requests one.
 pub(super) fn network_policy(
     validated: &Validated,
     monitoring: Monitoring,
@@ -49,7 +49,7 @@ pub(super) fn network_policy(
     })
 }
 
-/// What the Jobs that write to the server may reach besides it, where that is asked for.
+/// The NetworkPolicy of the Jobs that write to the server, if the specification requests one.
 pub(super) fn of_synchronisations(validated: &Validated) -> Option<NetworkPolicy> {
     let egress = validated.spec.network_policy.as_ref()?.sync_egress.as_ref()?;
     let identity = &validated.identity;
@@ -67,7 +67,7 @@ pub(super) fn of_synchronisations(validated: &Validated) -> Option<NetworkPolicy
 }
 
 fn server(validated: &Validated) -> NetworkPolicyEgressRule {
-    // By its number: not every network plugin knows the names of the ports of others.
+    // Not every network plugin can resolve named ports of other pods.
     let port = NetworkPolicyPort {
         port: Some(IntOrString::Int(PORT.into())),
         protocol: Some("TCP".to_owned()),
@@ -79,14 +79,14 @@ fn server(validated: &Validated) -> NetworkPolicyEgressRule {
 fn peer(peer: &api::NetworkPeer) -> NetworkPolicyPeer {
     let (namespaces, pods) = (peer.namespace_selector.as_ref().map(labels), peer.pod_selector.as_ref().map(labels));
     NetworkPolicyPeer {
-        // A peer has to say something: one that says nothing means the pods of the same namespace.
+        // An empty peer is invalid. Without any selector it means the pods of the same namespace.
         pod_selector: pods.or_else(|| namespaces.is_none().then(LabelSelector::default)),
         namespace_selector: namespaces,
         ip_block: None,
     }
 }
 
-/// The labels of the Jobs of Indexes, which write the documents.
+/// The labels of the Jobs of Indexes.
 fn synchronisations() -> BTreeMap<String, String> {
     BTreeMap::from([("app.kubernetes.io/name".to_owned(), SYNC.to_owned())])
 }
@@ -100,7 +100,7 @@ fn selected(labels: BTreeMap<String, String>) -> LabelSelector {
     LabelSelector { match_labels: Some(labels), match_expressions: None }
 }
 
-/// The operator asks the server how it is.
+/// The operator, which reads the server's status.
 fn operator(defaults: &Defaults) -> NetworkPolicyPeer {
     let labels = |label: &str, value: &str| selected(BTreeMap::from([(label.to_owned(), value.to_owned())]));
     NetworkPolicyPeer {

@@ -5,7 +5,7 @@ use crate::names::Identity;
 use crate::ports::{ADMIN_PORT, ADMIN_PORT_NAME, PORT_NAME};
 use crate::rag_engine::monitoring::Monitoring;
 
-/// The Service: port 80, as the peer's clients know it, and one for monitors, whatever listens behind it.
+/// The Service: port 80 for clients, and a second port for monitoring.
 pub(super) fn service(identity: &Identity, monitoring: Monitoring) -> Service {
     let port = |name: &str, port: u16, target: &str| ServicePort {
         name: Some(name.to_owned()),
@@ -27,7 +27,7 @@ pub(super) fn service(identity: &Identity, monitoring: Monitoring) -> Service {
     }
 }
 
-/// An account that may do nothing and has no token: the server never talks to Kubernetes.
+/// A ServiceAccount without permissions and without a mounted token, because the server never uses the Kubernetes API.
 pub(super) fn service_account(identity: &Identity) -> ServiceAccount {
     ServiceAccount {
         metadata: identity.owned(&identity.name),

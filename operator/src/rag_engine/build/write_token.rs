@@ -8,22 +8,22 @@ use serde::Serialize;
 
 use crate::rag_engine::validate::Validated;
 
-/// The Secret with the write token, but for the token: that is made when it is known that there is none.
+/// The metadata of the Secret with the write token. The token is generated only when the Secret is created.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct WriteToken {
-    /// Its name, labels and owner.
+    /// Name, labels and owner.
     pub metadata: ObjectMeta,
 }
 
-/// The Secret that writes need, unless they are open.
+/// The Secret, unless writes are open.
 pub(super) fn write_token(validated: &Validated) -> Option<WriteToken> {
     let identity = &validated.identity;
     (validated.spec.auth.writes == Writes::Token)
         .then(|| WriteToken { metadata: identity.owned(&identity.write_token()) })
 }
 
-/// The Secret as it is sent, once.
+/// The Secret with the token.
 pub fn secret(token: WriteToken, value: String) -> Secret {
     Secret {
         metadata: token.metadata,

@@ -1,4 +1,4 @@
-//! The Secrets that a server reads, as files.
+//! The Secrets that are mounted into a server as files.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,21 @@ use ragengine_settings::SecretReference;
 
 use crate::names::Identity;
 
-/// A Secret that the server reads, as a file.
+/// A Secret that is mounted into the server as a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// The language model's key.
+    /// The API key of the language model.
     LanguageModel,
-    /// The embedding endpoint's key.
+    /// The API key of the embedding endpoint.
     Embedding,
-    /// The hub's token.
+    /// The token of the model hub.
     Hub,
-    /// The token that writes need.
+    /// The write token.
     Write,
 }
 
 impl Access {
-    /// The volume that it is mounted from.
+    /// The name of its volume.
     pub fn volume(self) -> &'static str {
         match self {
             Self::LanguageModel => "language-model-key",
@@ -33,7 +33,7 @@ impl Access {
         }
     }
 
-    /// The key in the Secret.
+    /// The key of the Secret that is mounted.
     pub fn key(self) -> &'static str {
         match self {
             Self::LanguageModel => LLM_ACCESS_SECRET,
@@ -43,18 +43,18 @@ impl Access {
         }
     }
 
-    /// Where it is mounted.
+    /// The folder of the mount.
     pub fn folder(self) -> PathBuf {
         Path::new("/run/secrets/ragengine").join(self.volume())
     }
 
-    /// What the settings say of it.
+    /// The reference in the settings file.
     pub(super) fn file(self) -> SecretReference {
         SecretReference::File(self.folder().join(self.key()))
     }
 }
 
-/// The Secrets that a specification names, in the order of their volumes, and the one with the write token.
+/// The Secrets of a specification in the order of their volumes, including the write token.
 pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, String)> {
     let embedding = spec.embedding();
     let hub = embedding.local.and_then(|local| local.model_access_secret);

@@ -1,35 +1,35 @@
-//! The settings as the file that a server reads.
+//! Writes the settings file of a server.
 
 use ragengine_operator_api::{InferenceService, RagEngineSpec};
 use ragengine_settings::Settings;
 use serde_json::{Map, Value};
 
-/// The settings as a file: only what differs from the defaults, so that a server of another version, which may not know a newer
-/// setting, is not given what nobody asked for.
+/// The settings file of a server of this version. It has only settings that differ from the defaults, so that a server
+/// of another version is not given settings it may not know.
 ///
 /// # Errors
 ///
-/// What serde says; no settings that were made from a specification are known that cannot be written.
+/// The serialisation error. No settings made from a specification are known to cause one.
 pub fn settings_file(settings: &Settings) -> Result<String, serde_json::Error> {
     file(settings, &[])
 }
 
-/// The same for a server of another version: what the specification says is written also where it is this version's default, because the other one may
-/// have another.
+/// The settings file of a server of another version. Settings of the specification are written even if they equal this
+/// version's default, because the other version may have other defaults.
 ///
 /// # Errors
 ///
-/// As [`settings_file`].
+/// Like [`settings_file`].
 pub fn settings_file_of_another_version(
     settings: &Settings,
     spec: &RagEngineSpec,
 ) -> Result<String, serde_json::Error> {
-    let said: Vec<&str> = ALWAYS_SAID.into_iter().chain(said(spec)).collect();
-    file(settings, &said)
+    let always: Vec<&str> = ALWAYS_WRITTEN.into_iter().chain(set_options(spec)).collect();
+    file(settings, &always)
 }
 
-/// What a specification always has a value for, since the first version.
-const ALWAYS_SAID: [&str; 9] = [
+/// Settings that a specification has always had a value for, since the first version.
+const ALWAYS_WRITTEN: [&str; 9] = [
     "/retrieval/maxDistance",
     "/retrieval/contextTokenRatio",
     "/retrieval/minTopK",
@@ -41,8 +41,9 @@ const ALWAYS_SAID: [&str; 9] = [
     "/embedding/remote/timeoutSeconds",
 ];
 
-/// What this one sets and others need not. Its other fields have no default where they are not set, so that they are written anyhow.
-fn said(spec: &RagEngineSpec) -> impl Iterator<Item = &'static str> {
+/// Optional settings that this specification sets. All other optional settings have no default and are written whenever
+/// they are set.
+fn set_options(spec: &RagEngineSpec) -> impl Iterator<Item = &'static str> {
     let is_set =
         |field: fn(&InferenceService) -> Option<u32>| spec.inference_service.as_ref().and_then(field).is_some();
     let settings = [
@@ -54,18 +55,18 @@ fn said(spec: &RagEngineSpec) -> impl Iterator<Item = &'static str> {
 
 fn file(settings: &Settings, always: &[&str]) -> Result<String, serde_json::Error> {
     let (mut written, mut defaults) = (as_value(settings)?, as_value(&Settings::default())?);
-    for said in always {
-        // Nothing is equal to what is not there.
-        if let Some(default) = defaults.pointer_mut(said) {
+    for setting in always {
+        // Null never equals a setting, so the setting is written.
+        if let Some(default) = defaults.pointer_mut(setting) {
             *default = Value::Null;
         }
     }
     remove_equal(&mut written, &defaults);
-    // JSON is YAML; this is the kind that people read.
+    // Block style YAML, which people can read.
     serde_saphyr::to_string(&written).map_err(|error| serde::ser::Error::custom(error.to_string()))
 }
 
-/// By way of text: a 32-bit number that became a 64-bit one at once would read 1.100000023841858.
+/// Serialises through text, because converting a 32-bit number directly to 64 bits would give 1.100000023841858.
 fn as_value(settings: &Settings) -> Result<Value, serde_json::Error> {
     serde_json::from_str(&serde_json::to_string(settings)?)
 }

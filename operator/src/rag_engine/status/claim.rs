@@ -3,7 +3,7 @@ use ragengine_operator_api::{RagEngine, Reason, Volume};
 use crate::finding::Finding;
 use crate::rag_engine::observe::Observed;
 
-/// The named claim that is not there, or a claim that gets no volume.
+/// A named claim that does not exist, or a claim without a volume.
 pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
     let volume = engine.spec.storage.as_ref()?.volume();
     let Some(claim) = &observed.claim else {
@@ -19,9 +19,9 @@ pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding
     match claim.status.as_ref().and_then(|status| status.phase.as_deref()) {
         Some("Lost") => Some(Finding::new(
             Reason::ClaimNotBound,
-            format!("PersistentVolumeClaim {name} has lost its volume: restore the volume, or set storage to another claim"),
+            format!("PersistentVolumeClaim {name} has lost its volume: restore the volume, or use another claim"),
         )),
-        // Without a warning it only waits for the pod, or for the volume.
+        // A pending claim without a warning waits for its pod or its volume: that is normal.
         Some("Pending") => {
             let warning = observed.warnings.iter().rev().find(|warning| {
                 Some(&warning.uid) == claim.metadata.uid.as_ref() && warning.reason == "ProvisioningFailed"

@@ -4,7 +4,7 @@ use super::Findings;
 use crate::finding::{Conditions, Finding};
 use crate::rag_engine::hold::Hold;
 
-/// The three conditions, in their order.
+/// Ready, Progressing and Degraded, in this order.
 pub(super) fn conditions(findings: &Findings, common: Conditions<'_>) -> Vec<Condition> {
     vec![
         common.condition(ConditionType::Ready, ready(findings)),
@@ -17,10 +17,13 @@ fn ready(findings: &Findings) -> (ConditionStatus, Finding) {
     match (&findings.problem, &findings.waiting, findings.is_stopped) {
         (Some(problem), ..) => (ConditionStatus::False, problem.clone()),
         (None, Some(waiting), _) => (ConditionStatus::False, waiting.clone()),
-        // It is as it was asked to be.
+        // A stopped engine is in the state that its specification asks for.
         (None, None, true) => (
             ConditionStatus::True,
-            Finding::new(Reason::Stopped, "the engine is stopped because replicas is 0: set replicas: 1 to start it. Its volume is kept"),
+            Finding::new(
+                Reason::Stopped,
+                "the engine is stopped because replicas is 0: set replicas: 1 to start it. Its volume is kept",
+            ),
         ),
         (None, None, false) => (ConditionStatus::True, Finding::new(Reason::Serving, findings.serving.clone())),
     }
@@ -30,7 +33,7 @@ fn progressing(findings: &Findings) -> (ConditionStatus, Finding) {
     match (findings.hold, &findings.problem, &findings.waiting) {
         (Some(hold @ Hold::Paused), ..) => (ConditionStatus::False, hold.finding()),
         (_, None, Some(waiting)) => (ConditionStatus::True, waiting.clone()),
-        // It serves as it is until its turn comes.
+        // The engine serves its current version until its turn comes.
         (Some(hold @ Hold::Queued { .. }), ..) => (ConditionStatus::True, hold.finding()),
         _ => (ConditionStatus::False, Finding::new(Reason::AsExpected, "no change is in progress")),
     }

@@ -6,22 +6,22 @@ use crate::finding::Finding;
 use crate::pod;
 use crate::rag_engine::observe::Observed;
 
-/// The pods that are there, ready or not.
+/// The number of pods, ready or not.
 pub(super) fn replicas(deployment: Option<&Deployment>) -> u32 {
     let status = deployment.and_then(|deployment| deployment.status.as_ref());
     status.and_then(|status| status.replicas).and_then(|replicas| u32::try_from(replicas).ok()).unwrap_or(0)
 }
 
-/// A pod that Kubernetes does not even let be made: for a quota, or the namespace's pod security.
+/// A pod that Kubernetes refuses to create, for example because of a quota or the namespace's pod security level.
 pub(super) fn problem(deployment: Option<&Deployment>) -> Option<Finding> {
     let conditions = deployment?.status.as_ref()?.conditions.as_deref().unwrap_or_default();
     let failure =
         conditions.iter().find(|condition| condition.type_ == "ReplicaFailure" && condition.status == "True")?;
-    let message = failure.message.as_deref().unwrap_or("no reason is given");
+    let message = failure.message.as_deref().unwrap_or("Kubernetes gives no reason");
     Some(Finding::new(Reason::ObjectRefused, format!("Kubernetes refuses to create the pod: {message}")))
 }
 
-/// What keeps it from being as it is asked to be, when no problem is known.
+/// Why the rollout is not finished, when no problem is known.
 pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
     let Some(deployment) = &observed.deployment else {
         return Some(Finding::new(Reason::RollingOut, "the pod has not been created yet"));
@@ -41,12 +41,12 @@ pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
     if count(status.available_replicas) < replicas {
         return Some(starting(observed));
     }
-    // Only it knows whether its language model is there.
+    // Only the server knows whether its language model is reachable.
     let is_unknown = replicas > 0 && observed.current_report().is_none();
     is_unknown.then(|| Finding::new(Reason::Starting, "waiting for the server's first status report"))
 }
 
-/// Why the pod is not ready, as far as it is known.
+/// Why the pod is not ready yet, as far as the server reports it.
 fn starting(observed: &Observed) -> Finding {
     let report = observed.answer();
     let loading = report.and_then(|report| {
@@ -58,7 +58,9 @@ fn starting(observed: &Observed) -> Finding {
     match (loading, pod::current(&observed.pods)) {
         (Some(problem), _) => Finding::new(Reason::Starting, format!("the server is loading: {}", problem.detail)),
         (None, Some(pod)) if pod::has_begun(pod) => Finding::new(Reason::Starting, "the server is starting"),
-        (None, Some(_)) => Finding::new(Reason::Starting, "the pod is being set up: its volume is mounted and its image is pulled"),
+        (None, Some(_)) => {
+            Finding::new(Reason::Starting, "the pod is being set up: mounting volumes and pulling images")
+        }
         (None, None) => Finding::new(Reason::RollingOut, "the pod has not been created yet"),
     }
 }

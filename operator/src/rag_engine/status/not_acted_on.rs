@@ -1,6 +1,6 @@
 use ragengine_operator_api::RagEngineSpec;
 
-/// The fields that are accepted, and what holds instead of them, in words.
+/// A sentence for each field that is set but has no effect, with the setting that applies instead.
 pub(super) fn of(spec: &RagEngineSpec) -> Vec<String> {
     let fields = [instance_type, model_image, model_image_pull_secret, vector_database, guardrails];
     fields.into_iter().filter_map(|field| field(spec)).collect()
@@ -20,7 +20,8 @@ fn model_image(spec: &RagEngineSpec) -> Option<String> {
 fn model_image_pull_secret(spec: &RagEngineSpec) -> Option<String> {
     let secret = spec.embedding.as_ref()?.local.as_ref()?.image_pull_secret.as_ref()?;
     Some(format!(
-        "embedding.local.imagePullSecret ({secret}) has no effect: podTemplate.spec.imagePullSecrets names the Secrets for the server's image"
+        "embedding.local.imagePullSecret ({secret}) has no effect: \
+         podTemplate.spec.imagePullSecrets names the Secrets for the server's image"
     ))
 }
 
@@ -30,7 +31,7 @@ fn vector_database(spec: &RagEngineSpec) -> Option<String> {
     Some(format!("storage.vectorDB ({named}) has no effect: the engine keeps its indexes on its own volume"))
 }
 
-/// Not only when they are enabled by a policy of one's own: whoever enables them relies on some.
+/// Reported whenever guardrails are enabled, with or without a policy, because users rely on the filtering.
 fn guardrails(spec: &RagEngineSpec) -> Option<String> {
     let is_enabled = spec.guardrails.as_ref()?.enabled;
     is_enabled.then(|| "guardrails has no effect: answers are not filtered".to_owned())

@@ -6,7 +6,7 @@ use crate::names::CONTAINER;
 use crate::pod::{current, last_message, statuses, unschedulable, waiting, warned};
 use crate::rag_engine::observe::Observed;
 
-/// Why the current pod does not get to serve.
+/// Why the current pod cannot serve.
 pub fn problem(observed: &Observed) -> Option<Finding> {
     let pod = current(&observed.pods)?;
     unschedulable(pod)
@@ -14,10 +14,10 @@ pub fn problem(observed: &Observed) -> Option<Finding> {
         .or_else(|| warned(pod, &observed.warnings))
 }
 
-/// A server that has ended and is not ready again. While it starts once more it is not taken for well.
+/// A container that terminated and is not ready again. It counts as failed while it restarts.
 fn crashing(status: &ContainerStatus, observed: &Observed) -> Option<Finding> {
     let ended = |state: &Option<ContainerState>| state.as_ref()?.terminated.clone();
-    // An init container that has done its work has ended too.
+    // An init container that finished its work has terminated too.
     let is_failure = |end: &ContainerStateTerminated| end.exit_code != 0 || status.name == CONTAINER;
     let end = ended(&status.state).or_else(|| ended(&status.last_state)).filter(is_failure)?;
     (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, status, observed)))
@@ -30,23 +30,26 @@ fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, observed
         times => format!("{times} times"),
     };
     if end.reason.as_deref() == Some("OOMKilled") {
-        let limit = memory_limit(&status.name, observed).unwrap_or("there is");
-        let place = if status.name == CONTAINER { "resources.limits.memory" } else { "its limit in podTemplate" };
+        let limit = memory_limit(&status.name, observed).map_or_else(String::new, |limit| format!(" of {limit}"));
+        let place = match status.name.as_str() {
+            CONTAINER => "resources.limits.memory",
+            _ => "the memory limit of this container in podTemplate",
+        };
         return format!(
-            "the container {} needed more memory than {limit} and was killed, {times}: raise {place}",
+            "the container {} exceeded its memory limit{limit} and was killed {times}: raise {place}",
             status.name
         );
     }
-    let said = end.message.as_deref().unwrap_or_default();
+    let output = end.message.as_deref().unwrap_or_default();
     format!(
-        "the container {} ended with exit code {}, {times}; it said last: {}",
+        "the container {} ended with exit code {} ({times}). Its last output: {}",
         status.name,
         end.exit_code,
-        last_message(said)
+        last_message(output)
     )
 }
 
-/// With what a podTemplate makes of it.
+/// The effective memory limit, including changes by podTemplate.
 fn memory_limit<'a>(container: &str, observed: &'a Observed) -> Option<&'a str> {
     let pod = observed.deployment.as_ref()?.spec.as_ref()?.template.spec.as_ref()?;
     let containers = pod.containers.iter().chain(pod.init_containers.iter().flatten());

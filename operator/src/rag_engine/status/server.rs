@@ -4,10 +4,10 @@ use ragengine_operator_api::Reason;
 use crate::finding::Finding;
 use crate::rag_engine::observe::Observed;
 
-/// The most characters of a server's own words.
+/// The maximum length of a text from the server, in characters.
 const MAX_WORDS: usize = 200;
 
-/// What the server says is wrong.
+/// The problem that the server reports.
 pub(super) fn problem(observed: &Observed) -> Option<Finding> {
     observed.answer()?.problems.iter().find_map(finding)
 }
@@ -39,19 +39,20 @@ fn finding(problem: &Problem) -> Option<Finding> {
     Some(Finding::new(reason, message))
 }
 
-/// As much of a server's own words as is repeated, on one line: whoever makes the image chooses them.
+/// Shortens a text from the server to one line, because a custom image can send any text.
 fn quoted(words: &str) -> String {
     words.chars().map(|character| if character.is_control() { ' ' } else { character }).take(MAX_WORDS).collect()
 }
 
-/// That the operator cannot ask the server, although the pod runs. Others may reach it all the same.
+/// The finding that the operator cannot reach a running server. Other clients may still reach it.
 pub(super) fn unreachable(observed: &Observed) -> Option<Finding> {
     let report = observed.current_report()?;
     let reason = report.error.as_ref().filter(|_| report.is_unreachable())?;
     Some(Finding::new(
         Reason::ServerUnreachable,
         format!(
-            "the operator cannot reach the server ({reason}), so the reported indexes may be out of date: check that NetworkPolicies allow traffic from the operator to the server"
+            "the operator cannot reach the server ({reason}), so the reported indexes may be out of date: \
+             check that NetworkPolicies allow traffic from the operator to the server"
         ),
     ))
 }

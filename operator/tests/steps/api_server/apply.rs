@@ -1,14 +1,14 @@
-//! What of an object is kept that is written: without what is empty, with defaults, and amounts in their own spelling.
+//! How the API server normalises a written object: it drops empty values, sets defaults and rewrites quantities.
 
 use serde_json::{Value, json};
 
-/// As Go keeps it: no nulls, no empty texts or lists, nothing that is false by its nature.
+/// The object as Go's JSON encoder writes it: without nulls, empty strings, empty lists and `omitempty` zero values.
 pub fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
             .filter(|(name, field)| !is_dropped(name, field))
-            .map(|(name, field)| (name.clone(), if is_amounts(name) { amounts(field) } else { canonical(field) }))
+            .map(|(name, field)| (name.clone(), if is_quantity(name) { quantities(field) } else { canonical(field) }))
             .collect::<serde_json::Map<_, _>>()
             .into(),
         Value::Array(items) => items.iter().map(canonical).collect(),
@@ -28,15 +28,15 @@ fn is_dropped(name: &str, field: &Value) -> bool {
     }
 }
 
-fn is_amounts(name: &str) -> bool {
+fn is_quantity(name: &str) -> bool {
     ["requests", "limits", "sizeLimit", "divisor"].contains(&name)
 }
 
-fn amounts(value: &Value) -> Value {
+fn quantities(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
-            .map(|(name, amount)| (name.clone(), amounts(amount)))
+            .map(|(name, quantity)| (name.clone(), quantities(quantity)))
             .collect::<serde_json::Map<_, _>>()
             .into(),
         Value::String(text) => json!(match text.as_str() {
@@ -50,18 +50,19 @@ fn amounts(value: &Value) -> Value {
     }
 }
 
-/// Adds what a kind of object always has, where it is not set.
-pub fn defaulted(resource: &str, object: &mut Value) {
+/// Sets the defaults of a kind of object.
+pub fn set_defaults(resource: &str, object: &mut Value) {
     match resource {
         "deployments" => {
             let spec = &mut object["spec"];
             set(spec, &json!({"progressDeadlineSeconds": 600}));
             spec["template"]["metadata"]["creationTimestamp"] = Value::Null;
-            pod(&mut spec["template"]["spec"]);
+            set_pod_defaults(&mut spec["template"]["spec"]);
         }
         "services" => {
             let defaults = json!({
-                "clusterIP": "10.96.0.7", "clusterIPs": ["10.96.0.7"], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+                "clusterIP": "10.96.0.7", "clusterIPs": ["10.96.0.7"],
+                "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
                 "internalTrafficPolicy": "Cluster", "sessionAffinity": "None",
             });
             set(&mut object["spec"], &defaults);
@@ -87,33 +88,34 @@ pub fn defaulted(resource: &str, object: &mut Value) {
     }
 }
 
-/// The Deployment's own controller has looked at it.
-pub fn looked_at(object: &mut Value) {
+/// Writes what the Deployment controller writes into a Deployment.
+pub fn run_deployment_controller(object: &mut Value) {
     object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!("1");
     if object["spec"]["replicas"] == 0 {
         object["status"] = json!({"observedGeneration": object["metadata"]["generation"]});
     }
 }
 
-/// Why a server does not keep an object: of what can come of applying beside others, two ports of one name.
-pub fn refusal(resource: &str, object: &Value) -> Option<String> {
+/// The validation error of an object, if any. Checks only for two ports with the same name, which an apply can cause.
+pub fn validation_error(resource: &str, object: &Value) -> Option<String> {
     let ports = object["spec"]["ports"].as_array().filter(|_| resource == "services")?;
     let is_twice = |at: usize| ports[..at].iter().any(|port| port["name"] == ports[at]["name"]);
     let at = (0..ports.len()).find(|at| is_twice(*at))?;
     Some(format!("spec.ports[{at}].name: Duplicate value: {}", ports[at]["name"]))
 }
 
-fn pod(spec: &mut Value) {
+fn set_pod_defaults(spec: &mut Value) {
     let account = spec["serviceAccountName"].clone();
     let defaults = json!({
-        "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler", "serviceAccount": account,
+        "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
+        "serviceAccount": account,
     });
     set(spec, &defaults);
     for container in items(spec, "initContainers").into_iter().flatten() {
-        self::container(container);
+        set_container_defaults(container);
     }
     for container in items(spec, "containers").into_iter().flatten() {
-        self::container(container);
+        set_container_defaults(container);
     }
     for volume in items(spec, "volumes").into_iter().flatten() {
         for source in ["configMap", "secret", "projected", "downwardAPI"] {
@@ -129,13 +131,13 @@ fn pod(spec: &mut Value) {
             }
         }
         for item in volume.get_mut("downwardAPI").and_then(|files| items(files, "items")).into_iter().flatten() {
-            of_pod(item);
+            set_downward_api_defaults(item);
         }
     }
 }
 
-/// What a variable or a file takes from its pod.
-fn of_pod(value: &mut Value) {
+/// Sets the defaults of the downward API in a variable or a file.
+fn set_downward_api_defaults(value: &mut Value) {
     for (source, defaults) in [("fieldRef", json!({"apiVersion": "v1"})), ("resourceFieldRef", json!({"divisor": "0"}))]
     {
         if value[source].is_object() {
@@ -144,14 +146,14 @@ fn of_pod(value: &mut Value) {
     }
 }
 
-fn container(container: &mut Value) {
+fn set_container_defaults(container: &mut Value) {
     let defaults = json!({
         "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
         "imagePullPolicy": "IfNotPresent", "resources": {},
     });
     set(container, &defaults);
     for variable in items(container, "env").into_iter().flatten().filter_map(|variable| variable.get_mut("valueFrom")) {
-        of_pod(variable);
+        set_downward_api_defaults(variable);
     }
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
         if container[probe].is_object() {

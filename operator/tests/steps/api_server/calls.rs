@@ -1,16 +1,16 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A request that was answered, or not.
+/// A recorded request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Call {
-    /// In the words of RBAC.
+    /// The RBAC verb.
     pub verb: &'static str,
-    /// In the words of RBAC.
+    /// The RBAC resource, with its subresource: `deployments`, `indexes/status`.
     pub resource: String,
-    /// Empty where the object has no name yet.
+    /// Empty in a `create`, whose name is in the body.
     pub name: String,
-    /// None: there was no answer.
+    /// The HTTP status, or `None` without an answer.
     pub status: Option<u16>,
 }
 
@@ -22,21 +22,21 @@ impl fmt::Debug for Call {
 }
 
 impl Call {
-    /// Whether it is one of those that change nothing.
+    /// Whether the request only reads.
     pub fn is_read(&self) -> bool {
         ["get", "list", "watch"].contains(&self.verb)
     }
 }
 
-/// How a request goes wrong.
+/// How a request fails.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// It is refused, and nothing is done.
+    /// Refused with this HTTP status and message. Nothing is stored.
     Refusal(u16, &'static str),
-    /// Nothing is done and nothing is answered.
+    /// Never answered. Nothing is stored.
     Silence,
-    /// It is done, and the reply cannot be read.
+    /// Stored, but the reply is not JSON.
     Garbage,
-    /// It is done at once and answered after this time.
+    /// Stored at once, and answered after this time.
     Late(Duration),
 }

@@ -1,4 +1,4 @@
-//! Who owns which field of an object, as server-side apply reckons it: what an apply leaves, and what any other write takes.
+//! Field ownership as in server-side apply: the effect of an apply, and of any other write, on fields and owners.
 
 mod fields;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use self::fields::{Path, fields, merge, remove};
 
-/// Who writes, and how. The order is that of `managedFields`.
+/// The manager and operation of a write. The field order gives the sort order of `managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Writer {
     pub operation: Operation,
@@ -27,18 +27,18 @@ pub enum Operation {
 }
 
 impl Writer {
-    /// Somebody who changes an object by hand.
+    /// A user who edits an object with kubectl.
     pub fn by_hand() -> Self {
         Self { operation: Operation::Update, manager: "kubectl-edit".to_owned(), subresource: String::new() }
     }
 
-    /// What stands below `status` is written by that name only, and by that name nothing else.
+    /// Whether this writer may write a field: the `status` subresource writes `status` and no other field.
     fn may_write(&self, path: &Path) -> bool {
         !UNOWNED.iter().any(|unowned| path.iter().eq(unowned.iter()))
             && (path[0] == "f:status") == (self.subresource == "status")
     }
 
-    /// What of an object counts that is sent.
+    /// The part of a sent object that this writer writes.
     fn part(&self, sent: &Value) -> Value {
         let fields = sent.as_object().into_iter().flatten();
         let part = fields.filter(|(name, _)| (*name == "status") == (self.subresource == "status"));
@@ -46,7 +46,7 @@ impl Writer {
     }
 }
 
-/// What names an object, and what the server itself keeps of it.
+/// Fields without owners: those that identify an object, and those that the server sets.
 const UNOWNED: [&[&str]; 11] = [
     &["f:apiVersion"],
     &["f:kind"],
@@ -72,7 +72,7 @@ struct Owned {
 pub struct Owners(BTreeMap<Writer, Owned>);
 
 impl Owners {
-    /// Those that an object says it has.
+    /// The owners in an object's `managedFields`.
     pub fn of(object: &Value) -> Self {
         let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
         let owner = |entry: &Value| {
@@ -80,19 +80,19 @@ impl Owners {
             let operation = if entry["operation"] == "Apply" { Operation::Apply } else { Operation::Update };
             let writer = Writer { operation, manager: text("manager"), subresource: text("subresource") };
             let mut owned = Owned { fields: BTreeSet::new(), time: entry["time"].clone() };
-            read(&entry["fieldsV1"], &Path::new(), &mut owned.fields);
+            read_fields_v1(&entry["fieldsV1"], &Path::new(), &mut owned.fields);
             (writer, owned)
         };
-        // A list of one empty entry is how all owners are taken away.
+        // A client removes all owners by sending one empty entry.
         Self(entries.map(owner).filter(|(_, owned)| !owned.fields.is_empty()).collect())
     }
 
-    /// As `managedFields` has them.
+    /// The owners in the format of `managedFields`.
     pub fn entries(&self) -> Value {
         let entry = |(writer, owned): (&Writer, &Owned)| {
             let mut entry = json!({
                 "manager": writer.manager, "operation": format!("{:?}", writer.operation), "time": owned.time,
-                "fieldsType": "FieldsV1", "fieldsV1": written(&owned.fields),
+                "fieldsType": "FieldsV1", "fieldsV1": fields_v1(&owned.fields),
             });
             if !writer.subresource.is_empty() {
                 entry["subresource"] = json!(writer.subresource);
@@ -102,7 +102,8 @@ impl Owners {
         self.0.iter().map(entry).collect()
     }
 
-    /// After a write that says what the whole object is to be: what is new or other is the writer's alone, what is gone is nobody's.
+    /// The owners after an update. The writer becomes the only owner of new and changed fields. Removed fields lose
+    /// their owners.
     pub fn after_update(mut self, writer: &Writer, live: &Value, new: &Value, now: &str) -> Self {
         let (mut taken, removed) = differences(live, new);
         taken.retain(|path| writer.may_write(path));
@@ -114,16 +115,16 @@ impl Owners {
             owned.fields.extend(taken);
             owned.time = json!(now);
         }
-        self.without_idle()
+        self.without_empty()
     }
 
-    fn without_idle(mut self) -> Self {
+    fn without_empty(mut self) -> Self {
         self.0.retain(|_, owned| !owned.fields.is_empty());
         self
     }
 }
 
-/// What an apply leaves of an object, and its owners; or the managers of the fields that it would have to take by force.
+/// The object and its owners after an apply. Without force, a conflict returns the managers that own the fields.
 pub fn apply(
     live: &Value,
     sent: &Value,
@@ -134,7 +135,7 @@ pub fn apply(
     let mut owners = Owners::of(live);
     let before = owners.0.remove(writer).unwrap_or_default();
     let sent = writer.part(sent);
-    let asked: BTreeSet<Path> = fields(&sent)
+    let applied: BTreeSet<Path> = fields(&sent)
         .into_iter()
         .filter(|(path, node)| node.is_owned() && writer.may_write(path))
         .map(|(path, _)| path)
@@ -142,9 +143,11 @@ pub fn apply(
 
     let mut object = live.clone();
     merge(&mut object, &sent);
-    let kept: BTreeSet<Path> = owners.0.values().flat_map(|owned| &owned.fields).chain(&asked).flat_map(ways).collect();
-    let let_go = before.fields.iter().flat_map(ways).filter(|path| writer.may_write(path) && !kept.contains(path));
-    for path in let_go {
+    let kept: BTreeSet<Path> =
+        owners.0.values().flat_map(|owned| &owned.fields).chain(&applied).flat_map(prefixes).collect();
+    let given_up =
+        before.fields.iter().flat_map(prefixes).filter(|path| writer.may_write(path) && !kept.contains(path));
+    for path in given_up {
         remove(&mut object, &path);
     }
 
@@ -158,12 +161,12 @@ pub fn apply(
     for owned in owners.0.values_mut() {
         owned.fields.retain(|path| !taken.contains(path) && !removed.contains(path));
     }
-    let is_same = taken.is_empty() && removed.is_empty() && asked == before.fields;
-    owners.0.insert(writer.clone(), Owned { fields: asked, time: if is_same { before.time } else { json!(now) } });
-    Ok((object, owners.without_idle()))
+    let is_same = taken.is_empty() && removed.is_empty() && applied == before.fields;
+    owners.0.insert(writer.clone(), Owned { fields: applied, time: if is_same { before.time } else { json!(now) } });
+    Ok((object, owners.without_empty()))
 }
 
-/// The fields that are new or other, and those that are gone.
+/// The new and changed fields, and the removed ones.
 fn differences(live: &Value, new: &Value) -> (BTreeSet<Path>, BTreeSet<Path>) {
     let (live, new) = (fields(live), fields(new));
     let taken = new.iter().filter(|(path, node)| live.get(*path) != Some(node)).map(|(path, _)| path.clone());
@@ -171,24 +174,26 @@ fn differences(live: &Value, new: &Value) -> (BTreeSet<Path>, BTreeSet<Path>) {
     (taken.collect(), removed.collect())
 }
 
-/// A field, and all that it stands in.
-fn ways(path: &Path) -> impl Iterator<Item = Path> {
+/// The path of a field and the paths of all its parents.
+fn prefixes(path: &Path) -> impl Iterator<Item = Path> {
     (1..=path.len()).map(|length| path[..length].to_vec())
 }
 
-/// `fieldsV1` as a set: a leaf is a field, and what has a `.` in it is one too.
-fn read(tree: &Value, at: &Path, found: &mut BTreeSet<Path>) {
+/// Reads `fieldsV1` into a set: each leaf is a field, and so is each node that contains a `.`.
+fn read_fields_v1(tree: &Value, at: &Path, found: &mut BTreeSet<Path>) {
     for (step, below) in tree.as_object().into_iter().flatten() {
         let path: Path = at.iter().chain([step]).cloned().collect();
-        match below.as_object().is_none_or(Map::is_empty) {
-            true if step == "." => drop(found.insert(at.clone())),
-            true => drop(found.insert(path)),
-            false => read(below, &path, found),
+        if !below.as_object().is_none_or(Map::is_empty) {
+            read_fields_v1(below, &path, found);
+        } else if step == "." {
+            found.insert(at.clone());
+        } else {
+            found.insert(path);
         }
     }
 }
 
-fn written(fields: &BTreeSet<Path>) -> Value {
+fn fields_v1(fields: &BTreeSet<Path>) -> Value {
     let mut tree = json!({});
     for path in fields {
         let place = path.iter().fold(&mut tree, |tree, step| {

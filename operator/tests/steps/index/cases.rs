@@ -1,4 +1,4 @@
-//! Everything that there can be.
+//! All cases of an Index status, each with a name.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ragengine_client::wire::{FileError, GrowingGeneration, SourceDescription, SourceSync, SyncPhase};
 use ragengine_operator::apply::Refused;
+use ragengine_operator::index::desired_revision::desired_revision;
 use ragengine_operator::index::observe::{Observed, ObservedReference};
 use ragengine_operator::index::plan::{self, Plan, Step, plan};
 use ragengine_operator::index::settle::{new_result, settle};
 use ragengine_operator::index::status::{self, status};
 use ragengine_operator::index::validate::validate;
-use ragengine_operator::index::desired_revision::desired_revision;
 use ragengine_operator::records::{About, Record};
 use ragengine_operator::watches::Referred;
 use ragengine_operator_api::{Index, IndexStatus, LastSync, PAUSED_ANNOTATION, RagEngine, SyncResult};
 use serde_json::json;
 
-use super::fixture::{anywhere, engine_status, index, job, job_after, nine, seen_engine};
+use super::fixture::{any_address, cached_engine, engine_status, index, job, job_after, nine};
 
-/// Everything that a status is made of.
+/// The inputs of a status.
 #[derive(Clone)]
 pub struct Case {
     pub index: Index,
@@ -29,45 +29,50 @@ pub struct Case {
 }
 
 impl Case {
-    /// Nothing has happened yet.
+    /// A new Index with this spec, on an engine that serves.
     pub fn new(spec: &str) -> Self {
-        let observed = Observed { engine: Some(seen_engine("{}")), ..Observed::default() };
+        let observed = Observed { engine: Some(cached_engine("{}")), ..Observed::default() };
         Self { index: index(spec), observed, status: IndexStatus::default(), refused: None }
     }
 
-    /// What a reconcile makes of it.
+    /// The plan and the status that a reconcile computes.
     pub fn reconciled(&self) -> (Plan, IndexStatus) {
-        let validated = validate(&self.index, &anywhere(), nine());
+        let validated = validate(&self.index, &any_address(), nine());
         let time = Time(nine());
         let settled = settle(&self.index, &self.observed, &self.status, &time);
-        let known = plan::PlanInput {
+        let input = plan::PlanInput {
             index: &self.index,
             validated: validated.as_ref(),
             observed: &self.observed,
             status: &settled,
             now: nine(),
         };
-        let plan = plan(known);
+        let plan = plan(input);
         let refused = self.refused.as_ref();
-        let known =
-            status::StatusInput { index: &self.index, observed: &self.observed, plan: &plan, settled: &settled, refused };
-        let status = status(known, &time);
+        let input = status::StatusInput {
+            index: &self.index,
+            observed: &self.observed,
+            plan: &plan,
+            settled: &settled,
+            refused,
+        };
+        let status = status(input, &time);
         (plan, status)
     }
 
-    /// What a reconcile does next, with whether the result of a Job has just become known.
+    /// The next step of a reconcile, and whether a Job has just got a result.
     pub fn next(&self) -> (Step, bool) {
-        let validated = validate(&self.index, &anywhere(), nine());
+        let validated = validate(&self.index, &any_address(), nine());
         let settled = settle(&self.index, &self.observed, &self.status, &Time(nine()));
         let (index, observed) = (&self.index, &self.observed);
-        let known = plan::PlanInput { index, validated: validated.as_ref(), observed, status: &settled, now: nine() };
+        let input = plan::PlanInput { index, validated: validated.as_ref(), observed, status: &settled, now: nine() };
         let new_result = new_result(&self.status, &settled);
-        (plan::next(known, new_result).step, new_result.is_some())
+        (plan::next(input, new_result).step, new_result.is_some())
     }
 
-    /// What is wanted.
+    /// The desired revision of this Index.
     pub fn desired_revision(&self) -> ragengine_operator::index::desired_revision::DesiredRevision {
-        let validated = validate(&self.index, &anywhere(), nine()).unwrap();
+        let validated = validate(&self.index, &any_address(), nine()).unwrap();
         desired_revision(&self.index, &validated, &self.observed.references, "data-1", nine())
     }
 
@@ -96,7 +101,7 @@ impl Case {
         self
     }
 
-    /// A Secret that is there.
+    /// Adds an existing Secret.
     fn secret(mut self, refusal: Option<&'static str>) -> Self {
         self = self.missing(Referred::Secret, "Secret git");
         let secret = self.observed.references.last_mut().unwrap();
@@ -104,7 +109,7 @@ impl Case {
         self
     }
 
-    /// The last synchronisation, for what is wanted now, had this result.
+    /// Sets this result for the last synchronisation, of the current desired revision.
     pub fn last(mut self, result: SyncResult, message: Option<&str>) -> Self {
         let desired_revision = self.desired_revision();
         self.status.last_sync = Some(LastSync {
@@ -131,14 +136,16 @@ impl Case {
     fn pod(mut self, status: serde_json::Value) -> Self {
         let metadata = json!({
             "name": "handbook-sync-1-x", "uid": "uid-of-the-pod", "namespace": "tests",
-            "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "handbook-sync-1", "uid": "uid-of-the-job"}],
+            "ownerReferences": [
+                {"apiVersion": "batch/v1", "kind": "Job", "name": "handbook-sync-1", "uid": "uid-of-the-job"},
+            ],
         });
         let pod: Pod = serde_json::from_value(json!({"metadata": metadata, "status": status})).unwrap();
         self.observed.pods = vec![Arc::new(pod)];
         self
     }
 
-    /// What the engine recorded of the Job.
+    /// Sets the engine's record of the Job.
     pub fn record(mut self, has_ended: bool, sources: Vec<SourceDescription>) -> Self {
         let about = About { sync_id: "sync-1".to_owned(), has_ended };
         self.observed.record = Some(Record { about, sources: Some(sources), failures: 0 });
@@ -162,7 +169,7 @@ impl Case {
     }
 }
 
-/// What the engine says of the source `notes`.
+/// The engine's report on the source `notes`.
 pub fn source(phase: SyncPhase, edit: impl FnOnce(&mut SourceSync)) -> SourceDescription {
     let mut sync = SourceSync {
         sync_id: "sync-1".to_owned(),
@@ -188,7 +195,7 @@ fn hold_back(sync: &mut SourceSync) {
     sync.confirmation = Some("notes@0123456789ab".to_owned());
 }
 
-/// What the engine says of a source that the specification does not name any more.
+/// The engine's report on a source that is no longer in the spec.
 fn removed(confirmation: Option<&str>) -> SourceDescription {
     let sync = source(SyncPhase::Complete, |sync| {
         sync.held_back = 9;
@@ -198,8 +205,8 @@ fn removed(confirmation: Option<&str>) -> SourceDescription {
     SourceDescription { name: "old".to_owned(), ..sync }
 }
 
-/// The engine builds the index anew.
-fn growing(mut case: Case, error: Option<&str>) -> Case {
+/// The engine is rebuilding the index.
+fn rebuilding(mut case: Case, error: Option<&str>) -> Case {
     let error = error.map(str::to_owned);
     case.observed.generation =
         Some(GrowingGeneration { index: "handbook".to_owned(), documents: 30, total: 70, error });
@@ -225,7 +232,7 @@ fn bad(sync: &mut SourceSync) {
     sync.errors = vec![FileError { path: "a.pdf".to_owned(), message: "it is no PDF".to_owned() }];
 }
 
-/// Each with a name.
+/// The cases by name. The names are in the snapshot.
 pub fn cases() -> Vec<(&'static str, Case)> {
     let new = || Case::new("{}");
     let synced = || new().last(SyncResult::Succeeded, None);
@@ -386,15 +393,15 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             case.index.spec.vector_index = Some("SQ8".to_owned());
             case
         }),
-        ("one that the engine builds anew", growing(synced(), None)),
-        ("the same when it does not get on", growing(synced(), Some("the embedding endpoint does not answer"))),
-        ("the same while a Job runs", growing(running(), None)),
+        ("one that the engine builds anew", rebuilding(synced(), None)),
+        ("the same when it does not get on", rebuilding(synced(), Some("the embedding endpoint does not answer"))),
+        ("the same while a Job runs", rebuilding(running(), None)),
         ("the same when it is suspended", {
-            let mut case = growing(synced(), None);
+            let mut case = rebuilding(synced(), None);
             case.index.spec.suspend = true;
             case
         }),
-        ("the same when it is deleted", growing(synced(), None).deleted()),
+        ("the same when it is deleted", rebuilding(synced(), None).deleted()),
         ("an older Index with other settings", {
             let mut case = new();
             case.observed.rival = Some("older".to_owned());

@@ -1,4 +1,4 @@
-//! Indexes from YAML, an engine that takes documents, and Jobs.
+//! Fixtures of the Index tests: Indexes from YAML, an engine that serves, and Jobs.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use serde_json::{Value, json};
 use crate::api_server::{ApiServer, Fault};
 use crate::fixture::defaults;
 
-/// Nine o'clock, when the clock of a controller begins.
+/// Nine o'clock, the start time of the controller's clock.
 pub fn nine() -> Timestamp {
     "2026-11-22T09:00:00Z".parse().unwrap()
 }
 
-/// An operator that lets an Index go anywhere.
-pub fn anywhere() -> Vec<AddressRange> {
+/// The address ranges of an operator that allows every address.
+pub fn any_address() -> Vec<AddressRange> {
     defaults().allowed_ranges
 }
 
-/// An Index `handbook` of the engine `docs`, with these fields of `spec` besides; and a source, where it names none.
+/// An Index `handbook` of the engine `docs` with this `spec`, as stored. A spec without sources gets one.
 pub fn index(spec: &str) -> Index {
-    let mut index: Index = serde_json::from_value(made("handbook", spec)).unwrap();
+    let mut index: Index = serde_json::from_value(manifest("handbook", spec)).unwrap();
     index.metadata.namespace = Some("tests".to_owned());
     index.metadata.uid = Some("uid-of-the-index".to_owned());
     index.metadata.generation = Some(1);
     index
 }
 
-/// As a user makes it.
-pub fn made(name: &str, spec: &str) -> Value {
+/// The manifest of an Index, as a user writes it.
+pub fn manifest(name: &str, spec: &str) -> Value {
     let mut spec: Value = serde_saphyr::from_str(spec).unwrap();
     let source = json!([{"name": "notes", "inline": {"documents": [{"path": "a.md", "text": "A."}]}}]);
     for (field, default) in [("engineRef", json!({"name": "docs"})), ("sources", source)] {
@@ -42,7 +42,7 @@ pub fn made(name: &str, spec: &str) -> Value {
     json!({"apiVersion": "ragengine.dev/v1alpha1", "kind": "Index", "metadata": {"name": name}, "spec": spec})
 }
 
-/// The status of an engine whose condition Ready is this.
+/// The status of an engine with this `Ready` condition.
 pub fn engine_status(status: &str, reason: &str, data_id: &str) -> Value {
     json!({
         "conditions": [{
@@ -54,7 +54,7 @@ pub fn engine_status(status: &str, reason: &str, data_id: &str) -> Value {
     })
 }
 
-/// The engine `docs`, which takes documents.
+/// The engine `docs` with this spec. It is ready and serves.
 pub fn engine(spec: &str) -> Value {
     let spec: Value = serde_saphyr::from_str(spec).unwrap();
     json!({
@@ -64,23 +64,25 @@ pub fn engine(spec: &str) -> Value {
     })
 }
 
-/// The same as the operator sees it.
-pub fn seen_engine(spec: &str) -> Arc<RagEngine> {
+/// The engine `docs` as the operator's cache returns it.
+pub fn cached_engine(spec: &str) -> Arc<RagEngine> {
     Arc::new(serde_json::from_value(engine(spec)).unwrap())
 }
 
-/// A Job as the operator sees it, with this condition or none.
+/// A Job as the operator's cache returns it, for this desired revision. `condition` is `Complete`, `Failed` or `None`.
 pub fn job(wanted: &str, condition: Option<&str>) -> Arc<Job> {
     job_after(None, wanted, condition)
 }
 
-/// The same of one that was made after another.
+/// Like [`job`], for a Job that follows the synchronisation `after`.
 pub fn job_after(after: Option<&str>, wanted: &str, condition: Option<&str>) -> Arc<Job> {
-    let conditions: Vec<Value> = condition.iter().map(|type_| ended(type_)["conditions"][0].clone()).collect();
+    let conditions: Vec<Value> =
+        condition.iter().map(|type_| finished_status(type_)["conditions"][0].clone()).collect();
     let mut metadata = json!({
         "name": "handbook-sync-1", "uid": "uid-of-the-job", "creationTimestamp": "2026-11-22T09:00:01Z",
         "labels": {
-            "ragengine.dev/sync-id": "sync-1", "ragengine.dev/wanted": wanted, "ragengine.dev/specification": "specification",
+            "ragengine.dev/sync-id": "sync-1", "ragengine.dev/wanted": wanted,
+            "ragengine.dev/specification": "specification",
         },
     });
     if let Some(after) = after {
@@ -90,8 +92,8 @@ pub fn job_after(after: Option<&str>, wanted: &str, condition: Option<&str>) -> 
     Arc::new(serde_json::from_value(json!({"metadata": metadata, "status": status})).unwrap())
 }
 
-/// The status of a Job that has ended.
-pub fn ended(type_: &str) -> Value {
+/// The status of a Job that has finished with this condition.
+pub fn finished_status(type_: &str) -> Value {
     let message = (type_ == "Failed").then_some("Job has reached the specified backoff limit");
     let condition = json!({
         "type": type_, "status": "True", "message": message, "lastTransitionTime": "2026-11-22T09:00:09Z",
@@ -99,7 +101,7 @@ pub fn ended(type_: &str) -> Value {
     json!({"startTime": "2026-11-22T09:00:02Z", "conditions": [condition]})
 }
 
-/// An API server with the engine, whose own status nobody changes.
+/// An API server with the engine `docs`. It refuses writes to the engine's status, so the status never changes.
 pub fn server() -> ApiServer {
     let server = ApiServer::default();
     server.fail("patch", "ragengines/status", usize::MAX, Fault::Refusal(409, "it is another one"));
@@ -112,29 +114,29 @@ fn with_name_only(mut object: Value) -> Value {
     object
 }
 
-/// The Job of a label's value.
+/// The value of the label `ragengine.dev/{label}` of a Job.
 pub fn label(server: &ApiServer, job: &str, label: &str) -> String {
     let job = server.get("jobs", job).unwrap();
     job["metadata"]["labels"][format!("ragengine.dev/{label}")].as_str().unwrap().to_owned()
 }
 
-/// The only Job that there is.
+/// The name of the only Job. Panics if there is not exactly one.
 pub fn only_job(server: &ApiServer) -> String {
     let names = server.names("jobs");
     assert_eq!(names.len(), 1, "{names:?}");
     names.into_iter().next().unwrap()
 }
 
-/// A Job ends.
-pub fn end(server: &ApiServer, job: &str, condition: &str) {
-    server.edit("jobs", job, |object| object["status"] = ended(condition));
+/// Finishes a Job with this condition.
+pub fn finish(server: &ApiServer, job: &str, condition: &str) {
+    server.edit("jobs", job, |object| object["status"] = finished_status(condition));
 }
 
-/// A Job ends well, and the status says so, as after the engine was asked. The Job itself is tidied up.
+/// Completes a Job, writes the status that the operator would read from the engine, and deletes the Job.
 pub fn succeed(server: &ApiServer, index: &str, job: &str) {
     let [id, wanted, specification] = ["sync-id", "wanted", "specification"].map(|name| label(server, job, name));
     let annotations = server.get("jobs", job).unwrap()["metadata"]["annotations"].clone();
-    end(server, job, "Complete");
+    finish(server, job, "Complete");
     server.edit("indexes", index, |object| {
         object["status"]["lastSync"] = json!({
             "id": id, "wanted": wanted, "specification": specification, "result": "Succeeded",
@@ -149,7 +151,7 @@ pub fn succeed(server: &ApiServer, index: &str, job: &str) {
     server.delete("jobs", job);
 }
 
-/// One condition of an Index: its status and its reason.
+/// The status, reason and message of one condition of an Index. Empty strings if it is missing.
 pub fn condition(server: &ApiServer, index: &str, type_: &str) -> (String, String, String) {
     let object = server.get("indexes", index).unwrap();
     let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
@@ -158,20 +160,20 @@ pub fn condition(server: &ApiServer, index: &str, type_: &str) -> (String, Strin
     (text("status"), text("reason"), text("message"))
 }
 
-/// `True Synced`.
+/// The `Ready` condition in short: `True Synced`.
 pub fn ready(server: &ApiServer, index: &str) -> String {
     let (status, reason, _) = condition(server, index, "Ready");
     format!("{status} {reason}")
 }
 
-/// The ConfigMap with what a Job is to do.
+/// The name of the ConfigMap with a Job's task.
 pub fn task_name(server: &ApiServer, job: &str) -> String {
     let pod = server.get("jobs", job).unwrap()["spec"]["template"]["spec"].clone();
     let task = pod["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == "task").unwrap();
     task["configMap"]["name"].as_str().unwrap().to_owned()
 }
 
-/// What the Job that was made last was told to do.
+/// The task of the last Job.
 pub fn task(server: &ApiServer) -> ragengine_settings::sync::SyncTask {
     let job = server.names("jobs").into_iter().last().expect("a Job");
     let task = server.get("configmaps", &task_name(server, &job)).unwrap();

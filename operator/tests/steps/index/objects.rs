@@ -1,21 +1,21 @@
-//! From YAML to the task and the Job that are made.
+//! From YAML to the task and the Job.
 
 use k8s_openapi::api::core::v1::PodSpec;
 use proptest::prelude::*;
 use ragengine_client::wire::OwnedSources;
 use ragengine_operator::defaults::Defaults;
 use ragengine_operator::index::build::{Synchronisation, synchronisation};
+use ragengine_operator::index::desired_revision::DesiredRevision;
 use ragengine_operator::index::observe::{Observed, ObservedReference};
 use ragengine_operator::index::plan::Start;
 use ragengine_operator::index::validate::validate;
-use ragengine_operator::index::desired_revision::DesiredRevision;
 use ragengine_operator::sync_job::{self, Desired};
 use ragengine_operator::watches::Referred;
 use ragengine_operator_api::Index;
 use ragengine_settings::sync::{Origin, SyncTask};
 use serde_json::{Value, json};
 
-use super::fixture::{anywhere, index, nine, seen_engine};
+use super::fixture::{any_address, cached_engine, index, nine};
 use crate::fixture::defaults;
 
 const EVERYTHING: &str = include_str!("../../../api/tests/index/fixtures/everything.yaml");
@@ -45,8 +45,8 @@ fn built(index: &Index, engine: &str) -> Desired {
 }
 
 fn built_with(index: &Index, engine: &str, defaults: &Defaults) -> Desired {
-    let validated = validate(index, &anywhere(), nine()).unwrap();
-    let engine = seen_engine(engine);
+    let validated = validate(index, &any_address(), nine()).unwrap();
+    let engine = cached_engine(engine);
     let reference = ObservedReference {
         what: "Secret git".to_owned(),
         kind: Referred::Secret,
@@ -63,17 +63,17 @@ fn built_with(index: &Index, engine: &str, defaults: &Defaults) -> Desired {
         ..Observed::default()
     };
     let (validated, start) = (Some(&validated), start());
-    let what = Synchronisation { index, validated, engine: &engine, observed: &observed, start: &start };
-    synchronisation(what, defaults).unwrap()
+    let input = Synchronisation { index, validated, engine: &engine, observed: &observed, start: &start };
+    synchronisation(input, defaults).unwrap()
 }
 
-/// The pods of every kind of Job of an engine of this specification.
+/// The pods of every kind of Job, for an engine with this spec.
 pub fn pods_of_jobs(engine: &str, defaults: &Defaults) -> Vec<(&'static str, PodSpec)> {
     let synchronisation = built_with(&everything(), engine, defaults);
     vec![("synchronisation", pod(&synchronisation)), ("deletion", pod(&deletion_with(engine, defaults)))]
 }
 
-/// The documents of an Index `handbook` that is gone are deleted.
+/// The Job that deletes the documents of the deleted Index `handbook`.
 fn deletion(engine: &str) -> Desired {
     deletion_with(engine, &defaults())
 }
@@ -85,7 +85,7 @@ fn deletion_with(engine: &str, defaults: &Defaults) -> Desired {
         uid: "uid-of-the-index".to_owned(),
         scope: "uid-of-the-claim".to_owned(),
     };
-    sync_job::deletion(&seen_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", defaults).unwrap()
+    sync_job::deletion(&cached_engine(engine), &owner, "handbook-gone-0123456", "0123456789abcdef", defaults).unwrap()
 }
 
 fn task(desired: &Desired) -> SyncTask {
@@ -93,7 +93,7 @@ fn task(desired: &Desired) -> SyncTask {
 }
 
 #[test]
-fn a_synchronisation_and_a_deletion_come_down_to_these_objects() {
+fn the_objects_of_a_synchronisation_and_a_deletion() {
     let engine = "
         image: {repository: registry.example.com/ragengine, tag: v1, pullPolicy: Always}
         compute: {labelSelector: {matchLabels: {pool: rag}}}
@@ -106,15 +106,15 @@ fn a_synchronisation_and_a_deletion_come_down_to_these_objects() {
             ]}],
         }}
     ";
-    let told = |desired: &Desired| {
+    let objects = |desired: &Desired| {
         json!({
             "task": task(desired), "taskMetadata": desired.task.metadata, "immutable": desired.task.immutable,
             "job": desired.job,
         })
     };
-    insta::assert_yaml_snapshot!("everything", told(&built(&everything(), engine)));
-    insta::assert_yaml_snapshot!("deletion", told(&deletion(engine)));
-    insta::assert_yaml_snapshot!("inline_only", told(&built(&index("{}"), "{auth: {writes: open}}")));
+    insta::assert_yaml_snapshot!("everything", objects(&built(&everything(), engine)));
+    insta::assert_yaml_snapshot!("deletion", objects(&deletion(engine)));
+    insta::assert_yaml_snapshot!("inline_only", objects(&built(&index("{}"), "{auth: {writes: open}}")));
 }
 
 fn pod(desired: &Desired) -> PodSpec {
@@ -122,7 +122,7 @@ fn pod(desired: &Desired) -> PodSpec {
 }
 
 #[test]
-fn the_pod_is_restricted_and_has_no_token_and_only_its_own_secrets() {
+fn the_pod_is_restricted_and_has_only_the_secrets_it_needs() {
     let all: &[&str] = &["docs-write", "site", "git", "s3"];
     for (desired, expected) in [(built(&everything(), "{}"), all), (deletion("{}"), &["docs-write"])] {
         let pod = pod(&desired);
@@ -138,7 +138,7 @@ fn the_pod_is_restricted_and_has_no_token_and_only_its_own_secrets() {
         assert_eq!(security.capabilities.unwrap().drop, Some(vec!["ALL".to_owned()]));
         let secrets: Vec<String> =
             pod.volumes.iter().flatten().filter_map(|volume| volume.secret.clone()?.secret_name).collect();
-        assert_eq!(secrets, expected, "a Secret of a source is where it is needed only");
+        assert_eq!(secrets, expected, "a Secret is mounted only where it is needed");
         for mount in container.volume_mounts.iter().flatten() {
             assert!(mount.read_only == Some(true) || mount.mount_path == "/tmp", "{}", mount.mount_path);
         }
@@ -146,7 +146,7 @@ fn the_pod_is_restricted_and_has_no_token_and_only_its_own_secrets() {
     }
 }
 
-/// What the task says of a folder has to be where the pod has it.
+/// Every path in the task must be mounted in the pod.
 #[test]
 fn every_path_of_the_task_is_mounted() {
     let desired = built(&everything(), "{}");
@@ -172,7 +172,7 @@ fn every_path_of_the_task_is_mounted() {
     }
 }
 
-/// A Job's name is the value of a label of its pods.
+/// Volume names have at most 63 characters.
 #[test]
 fn the_longest_names_fit() {
     let longest = "a".repeat(50);
@@ -184,9 +184,11 @@ fn the_longest_names_fit() {
 }
 
 proptest! {
-    /// Whatever stands in an inline document is what the Job reads.
+    /// The Job reads exactly the text of an inline document.
     #[test]
-    fn inline_texts_arrive_as_they_are(text in "(\\PC|[\\n\\r\\t '\"#:\\-|>%@`{}\\[\\],&*!?\u{7f}\u{85}\u{2028}]){0,40}") {
+    fn inline_texts_arrive_unchanged(
+        text in "(\\PC|[\\n\\r\\t '\"#:\\-|>%@`{}\\[\\],&*!?\u{7f}\u{85}\u{2028}]){0,40}",
+    ) {
         let mut index = index("{}");
         index.spec.sources[0].inline.as_mut().unwrap().documents[0].text = text.clone();
         let task = task(&built(&index, "{}"));
@@ -196,7 +198,7 @@ proptest! {
 }
 
 #[test]
-fn what_the_rules_cannot_see_is_refused_in_words() {
+fn errors_beyond_the_crd_rules_are_reported() {
     let long = "x".repeat(250_000);
     let documents: Vec<String> = (0..4).map(|number| format!("{{path: '{number}', text: {long}}}")).collect();
     let too_much = format!("sources: [{{name: a, inline: {{documents: [{}]}}}}]", documents.join(", "));
@@ -211,7 +213,7 @@ fn what_the_rules_cannot_see_is_refused_in_words() {
         ("sources: [{name: a, inline: {documents: [{path: b, text: c}, {path: b, text: d}]}}]", "the same path"),
         (&too_much, "the limit is 900000"),
     ] {
-        let wrong = validate(&index(spec), &anywhere(), nine()).unwrap_err().0;
+        let wrong = validate(&index(spec), &any_address(), nine()).unwrap_err().0;
         assert!(wrong.len() == 1 && wrong[0].contains(words), "{words}: {wrong:?}");
     }
     let wide =
@@ -219,5 +221,9 @@ fn what_the_rules_cannot_see_is_refused_in_words() {
     assert!(wide.len() == 1 && wide[0].contains("--allowed-ranges 10.0.0.0/8"), "{wide:?}");
     assert!(validate(&index("allowedRanges: [10.1.2.0/24]"), &["10.1.0.0/16".parse().unwrap()], nine()).is_ok());
     let several = "{schedule: 'x y z a b', allowedRanges: [a]}";
-    assert_eq!(validate(&index(several), &anywhere(), nine()).unwrap_err().0.len(), 2, "everything is named at once");
+    assert_eq!(
+        validate(&index(several), &any_address(), nine()).unwrap_err().0.len(),
+        2,
+        "all errors are reported at once"
+    );
 }

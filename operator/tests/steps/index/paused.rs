@@ -1,9 +1,9 @@
-//! An Index that is paused is left as it is.
+//! The operator does not act on a paused Index.
 
 use ragengine_operator_api::{ConditionStatus, ConditionType, Reason};
 use serde_json::{Value, json};
 
-use super::fixture::{made, only_job, ready, server, succeed};
+use super::fixture::{manifest, only_job, ready, server, succeed};
 use crate::api_server::{ApiServer, pass};
 use crate::controller::{A_WHILE, Controller, until};
 
@@ -22,9 +22,9 @@ fn progressing(server: &ApiServer) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_begun_while_it_is_paused_and_what_was_asked_for_afterwards() {
+async fn no_synchronisation_starts_while_an_index_is_paused() {
     let server = server();
-    server.put("indexes", made("handbook", "schedule: '*/10 * * * *'"));
+    server.put("indexes", manifest("handbook", "schedule: '*/10 * * * *'"));
     let controller = Controller::start(&server);
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
     pause(&server, "true");
@@ -36,7 +36,7 @@ async fn nothing_is_begun_while_it_is_paused_and_what_was_asked_for_afterwards()
     let before = observed();
     server.edit("indexes", "handbook", |index| index["spec"]["sources"][0]["name"] = json!("another"));
     pass(A_WHILE * 20).await;
-    assert!(server.names("jobs").is_empty(), "neither the schedule nor another specification begins one");
+    assert!(server.names("jobs").is_empty(), "neither the schedule nor a new spec starts a Job");
     assert_eq!(progressing(&server), json!([ConditionStatus::False, Reason::Paused]));
     assert_eq!(observed(), before, "the change is not acted on");
     pause(&server, "false");

@@ -1,4 +1,4 @@
-//! The server of the engine `docs`, which is asked over HTTP, in a pod that is there.
+//! A real HTTP server for the engine `docs`, with its pod.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use crate::api_server::ApiServer;
 
-/// Answers at an address of its own: a server is always asked at the same port.
+/// Serves on a separate loopback address per test, because the port is always 5000.
 pub async fn serve(server: &ApiServer, address: &'static str, router: Router) -> JoinHandle<()> {
     drop(rustls::crypto::ring::default_provider().install_default());
     let listener = tokio::net::TcpListener::bind((address, 5000)).await.unwrap();
@@ -30,7 +30,7 @@ pub async fn serve(server: &ApiServer, address: &'static str, router: Router) ->
     answering
 }
 
-/// Waits until something holds, by the clock on the wall.
+/// Waits until a condition holds, in real time. Panics after 60 s.
 pub async fn until(what: &str, server: &ApiServer, holds: impl Fn() -> bool) {
     let holds = async {
         while !holds() {

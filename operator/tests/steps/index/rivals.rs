@@ -1,6 +1,6 @@
-//! Several Indexes on one engine.
+//! Several Indexes that fill the same index of an engine.
 
-use super::fixture::{condition, made, ready, server};
+use super::fixture::{condition, manifest, ready, server};
 use crate::api_server::pass;
 use crate::controller::{A_WHILE, Controller, until};
 
@@ -8,7 +8,7 @@ use crate::controller::{A_WHILE, Controller, until};
 async fn two_indexes_fill_one_index_when_their_settings_agree() {
     let server = server();
     for name in ["a", "b"] {
-        server.put("indexes", made(name, "{indexName: shared, vectorIndex: Flat}"));
+        server.put("indexes", manifest(name, "{indexName: shared, vectorIndex: Flat}"));
     }
     let controller = Controller::start(&server);
     until("two Jobs", &server, || server.names("jobs").len() == 2).await;
@@ -18,10 +18,10 @@ async fn two_indexes_fill_one_index_when_their_settings_agree() {
 #[tokio::test(start_paused = true)]
 async fn the_younger_with_other_settings_waits_until_the_older_is_gone() {
     let server = server();
-    // Of the same second: the names decide.
-    server.put("indexes", made("a", "{indexName: shared, vectorIndex: Flat, deletionPolicy: Retain}"));
-    server.put("indexes", made("b", "{indexName: shared, vectorIndex: SQ8}"));
-    server.put("indexes", made("c", "{indexName: another, vectorIndex: SQ8}"));
+    // Created in the same second, so the names decide which is older.
+    server.put("indexes", manifest("a", "{indexName: shared, vectorIndex: Flat, deletionPolicy: Retain}"));
+    server.put("indexes", manifest("b", "{indexName: shared, vectorIndex: SQ8}"));
+    server.put("indexes", manifest("c", "{indexName: another, vectorIndex: SQ8}"));
     let controller = Controller::start(&server);
     until("SettingsConflict", &server, || ready(&server, "b") == "False SettingsConflict").await;
     pass(A_WHILE).await;

@@ -1,17 +1,17 @@
-//! From an Index to its Job, one step after the other, against an API server that fails on purpose.
+//! The controller creates Jobs for Indexes, against an API server with injected faults.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::fixture::{condition, end, label, made, only_job, ready, server, succeed, task, task_name};
+use super::fixture::{condition, finish, label, manifest, only_job, ready, server, succeed, task, task_name};
 use crate::api_server::{Fault, pass};
 use crate::controller::{A_MOMENT, A_WHILE, Controller, LONG, object_writes, until, writes};
 
 #[tokio::test(start_paused = true)]
 async fn a_new_index_is_filled_by_one_job() {
     let server = server();
-    server.put("indexes", made("handbook", "{}"));
+    server.put("indexes", manifest("handbook", "{}"));
     let controller = Controller::start(&server);
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
     pass(A_MOMENT).await;
@@ -19,11 +19,11 @@ async fn a_new_index_is_filled_by_one_job() {
     let of_index: Vec<_> = sent.iter().filter(|call| call.contains("handbook") || call.contains("jobs")).collect();
     let name = only_job(&server);
     let task_name = task_name(&server, &name);
-    let handed_over = format!("patch configmaps {task_name} 200");
-    assert_eq!(of_index, ["create jobs  201", handed_over.as_str()]);
+    let owner_patch = format!("patch configmaps {task_name} 200");
+    assert_eq!(of_index, ["create jobs  201", owner_patch.as_str()]);
     let task_object = server.get("configmaps", &task_name).unwrap();
     assert_eq!(task_object["immutable"], json!(true));
-    assert_eq!(task_object["metadata"]["ownerReferences"][0]["kind"], "Job", "it goes with its Job");
+    assert_eq!(task_object["metadata"]["ownerReferences"][0]["kind"], "Job", "it is deleted with its Job");
     let task = task(&server);
     assert_eq!(task.server, "http://docs.tests.svc.cluster.local");
     assert_eq!((task.index.as_str(), task.owner.as_str(), task.confirmations.len()), ("handbook", "handbook", 0));
@@ -45,16 +45,16 @@ async fn a_new_index_is_filled_by_one_job() {
     restarted.stop().await;
 }
 
-/// Whatever fails on the way is tried again, and nothing is made twice.
+/// Failed requests are retried, and no Job is created twice.
 #[tokio::test(start_paused = true)]
-async fn what_passes_is_tried_again() {
+async fn transient_failures_are_retried() {
     for (verb, resource) in
         [("create", "configmaps"), ("patch", "configmaps"), ("create", "jobs"), ("patch", "indexes/status")]
     {
         for fault in [Fault::Refusal(500, "not now"), Fault::Refusal(429, "too many"), Fault::Silence, Fault::Garbage] {
             let case = format!("{verb} {resource} {fault:?}");
             let server = server();
-            server.put("indexes", made("handbook", "{}"));
+            server.put("indexes", manifest("handbook", "{}"));
             server.fail(verb, resource, 2, fault);
             let controller = Controller::start(&server);
             until(&case, &server, || !server.names("jobs").is_empty() && ready(&server, "handbook") == "False Syncing")
@@ -67,10 +67,10 @@ async fn what_passes_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_is_said() {
+async fn a_refusal_is_reported() {
     for (verb, resource) in [("create", "configmaps"), ("create", "jobs")] {
         let server = server();
-        server.put("indexes", made("handbook", "{}"));
+        server.put("indexes", manifest("handbook", "{}"));
         let controller = Controller::start(&server);
         until("a Job", &server, || !server.names("jobs").is_empty()).await;
         let job = only_job(&server);
@@ -86,22 +86,24 @@ async fn what_is_refused_is_said() {
     }
 }
 
-/// 30 s, a minute, two …; and at once when something else is wanted.
+/// The delays are 30 s, 1 min, 2 min and so on. A new desired revision starts at once.
 #[tokio::test(start_paused = true)]
-async fn what_failed_is_tried_again_ever_more_rarely() {
+async fn failed_synchronisations_are_retried_with_back_off() {
     let server = server();
-    server.put("indexes", made("handbook", "{}"));
+    server.put("indexes", manifest("handbook", "{}"));
     let controller = Controller::start(&server);
     until("a Job", &server, || server.names("jobs").len() == 1).await;
     let mut failed = Vec::new();
     for (attempt, wait_s) in [30, 60, 120, 240].into_iter().enumerate() {
         let job = server.names("jobs").into_iter().find(|job| !failed.contains(job)).unwrap();
         server.edit("jobs", &job, |object| {
-            // When it ended by the controller's own clock.
+            // The end time by the controller's clock.
             let now = (controller.context.clock)();
             object["status"] = json!({
                 "startTime": now.to_string(),
-                "conditions": [{"type": "Failed", "status": "True", "lastTransitionTime": now.to_string(), "message": "no luck"}],
+                "conditions": [{
+                    "type": "Failed", "status": "True", "lastTransitionTime": now.to_string(), "message": "no luck",
+                }],
             });
         });
         failed.push(job);
@@ -116,19 +118,21 @@ async fn what_failed_is_tried_again_ever_more_rarely() {
         assert_eq!(server.names("jobs").len(), failed.len() + 1, "after {wait_s} s");
     }
     let job = server.names("jobs").into_iter().find(|job| !failed.contains(job)).unwrap();
-    end(&server, &job, "Failed");
+    finish(&server, &job, "Failed");
     pass(A_MOMENT).await;
     server.edit("indexes", "handbook", |index| index["spec"]["allowedRanges"] = json!(["10.0.0.0/8"]));
     pass(A_MOMENT).await;
-    assert_eq!(server.names("jobs").len(), failed.len() + 2, "a new desired revision is not kept waiting");
+    assert_eq!(server.names("jobs").len(), failed.len() + 2, "a new desired revision starts at once");
     controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_late_is_noticed_at_once() {
+async fn a_reference_created_later_is_noticed_at_once() {
     let server = server();
-    let sources = "sources: [{name: a, configMap: {name: faq}}, {name: b, git: {url: 'https://g/a', accessSecret: git}}, {name: c, persistentVolumeClaim: {name: archive}}]";
-    server.put("indexes", made("handbook", &format!("{{{sources}}}")));
+    let sources = "sources: [\
+        {name: a, configMap: {name: faq}}, {name: b, git: {url: 'https://g/a', accessSecret: git}}, \
+        {name: c, persistentVolumeClaim: {name: archive}}]";
+    server.put("indexes", manifest("handbook", &format!("{{{sources}}}")));
     let controller = Controller::start(&server);
     for (reason, resource, name) in [
         ("SecretMissing", "secrets", "git"),
@@ -145,44 +149,45 @@ async fn what_comes_late_is_noticed_at_once() {
     controller.stop().await;
 }
 
-/// Also one that has lost its owner, as when it was restored from a backup, or that a user has made.
+/// The Secret is recognised by its name, because a backup restores it without its owner and a user may create it.
 #[tokio::test(start_paused = true)]
-async fn no_source_has_the_write_token_of_an_engine() {
+async fn a_source_must_not_use_the_write_token_of_an_engine() {
     let server = server();
     server.put("secrets", json!({"metadata": {"name": "docs-write"}}));
     let sources = "sources: [{name: a, git: {url: 'https://g/a', accessSecret: docs-write}}]";
-    server.put("indexes", made("handbook", &format!("{{{sources}}}")));
+    server.put("indexes", manifest("handbook", &format!("{{{sources}}}")));
     let controller = Controller::start(&server);
     until("SecretRefused", &server, || ready(&server, "handbook") == "False SecretRefused").await;
     assert!(server.names("jobs").is_empty());
     controller.stop().await;
 }
 
-/// Where the Jobs of an engine are to reach some addresses only, none begins before that holds.
+/// With `syncEgress`, no Job starts until the NetworkPolicy that limits it exists.
 #[tokio::test(start_paused = true)]
-async fn no_job_begins_before_what_bounds_it_is_there() {
+async fn no_job_starts_before_its_network_policy_exists() {
     let server = server();
     server.edit("ragengines", "docs", |engine| engine["spec"]["networkPolicy"] = json!({"syncEgress": {"to": []}}));
     server.fail("patch", "networkpolicies", usize::MAX, Fault::Refusal(403, "no"));
-    server.put("indexes", made("handbook", "{}"));
+    server.put("indexes", manifest("handbook", "{}"));
     let controller = Controller::start(&server);
     until("EngineNotReady", &server, || ready(&server, "handbook") == "False EngineNotReady").await;
     pass(A_MOMENT).await;
     assert!(server.names("jobs").is_empty());
     assert!(condition(&server, "handbook", "Progressing").2.contains("syncEgress"));
-    server.put("networkpolicies", json!({
-        "metadata": {"name": "docs.sync", "labels": {"app.kubernetes.io/managed-by": "ragengine-operator", "app.kubernetes.io/instance": "docs"}},
-    }));
+    let labels = json!({
+        "app.kubernetes.io/managed-by": "ragengine-operator", "app.kubernetes.io/instance": "docs",
+    });
+    server.put("networkpolicies", json!({"metadata": {"name": "docs.sync", "labels": labels}}));
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
     controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_engine_that_comes_late_or_again_is_noticed() {
+async fn an_engine_created_later_or_with_other_data_is_noticed() {
     let server = server();
     let engine = server.get("ragengines", "docs").unwrap();
     server.delete("ragengines", "docs");
-    server.put("indexes", made("handbook", "{}"));
+    server.put("indexes", manifest("handbook", "{}"));
     let controller = Controller::start(&server);
     until("EngineNotFound", &server, || ready(&server, "handbook") == "False EngineNotFound").await;
     let mut starting = engine;
@@ -204,9 +209,9 @@ async fn an_engine_that_comes_late_or_again_is_noticed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cache_that_lags_makes_no_second_job() {
+async fn a_lagging_cache_creates_no_second_job() {
     let server = server();
-    server.put("indexes", made("handbook", "{}"));
+    server.put("indexes", manifest("handbook", "{}"));
     let controller = Controller::start(&server);
     until("watches", &server, || server.watches("jobs") == 1).await;
     let held = server.hold_watches("jobs");
@@ -218,20 +223,20 @@ async fn a_cache_that_lags_makes_no_second_job() {
     assert_eq!(server.names("jobs").len(), 1);
     server.release_watches(held);
     pass(A_WHILE).await;
-    assert_eq!(server.names("jobs").len(), 1, "it runs");
+    assert_eq!(server.names("jobs").len(), 1, "the first Job still runs");
     drop(writes(&server));
     controller.stop().await;
 }
 
-/// Each watch, broken or too old, is begun anew; and what happened meanwhile is not missed.
+/// An expired watch is restarted, and changes made in between are noticed.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
+async fn no_change_is_missed_when_a_watch_expires() {
     let server = server();
     server.put("secrets", json!({"metadata": {"name": "git"}}));
-    server.put("indexes", made("handbook", "sources: [{name: a, git: {url: 'https://g/a', accessSecret: git}}]"));
+    server.put("indexes", manifest("handbook", "sources: [{name: a, git: {url: 'https://g/a', accessSecret: git}}]"));
     let controller = Controller::start(&server);
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
-    server.expire_watches("jobs", |server| end(server, &only_job(server), "Failed"));
+    server.expire_watches("jobs", |server| finish(server, &only_job(server), "Failed"));
     until("SyncFailed", &server, || ready(&server, "handbook") == "False SyncFailed").await;
     until("another Job", &server, || server.names("jobs").len() == 2).await;
     for job in server.names("jobs") {
@@ -250,7 +255,7 @@ async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
     succeed(&server, "handbook", &job);
     server.expire_watches("secrets", |server| server.delete("secrets", "git"));
     until("SecretMissing", &server, || ready(&server, "handbook") == "False SecretMissing").await;
-    // What is listed is shown a second later, when nobody else says anything of it.
+    // A listed Secret is shown one second later if no event follows.
     server.expire_watches("secrets", |server| server.put("secrets", json!({"metadata": {"name": "git"}})));
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
     let job = only_job(&server);
@@ -266,7 +271,7 @@ async fn a_watch_that_breaks_or_is_too_old_misses_nothing() {
     let uid = server.get("indexes", "handbook").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
     server.expire_watches("indexes", |server| server.delete("indexes", "handbook"));
     pass(A_WHILE).await;
-    assert!(controller.context.index_statuses.last(&uid, None).conditions.is_empty(), "what is gone is forgotten");
+    assert!(controller.context.index_statuses.last(&uid, None).conditions.is_empty(), "a deleted Index is forgotten");
     let is_known =
         !controller.context.referrers.of(ragengine_operator::watches::Referred::Secret, "tests", "git").is_empty();
     assert!(!is_known);

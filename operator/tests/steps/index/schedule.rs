@@ -1,8 +1,8 @@
-//! The schedule goes by the operator's clock, which begins at nine.
+//! The schedule uses the operator's clock, which starts at nine.
 
 use std::time::Duration;
 
-use super::fixture::{made, only_job, ready, server, succeed};
+use super::fixture::{manifest, only_job, ready, server, succeed};
 use crate::api_server::{ApiServer, pass};
 use crate::controller::{A_MOMENT, Controller, until};
 
@@ -16,12 +16,12 @@ async fn synced(server: &ApiServer) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_turn_is_one_synchronisation() {
+async fn each_scheduled_time_starts_one_synchronisation() {
     let server = server();
-    server.put("indexes", made("handbook", "schedule: '*/30 * * * *'"));
+    server.put("indexes", manifest("handbook", "schedule: '*/30 * * * *'"));
     let controller = Controller::start(&server);
     synced(&server).await;
-    // A turn is put off by a tenth of the time between two at most. That of nine o'clock may come yet.
+    // A start is delayed by at most a tenth of the interval, so the one of nine o'clock may still come.
     pass(4 * MINUTE).await;
     if !server.names("jobs").is_empty() {
         synced(&server).await;
@@ -31,19 +31,19 @@ async fn each_turn_is_one_synchronisation() {
         assert!(server.names("jobs").is_empty(), "not yet");
         pass(4 * MINUTE).await;
         assert_eq!(server.names("jobs").len(), 1, "now");
-        assert_eq!(ready(&server, "handbook"), "True Synced", "what was asked for is there meanwhile");
+        assert_eq!(ready(&server, "handbook"), "True Synced", "the index stays ready during the synchronisation");
         synced(&server).await;
     }
     controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_that_were_missed_are_one() {
+async fn missed_times_start_one_synchronisation() {
     let server = server();
-    server.put("indexes", made("handbook", "schedule: '*/10 * * * *'"));
+    server.put("indexes", manifest("handbook", "schedule: '*/10 * * * *'"));
     let controller = Controller::start(&server);
     synced(&server).await;
-    // While the operator is away, or anything else is in the way.
+    // Suspension stands for any reason to miss scheduled times, such as an operator that is down.
     server.edit("indexes", "handbook", |index| index["spec"]["suspend"] = true.into());
     pass(60 * MINUTE).await;
     assert!(server.names("jobs").is_empty());
@@ -51,6 +51,6 @@ async fn turns_that_were_missed_are_one() {
     server.edit("indexes", "handbook", |index| index["spec"]["suspend"] = false.into());
     synced(&server).await;
     pass(A_MOMENT).await;
-    assert!(server.names("jobs").is_empty(), "one for all of them");
+    assert!(server.names("jobs").is_empty(), "one synchronisation for all of them");
     controller.stop().await;
 }

@@ -1,4 +1,4 @@
-//! From what there is to what is done and said.
+//! From the observed state of an Index to the next step and the status.
 
 use ragengine_client::wire::{FileError, SourceDescription, SyncPhase};
 use ragengine_operator::index::plan::Step;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::cases::{Case, cases, source};
 use super::fixture::job_after;
 
-/// `Start`, `Stop handbook-sync-1` …
+/// The step in short: `Start`, or its `Debug` form.
 fn in_short(step: &Step) -> String {
     match step {
         Step::Start(_) => "Start".to_owned(),
@@ -17,8 +17,8 @@ fn in_short(step: &Step) -> String {
 }
 
 #[test]
-fn every_case_is_dealt_with_and_told_in_these_words() {
-    let told: Vec<_> = cases()
+fn the_step_and_conditions_of_every_case() {
+    let conditions: Vec<_> = cases()
         .into_iter()
         .map(|(name, case)| {
             let (plan, status) = case.reconciled();
@@ -32,22 +32,22 @@ fn every_case_is_dealt_with_and_told_in_these_words() {
             (name, in_short(&plan.step), short.join(", "), messages)
         })
         .collect();
-    insta::assert_yaml_snapshot!("index_conditions", told);
+    insta::assert_yaml_snapshot!("index_conditions", conditions);
 }
 
 #[test]
-fn the_conditions_of_every_case_go_together() {
-    // Of one that is going away nothing is written.
-    let there = cases().into_iter().filter(|(_, case)| case.index.metadata.deletion_timestamp.is_none());
-    for (name, case) in there {
+fn the_conditions_of_every_case_are_consistent() {
+    // The status of an Index that is being deleted is not written.
+    let existing = cases().into_iter().filter(|(_, case)| case.index.metadata.deletion_timestamp.is_none());
+    for (name, case) in existing {
         let conditions = case.reconciled().1.conditions;
         let types: Vec<_> = conditions.iter().map(|found| found.type_).collect();
         assert_eq!(types, [ConditionType::Ready, ConditionType::Progressing, ConditionType::Degraded], "{name}");
         let [ready, progressing, degraded] =
             [0, 1, 2].map(|place: usize| conditions[place].status == ConditionStatus::True);
         assert_eq!(ready, conditions[0].reason == Reason::Synced, "{name}");
-        let keeps_what_it_holds = [Reason::FilesFailed, Reason::PodUnschedulable].contains(&conditions[2].reason);
-        assert!(!(ready && degraded) || keeps_what_it_holds, "{name}");
+        let keeps_its_documents = [Reason::FilesFailed, Reason::PodUnschedulable].contains(&conditions[2].reason);
+        assert!(!(ready && degraded) || keeps_its_documents, "{name}");
         let is_resting = [Reason::Suspended, Reason::Paused, Reason::Deleting].contains(&conditions[0].reason)
             || conditions[1].reason == Reason::Paused;
         assert!(ready || progressing || degraded || is_resting, "{name}: {conditions:?}");
@@ -59,7 +59,7 @@ fn the_conditions_of_every_case_go_together() {
 }
 
 #[test]
-fn every_reason_of_an_index_has_its_case() {
+fn every_reason_of_an_index_has_a_case() {
     let given: Vec<Reason> =
         cases().iter().flat_map(|(_, case)| case.reconciled().1.conditions).map(|condition| condition.reason).collect();
     for reason in [
@@ -108,20 +108,20 @@ fn the_record_becomes_the_status() {
 
     let status = case("a Job that runs, and says how far it is").reconciled().1;
     assert_eq!((status.done, status.total), (Some(3), Some(10)));
-    assert_eq!((status.documents, status.last_sync), (None, None), "nothing has ended");
+    assert_eq!((status.documents, status.last_sync), (None, None), "no synchronisation has finished");
 
     let before = case("one that is as it should be");
     let mut failed = case("a source that could not be read");
     failed.status = before.status.clone();
     failed.observed.jobs = vec![job_after(Some("sync-0"), &failed.desired_revision().wanted, Some("Failed"))];
     let status = failed.reconciled().1;
-    assert_eq!(status.revision, before.status.revision, "the revision moves only when all is done");
+    assert_eq!(status.revision, before.status.revision, "the revision changes only after a success");
     assert_eq!((status.data_id, status.last_success_time), (before.status.data_id, before.status.last_success_time));
     assert_eq!(status.attempts, 1);
 }
 
 #[test]
-fn failures_in_a_row_are_counted_for_one_wish() {
+fn consecutive_failures_are_counted_per_desired_revision() {
     let mut case = case("a Job that was killed");
     case.observed.jobs = vec![job_after(Some("sync-0"), &case.desired_revision().wanted, Some("Failed"))];
     for (before, is_same, attempts) in [(0, true, 1), (1, true, 2), (5, true, 6), (5, false, 1)] {
@@ -135,9 +135,9 @@ fn failures_in_a_row_are_counted_for_one_wish() {
     }
 }
 
-/// A status is kept in etcd and sent with every change.
+/// The status is stored in etcd and sent with every change, so it must stay small.
 #[test]
-fn a_status_has_its_bounds_whatever_is_wrong() {
+fn the_size_of_a_status_is_bounded() {
     let sources: Vec<_> =
         (0..32).map(|number| json!({"name": format!("{number:0>40}"), "configMap": {"name": "a"}})).collect();
     let case = Case::new(&json!({"sources": sources}).to_string());
@@ -172,9 +172,9 @@ fn a_status_has_its_bounds_whatever_is_wrong() {
     assert_eq!((status.sources[0].errors.len(), status.sources[0].error_count), (10, 100));
 }
 
-/// The same accident may happen twice, with the annotation of the first time still there.
+/// The annotation of an earlier confirmation must not confirm the same deletion again.
 #[test]
-fn every_synchronisation_is_confirmed_by_a_word_of_its_own() {
+fn every_synchronisation_has_a_different_confirmation() {
     let mut case = case("a Job that was held back");
     let confirmed = |case: &Case| case.reconciled().1.last_sync.unwrap().confirmation.unwrap();
     let first = confirmed(&case);
@@ -188,9 +188,9 @@ fn every_synchronisation_is_confirmed_by_a_word_of_its_own() {
     assert_eq!(confirmed(&case), "notes@0123456789ab,0a1b2c3");
 }
 
-/// What was confirmed is acted on once, for as long as it is said; when it is said again it is meant again.
+/// A confirmation is used once while the annotation stays. Removing the annotation and setting it again confirms again.
 #[test]
-fn a_confirmation_that_was_taken_away_can_be_given_again() {
+fn a_removed_confirmation_can_be_given_again() {
     let annotation =
         |said: Option<&str>| said.map(|said| [(CONFIRM_DELETE_ANNOTATION.to_owned(), said.to_owned())].into());
     let confirmed = |case: &Case| match case.reconciled().0.step {
@@ -201,7 +201,7 @@ fn a_confirmation_that_was_taken_away_can_be_given_again() {
     case.index.metadata.annotations = annotation(Some("notes@0123456789ab"));
     assert_eq!(confirmed(&case).as_deref(), Some("notes@0123456789ab"));
     case.status.handled = serde_json::from_value(json!({"confirmDelete": "notes@0123456789ab"})).unwrap();
-    assert_eq!(confirmed(&case), None, "it was acted on");
+    assert_eq!(confirmed(&case), None, "it was used");
     case.index.metadata.annotations = annotation(None);
     case.status = case.reconciled().1;
     assert_eq!(case.status.handled, None);
@@ -209,22 +209,22 @@ fn a_confirmation_that_was_taken_away_can_be_given_again() {
     assert_eq!(confirmed(&case).as_deref(), Some("notes@0123456789ab"));
 }
 
-/// Who is stopped between the two has the result, and begins with it.
+/// An operator that stops after writing the result continues from it.
 #[test]
-fn a_result_is_written_before_anything_follows_from_it() {
+fn a_result_is_written_before_the_next_step() {
     let mut case = case("a Job that is complete");
     case.index.spec.chunking = Some(Default::default());
     let (planned, settled) = case.reconciled();
-    assert_eq!(in_short(&planned.step), "Start", "something else is wanted meanwhile");
+    assert_eq!(in_short(&planned.step), "Start", "the desired revision has changed");
     assert_eq!(case.next(), (Step::Wait, true));
     case.status = settled;
     let (step, is_new) = case.next();
     assert_eq!((in_short(&step).as_str(), is_new), ("Start", false));
 }
 
-/// Only the Job that follows the last one counts, whatever other Jobs there are.
+/// Only the Job that follows the last synchronisation counts.
 #[test]
-fn a_result_is_taken_once() {
+fn a_result_is_counted_once() {
     let mut case = case("a Job that was killed");
     let first = case.reconciled().1;
     assert_eq!(first.attempts, 1);
@@ -232,6 +232,6 @@ fn a_result_is_taken_once() {
     assert_eq!(case.reconciled().1.last_sync, first.last_sync);
     let wanted = case.desired_revision().wanted;
     case.observed.jobs.push(job_after(Some("sync-1"), &wanted, None));
-    assert_eq!(case.reconciled().1.last_sync, first.last_sync, "the next one runs");
-    assert_eq!(in_short(&case.reconciled().0.step), "Rest");
+    assert_eq!(case.reconciled().1.last_sync, first.last_sync, "the next Job runs");
+    assert_eq!(in_short(&case.reconciled().0.step), "Wait");
 }

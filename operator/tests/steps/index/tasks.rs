@@ -1,46 +1,46 @@
-//! What a Job is to do stands in a ConfigMap, whose name somebody could have taken.
+//! The task of a Job is in a ConfigMap. Its name may already be in use.
 
 use serde_json::{Value, json};
 
-use super::fixture::{condition, made, only_job, ready, server, task, task_name};
+use super::fixture::{condition, manifest, only_job, ready, server, task, task_name};
 use crate::api_server::{ApiServer, Fault};
 use crate::controller::{Controller, until};
 
 fn with_index() -> ApiServer {
     let server = server();
-    server.put("indexes", made("handbook", "{}"));
+    server.put("indexes", manifest("handbook", "{}"));
     server
 }
 
-/// The ConfigMap that is made when nobody is in the way.
-async fn made_by_us() -> Value {
+/// The ConfigMap that the operator creates if the name is free.
+async fn own_task() -> Value {
     let server = with_index();
     let controller = Controller::start(&server);
     until("a Job", &server, || !server.names("jobs").is_empty()).await;
-    let mut made = server.get("configmaps", &task_name(&server, &only_job(&server))).unwrap();
+    let mut task = server.get("configmaps", &task_name(&server, &only_job(&server))).unwrap();
     controller.stop().await;
-    made["metadata"] = json!({"name": made["metadata"]["name"], "labels": made["metadata"]["labels"]});
-    made
+    task["metadata"] = json!({"name": task["metadata"]["name"], "labels": task["metadata"]["labels"]});
+    task
 }
 
-/// Also when it says that it belongs to the Index: whoever may write ConfigMaps could say where its Jobs go.
+/// An owner reference to the Index is no proof. A user who may write ConfigMaps could otherwise send its Jobs anywhere.
 #[tokio::test(start_paused = true)]
-async fn a_task_that_somebody_else_has_made_is_not_believed() {
+async fn a_foreign_task_is_not_used() {
     type Edit = fn(&mut Value, &str);
     let edits: [(&str, Edit); 4] = [
-        ("nobody's", |_, _| {}),
-        ("another Index's", |made, _| made["metadata"]["ownerReferences"] = owned_by("another")),
-        ("one that lets it go anywhere", |made, uid| {
-            made["metadata"]["ownerReferences"] = owned_by(uid);
-            let task = made["data"]["task.yaml"].as_str().unwrap();
-            made["data"]["task.yaml"] = json!(format!("{task}allowedRanges: [0.0.0.0/0]\n"));
+        ("no owner", |_, _| {}),
+        ("another owner", |task, _| task["metadata"]["ownerReferences"] = owned_by("another")),
+        ("more allowed ranges", |task, uid| {
+            task["metadata"]["ownerReferences"] = owned_by(uid);
+            let yaml = task["data"]["task.yaml"].as_str().unwrap();
+            task["data"]["task.yaml"] = json!(format!("{yaml}allowedRanges: [0.0.0.0/0]\n"));
         }),
-        ("one that can be changed", |made, uid| {
-            made["metadata"]["ownerReferences"] = owned_by(uid);
-            made.as_object_mut().unwrap().remove("immutable");
+        ("not immutable", |task, uid| {
+            task["metadata"]["ownerReferences"] = owned_by(uid);
+            task.as_object_mut().unwrap().remove("immutable");
         }),
     ];
-    let ours = made_by_us().await;
+    let ours = own_task().await;
     let name = ours["metadata"]["name"].as_str().unwrap();
     for (what, edit) in edits {
         let server = with_index();
@@ -51,8 +51,8 @@ async fn a_task_that_somebody_else_has_made_is_not_believed() {
         let before = server.get("configmaps", name);
         let controller = Controller::start(&server);
         until(what, &server, || ready(&server, "handbook") == "False ObjectRefused").await;
-        let said = condition(&server, "handbook", "Degraded").2;
-        assert!(said.contains(name) && said.contains("delete"), "{what}: {said}");
+        let message = condition(&server, "handbook", "Degraded").2;
+        assert!(message.contains(name) && message.contains("delete"), "{what}: {message}");
         assert_eq!((server.get("configmaps", name), server.names("jobs")), (before, Vec::new()), "{what}");
         server.delete("configmaps", name);
         until("a Job", &server, || !server.names("jobs").is_empty()).await;
@@ -62,12 +62,13 @@ async fn a_task_that_somebody_else_has_made_is_not_believed() {
 }
 
 fn owned_by(uid: &str) -> Value {
-    json!([{"apiVersion": "ragengine.dev/v1alpha1", "kind": "Index", "name": "handbook", "uid": uid, "controller": true}])
+    let api_version = "ragengine.dev/v1alpha1";
+    json!([{"apiVersion": api_version, "kind": "Index", "name": "handbook", "uid": uid, "controller": true}])
 }
 
-/// What was left of a Job that could not be made may be old.
+/// The task of a Job that could not be created may be outdated.
 #[tokio::test(start_paused = true)]
-async fn a_task_that_was_left_over_is_used_only_when_it_is_still_the_same() {
+async fn a_leftover_task_is_used_only_if_it_is_unchanged() {
     for (writes, names) in [("token", 1), ("open", 2)] {
         let server = with_index();
         server.fail("create", "jobs", usize::MAX, Fault::Refusal(403, "exceeded quota"));

@@ -1,15 +1,17 @@
-//! What begins a synchronisation, and what does not.
+//! Which changes start a synchronisation.
 
 use ragengine_settings::sync::SyncTask;
 use serde_json::{Value, json};
 
-use super::fixture::{made, only_job, ready, server, succeed, task};
+use super::fixture::{manifest, only_job, ready, server, succeed, task};
 use crate::api_server::{ApiServer, pass};
 use crate::controller::{A_WHILE, Controller, until};
 
-const SPEC: &str = "{sources: [{name: a, configMap: {name: faq}}, {name: b, git: {url: 'https://g/a', accessSecret: git}}, {name: c, persistentVolumeClaim: {name: archive}}]}";
+const SPEC: &str = "{sources: [\
+    {name: a, configMap: {name: faq}}, {name: b, git: {url: 'https://g/a', accessSecret: git}}, \
+    {name: c, persistentVolumeClaim: {name: archive}}]}";
 
-/// What the next Job was told to do, which it does.
+/// Waits for the next Job, completes it and returns its task.
 async fn synced(server: &ApiServer) -> SyncTask {
     until("a Job", server, || !server.names("jobs").is_empty()).await;
     let (job, task) = (only_job(server), task(server));
@@ -18,26 +20,26 @@ async fn synced(server: &ApiServer) -> SyncTask {
     task
 }
 
-fn with_all() -> ApiServer {
+fn with_references() -> ApiServer {
     let server = server();
     for (resource, name) in [("configmaps", "faq"), ("secrets", "git"), ("persistentvolumeclaims", "archive")] {
         server.put(resource, json!({"metadata": {"name": name}}));
     }
-    server.put("indexes", made("handbook", SPEC));
+    server.put("indexes", manifest("handbook", SPEC));
     server
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_looked_at_anew_and_what_is_not() {
-    type Change = fn(&ApiServer);
-    let changes: [(&str, Change, usize); 12] = [
+async fn some_changes_start_a_synchronisation() {
+    type Edit = fn(&ApiServer);
+    let changes: [(&str, Edit, usize); 12] = [
         (
-            "how it is cut",
+            "the chunking",
             |server| server.edit("indexes", "handbook", |index| index["spec"]["chunking"] = json!({"maxTokens": 100})),
             1,
         ),
         (
-            "how vectors are kept",
+            "the vector index",
             |server| server.edit("indexes", "handbook", |index| index["spec"]["vectorIndex"] = json!("SQ8")),
             1,
         ),
@@ -51,7 +53,7 @@ async fn what_is_looked_at_anew_and_what_is_not() {
         ("a ConfigMap", |server| server.edit("configmaps", "faq", |object| object["data"] = json!({"a.md": "A"})), 1),
         ("a Secret", |server| server.edit("secrets", "git", |object| object["data"] = json!({"token": "YQ=="})), 1),
         (
-            "the annotation",
+            "the sync annotation",
             |server| {
                 server.edit("indexes", "handbook", |index| {
                     index["metadata"]["annotations"] = json!({"ragengine.dev/sync": "1"})
@@ -93,7 +95,7 @@ async fn what_is_looked_at_anew_and_what_is_not() {
             },
             0,
         ),
-        ("somebody else's ConfigMap", |server| server.put("configmaps", json!({"metadata": {"name": "of-nobody"}})), 0),
+        ("an unrelated ConfigMap", |server| server.put("configmaps", json!({"metadata": {"name": "unrelated"}})), 0),
         (
             "another write token",
             |server| server.edit("secrets", "docs-write", |secret| secret["data"] = json!({"token": "Yg=="})),
@@ -101,7 +103,7 @@ async fn what_is_looked_at_anew_and_what_is_not() {
         ),
     ];
     for (what, change, jobs) in changes {
-        let server = with_all();
+        let server = with_references();
         let controller = Controller::start(&server);
         synced(&server).await;
         change(&server);
@@ -113,7 +115,7 @@ async fn what_is_looked_at_anew_and_what_is_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_confirmation_is_for_one_synchronisation() {
-    let server = with_all();
+    let server = with_references();
     let controller = Controller::start(&server);
     assert!(synced(&server).await.confirmations.is_empty());
     let annotate = |annotations: Value| {
@@ -122,16 +124,16 @@ async fn a_confirmation_is_for_one_synchronisation() {
     annotate(json!({"ragengine.dev/confirm-delete": "site@01,faq@02"}));
     assert_eq!(synced(&server).await.confirmations, ["site@01", "faq@02"]);
     annotate(json!({"ragengine.dev/confirm-delete": "site@01,faq@02", "ragengine.dev/sync": "1"}));
-    assert!(synced(&server).await.confirmations.is_empty(), "it was acted on");
+    assert!(synced(&server).await.confirmations.is_empty(), "it was used");
     annotate(json!({"ragengine.dev/confirm-delete": "site@03"}));
     assert_eq!(synced(&server).await.confirmations, ["site@03"], "another value is another confirmation");
     controller.stop().await;
 }
 
-/// What the index holds is what was asked for, also while it is looked at once more.
+/// The index already has the requested documents, so it stays ready during the synchronisation.
 #[tokio::test(start_paused = true)]
-async fn a_request_and_another_deletion_policy_leave_it_ready() {
-    let server = with_all();
+async fn an_index_stays_ready_after_a_sync_request_or_a_new_deletion_policy() {
+    let server = with_references();
     let controller = Controller::start(&server);
     synced(&server).await;
     for change in [
@@ -147,10 +149,10 @@ async fn a_request_and_another_deletion_policy_leave_it_ready() {
     controller.stop().await;
 }
 
-/// What was wanted before is wanted again: its Job of then may still be there.
+/// The Job of the first revision may still exist, so its name must not be reused.
 #[tokio::test(start_paused = true)]
-async fn a_change_that_is_taken_back_is_a_change() {
-    let server = with_all();
+async fn a_reverted_change_starts_a_synchronisation() {
+    let server = with_references();
     let controller = Controller::start(&server);
     let mut names = Vec::new();
     for include in ["a", "b", "a"] {

@@ -1,4 +1,4 @@
-//! Everything that there can be.
+//! All cases of an engine status, each with a name. The names are in the snapshot.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn deployment(status: Value) -> Option<Arc<Deployment>> {
     Some(object(json!({"metadata": {"name": "docs", "generation": 3}, "spec": spec, "status": status})))
 }
 
-/// A pod with these statuses of its containers.
+/// A running pod with these container statuses.
 fn pod(name: &str, containers: Value) -> Arc<Pod> {
     pod_with(name, json!({"phase": "Running", "containerStatuses": containers}))
 }
@@ -78,6 +78,11 @@ fn report(answer: EngineStatus) -> Option<Report> {
     Some(Report { pod_uid: "uid-of-docs-1".to_owned(), answer: Some(answer), error: None, failures: 0 })
 }
 
+/// A report after this many failed requests in a row.
+fn timed_out(answer: Option<EngineStatus>, failures: u32) -> Option<Report> {
+    Some(Report { pod_uid: "uid-of-docs-1".to_owned(), answer, error: Some("timed out".to_owned()), failures })
+}
+
 fn warning(uid: &str, reason: &str, message: &str) -> Warning {
     Warning { uid: uid.to_owned(), reason: reason.to_owned(), message: message.to_owned() }
 }
@@ -92,7 +97,7 @@ fn missing(kind: ReferenceKind, name: &str) -> ObservedReference {
 
 const AVAILABLE: &str = r#"{"observedGeneration": 3, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}"#;
 
-/// It serves.
+/// An engine that serves.
 fn well() -> Case {
     let available: Value = serde_json::from_str(AVAILABLE).unwrap();
     Case {
@@ -118,7 +123,7 @@ fn with(change: impl FnOnce(&mut Case)) -> Case {
     case
 }
 
-/// The pod is not available, and its one container is like this.
+/// An engine whose pod is unavailable, with this state of its container.
 fn with_container(restarts: i32, state: &Value, last_state: &Value) -> Case {
     with_pod(pod("docs-1", container(&json!(false), restarts, state, last_state)))
 }
@@ -139,12 +144,12 @@ fn with_deployment(status: Value) -> Case {
     with(|case| case.observed.deployment = deployment(status))
 }
 
-/// A pod that is being set up, and what Kubernetes warns of.
+/// An engine whose pod is being created, with a warning event.
 fn with_warning(reason: &str, message: &str) -> Case {
     let mut case = with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &json!({}));
     case.observed.warnings = vec![
         warning("uid-of-docs-1", reason, message),
-        // Of another object, and one that says nothing of use.
+        // Ignored: an event of another object, and one without useful information.
         warning("uid-of-another", "FailedMount", "not this one"),
         warning("uid-of-docs-1", "BackOff", "restarting failed container"),
     ];
@@ -154,16 +159,24 @@ fn with_warning(reason: &str, message: &str) -> Case {
 #[rustfmt::skip]
 pub(super) fn cases() -> Vec<(&'static str, Case)> {
     let nothing = json!({});
-    let log = "{\"level\":\"INFO\",\"message\":\"starting\"}\n\nError: settings.yaml cannot be read\n  caused by: no such file\n";
+    let log = "{\"level\":\"INFO\",\"message\":\"starting\"}\n\n\
+        Error: settings.yaml cannot be read\n  caused by: no such file\n";
     let crash = terminated(1, "Error", log);
+    let back_off = waiting("CrashLoopBackOff", "");
+    let initializing = json!({"waiting": {"reason": "PodInitializing"}});
     vec![
         ("all is well", well()),
-        ("all is well, and a field is not acted on", with(|case| case.engine = engine("{compute: {instanceType: large}}"))),
+        ("all is well, and a field is not acted on", with(|case| {
+            case.engine = engine("{compute: {instanceType: large}}");
+        })),
         ("all is well, and many fields are not acted on", with(|case| {
             case.engine = fixture("not_acted_on");
-            case.observed.claim = Some(object(json!({"metadata": {"name": "vector-db"}, "status": {"phase": "Bound"}})));
+            let claim = json!({"metadata": {"name": "vector-db"}, "status": {"phase": "Bound"}});
+            case.observed.claim = Some(object(claim));
         })),
-        ("all is well, and nothing else was meant", with(|case| case.engine = engine("{storage: {vectorDB: {engine: faiss}}, guardrails: {}}"))),
+        ("all is well, and nothing else was meant", with(|case| {
+            case.engine = engine("{storage: {vectorDB: {engine: faiss}}, guardrails: {}}");
+        })),
         ("stopped", with(|case| {
             case.engine = engine("{replicas: 0}");
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));
@@ -192,88 +205,161 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         (
             "documents of an Index that is gone are still there",
             with(|case| {
-                case.remains = Some(Finding { reason: Reason::DeletionFailed, message: "the Job has failed".to_owned() });
+                let message = "the Job has failed".to_owned();
+                case.remains = Some(Finding { reason: Reason::DeletionFailed, message });
             }),
         ),
         ("a cache that lags", with(|case| case.is_current = false)),
-        ("a deployment that was not looked at yet", with_deployment(json!({"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}))),
+        ("a deployment that was not looked at yet", with_deployment(json!({
+            "observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1,
+        }))),
         ("a deployment that nobody has looked at", with_deployment(nothing.clone())),
-        ("the pod of before is there", with_deployment(json!({"observedGeneration": 3, "replicas": 1, "availableReplicas": 1}))),
-        ("two pods", with_deployment(json!({"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}))),
+        ("the pod of before is there", with_deployment(json!({
+            "observedGeneration": 3, "replicas": 1, "availableReplicas": 1,
+        }))),
+        ("two pods", with_deployment(json!({
+            "observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+        }))),
         ("no pod yet", with(|case| {
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));
             case.observed.pods.clear();
         })),
         ("the server was not asked yet", with(|case| case.observed.report = None)),
         ("the report is of the pod of before", with(|case| {
-            case.observed.report = Some(Report { pod_uid: "uid-of-docs-0".into(), answer: Some(answer(&[(ProblemKind::VolumeFull, "0 bytes")])), error: None, failures: 0 });
+            let answer = Some(answer(&[(ProblemKind::VolumeFull, "0 bytes")]));
+            case.observed.report = Some(Report { pod_uid: "uid-of-docs-0".into(), answer, error: None, failures: 0 });
         })),
         ("the pod is being set up", with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing)),
         ("the server has begun", with_container(0, &running(), &nothing)),
         ("the server loads its indexes", with(|case| {
             *case = with_container(0, &running(), &nothing);
             let problems = [(ProblemKind::LoadingIndexes, "3 of 7")];
-            case.observed.report = report(EngineStatus { ready: false, data_id: None, indexes: 0, documents: 0, ..answer(&problems) });
+            let answer = EngineStatus { data_id: None, indexes: 0, documents: 0, ..answer(&problems) };
+            case.observed.report = report(answer);
         })),
         ("a newer server has a word for it", with_problem(ProblemKind::Other, "the moon")),
-        ("a specification that cannot be", with(|case| case.invalid = Some(Invalid(vec!["this is wrong".into(), "so is that".into()])))),
-        ("an object that is refused", with(|case| case.refused = Some(Refused { object: "Service docs".into(), message: "exceeded quota".into() }))),
-        ("no pod may be made", with_deployment(json!({"observedGeneration": 3, "conditions": [{"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity"}]}))),
-        ("a Secret that is not there", with(|case| case.observed.references = vec![missing(ReferenceKind::Secret, "llm")])),
-        ("a Secret and a ConfigMap that are not there", with(|case| case.observed.references = vec![missing(ReferenceKind::Secret, "llm"), missing(ReferenceKind::ConfigMap, "proxy")])),
-        ("a ConfigMap that is not there", with(|case| case.observed.references = vec![missing(ReferenceKind::ConfigMap, "proxy")])),
+        ("a specification that cannot be", with(|case| {
+            case.invalid = Some(Invalid(vec!["this is wrong".into(), "so is that".into()]));
+        })),
+        ("an object that is refused", with(|case| {
+            case.refused = Some(Refused { object: "Service docs".into(), message: "exceeded quota".into() });
+        })),
+        ("no pod may be made", with_deployment(json!({
+            "observedGeneration": 3,
+            "conditions": [{"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity"}],
+        }))),
+        ("a Secret that is not there", with(|case| {
+            case.observed.references = vec![missing(ReferenceKind::Secret, "llm")];
+        })),
+        ("a Secret and a ConfigMap that are not there", with(|case| {
+            case.observed.references =
+                vec![missing(ReferenceKind::Secret, "llm"), missing(ReferenceKind::ConfigMap, "proxy")];
+        })),
+        ("a ConfigMap that is not there", with(|case| {
+            case.observed.references = vec![missing(ReferenceKind::ConfigMap, "proxy")];
+        })),
         ("something optional that is not there", with(|case| {
             case.observed.references = vec![missing(ReferenceKind::Secret, "llm")];
             case.observed.references[0].reference.is_optional = true;
         })),
-        ("a claim that is not there", with(|case| case.engine = engine("{storage: {persistentVolumeClaim: data}}"))),
+        ("a claim that is not there", with(|case| {
+            case.engine = engine("{storage: {persistentVolumeClaim: data}}");
+        })),
         ("a claim without a volume", with(|case| {
             *case = with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing);
             case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
-            case.observed.claim = Some(object(json!({"metadata": {"name": "docs-data", "uid": "uid-of-claim"}, "status": {"phase": "Pending"}})));
-            case.observed.warnings = vec![warning("uid-of-claim", "ProvisioningFailed", "no storage class is the default")];
+            let metadata = json!({"name": "docs-data", "uid": "uid-of-claim"});
+            case.observed.claim = Some(object(json!({"metadata": metadata, "status": {"phase": "Pending"}})));
+            case.observed.warnings =
+                vec![warning("uid-of-claim", "ProvisioningFailed", "no storage class is the default")];
         })),
         ("a claim that has lost its volume", with(|case| {
             case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
-            case.observed.claim = Some(object(json!({"metadata": {"name": "docs-data"}, "status": {"phase": "Lost"}})));
+            let claim = json!({"metadata": {"name": "docs-data"}, "status": {"phase": "Lost"}});
+            case.observed.claim = Some(object(claim));
         })),
-        ("no node has room", with_pod(pod_with("docs-1", json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available: 3 Insufficient memory."}]})))),
-        ("an image that is not there", with_container(0, &waiting("ImagePullBackOff", "Back-off pulling image: not found"), &nothing)),
-        ("a Secret without the key, in a variable", with_container(0, &waiting("CreateContainerConfigError", "couldn't find key token in Secret tests/hub"), &nothing)),
-        ("a Secret that a sidecar wants", with_container(0, &waiting("CreateContainerConfigError", "secret \"openai-key\" not found"), &nothing)),
-        ("a program that is not in the image", with_container(0, &waiting("RunContainerError", "exec: no such file"), &nothing)),
-        ("a Secret without the key, in a volume", with_warning("FailedMount", "MountVolume.SetUp failed for volume \"hub-token\" : references non-existent secret key: HF_TOKEN")),
-        ("a volume on another node", with_warning("FailedAttachVolume", "Multi-Attach error for volume \"pvc-1\"")),
-        ("a Secret that the node does not know yet", with_warning("FailedMount", "failed to sync secret cache: timed out waiting for the condition")),
+        ("no node has room", with_pod(pod_with("docs-1", json!({
+            "phase": "Pending",
+            "conditions": [{
+                "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                "message": "0/3 nodes are available: 3 Insufficient memory.",
+            }],
+        })))),
+        (
+            "an image that is not there",
+            with_container(0, &waiting("ImagePullBackOff", "Back-off pulling image: not found"), &nothing),
+        ),
+        ("a Secret without the key, in a variable", {
+            let message = "couldn't find key token in Secret tests/hub";
+            with_container(0, &waiting("CreateContainerConfigError", message), &nothing)
+        }),
+        ("a Secret that a sidecar wants", {
+            let message = "secret \"openai-key\" not found";
+            with_container(0, &waiting("CreateContainerConfigError", message), &nothing)
+        }),
+        (
+            "a program that is not in the image",
+            with_container(0, &waiting("RunContainerError", "exec: no such file"), &nothing),
+        ),
+        ("a Secret without the key, in a volume", with_warning(
+            "FailedMount",
+            "MountVolume.SetUp failed for volume \"hub-token\" : references non-existent secret key: HF_TOKEN",
+        )),
+        (
+            "a volume on another node",
+            with_warning("FailedAttachVolume", "Multi-Attach error for volume \"pvc-1\""),
+        ),
+        (
+            "a Secret that the node does not know yet",
+            with_warning("FailedMount", "failed to sync secret cache: timed out waiting for the condition"),
+        ),
         ("a server that ended", with_container(0, &crash, &nothing)),
         ("a crashing server", with_container(4, &waiting("CrashLoopBackOff", "back-off 80s"), &crash)),
         ("a server that ended and runs again", with_container(1, &running(), &crash)),
-        ("a server that ended and is well again", with(|case| case.observed.pods = vec![pod("docs-1", container(&json!(true), 1, &running(), &crash))])),
-        ("a server that ended without a word", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(137, "Error", ""))),
-        ("a server whose last word is JSON", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(1, "Error", "{\"level\":\"ERROR\",\"message\":\"the port is taken\",\"error\":\"address in use\"}\n"))),
-        ("a server that says very much", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(1, "Error", &"é lot of words\n".repeat(400)))),
-        ("a server that needed too much memory", with_container(2, &waiting("CrashLoopBackOff", ""), &terminated(137, "OOMKilled", ""))),
+        ("a server that ended and is well again", with(|case| {
+            case.observed.pods = vec![pod("docs-1", container(&json!(true), 1, &running(), &crash))];
+        })),
+        ("a server that ended without a word", with_container(2, &back_off, &terminated(137, "Error", ""))),
+        ("a server whose last word is JSON", {
+            let log = "{\"level\":\"ERROR\",\"message\":\"the port is taken\",\"error\":\"address in use\"}\n";
+            with_container(2, &back_off, &terminated(1, "Error", log))
+        }),
+        (
+            "a server that says very much",
+            with_container(2, &back_off, &terminated(1, "Error", &"é lot of words\n".repeat(400))),
+        ),
+        ("a server that needed too much memory", with_container(2, &back_off, &terminated(137, "OOMKilled", ""))),
         ("an init container that has done its work", with_pod(pod_with("docs-1", json!({
             "phase": "Pending",
-            "initContainerStatuses": [{"name": "fetch", "image": "i", "imageID": "", "ready": true, "restartCount": 0, "state": terminated(0, "Completed", "")}],
-            "containerStatuses": container(&json!(false), 0, &json!({"waiting": {"reason": "PodInitializing"}}), &nothing),
+            "initContainerStatuses": [{
+                "name": "fetch", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
+                "state": terminated(0, "Completed", ""),
+            }],
+            "containerStatuses": container(&json!(false), 0, &initializing, &nothing),
         })))),
         ("an init container that fails", with_pod(pod_with("docs-1", json!({
             "phase": "Pending",
-            "initContainerStatuses": [{"name": "fetch", "image": "i", "imageID": "", "ready": false, "restartCount": 3, "state": waiting("CrashLoopBackOff", ""), "lastState": terminated(2, "Error", "no route to host")}],
-            "containerStatuses": container(&json!(false), 0, &json!({"waiting": {"reason": "PodInitializing"}}), &nothing),
+            "initContainerStatuses": [{
+                "name": "fetch", "image": "i", "imageID": "", "ready": false, "restartCount": 3,
+                "state": back_off, "lastState": terminated(2, "Error", "no route to host"),
+            }],
+            "containerStatuses": container(&json!(false), 0, &initializing, &nothing),
         })))),
         ("an init container that needed too much memory", with_pod(pod_with("docs-1", json!({
             "phase": "Pending",
-            "initContainerStatuses": [{"name": "fetch", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": terminated(137, "OOMKilled", "")}],
+            "initContainerStatuses": [{
+                "name": "fetch", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
+                "state": terminated(137, "OOMKilled", ""),
+            }],
         })))),
         ("a pod that was evicted beside the new one", with(|case| {
-            // Of the same second, and later by its name.
-            let evicted = pod_with("docs-2", json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}));
-            case.observed.pods.push(evicted);
+            // Created in the same second, and later by name.
+            let message = "The node was low on resource: memory.";
+            let status = json!({"phase": "Failed", "reason": "Evicted", "message": message});
+            case.observed.pods.push(pod_with("docs-2", status));
         })),
         ("a pod that is being deleted beside the new one", with(|case| {
-            let mut old = Arc::unwrap_or_clone(pod("docs-2", container(&json!(false), 9, &waiting("CrashLoopBackOff", ""), &crash)));
+            let mut old = Arc::unwrap_or_clone(pod("docs-2", container(&json!(false), 9, &back_off, &crash)));
             old.metadata.deletion_timestamp = old.metadata.creation_timestamp.clone();
             case.observed.pods.push(Arc::new(old));
         })),
@@ -285,10 +371,10 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("the embedding endpoint refuses", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
         ("the language model does not answer", with_problem(ProblemKind::InferenceServiceFailed, "connection refused")),
         ("the operator could not ask the server once", with(|case| {
-            case.observed.report = Some(Report { pod_uid: "uid-of-docs-1".into(), answer: Some(answer(&[])), error: Some("timed out".into()), failures: 1 });
+            case.observed.report = timed_out(Some(answer(&[])), 1);
         })),
         ("the operator cannot ask the server", with(|case| {
-            case.observed.report = Some(Report { pod_uid: "uid-of-docs-1".into(), answer: None, error: Some("timed out".into()), failures: 3 });
+            case.observed.report = timed_out(None, 3);
         })),
     ]
 }

@@ -1,4 +1,4 @@
-//! What a status keeps of the one before.
+//! The parts of a status that depend on the previous status.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -11,7 +11,7 @@ pub(super) fn second(second: i64) -> Time {
 }
 
 fn case(wanted: &str) -> Case {
-    cases::cases().into_iter().find(|(name, _)| *name == wanted).unwrap_or_else(|| panic!("{wanted}")).1
+    cases::cases().into_iter().find(|(name, _)| *name == wanted).unwrap_or_else(|| panic!("no case {wanted}")).1
 }
 
 fn times(status: &RagEngineStatus) -> Vec<i64> {
@@ -19,9 +19,9 @@ fn times(status: &RagEngineStatus) -> Vec<i64> {
     status.conditions.iter().map(second).collect()
 }
 
-/// A time moves when a condition flips, not when only its reason or message is another.
+/// A new reason or message alone does not change the time.
 #[test]
-fn a_time_moves_only_when_a_condition_flips() {
+fn a_transition_time_changes_only_with_the_condition_status() {
     let mut status = RagEngineStatus::default();
     let mut moved = Vec::new();
     for (now, name) in [
@@ -40,7 +40,7 @@ fn a_time_moves_only_when_a_condition_flips() {
     assert_eq!(
         moved,
         [
-            // Ready, Progressing, Degraded.
+            // The times of Ready, Progressing and Degraded.
             ("nothing has been made yet", vec![1, 1, 1]),
             ("the server loads its indexes", vec![1, 1, 1]),
             ("all is well", vec![3, 3, 1]),
@@ -54,7 +54,7 @@ fn a_time_moves_only_when_a_condition_flips() {
 }
 
 #[test]
-fn the_same_again_is_the_same_status() {
+fn an_unchanged_case_gives_the_same_status() {
     for (name, case) in cases::cases() {
         let first = case.status(&RagEngineStatus::default(), 1);
         assert_eq!(case.status(&first, 2), first, "{name}");
@@ -62,7 +62,7 @@ fn the_same_again_is_the_same_status() {
 }
 
 #[test]
-fn the_generation_is_that_of_the_specification_that_was_looked_at() {
+fn observed_generation_is_the_generation_of_the_spec() {
     let mut case = case("all is well");
     case.engine.metadata.generation = Some(7);
     let status = case.status(&RagEngineStatus::default(), 0);
@@ -71,7 +71,7 @@ fn the_generation_is_that_of_the_specification_that_was_looked_at() {
 }
 
 #[test]
-fn what_the_server_said_last_stays_when_it_cannot_be_asked() {
+fn counts_are_kept_while_the_server_does_not_report() {
     let well = case("all is well").status(&RagEngineStatus::default(), 0);
     let counts = |status: &RagEngineStatus| (status.indexes, status.documents, status.data_id.clone());
     assert_eq!(counts(&well), (Some(2), Some(30), Some("data".to_owned())));
@@ -85,18 +85,18 @@ fn what_the_server_said_last_stays_when_it_cannot_be_asked() {
         assert_eq!(counts(&case(name).status(&well, 1)), counts(&well), "{name}");
     }
     let never = case("the server loads its indexes").status(&RagEngineStatus::default(), 0);
-    assert_eq!(counts(&never), (None, None, None), "0 would be a lie before everything is loaded");
+    assert_eq!(counts(&never), (None, None, None), "the counts are unknown until everything is loaded");
 }
 
 #[test]
-fn the_endpoint_and_the_pods_are_told() {
+fn the_endpoint_and_the_pods_are_reported() {
     let well = case("all is well").status(&RagEngineStatus::default(), 0);
     assert_eq!(well.endpoint.as_deref(), Some("http://docs.tests.svc.cluster.local/v1"));
     assert_eq!(well.replicas, 1);
     assert_eq!(
         well.selector.as_deref(),
         Some("app.kubernetes.io/instance=docs,app.kubernetes.io/name=ragengine"),
-        "the pods are found by it"
+        "the selector finds the pods"
     );
     let none = case("nothing has been made yet").status(&well, 0);
     assert_eq!((none.endpoint, none.replicas), (None, 0));

@@ -43,9 +43,10 @@ fn files_below(directory: &Path) -> Vec<String> {
     fn walk(directory: &Path, root: &Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => walk(&path, root, found),
-                false => found.push(path.strip_prefix(root).unwrap().display().to_string()),
+            if path.is_dir() {
+                walk(&path, root, found);
+            } else {
+                found.push(path.strip_prefix(root).unwrap().display().to_string());
             }
         }
     }

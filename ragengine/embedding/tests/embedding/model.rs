@@ -66,7 +66,7 @@ fn paraphrases_are_nearer_than_unrelated_texts() {
 #[test]
 fn a_vector_does_not_depend_on_its_batch() {
     let long = words(254);
-    let texts = ["", "river", "What is the capital?", &long, "Größe, naïveté — 東京 🦀", "a b c d e f g h i j k"];
+    let texts = ["", "river", "What is the capital?", &long, "Größe, naïveté — 東京 🦀", "a b c d e f g h"];
     let together = passages(&texts);
     for (text, in_batch) in texts.iter().zip(&together) {
         let alone = &passages(&[text])[0];

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn each_kind_has_one_spelling_and_its_promises() {
+fn each_kind_has_one_spelling_and_its_properties() {
     // kind, spelling, exact, exact vectors, training
     let table = [
         (Kind::Flat, "Flat", true, true, false),
@@ -23,7 +23,7 @@ fn each_kind_has_one_spelling_and_its_promises() {
 }
 
 #[test]
-fn anything_else_is_refused_with_what_is_accepted() {
+fn other_texts_are_refused_with_a_list_of_the_kinds() {
     let table = [
         "",
         "flat",

@@ -19,7 +19,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0_usize..300, 0_usize..310).prop_map(|(start, end)| Step::InsertRange(start, end)),
         3 => (0_usize..300).prop_map(Step::Remove),
         1 => (0_usize..300).prop_map(Step::Grow),
-        1 => (0_usize..300, prop::collection::vec(0_usize..300, 0..200)).prop_map(|(len, positions)| Step::IntersectWith(len, positions)),
+        1 => (0_usize..300, prop::collection::vec(0_usize..300, 0..200))
+            .prop_map(|(len, positions)| Step::IntersectWith(len, positions)),
     ]
 }
 
@@ -33,7 +34,7 @@ fn set_of(len: usize, positions: &[usize]) -> PositionSet {
 
 proptest! {
     #[test]
-    fn it_is_a_set_of_the_positions_below_its_len(
+    fn it_behaves_as_a_set_of_the_positions_below_its_len(
         len in 0_usize..200,
         starts_full in any::<bool>(),
         steps in prop::collection::vec(step(), 0..60),
@@ -75,7 +76,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn what_one_set_has_and_the_other_lacks(
+    fn the_difference_of_two_sets_is_iterated(
         (len, ours) in (0_usize..200, prop::collection::vec(0_usize..200, 0..100)),
         (other_len, theirs) in (0_usize..200, prop::collection::vec(0_usize..200, 0..100)),
     ) {
@@ -86,7 +87,7 @@ proptest! {
 }
 
 #[test]
-fn positions_beyond_any_word_are_not_in_it() {
+fn positions_beyond_the_last_word_are_not_in_the_set() {
     let mut set = PositionSet::full(64);
     assert!(!set.contains(64) && !set.contains(usize::MAX));
     assert!(!set.insert(usize::MAX) && !set.remove(usize::MAX));

@@ -10,31 +10,31 @@ fn strategy(kind: Kind, rows: usize, allowed: usize, k: usize) -> Strategy {
 }
 
 #[test]
-fn each_number_has_its_part() {
+fn the_numbers_of_rows_determine_the_strategy() {
     let graph = |ef_search| Strategy::Graph { ef_search };
     // rows, allowed, k, expected
     let table = [
         (0, 0, 10, Strategy::Nothing),
         (100_000, 0, 10, Strategy::Nothing),
         (100_000, 100_000, 0, Strategy::Nothing),
-        // Few rows: comparing them all is as fast as the graph, and exact.
+        // Few rows: comparing all is as fast as the graph, and exact.
         (6_400, 6_400, 10, Strategy::ExactScan),
         (6_401, 6_401, 10, graph(128)),
         (100_000, 100_000, 10, graph(128)),
-        // A larger k raises efSearch, until the graph is no faster.
+        // A larger k raises efSearch, until the graph is no longer faster.
         (100_000, 100_000, 85, graph(128)),
         (100_000, 100_000, 100, graph(150)),
         (100_000, 100_000, 1_000, graph(1_500)),
         (100_000, 100_000, 2_000, Strategy::ExactScan),
         (100_000, 100_000, usize::MAX, Strategy::ExactScan),
-        // A filter raises it too.
+        // A filter also raises efSearch.
         (100_000, 50_000, 10, graph(256)),
         (100_000, 50_000, 100, graph(500)),
         (100_000, 20_000, 10, graph(256)),
         (100_000, 12_801, 10, graph(256)),
         (100_000, 12_800, 10, Strategy::ExactScan),
         (100_000, 20_000, 100, Strategy::ExactScan),
-        // A selective filter is compared, however many rows that are.
+        // With a selective filter, all allowed rows are compared, regardless of their number.
         (10_000_000, 300_000, 10, graph(832)),
         (10_000_000, 299_999, 10, Strategy::ExactScan),
         (100_000, 1, 10, Strategy::ExactScan),
@@ -49,7 +49,7 @@ fn each_number_has_its_part() {
 }
 
 #[test]
-fn as_many_lists_are_searched_as_it_takes() {
+fn enough_lists_are_searched() {
     let lists = |probes| Strategy::Lists { probes };
     // lists, rows, allowed, k, asked, expected
     let table = [
@@ -62,14 +62,14 @@ fn as_many_lists_are_searched_as_it_takes() {
         (1_024, 100_000, 100_000, 10, Some(7), lists(7)),
         (1_024, 100_000, 100_000, 10, Some(1_023), lists(1_023)),
         (1_024, 100_000, 100_000, 10, Some(1_024), Strategy::ExactScan),
-        // Where many are wanted, or few allowed, more lists have to be searched.
+        // If many rows are wanted or few are allowed, more lists are searched.
         (1_024, 100_000, 100_000, 1_000, None, lists(614)),
         (1_024, 100_000, 100_000, 1_000, Some(7), lists(614)),
         (1_024, 100_000, 10_000, 100, None, lists(614)),
         (1_024, 100_000, 10_000, 10, None, lists(96)),
         (1_024, 100_000, 100_000, usize::MAX, None, Strategy::ExactScan),
         (1_024, 100_000, 3_000, 10, None, lists(204)),
-        // Of a selective filter every row is compared, whatever is asked.
+        // With a selective filter every allowed row is compared, whatever number of lists was requested.
         (1_024, 100_000, 2_999, 10, None, Strategy::ExactScan),
         (1_024, 100_000, 2_999, 10, Some(7), Strategy::ExactScan),
     ];
@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn a_graph_search_is_wide_enough_and_never_dearer_than_a_scan(
+    fn a_graph_search_is_thorough_and_never_slower_than_a_scan(
         rows in 0_usize..3_000_000,
         share in 0.0_f64..=1.0,
         k in 0_usize..5_000,
@@ -102,7 +102,7 @@ proptest! {
             }
             Strategy::Lists { .. } => prop_assert!(false, "a graph has no lists"),
         }
-        // No number overflows.
+        // Large numbers must not overflow.
         let most = Search { rows: usize::MAX, allowed: usize::MAX, k: usize::MAX, ef_search: usize::MAX, ..search };
         prop_assert_eq!(most.strategy(), Strategy::ExactScan);
     }

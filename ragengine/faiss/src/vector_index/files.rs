@@ -1,4 +1,4 @@
-//! An index's file: FAISS' own format, and a seal after it.
+//! Reads and writes an index's file: FAISS' format, followed by a checksum.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -14,7 +14,7 @@ use crate::kind::Kind;
 use crate::seal::{self, SealError};
 
 impl VectorIndex {
-    /// How many bytes [`write`](Self::write) writes.
+    /// The number of bytes that [`write`](Self::write) writes.
     ///
     /// # Errors
     ///
@@ -23,30 +23,31 @@ impl VectorIndex {
         Ok(ffi::serialized_bytes(&self.index)? + seal::SEAL_BYTES as u64)
     }
 
-    /// Writes the index to a file and brings it to the disk: FAISS' own format, which FAISS can read, and a checksum after it.
+    /// Writes the index to a file and syncs it to disk. The file has FAISS' format, which FAISS can read, followed by a
+    /// checksum.
     ///
-    /// The file is written in place. A program that may be stopped meanwhile writes to another name and renames it; what a stop
-    /// leaves behind is refused by [`read`](Self::read).
+    /// The file is written in place. To be safe against interruptions, write to a temporary name and rename it.
+    /// [`read`](Self::read) refuses an incomplete file.
     ///
     /// # Errors
     ///
-    /// [`Error::Faiss`], [`Error::Io`] and [`Error::File`] when the file could not be written whole.
+    /// [`Error::Faiss`], [`Error::Io`], and [`Error::File`] when the file is incomplete.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         self.check_not_half_changed()?;
         let bytes = ffi::serialized_bytes(&self.index)?;
-        // FAISS would make it for everybody; what is there keeps its mode.
+        // FAISS would create a file that others can read. An existing file keeps its mode.
         let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
         file.map_err(|source| Error::Io { path: path.to_owned(), source })?;
         write_index(&self.index, utf8(path)?)?;
         seal::seal(path, bytes).map_err(|error| seal_error(path, error))
     }
 
-    /// Reads what [`write`](Self::write) wrote.
+    /// Reads a file that [`write`](Self::write) wrote.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when there is no such file, [`Error::File`] when it is truncated, damaged or something else,
-    /// [`Error::OtherIndex`] when it holds another kind or other dimensions.
+    /// [`Error::Io`] when the file does not exist, [`Error::File`] when it is truncated, damaged or not an index,
+    /// [`Error::OtherIndex`] when it has another kind or other dimensions.
     pub fn read(path: &Path, kind: Kind, dimensions: usize) -> Result<Self, Error> {
         seal::check(path).map_err(|error| seal_error(path, error))?;
         let index = read_index(utf8(path)?).map_err(|error| unusable(path, error.to_string()))?;
@@ -59,7 +60,7 @@ impl VectorIndex {
     }
 }
 
-/// FAISS takes a path as a C string.
+/// FAISS' functions require a UTF-8 path.
 fn utf8(path: &Path) -> Result<&str, Error> {
     path.to_str().ok_or_else(|| unusable(path, "its path is not UTF-8".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Searching.
+//! Searches an index.
 
 use super::VectorIndex;
 use crate::error::Error;
@@ -9,17 +9,17 @@ use crate::position_set::PositionSet;
 use crate::rows::check_query;
 use crate::strategy::{Search, Strategy};
 
-/// How many rows an exact scan compares per call of FAISS, which bounds its memory.
+/// Number of rows that an exact scan compares per call of FAISS, which bounds its memory.
 const SCAN_BLOCK_ROWS: usize = 1024;
 
-/// How thoroughly to search.
+/// Options of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchOptions {
-    /// How many candidates a graph search keeps (HNSW's efSearch): more find more and take longer, linearly. Raised where `k` or a
-    /// filter needs more. Kinds without a graph do not use it.
+    /// Number of candidates that a graph search keeps (HNSW's efSearch). A higher value finds more and takes
+    /// proportionally longer. Raised automatically for a large `k` or a filter. Ignored by kinds without a graph.
     pub ef_search: usize,
-    /// How many lists a search compares (IVF's nprobe), raised in the same way. None: three times the square root of the number of lists.
-    /// Kinds without lists do not use it.
+    /// Number of lists that a search compares (IVF's nprobe), raised in the same way. None: three times the square root
+    /// of the number of lists. Ignored by kinds without lists.
     pub probes: Option<usize>,
 }
 
@@ -31,11 +31,11 @@ impl Default for SearchOptions {
 }
 
 impl VectorIndex {
-    /// The rows nearest to `query`, nearest first, ties by position; with a filter only those in it.
+    /// Returns the rows nearest to `query`, nearest first, ties by position. With a filter, returns only rows in it.
     ///
-    /// Always `k` results, or as many as there are rows allowed. [`Kind::Flat`] finds the nearest; a graph nearly always; where few
-    /// rows are allowed every kind compares them all. Positions of the filter at or beyond `len()` are ignored, rows at or beyond
-    /// the filter's length are not allowed.
+    /// Returns `k` rows, or all allowed rows if they are fewer. [`Kind::Flat`] is exact; other kinds may miss some of
+    /// the nearest rows, except if few rows are allowed, which are all compared. Positions of the filter at or beyond
+    /// `len()` are ignored. Rows at or beyond the filter's length are not allowed.
     ///
     /// `query`: `dimensions` values.
     ///
@@ -74,7 +74,7 @@ impl VectorIndex {
     ) -> Result<Vec<Neighbor>, Error> {
         let mut found = ffi::search(&self.index, query, k, ef_search, filter.map(PositionSet::words))?;
         if found.len() < k {
-            // The graph does not lead to enough allowed rows.
+            // The graph walk reached too few allowed rows.
             return self.scan(query, k, filter);
         }
         found.sort_by(Neighbor::order);
@@ -91,7 +91,7 @@ impl VectorIndex {
         let filter = filter.map(PositionSet::words);
         let mut found = ffi::search(&self.index, query, k, probes, filter)?;
         if found.len() < k {
-            // These lists hold too few allowed rows.
+            // These lists contain too few allowed rows.
             found = ffi::search(&self.index, query, k, usize::MAX, filter)?;
         }
         found.sort_by(Neighbor::order);

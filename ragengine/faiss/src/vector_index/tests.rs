@@ -12,11 +12,12 @@ mod threads;
 
 const DIMENSIONS: usize = 32;
 const GRAPH: Kind = Kind::Hnsw { m: 32 };
-/// Many lists, so that not all are searched.
+/// Many lists, so that a search skips some.
 const LISTS: Kind = Kind::Ivf { lists: 128 };
 const KINDS: [Kind; 5] = [Kind::Flat, GRAPH, Kind::HnswSq8 { m: 32 }, Kind::Sq8, Kind::Ivf { lists: 4 }];
 
-/// An index of clustered rows. One thread: a graph built by several is another one each time. Training gets as many rows as it wants.
+/// Builds an index of clustered rows, with one thread, because a graph built by several differs each time. It is
+/// trained with as many rows as needed.
 fn index_of(kind: Kind, count: usize) -> VectorIndex {
     crate::use_one_thread_per_call();
     let rows = clustered(count, DIMENSIONS, 11);
@@ -48,7 +49,7 @@ fn positions(found: &[Neighbor]) -> Vec<usize> {
     found.iter().map(|neighbor| neighbor.position).collect()
 }
 
-/// Each of `0..len` with the given probability.
+/// A set with each position of `0..len` with the given probability.
 fn random_set(len: usize, share: f64, seed: u64) -> PositionSet {
     let mut random = Random(seed);
     let mut set = PositionSet::with_len(len);
@@ -67,7 +68,7 @@ fn an_index_can_be_shared_by_threads() {
 }
 
 #[test]
-fn flat_is_a_plain_loop() {
+fn flat_finds_the_same_rows_as_a_loop() {
     let count = 3_000;
     let rows = clustered(count, DIMENSIONS, 11);
     let index = index_of(Kind::Flat, count);
@@ -91,8 +92,8 @@ fn flat_is_a_plain_loop() {
 }
 
 #[test]
-fn equal_rows_come_by_position() {
-    // Seven copies of each of 30 rows, of which five are wanted: with k at, within and beyond a group of copies.
+fn equal_rows_are_ordered_by_position() {
+    // Seven copies of each of 30 rows, with k at, within and beyond a group of copies.
     let rows: Vec<f32> = [clustered(30, DIMENSIONS, 3).as_slice(); 7].concat();
     for kind in KINDS {
         let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
@@ -121,7 +122,7 @@ fn an_empty_index_finds_nothing() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused() {
+fn invalid_kinds_and_dimensions_are_refused() {
     for dimensions in [0, MAX_DIMENSIONS + 1, usize::MAX] {
         assert!(
             matches!(VectorIndex::new(Kind::Flat, dimensions), Err(Error::Dimensions { given }) if given == dimensions)
@@ -148,7 +149,7 @@ fn unusable_vectors_are_refused_and_nothing_is_added() {
         let mut index = index_of(kind, 250);
         let before = search(&index, &queries(1)[0], 10, None);
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
-            // In the last row, so that an add of one batch after the other would have added the first ones.
+            // In the last row, so that adding batch by batch would have added the first ones.
             let mut rows = clustered(450, DIMENSIONS, 5);
             rows[449 * DIMENSIONS + 7] = bad;
             assert!(matches!(index.add(&rows), Err(Error::NotFinite { row: 449 })), "{kind} {bad}");
@@ -171,7 +172,7 @@ fn unusable_vectors_are_refused_and_nothing_is_added() {
 }
 
 #[test]
-fn an_index_that_learns_wants_training_first_and_only_then() {
+fn training_must_come_before_the_first_row() {
     for kind in KINDS.into_iter().chain([LISTS]).filter(|kind| kind.needs_training()) {
         let wanted = kind.min_training_rows();
         let rows = clustered(wanted, DIMENSIONS, 5);
@@ -205,7 +206,7 @@ fn reconstruct_gives_the_vector_or_its_code() {
 }
 
 #[test]
-fn dimensions_without_spread_and_zero_vectors_are_quantized_soundly() {
+fn constant_dimensions_and_zero_vectors_are_quantized_correctly() {
     let rows = [[0.0_f32; 5], [0.0, 0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, -1.0, 0.0]].concat();
     for kind in [Kind::Sq8, Kind::HnswSq8 { m: 4 }] {
         let mut index = VectorIndex::new(kind, 5).unwrap();
@@ -218,7 +219,7 @@ fn dimensions_without_spread_and_zero_vectors_are_quantized_soundly() {
 }
 
 #[test]
-fn rows_of_many_adds_and_of_one_are_found_alike() {
+fn adding_rows_in_parts_gives_the_same_index() {
     let rows = clustered(1_000, DIMENSIONS, 11);
     for kind in KINDS {
         let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
@@ -235,7 +236,7 @@ fn rows_of_many_adds_and_of_one_are_found_alike() {
 }
 
 #[test]
-fn a_copy_can_be_added_to_and_the_original_stays() {
+fn adding_to_a_copy_does_not_change_the_original() {
     let rows = clustered(600, DIMENSIONS, 13);
     let (first, more) = rows.split_at(300 * DIMENSIONS);
     for kind in KINDS {
@@ -256,7 +257,7 @@ fn a_copy_can_be_added_to_and_the_original_stays() {
 }
 
 #[test]
-fn after_a_change_that_failed_inside_faiss_nothing_is_answered() {
+fn an_index_is_unusable_after_a_change_failed_inside_faiss() {
     let mut index = index_of(GRAPH, 100);
     let failed = index.change(|_| Err(faiss::error::Error::BadDimension));
     assert!(matches!(failed, Err(Error::Faiss(_))));

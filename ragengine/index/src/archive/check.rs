@@ -3,16 +3,16 @@ use roaring::RoaringTreemap;
 use super::{ArchiveError, IndexHeader, Row};
 use crate::record::DocumentRecord;
 
-/// A document is named by so much of its id.
+/// The part of a document's id that error messages contain, in characters.
 const NAMED_BY_CHARACTERS: usize = 128;
 
-/// Whether the rows of an index make an index. It sees them in their order.
+/// Checks that the rows of an index are complete and consistent. It must see them in order.
 pub(super) struct Checker {
     header: IndexHeader,
     documents: u64,
     chunks: u64,
     last_number: Option<u64>,
-    /// The number of the document whose chunks come now, how many it has, and how many have come.
+    /// The document whose chunks are being read: its number, its number of chunks, and how many of them were read.
     open: Option<(u64, u32, u32)>,
     rows: RoaringTreemap,
     syncs_have_begun: bool,
@@ -31,7 +31,7 @@ impl Checker {
         }
     }
 
-    /// Takes the next row.
+    /// Checks the next row.
     pub(super) fn take(&mut self, row: &Row) -> Result<(), ArchiveError> {
         let reason = match row {
             Row::Document { number, record, text, .. } => {
@@ -42,7 +42,7 @@ impl Checker {
                 let is_whole =
                     vector.len() == self.header.record.dimensions && vector.iter().all(|value| value.is_finite());
                 match &mut self.open {
-                    _ if !is_whole => Err("a vector is not one of this index"),
+                    _ if !is_whole => Err("a vector has the wrong width or is not finite"),
                     Some((number, chunks, seen))
                         if record.document == *number && record.ordinal == *seen && *seen < *chunks =>
                     {
@@ -50,7 +50,7 @@ impl Checker {
                         self.chunks += 1;
                         Ok(())
                     }
-                    _ => Err("a chunk is not where it belongs"),
+                    _ => Err("a chunk is out of place"),
                 }
             }
             Row::Sync { json, .. } => {
@@ -62,12 +62,13 @@ impl Checker {
         reason.map_err(ArchiveError::damaged)
     }
 
-    /// After the last row.
+    /// Checks the totals after the last row.
     pub(super) fn finish(mut self) -> Result<(), ArchiveError> {
         self.close().map_err(ArchiveError::damaged)?;
-        match (self.documents, self.chunks) == (self.header.documents, self.header.chunks) {
-            true => Ok(()),
-            false => Err(ArchiveError::damaged("an index has not as many documents and chunks as it should")),
+        if (self.documents, self.chunks) == (self.header.documents, self.header.chunks) {
+            Ok(())
+        } else {
+            Err(ArchiveError::damaged("the number of documents or chunks does not match the header"))
         }
     }
 
@@ -76,10 +77,10 @@ impl Checker {
         let end = record.first_row.checked_add(u64::from(record.chunks)).ok_or("a document has no rows")?;
         let is_next = self.last_number.is_none_or(|last| last < number) && !self.syncs_have_begun;
         if !is_next || number >= self.header.next_document || end > self.header.next_row {
-            return Err("a document is not where it belongs");
+            return Err("a document is out of place");
         }
         if record.text_bytes != text.len() as u64 {
-            return Err("a document is not what it says");
+            return Err("the length of a document's text does not match its record");
         }
         if self.rows.insert_range(record.first_row..end) != u64::from(record.chunks) {
             return Err("two documents have the same rows");

@@ -1,13 +1,13 @@
 use crate::name::check_name;
 
-/// What an entry of an archive is, by its name. A name is compared and never used as a path.
+/// The kind of an archive's entry, derived from its name. Names are only compared, never used as paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
     /// `ragengine.json`
     Manifest,
     /// `indexes/NAME/index.json`
     Header(String),
-    /// `indexes/NAME/00000001`: a block of its rows, numbered from 1.
+    /// `indexes/NAME/00000001`: a block of rows, numbered from 1.
     Block(String, u32),
     /// `end.json`
     End,
@@ -23,7 +23,7 @@ impl Entry {
         }
     }
 
-    /// The entry of this name. None when no entry has it.
+    /// Parses a name. None if no entry has it.
     pub(super) fn parse(name: &[u8]) -> Option<Self> {
         let name = str::from_utf8(name).ok()?;
         let entry = match name {
@@ -38,7 +38,7 @@ impl Entry {
                 }
             }
         };
-        // One thing has one name: `indexes/a/+1` is none.
+        // Each entry has exactly one name: `indexes/a/+1` is rejected.
         (entry.name() == name).then_some(entry)
     }
 }

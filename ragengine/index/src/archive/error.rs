@@ -3,30 +3,30 @@ use std::io;
 /// Why an archive cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// It is something else.
+    /// The input is not an archive.
     #[error("it is neither a backup nor a persisted index of RAGEngine")]
     Foreign,
-    /// It was written by a newer version.
+    /// A newer version wrote it.
     #[error(
         "it was written in format {0}, which this version does not know: use the version that wrote it, or a newer one"
     )]
     Newer(u32),
-    /// It ends before its end.
-    #[error("it is not whole: it was broken off before its end")]
+    /// It ends before `end.json`.
+    #[error("it is incomplete: it ends before its end marker")]
     BrokenOff,
-    /// What is in it is not what was written.
+    /// Its content is inconsistent or does not match its checksum.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// It has not arrived, or the disk refused to give it.
+    /// The input failed: the sender or the disk.
     #[error("it cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// Nobody took it, or the disk refused it.
+    /// The output failed: the receiver or the disk.
     #[error("it cannot be written: {0}")]
     Write(#[source] io::Error),
 }
 
 impl ArchiveError {
-    /// A short name for labels.
+    /// The error's kind, for metrics and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Foreign => "archive_foreign",

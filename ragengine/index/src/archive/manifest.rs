@@ -5,30 +5,30 @@ use serde_json::value::RawValue;
 
 use crate::record::IndexRecord;
 
-/// Nobody has as many indexes in one server: each has files of its own.
+/// The most indexes in one archive. Each index has files on disk, so no server has more.
 const MAX_INDEXES: usize = 100_000;
 
-/// The settings of a model are not longer.
+/// The longest embedding settings in an index's header, in bytes.
 const MAX_SOURCE_BYTES: usize = 64 << 10;
 
-/// What an archive begins with: enough to know whether it can be read, and into what.
+/// The first entry of an archive. It says whether the archive can be read, and which indexes it has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The layout of the archive.
+    /// The format of the archive.
     pub format: u32,
-    /// The version that wrote it.
+    /// The version of RAGEngine that wrote it.
     pub version: String,
-    /// When it was begun.
+    /// When it was started (RFC 3339).
     pub created_at: String,
     /// The id of the data folder that it was made from.
     pub data_id: String,
-    /// The indexes in it, in their order.
+    /// The names of its indexes, in the order in which they follow.
     #[serde(deserialize_with = "names")]
     pub indexes: Vec<String>,
 }
 
 impl Manifest {
-    /// The manifest of an archive that is begun now.
+    /// The manifest of an archive that starts now.
     pub fn new(data_id: &str, indexes: Vec<String>) -> Self {
         Self {
             format: super::FORMAT,
@@ -44,42 +44,39 @@ fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     bounded_list(deserializer, MAX_INDEXES)
 }
 
-/// What an index begins with.
+/// The first entry of an index in an archive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexHeader {
-    /// How it was made: its embedding model and its chunking among it.
+    /// How the index was made, including its embedding model and its chunking.
     pub record: IndexRecord,
     /// How many documents follow.
     pub documents: u64,
     /// How many chunks follow.
     pub chunks: u64,
-    /// The number that its next document gets: no number is given twice, not even in a copy.
+    /// The number of the next document. Numbers are never reused, not even in a copy.
     pub next_document: u64,
-    /// The row that its next chunk gets.
+    /// The row of the next chunk.
     pub next_row: u64,
-    /// The settings of the model that made its vectors, which name secrets and hold none. None: nobody has kept them, or a version has that has
-    /// others.
+    /// The settings of the embedding model that made the vectors. They name secrets and contain none. None if they are
+    /// not known or another version wrote them in a form that this version cannot read.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "source_of_any_version")]
     pub embedding: Option<EmbeddingSource>,
 }
 
-/// What another version says of its settings in other words is as good as nothing: the index can be read all the same. It stays text until it
-/// is read as settings, because anybody may have written it, and as values it could take gigabytes.
+/// Settings that this version cannot read count as missing, because the index is readable without them. The JSON stays
+/// text until it is parsed as settings: it is untrusted, and parsed as a `Value` it could need gigabytes.
 fn source_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EmbeddingSource>, D::Error> {
     let json = Box::<RawValue>::deserialize(deserializer)?;
-    match json.get().len() <= MAX_SOURCE_BYTES {
-        true => Ok(serde_json::from_str(json.get()).ok()),
-        false => Ok(None),
-    }
+    if json.get().len() <= MAX_SOURCE_BYTES { Ok(serde_json::from_str(json.get()).ok()) } else { Ok(None) }
 }
 
-/// The only field of a manifest that is looked at before the others: those of a newer format may be other ones.
+/// The format, which is read before the other fields because newer formats may have other fields.
 #[derive(Debug, Deserialize)]
 pub(super) struct FormatOnly {
     pub format: u32,
 }
 
-/// What an archive ends with.
+/// The last entry of an archive.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct End {
     /// SHA-256 over the names, lengths and contents of all entries before, in hexadecimal.

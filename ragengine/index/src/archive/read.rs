@@ -12,47 +12,48 @@ use super::manifest::{End, FormatOnly, IndexHeader, Manifest};
 use super::write::digest_entry;
 use super::{ArchiveError, FORMAT, Row};
 
-/// The longest manifest, header or end.
+/// The longest manifest, header or end entry.
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
-/// What follows the end at most: tar fills up with zeros.
+/// The most padding after the end entry. Tar pads with zeros.
 const MAX_PADDING_BYTES: u64 = 1 << 20;
 
-/// Rows are given on when they have so many bytes in memory: of a block of short ones they would take many times what it has.
+/// The batch of rows that is passed on, in bytes of memory. Short rows need many times their encoded size in memory, so
+/// a whole block would be too much.
 const MAX_ROWS_BYTES: u64 = 1 << 20;
 
 /// The widest vectors.
 const MAX_DIMENSIONS: usize = 1 << 16;
 
-/// What comes out of an archive, in this order: its manifest, then of each index its name and header, then its rows.
+/// A part of an archive. The manifest comes first; then each index follows with its name, its header and its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
-    /// What it holds.
+    /// The manifest.
     Manifest(Manifest),
-    /// An index begins.
+    /// The start of an index: its name and header.
     Index(String, IndexHeader),
-    /// Rows of that index: the next.
+    /// The next rows of that index.
     Rows(Vec<Row>),
 }
 
-/// Reads an archive and gives its pieces to `take`. Only when this returns without an error it was whole: what `take` was given until then must
-/// be undone otherwise.
+/// Reads an archive and passes its pieces to `take`. The archive is complete only when this returns without an error;
+/// after an error, the caller must undo the effects of `take`.
 ///
 /// # Errors
 ///
-/// [`ArchiveError`], or what `take` says.
+/// [`ArchiveError`], or the error of `take`.
 pub fn read<E: From<ArchiveError>>(
     source: impl Read,
     max_block_bytes: u64,
     mut take: impl FnMut(Piece) -> Result<(), E>,
 ) -> Result<(), E> {
-    let outcome = Cell::new(Outcome::Bytes);
-    let told = |error| outcome.get().explain(error);
-    let mut archive = Archive::new(Watched { source, outcome: &outcome });
+    let outcome = Cell::new(ReadOutcome::Bytes);
+    let explained = |error| outcome.get().explain(error);
+    let mut archive = Archive::new(TrackedSource { source, outcome: &outcome });
     let mut state = State::default();
-    // Raw: an entry that lends the next a longer name would be read into memory, however long.
-    for entry in archive.entries().map_err(told)?.raw(true) {
-        let mut entry = entry.map_err(|error| state.broken(told(error)))?;
+    // Raw entries: otherwise the library reads an extended name into memory, however long it is.
+    for entry in archive.entries().map_err(explained)?.raw(true) {
+        let mut entry = entry.map_err(|error| state.broken(explained(error)))?;
         let kind = match entry.header().entry_type() {
             EntryType::Regular => Entry::parse(&entry.path_bytes()),
             _ => None,
@@ -64,7 +65,7 @@ pub fn read<E: From<ArchiveError>>(
             return Err(ArchiveError::damaged(format!("{} has {size} bytes", kind.name())).into());
         }
         let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).map_err(told)?;
+        entry.read_to_end(&mut bytes).map_err(explained)?;
         if bytes.len() as u64 != size {
             return Err(ArchiveError::BrokenOff.into());
         }
@@ -74,33 +75,34 @@ pub fn read<E: From<ArchiveError>>(
     Ok(())
 }
 
-/// A source that remembers what came of it last: the tar library says of everything that it is not what it should be.
-struct Watched<'a, R> {
+/// A source that remembers the outcome of its last read. The tar library reports every failure as malformed input, so
+/// its errors alone do not say whether the source failed or ended early.
+struct TrackedSource<'a, R> {
     source: R,
-    outcome: &'a Cell<Outcome>,
+    outcome: &'a Cell<ReadOutcome>,
 }
 
-/// What came of reading.
+/// The outcome of the last read of the source.
 #[derive(Debug, Clone, Copy)]
-enum Outcome {
+enum ReadOutcome {
     Bytes,
     End,
     Failure,
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for TrackedSource<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let result = self.source.read(buffer);
         self.outcome.set(match &result {
-            Ok(0) if !buffer.is_empty() => Outcome::End,
-            Ok(_) => Outcome::Bytes,
-            Err(_) => Outcome::Failure,
+            Ok(0) if !buffer.is_empty() => ReadOutcome::End,
+            Ok(_) => ReadOutcome::Bytes,
+            Err(_) => ReadOutcome::Failure,
         });
         result
     }
 }
 
-impl Outcome {
+impl ReadOutcome {
     fn explain(self, error: io::Error) -> ArchiveError {
         match self {
             Self::Bytes => ArchiveError::damaged(error),
@@ -110,13 +112,13 @@ impl Outcome {
     }
 }
 
-/// How far an archive was read.
+/// The position in an archive.
 #[derive(Default)]
 struct State {
     manifest: Option<Manifest>,
     digest: Sha256,
-    begun: usize,
-    /// The index whose rows come now, how many blocks of it have come, and what they must be.
+    started: usize,
+    /// The index that is being read: its name, its number of blocks so far, and the checks of its rows.
     open: Option<(String, u32, Checker)>,
     has_ended: bool,
 }
@@ -129,7 +131,7 @@ impl State {
         take: &mut impl FnMut(Piece) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.has_ended {
-            return Err(ArchiveError::damaged("it goes on after its end").into());
+            return Err(ArchiveError::damaged("data follows its end").into());
         }
         let piece = match (entry, &self.manifest) {
             (Entry::Manifest, None) => {
@@ -138,13 +140,13 @@ impl State {
                 Some(Piece::Manifest(manifest))
             }
             (_, None) => return Err(ArchiveError::Foreign.into()),
-            (Entry::Header(name), Some(manifest)) if manifest.indexes.get(self.begun) == Some(name) => {
+            (Entry::Header(name), Some(manifest)) if manifest.indexes.get(self.started) == Some(name) => {
                 let header: IndexHeader = json(entry, bytes)?;
                 if !(1..=MAX_DIMENSIONS).contains(&header.record.dimensions) {
-                    return Err(ArchiveError::damaged("the vectors of an index have no width").into());
+                    return Err(ArchiveError::damaged("an index has an invalid vector width").into());
                 }
                 self.close_index()?;
-                self.begun += 1;
+                self.started += 1;
                 self.open = Some((name.clone(), 0, Checker::new(header.clone())));
                 Some(Piece::Index(name.clone(), header))
             }
@@ -152,7 +154,7 @@ impl State {
                 self.block(name, *number, bytes, take)?;
                 None
             }
-            (Entry::End, Some(manifest)) if manifest.indexes.len() == self.begun => {
+            (Entry::End, Some(manifest)) if manifest.indexes.len() == self.started => {
                 self.close_index()?;
                 let end: End = json(entry, bytes)?;
                 if end.sha256 != hex::encode(std::mem::take(&mut self.digest).finalize()) {
@@ -198,7 +200,7 @@ impl State {
         self.open.take().map_or(Ok(()), |(_, _, checker)| checker.finish())
     }
 
-    /// What follows the end belongs to it, or it is not ours.
+    /// Checks that only tar's padding follows the end entry.
     fn finish(&self, rest: impl Read) -> Result<(), ArchiveError> {
         match (self.has_ended, &self.manifest) {
             (false, None) => return Err(ArchiveError::Foreign),
@@ -207,20 +209,21 @@ impl State {
         }
         let mut padding = Vec::new();
         rest.take(MAX_PADDING_BYTES + 1).read_to_end(&mut padding).map_err(ArchiveError::Read)?;
-        match padding.len() as u64 <= MAX_PADDING_BYTES && padding.iter().all(|byte| *byte == 0) {
-            true => Ok(()),
-            false => Err(ArchiveError::damaged("it goes on after its end")),
+        if padding.len() as u64 <= MAX_PADDING_BYTES && padding.iter().all(|byte| *byte == 0) {
+            Ok(())
+        } else {
+            Err(ArchiveError::damaged("data follows its end"))
         }
     }
 
     fn foreign(&self) -> ArchiveError {
         match &self.manifest {
             None => ArchiveError::Foreign,
-            Some(_) => ArchiveError::damaged("something is in it that does not belong there"),
+            Some(_) => ArchiveError::damaged("it has an unknown entry"),
         }
     }
 
-    /// What is no tar file from the beginning is not a damaged one of ours.
+    /// Input that fails before the manifest is not an archive, rather than a damaged one.
     fn broken(&self, error: ArchiveError) -> ArchiveError {
         match error {
             ArchiveError::Damaged(_) | ArchiveError::BrokenOff if self.manifest.is_none() => ArchiveError::Foreign,
@@ -236,9 +239,10 @@ fn manifest(bytes: &[u8]) -> Result<Manifest, ArchiveError> {
     }
     let manifest: Manifest = json(&Entry::Manifest, bytes)?;
     let names: HashSet<&String> = manifest.indexes.iter().collect();
-    match names.len() == manifest.indexes.len() {
-        true => Ok(manifest),
-        false => Err(ArchiveError::damaged("it names an index twice")),
+    if names.len() == manifest.indexes.len() {
+        Ok(manifest)
+    } else {
+        Err(ArchiveError::damaged("it names an index twice"))
     }
 }
 
@@ -247,5 +251,5 @@ fn json<T: DeserializeOwned>(entry: &Entry, bytes: &[u8]) -> Result<T, ArchiveEr
 }
 
 fn out_of_place(entry: &Entry) -> ArchiveError {
-    ArchiveError::Damaged(format!("{} is not where it belongs", entry.name()))
+    ArchiveError::Damaged(format!("{} is out of place", entry.name()))
 }

@@ -2,40 +2,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{ChunkRecord, DocumentRecord};
 
-/// A piece of an index. Postcard writes the fields in their order: a change here, or in the records, is a new format of archives.
+/// A row of an archive. Postcard encodes the fields in order, so a change here or in the records is a new archive
+/// format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Row {
-    /// A document. Its chunks follow it.
+    /// A document. The rows of its chunks follow it.
     Document {
-        /// Its number.
+        /// The document's number.
         number: u64,
-        /// All but its text.
+        /// The record, without the text.
         record: DocumentRecord,
-        /// Its text.
+        /// The text.
         text: String,
-        /// What its source calls this state of it.
+        /// The revision that the document's source reported.
         revision: Option<String>,
     },
-    /// A chunk of the document before it, in the document's order.
+    /// A chunk of the preceding document, in the document's order.
     Chunk {
-        /// The chunk.
+        /// The record.
         record: ChunkRecord,
-        /// Its vector.
+        /// The vector.
         vector: Vec<f32>,
-        /// The page that it stands on.
+        /// The page that the chunk is on, if the document has pages.
         page: Option<u32>,
     },
-    /// A source's latest synchronisation that has ended, as JSON. These come last.
+    /// The last finished synchronisation of a source, as JSON. These rows come last.
     Sync {
-        /// The source.
+        /// The name of the source.
         source: String,
-        /// Its record.
+        /// A `SourceSync` as JSON.
         json: String,
     },
 }
 
 impl Row {
-    /// What it has in bytes, roughly.
+    /// The approximate size in memory, in bytes.
     pub fn bytes(&self) -> u64 {
         let bytes = match self {
             Self::Document { record, text, .. } => text.len() + record.metadata.len() + 2 * record.doc_id.len(),

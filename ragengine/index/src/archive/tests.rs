@@ -4,7 +4,7 @@ use super::entry::Entry;
 use super::*;
 use crate::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
-/// An index of vectors with two numbers, whose documents have so many chunks.
+/// An index with vectors of two values. Each document has the given number of chunks.
 pub fn rows(chunks: &[u32]) -> (IndexHeader, Vec<Row>) {
     let (mut rows, mut next_row) = (Vec::new(), 10);
     for (number, chunks) in (5..).zip(chunks) {
@@ -26,7 +26,7 @@ pub fn rows(chunks: &[u32]) -> (IndexHeader, Vec<Row>) {
                 ChunkRecord { document: number, ordinal, heading: None, text: format!("{number}.{ordinal}"), hash };
             rows.push(Row::Chunk { record, vector: vec![0.6, 0.8], page: (ordinal % 2 == 1).then_some(ordinal) });
         }
-        // Rows of documents that were deleted are never given again.
+        // Rows of deleted documents are never reused.
         next_row += u64::from(*chunks) + 3;
     }
     let json = r#"{"sync_id":"1","phase":"complete","started_at":"t"}"#;
@@ -63,7 +63,7 @@ fn sample() -> Vec<u8> {
     archive(&[index("a", &[2, 0, 3]), index("empty", &[]), index("b.2_c-d", &[1])])
 }
 
-/// Everything that comes out, when it is a whole archive.
+/// All pieces of an archive, if it is complete.
 fn pieces(bytes: &[u8]) -> Result<Vec<Piece>, ArchiveError> {
     let mut pieces = Vec::new();
     read(bytes, MAX_BLOCK_BYTES, |piece| {
@@ -78,7 +78,7 @@ fn kind(bytes: &[u8]) -> &'static str {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn a_written_archive_is_read() {
     let pieces = pieces(&sample()).unwrap();
     let names = |piece: &Piece| match piece {
         Piece::Manifest(manifest) => format!("{:?}", manifest.indexes),
@@ -92,7 +92,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn a_long_index_comes_in_blocks_and_a_long_row_in_one() {
+fn a_long_index_is_split_into_blocks_and_a_long_row_has_one_block() {
     let (mut header, mut rows) = rows(&[40]);
     (header.record.dimensions, header.documents) = (100_000, 1);
     for row in &mut rows {
@@ -101,7 +101,7 @@ fn a_long_index_comes_in_blocks_and_a_long_row_in_one() {
         }
     }
     let bytes = archive(&[("a", header.clone(), rows.clone())]);
-    // Wider than any model's vectors: refused for that, so the rest is looked at with a narrower one.
+    // Wider than any model's vectors. The archive is rejected for that, so the rest is checked with a narrower one.
     assert_eq!(kind(&bytes), "archive_damaged");
     for row in &mut rows {
         if let Row::Chunk { vector, .. } = row {
@@ -122,7 +122,7 @@ fn a_long_index_comes_in_blocks_and_a_long_row_in_one() {
 }
 
 #[test]
-fn rows_come_in_pieces_however_short_they_are() {
+fn rows_are_passed_on_in_small_batches_however_short_they_are() {
     let (mut header, rows) = rows(&[0; 20_000]);
     header.next_document = 30_000;
     let mut read = Vec::new();
@@ -136,7 +136,7 @@ fn rows_come_in_pieces_however_short_they_are() {
     assert!(read == rows);
 }
 
-/// An archive that an earlier version has written is read for ever: when this fails, the layout has changed, and FORMAT must too.
+/// Archives of earlier versions stay readable. If this fails, the layout has changed, and FORMAT must change, too.
 #[test]
 fn an_archive_of_this_format_is_always_read() {
     let kept = include_bytes!("fixtures/format-1.tar");
@@ -144,7 +144,7 @@ fn an_archive_of_this_format_is_always_read() {
 }
 
 #[test]
-fn every_part_of_it_that_is_missing_is_noticed() {
+fn every_missing_part_is_noticed() {
     let whole = sample();
     let last = whole.iter().rposition(|byte| *byte != 0).unwrap();
     for length in 0..=last {
@@ -155,9 +155,9 @@ fn every_part_of_it_that_is_missing_is_noticed() {
     assert_eq!(kind(&whole), "ok");
 }
 
-/// Or it says nothing: bytes that fill up the tar's blocks.
+/// Flipping a bit of padding has no effect.
 #[test]
-fn every_bit_that_changes_is_noticed() {
+fn every_flipped_bit_is_noticed() {
     let whole = sample();
     let written = pieces(&whole).unwrap();
     for place in 0..whole.len() {
@@ -170,7 +170,7 @@ fn every_bit_that_changes_is_noticed() {
 }
 
 #[test]
-fn what_is_something_else_or_newer_or_goes_on_is_refused() {
+fn foreign_newer_and_overlong_archives_are_rejected() {
     let whole = sample();
     let twice = [whole.clone(), whole.clone()].concat();
     let tar_of = |name: &str, bytes: &[u8]| {
@@ -199,7 +199,7 @@ fn what_is_something_else_or_newer_or_goes_on_is_refused() {
 }
 
 #[test]
-fn a_name_is_one_of_four_or_none() {
+fn names_of_entries_are_parsed_strictly() {
     for entry in [Entry::Manifest, Entry::End, Entry::Header("a".into()), Entry::Block("a-b.c".into(), 12)] {
         assert_eq!(Entry::parse(entry.name().as_bytes()), Some(entry));
     }
@@ -228,10 +228,10 @@ fn a_name_is_one_of_four_or_none() {
     assert_eq!(Entry::parse(b"indexes/\xff/index.json"), None);
 }
 
-/// Rows that a checksum would vouch for, and that make no index.
+/// Inconsistent rows with a correct checksum.
 #[test]
-fn rows_that_make_no_index_are_refused() {
-    type Change = fn(&mut IndexHeader, &mut Vec<Row>);
+fn inconsistent_rows_are_rejected() {
+    type Tampering = fn(&mut IndexHeader, &mut Vec<Row>);
     fn document(rows: &mut [Row], place: usize) -> (&mut u64, &mut DocumentRecord) {
         match &mut rows[place] {
             Row::Document { number, record, .. } => (number, record),
@@ -245,18 +245,18 @@ fn rows_that_make_no_index_are_refused() {
         }
     }
     // The rows: document 5, its chunks 0 and 1, document 6, its chunk 0, the record of a source.
-    let cases: [(&str, Change); 21] = [
+    let cases: [(&str, Tampering); 21] = [
         ("", |_, _| {}),
-        ("as many documents", |header, _| header.documents += 1),
-        ("as many documents", |header, _| header.chunks -= 1),
-        ("no width", |header, _| header.record.dimensions = 0),
-        ("a document is not where", |header, _| header.next_document = 6),
-        ("a document is not where", |header, _| header.next_row = 10),
-        ("a document is not where", |_, rows| *document(rows, 3).0 = 5),
-        ("a document is not where", |_, rows| document(rows, 3).1.first_row = u64::MAX - 1),
+        ("number of documents", |header, _| header.documents += 1),
+        ("number of documents", |header, _| header.chunks -= 1),
+        ("invalid vector width", |header, _| header.record.dimensions = 0),
+        ("a document is out of place", |header, _| header.next_document = 6),
+        ("a document is out of place", |header, _| header.next_row = 10),
+        ("a document is out of place", |_, rows| *document(rows, 3).0 = 5),
+        ("a document is out of place", |_, rows| document(rows, 3).1.first_row = u64::MAX - 1),
         ("a document has no rows", |_, rows| document(rows, 3).1.first_row = u64::MAX),
         ("have the same rows", |_, rows| document(rows, 3).1.first_row = 11),
-        ("not what it says", |_, rows| document(rows, 3).1.text_bytes += 1),
+        ("length of a document's text", |_, rows| document(rows, 3).1.text_bytes += 1),
         ("the metadata of document 'd6': must be", |_, rows| document(rows, 3).1.metadata = "[]".into()),
         ("the metadata of document 'd6': has more than 10000 values", |_, rows| {
             document(rows, 3).1.metadata = format!(r#"{{"x":[{}]}}"#, vec!["10"; 10_000].join(","));
@@ -265,11 +265,11 @@ fn rows_that_make_no_index_are_refused() {
             document(rows, 3).1.metadata = format!(r#"{{"x":{}{}}}"#, "[".repeat(500), "]".repeat(500));
         }),
         ("chunks of a document are missing", |_, rows| drop(rows.remove(2))),
-        ("a chunk is not where", |_, rows| drop(rows.remove(0))),
-        ("a chunk is not where", |_, rows| rows.swap(1, 2)),
-        ("a chunk is not where", |_, rows| chunk(rows, 1).0.document = 6),
-        ("a vector is not", |_, rows| chunk(rows, 1).1.push(0.0)),
-        ("a vector is not", |_, rows| chunk(rows, 1).1[0] = f32::NAN),
+        ("a chunk is out of place", |_, rows| drop(rows.remove(0))),
+        ("a chunk is out of place", |_, rows| rows.swap(1, 2)),
+        ("a chunk is out of place", |_, rows| chunk(rows, 1).0.document = 6),
+        ("a vector has the wrong width", |_, rows| chunk(rows, 1).1.push(0.0)),
+        ("a vector has the wrong width", |_, rows| chunk(rows, 1).1[0] = f32::NAN),
         ("the record of a source", |_, rows| rows[5] = Row::Sync { source: "s".into(), json: "{}".into() }),
     ];
     for (words, change) in cases {
@@ -281,7 +281,7 @@ fn rows_that_make_no_index_are_refused() {
 }
 
 #[test]
-fn what_the_source_says_is_told_from_what_is_in_it() {
+fn a_failing_source_is_not_reported_as_a_damaged_archive() {
     struct Failing<'a>(&'a [u8]);
     impl std::io::Read for Failing<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -311,9 +311,9 @@ proptest! {
     }
 }
 
-/// Whatever else somebody has written there, and however much of it: nothing of it is built.
+/// Invalid settings are skipped without being built in memory, however long they are.
 #[test]
-fn what_cannot_be_settings_of_an_embedding_model_is_passed_over() {
+fn invalid_embedding_settings_are_skipped() {
     let header = serde_json::to_string(&rows(&[1]).0).unwrap();
     let long = serde_json::json!({"remote": {"url": "http://e/".repeat(10_000), "model": "m"}});
     for said in [
@@ -328,7 +328,7 @@ fn what_cannot_be_settings_of_an_embedding_model_is_passed_over() {
 }
 
 #[test]
-fn a_manifest_names_no_more_indexes_than_there_can_be() {
+fn a_manifest_has_a_bounded_number_of_indexes() {
     let manifest = |count: usize| {
         let names = (0..count).map(|number| format!("i{number}")).collect();
         serde_json::from_str::<Manifest>(&serde_json::to_string(&Manifest::new("data", names)).unwrap())
@@ -338,7 +338,7 @@ fn a_manifest_names_no_more_indexes_than_there_can_be() {
 }
 
 #[test]
-fn what_another_version_says_of_the_embedding_model_is_left_out() {
+fn unknown_fields_in_the_embedding_settings_are_skipped() {
     let embedding = Some(ragengine_settings::Embedding::default().source());
     let header = IndexHeader { embedding, ..rows(&[1]).0 };
     let mut json = serde_json::to_value(&header).unwrap();

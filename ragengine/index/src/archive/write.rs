@@ -8,7 +8,7 @@ use super::entry::Entry;
 use super::manifest::{End, IndexHeader, Manifest};
 use super::{ArchiveError, BLOCK_BYTES, Row};
 
-/// Writes an archive, and keeps no more of it than a block.
+/// Writes an archive. At most one block is in memory.
 pub struct ArchiveWriter<W: Write> {
     tar: Builder<W>,
     digest: Sha256,
@@ -18,11 +18,11 @@ pub struct ArchiveWriter<W: Write> {
 }
 
 impl<W: Write> ArchiveWriter<W> {
-    /// Begins an archive.
+    /// Starts an archive.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Write`], as all that follows.
+    /// [`ArchiveError::Write`], as for the other methods.
     pub fn begin(output: W, manifest: &Manifest) -> Result<Self, ArchiveError> {
         let mut writer = Self {
             tar: Builder::new(output),
@@ -35,7 +35,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(writer)
     }
 
-    /// Begins the next index.
+    /// Starts the next index.
     pub fn index(&mut self, name: &str, header: &IndexHeader) -> Result<(), ArchiveError> {
         self.close_block()?;
         (self.index, self.blocks) = (name.to_owned(), 0);
@@ -44,7 +44,7 @@ impl<W: Write> ArchiveWriter<W> {
 
     /// Adds a row to the index.
     pub fn row(&mut self, row: &Row) -> Result<(), ArchiveError> {
-        // A block is longer than it should be only when one row is.
+        // Only a row that is longer than a block makes a longer block.
         let bytes = postcard::to_stdvec(row).map_err(ArchiveError::damaged)?;
         if !self.block.is_empty() && self.block.len() + bytes.len() > BLOCK_BYTES {
             self.close_block()?;
@@ -53,7 +53,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(())
     }
 
-    /// Ends the archive: without this it is not whole.
+    /// Writes the end entry. Without it the archive is incomplete.
     pub fn end(mut self) -> Result<W, ArchiveError> {
         self.close_block()?;
         let sha256 = hex::encode(self.digest.clone().finalize());

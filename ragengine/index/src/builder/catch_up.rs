@@ -1,33 +1,33 @@
-//! What changed while documents were copied, until little enough is left to take over.
+//! Applies the changes made during the copy, in rounds, until few enough are left to switch over.
 
 use std::sync::Arc;
 
 use ragengine_compute::blocking;
 
-use super::{Builder, Ended, Work, pair};
+use super::{BuildOutcome, Builder, Work, pair};
 use crate::catalog::TookOver;
 use crate::generation::HoldBack;
 use crate::store::Changes;
 use crate::{Index, IndexError};
 
-/// Changes that are compared while writers wait, at most.
+/// The most changes that are compared while writers wait.
 const LAST_CHANGES: usize = 200;
 
-/// After so many rounds of changes writers are held back, so that there is a last one.
+/// Rounds without limits on writers. After them writers wait, so that the build finishes.
 const FREE_ROUNDS: u32 = 3;
 
 impl Builder {
-    /// What has changed meanwhile, again and again. Each round is shorter than the one before, or writers are held back.
-    pub(super) async fn catch_up(&self, mut work: Work) -> Result<Ended, IndexError> {
+    /// Applies changes in rounds until the generation can take over. Rounds get shorter, or else writers are held back.
+    pub(super) async fn catch_up(&self, mut work: Work) -> Result<BuildOutcome, IndexError> {
         let mut held_back = None;
         for round in 0_u32.. {
             if round == FREE_ROUNDS {
                 held_back = Some(HoldBack::begin(&work.serving));
             }
             match self.take_over(&work).await? {
-                TookOver::Yes => return Ok(Ended::TookOver),
+                TookOver::Yes => return Ok(BuildOutcome::TookOver),
                 TookOver::Stale if self.is_wanted() => return Err(IndexError::Superseded(self.name.clone())),
-                TookOver::Stale => return Ok(Ended::Dropped),
+                TookOver::Stale => return Ok(BuildOutcome::Dropped),
                 TookOver::NotYet => self.apply_changes(&mut work).await?,
             }
             if held_back.as_ref().is_some_and(HoldBack::is_over) {
@@ -37,9 +37,9 @@ impl Builder {
         Err(IndexError::StillChanging)
     }
 
-    /// All changes so far.
+    /// Applies all changes so far.
     async fn apply_changes(&self, work: &mut Work) -> Result<(), IndexError> {
-        // Another generation is being built by now, or none.
+        // None: the changes are now recorded for another generation, or for none.
         let superseded = || IndexError::Superseded(self.name.clone());
         let changes = work.serving.store.take_changes(self.folder).ok_or_else(superseded)?;
         if changes.is_everything {
@@ -58,7 +58,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Takes over when nothing is left that has to be embedded.
+    /// Switches over if no remaining change needs embedding.
     async fn take_over(&self, work: &Work) -> Result<TookOver, IndexError> {
         let (catalog, serving, next) = (Arc::clone(&self.catalog), Arc::clone(&work.serving), Arc::clone(&work.next));
         let (folder, reached) = (self.folder, work.reached);
@@ -77,7 +77,7 @@ impl Builder {
     }
 }
 
-/// Whether nothing is left but what needs no embedding, which is done.
+/// Whether no remaining change needs embedding. The other changes are applied here.
 fn is_last(serving: &Index, next: &Index, changes: &Changes, reached: u64) -> Result<bool, IndexError> {
     if changes.len() > LAST_CHANGES {
         return Ok(false);

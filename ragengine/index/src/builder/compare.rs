@@ -1,4 +1,4 @@
-//! What the next generation lacks: pure but for reading the two stores.
+//! Compares the two generations of an index. Reads the stores and writes nothing.
 
 use std::sync::Arc;
 
@@ -7,42 +7,43 @@ use crate::record::DocumentRecord;
 use crate::store::{Changes, Reader};
 use crate::writer::Incoming;
 
-/// What has to be done to the next generation.
+/// The changes that the next generation needs.
 #[derive(Debug, Default, PartialEq)]
 pub struct Difference {
-    /// Documents that are gone, or that are put at the end again: their ids.
+    /// The ids of documents to delete: deleted documents, and documents that move to the end.
     pub to_remove: Vec<String>,
-    /// Documents that are missing or differ, in their order.
+    /// Missing or different documents, in order.
     pub to_write: Vec<Incoming>,
-    /// What else their sources call them: the next generation's numbers.
+    /// Changed revisions, by the next generation's document numbers.
     pub revisions: Vec<(u64, Option<String>)>,
 }
 
-/// The two stores as they are now.
+/// Readers of the two stores.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
-    /// What serves.
+    /// The generation that serves.
     pub serving: &'a Reader,
-    /// What is being built.
+    /// The generation that is being built.
     pub next: &'a Reader,
 }
 
-/// Where a document of the next generation has to stand: documents are listed in the order of their numbers.
+/// The required position of a document in the next generation. Documents are listed in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Behind the one of this number. None: anywhere.
+    /// After the document of this number. None: anywhere.
     Behind(Option<u64>),
-    /// Anywhere, when the serving generation's number is at most this; at the end otherwise, because it was added since.
+    /// Anywhere if the serving generation's number is at most this one. Later documents were added since and belong at
+    /// the end.
     AddedAfter(u64),
 }
 
 impl Pair<'_> {
-    /// Compares one document of the serving generation and adds what has to be done to `difference`. Returns the number that the next
-    /// generation has it under, when it stays there.
+    /// Compares one document of the serving generation and adds the needed changes to `difference`. Returns the
+    /// document's number in the next generation if it stays there.
     ///
     /// # Errors
     ///
-    /// When a store cannot be read.
+    /// If a store cannot be read.
     pub fn compare(&self, number: u64, place: Place, difference: &mut Difference) -> Result<Option<u64>, IndexError> {
         let Some(document) = self.serving.document(number)? else { return Ok(None) };
         let Some(known_as) = self.next.number(&document.doc_id)? else {
@@ -70,11 +71,11 @@ impl Pair<'_> {
         Ok(Some(known_as))
     }
 
-    /// Everything that has to be done for these changes of the serving generation.
+    /// Returns the changes that the next generation needs after these changes of the serving one.
     ///
     /// # Errors
     ///
-    /// When a store cannot be read.
+    /// If a store cannot be read.
     pub fn changed(&self, changes: &Changes, reached: u64) -> Result<Difference, IndexError> {
         let mut difference = Difference::default();
         let mut numbers = changes.numbers.clone();
@@ -91,11 +92,11 @@ impl Pair<'_> {
         Ok(difference)
     }
 
-    /// The ids of the next generation's documents that the serving one has no more.
+    /// The ids of documents that only the next generation has.
     ///
     /// # Errors
     ///
-    /// When a store cannot be read.
+    /// If a store cannot be read.
     pub fn gone(&self) -> Result<Vec<String>, IndexError> {
         let mut doc_ids = Vec::new();
         self.next.each_document(|_, document| doc_ids.push(document.doc_id))?;
@@ -117,7 +118,7 @@ impl Pair<'_> {
             source: document.source,
             content_hash: document.content_hash,
             revision: revision(self.serving, number)?,
-            // It was taken once: it must not keep the generation from being built.
+            // The document was accepted once, so a time limit must not block the build.
             cut_within: None,
         })
     }

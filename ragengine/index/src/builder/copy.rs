@@ -1,4 +1,4 @@
-//! Every document of the serving generation, put into the next one.
+//! Copies every document of the serving generation to the next one.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{Builder, DOCUMENTS_AT_ONCE, Work, pair};
 use crate::IndexError;
 
 impl Builder {
-    /// Every document, in order; what is there already costs a look.
+    /// Copies every document, in order. Documents that are already there are only compared.
     pub(super) async fn copy_everything(&self, work: &mut Work) -> Result<(), IndexError> {
         let serving = Arc::clone(&work.serving);
         let numbers = blocking::run(move || Ok::<_, IndexError>(serving.store.reader()?.document_numbers()?)).await?;
@@ -24,7 +24,7 @@ impl Builder {
             self.building.reaches(done, total);
             if done * 10 / total > tenths {
                 tenths = done * 10 / total;
-                info!(index = self.name, documents = done, total, "next generation grows");
+                info!(index = self.name, documents = done, total, "copied documents to the next generation");
             }
         }
         work.reached = numbers.last().copied().unwrap_or(0);
@@ -33,7 +33,7 @@ impl Builder {
         self.apply(work, Difference { to_remove: gone, ..Difference::default() }).await
     }
 
-    /// Some documents, behind the last one that the next generation has.
+    /// Copies some documents. They get numbers after `last`, which is the last number that the next generation has.
     async fn copy_batch(&self, work: &Work, numbers: &[u64], last: &mut Option<u64>) -> Result<(), IndexError> {
         let (serving, next, numbers, mut reached) =
             (Arc::clone(&work.serving), Arc::clone(&work.next), numbers.to_vec(), *last);

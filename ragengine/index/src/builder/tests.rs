@@ -4,7 +4,7 @@ use super::compare::{Difference, Pair, Place};
 use crate::record::{DocumentRecord, IndexRecord};
 use crate::store::{Changes, Store};
 
-/// A store of the catalog's kind with documents put straight into it.
+/// A store like those of the catalog, with documents written directly.
 struct Documents {
     _folder: tempfile::TempDir,
     store: Store,
@@ -53,7 +53,7 @@ impl Documents {
     }
 }
 
-/// What is removed, written (with its revision) and renamed.
+/// Removed documents, written documents with their revisions, and changed revisions.
 type Shown = (Vec<String>, Vec<(String, String, Option<String>)>, Vec<(u64, Option<String>)>);
 
 fn shown(difference: Difference) -> Shown {
@@ -78,7 +78,7 @@ fn everything(serving: &Documents, next: &Documents) -> Shown {
 }
 
 #[test]
-fn only_what_differs_is_done_again() {
+fn only_differences_are_written() {
     let serving = Documents::with(&[("a", "1", None), ("b", "2", Some("r")), ("c", "3", None), ("d", "4", None)]);
     let owned = |doc_id: &str, text: &str, revision: Option<&str>| {
         (doc_id.to_owned(), text.to_owned(), revision.map(str::to_owned))
@@ -90,7 +90,7 @@ fn only_what_differs_is_done_again() {
     let other =
         Documents::with(&[("a", "1", Some("gone")), ("b", "other", Some("r")), ("c", "3", None), ("d", "4", None)]);
     assert_eq!(everything(&serving, &other), (vec![], all[1..2].to_vec(), vec![(0, None)]));
-    // What was deleted and added again is listed last.
+    // A document that was deleted and added again is listed last.
     serving.remove("b");
     serving.put("b", "2", Some("r"));
     let same = Documents::with(&[("a", "1", None), ("b", "2", Some("r")), ("c", "3", None), ("d", "4", None)]);
@@ -98,7 +98,7 @@ fn only_what_differs_is_done_again() {
 }
 
 #[test]
-fn changes_are_all_that_is_looked_at_and_all_of_them() {
+fn all_changes_are_compared_and_nothing_else() {
     let both = [("a", "1", None), ("b", "2", None), ("c", "3", None), ("d", "4", None)];
     let (serving, next) = (Documents::with(&both), Documents::with(&both));
     let changes_after = |change: &dyn Fn()| {

@@ -1,5 +1,5 @@
-//! Changes of the catalog of which nobody knows whether they were made: the disk refused the last step of one, and it may be on the disk
-//! all the same.
+//! Changes of the catalog whose outcome is unknown: the disk refused the last step of a transaction, which may be
+//! durable all the same.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,8 +9,9 @@ use super::{Catalog, Planned, Tables};
 use crate::store::StoreError;
 
 impl Catalog {
-    /// Makes a change that decides where the indexes of these names are. When the disk refuses it, nobody knows whether it is on the disk
-    /// all the same: until the catalog has been opened again and says what is in memory, nothing is written to them that would be lost if it is.
+    /// Writes a change of the location of these indexes. If the disk refuses it, the change may be durable all the
+    /// same, so the indexes become unavailable: a write to the wrong folder would be lost. They become available when
+    /// the catalog was reopened and rewritten.
     pub(super) fn write_about<T>(
         &self,
         names: &[&str],
@@ -23,7 +24,7 @@ impl Catalog {
         })
     }
 
-    /// Makes the catalog say what is in memory, after a change of which nobody knows whether it was made.
+    /// Rewrites the catalog from memory, after a change whose outcome is unknown.
     pub(super) fn write_all(&self) -> Result<(), StoreError> {
         let folders: BTreeMap<String, u64> = self
             .directories()
@@ -47,7 +48,7 @@ impl Catalog {
         })
     }
 
-    /// The folders of all indexes, of those that cannot be used too.
+    /// The folders of all indexes, including unavailable ones.
     fn directories(&self) -> Vec<(String, PathBuf)> {
         let unavailable = self.unavailable.read();
         let indexes = self.indexes.read();
@@ -55,10 +56,10 @@ impl Catalog {
         indexes.iter().map(|(name, index)| (name.clone(), index.directory.clone())).chain(apart).collect()
     }
 
-    /// Keeps an index apart until the catalog has been opened again.
+    /// Makes an index unavailable until the catalog has been reopened.
     fn doubt(&self, name: &str) {
         if let Ok(index) = self.get(name) {
-            self.set_apart(name, index.directory.clone(), "the disk refused a change of its place".to_owned(), true);
+            self.set_apart(name, index.directory.clone(), "the disk refused to record its folder".to_owned(), true);
             index.store.close();
         }
     }

@@ -1,5 +1,5 @@
-//! Indexes that are made on the way, for documents, and those that somebody wants for themselves: what one was told stays so, whatever becomes
-//! of the other's documents.
+//! Indexes that were created implicitly for documents, and indexes that a client asked for. An index that a client
+//! knows of stays, even if the documents that it was created for cannot be added.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use super::Catalog;
 use crate::record::IndexRecord;
 use crate::{Index, IndexError};
 
-/// How often an index is looked up again that was deleted or replaced at the moment in which it was asked for.
+/// How often the index is looked up again if it was deleted or replaced during the call.
 const ATTEMPTS: u32 = 5;
 
 impl Catalog {
-    /// The index of this name for somebody who wants it as it is, made when it is not there: empty or not, it stays. The flag says whether it
-    /// was made.
+    /// Returns the index of this name for a client that asked for it, creating it if necessary. The index stays even if
+    /// it is empty. The flag is true if it was created.
     ///
     /// # Errors
     ///
@@ -29,16 +29,16 @@ impl Catalog {
         index.acknowledge().map(|()| (index, is_new))
     }
 
-    /// Deletes an index that was made for documents that could not be added, unless somebody else was told meanwhile that it is there or has
-    /// something, or another has its name by now.
+    /// Deletes an index that was created for documents that could not be added. It stays if another client knows of it,
+    /// if it has documents, or if another index has its name now.
     ///
     /// # Errors
     ///
-    /// What the disk says.
+    /// An error of the disk.
     pub fn delete_if_unused(&self, index: &Arc<Index>) -> Result<(), IndexError> {
         let _changing = self.changing.lock();
         let is_there = self.get(index.name()).is_ok_and(|there| Arc::ptr_eq(&there, index));
-        // Whoever writes from here on is told that it is gone, and makes it again.
+        // From here on, writers get "no such index" and create it again.
         if !is_there || !index.close_if_unused() {
             return Ok(());
         }

@@ -1,5 +1,5 @@
-//! Whether the catalog lists what is there. One that was lost, or is an older copy, would make every index that it does not know the rest
-//! of one that was deleted.
+//! Checks that the catalog matches the folders on disk. A lost or older catalog would make indexes that it does not
+//! list look deleted, and their folders would be removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use super::{CATALOG_FILE, Catalog};
 use crate::IndexError;
 use crate::store::StoreError;
 
-/// Refuses to make a new catalog where there are indexes.
+/// Refuses to create a new catalog where index folders exist.
 pub(super) fn require_file(directory: &Path) -> Result<(), IndexError> {
     let bytes = fs::metadata(directory.join(CATALOG_FILE)).map_or(0, |file| file.len());
     match index_folders(directory)?.len() {
         folders if folders > 0 && bytes == 0 => {
-            let what = format!("is missing or empty, and there are {folders} folders of indexes");
+            let what = format!("is missing or empty, but there are {folders} index folders");
             Err(StoreError::Catalog(what).into())
         }
         _ => Ok(()),
     }
 }
 
-/// What is wrong with the catalog's file is not wrong with an index.
+/// Damage of the catalog's file is reported as such, not as damage of an index.
 pub(super) fn of_catalog(error: IndexError) -> IndexError {
     match error {
         IndexError::Store(StoreError::Damaged(reason)) => StoreError::Catalog(format!("is damaged: {reason}")).into(),
@@ -31,7 +31,7 @@ pub(super) fn of_catalog(error: IndexError) -> IndexError {
     }
 }
 
-/// The folders that only this program makes.
+/// The index folders in the data folder. Other folders are ignored.
 pub(super) fn index_folders(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let entries = match fs::read_dir(directory.join("indexes")) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -55,7 +55,7 @@ pub(super) fn number_of(folder: &Path) -> Option<u64> {
 }
 
 impl Catalog {
-    /// Each folder has a number that the catalog has given: one that has not yet given it is older than the folder.
+    /// Checks that the catalog has assigned the number of every folder. If it has not, it is older than the folder.
     pub(super) fn require_known_folders(&self) -> Result<(), StoreError> {
         let read = self.database.get()?.begin_read().map_err(redb::Error::from)?;
         let meta = read.open_table(META).map_err(redb::Error::from)?;
@@ -66,7 +66,8 @@ impl Catalog {
             Some(folder) => {
                 let folder = folder.display();
                 let what = format!(
-                    "is older than the indexes: it does not know of {folder} (move that away if it is not wanted)"
+                    "is older than the indexes: it has no record of {folder} (move that folder away if it is not \
+                     needed)"
                 );
                 Err(StoreError::Catalog(what))
             }

@@ -2,16 +2,16 @@ use std::fmt;
 
 use crate::Step;
 
-/// How far the loading of indexes is.
+/// The progress of loading the indexes.
 #[derive(Debug, Clone, Copy)]
 pub struct Loading<'a> {
     /// Indexes that are loaded.
     pub done: usize,
-    /// Indexes that there are.
+    /// All indexes.
     pub of: usize,
-    /// The one that is being loaded.
+    /// The name of the index that is being loaded.
     pub index: &'a str,
-    /// What it does.
+    /// Its current step.
     pub step: Step,
 }
 

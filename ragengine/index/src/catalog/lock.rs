@@ -1,4 +1,4 @@
-//! One process per data folder: the second is refused, and told who the first is.
+//! Locks the data folder for one process. A second process gets an error that names the first.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -12,18 +12,18 @@ use crate::store::StoreError;
 
 const FILE: &str = "server.lock";
 
-/// What is read of a lock file that may be anything.
+/// The part of a lock file that is read. Its content is untrusted.
 const MAX_HOLDER_BYTES: u64 = 300;
 
-/// The lock on a data folder. The system gives it back when the process ends, however it ends.
+/// The lock on a data folder. The operating system releases it when the process ends, even if it crashes.
 pub(super) struct FolderLock(#[expect(dead_code, reason = "it is held, not read")] Option<File>);
 
 impl FolderLock {
-    /// Takes the lock, and writes down who has it.
+    /// Takes the lock and records this process as its holder.
     ///
     /// # Errors
     ///
-    /// [`StoreError::InUse`] with who has it, or what the disk says.
+    /// [`StoreError::InUse`] with the holder, or an error of the disk.
     pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         let mut file = private::file().read(true).write(true).create(true).truncate(false).open(&path)?;
@@ -32,14 +32,15 @@ impl FolderLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(holder(&mut file))),
             Err(TryLockError::Error(error)) => {
-                // Some network file systems have no locks. The catalog's own says less, and is tried next.
+                // Some network file systems have no locks. The lock of the catalog's database is tried next; its error
+                // does not name the holder.
                 warn!(%error, "the data folder's server.lock cannot be locked");
                 return Ok(Self(None));
             }
         }
-        // For people only: a full disk is no reason to refuse.
+        // The record is only informative, so a full disk must not stop the start.
         if let Err(error) = write_holder(&mut file) {
-            warn!(%error, "who has the data folder could not be written to its server.lock");
+            warn!(%error, "the holder of the data folder could not be written to its server.lock");
         }
         Ok(Self(Some(file)))
     }
@@ -54,14 +55,14 @@ fn write_holder(file: &mut File) -> std::io::Result<()> {
     write!(file, "process {process} on host {host} since {since}")
 }
 
-/// Who has the lock, in the words of the one who has it.
+/// The holder of the lock, as it described itself.
 fn holder(file: &mut File) -> String {
     let mut words = String::new();
     let read = file.take(MAX_HOLDER_BYTES).read_to_string(&mut words);
     words.retain(|character| !character.is_control());
     match read {
         Ok(_) if !words.is_empty() => words,
-        _ => "one that has not said who it is".to_owned(),
+        _ => "an unknown process".to_owned(),
     }
 }
 
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_is_told_who_the_first_is() {
+    fn the_second_process_gets_an_error_that_names_the_first() {
         let folder = tempfile::tempdir().unwrap();
         let lock = FolderLock::take(folder.path()).unwrap();
         let said = refusal(folder.path());
@@ -88,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn whatever_stands_in_the_file_is_words() {
+    fn any_content_of_the_lock_file_is_shown_as_text() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         let _lock = FolderLock::take(folder.path()).unwrap();
         for (written, expected) in [
-            (vec![], "one that has not said who it is"),
-            (vec![0xff, 0xfe], "one that has not said who it is"),
+            (vec![], "an unknown process"),
+            (vec![0xff, 0xfe], "an unknown process"),
             (b"a\n\x1b[31mb".to_vec(), "a[31mb"),
         ] {
             std::fs::write(&path, written).unwrap();

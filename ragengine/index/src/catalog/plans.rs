@@ -1,4 +1,4 @@
-//! The next generations of indexes: what is planned is on disk before it is begun, and taking over is one transaction.
+//! The next generations of indexes. A plan is durable before its build starts, and switching over is one transaction.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,41 +17,41 @@ use crate::record::IndexRecord;
 use crate::store::StoreError;
 use crate::{Index, IndexError};
 
-/// A plan, and how far it is.
+/// A plan and its progress.
 #[derive(Clone)]
 pub struct Planned {
-    /// What is planned.
+    /// The plan, as it is on disk.
     pub plan: Plan,
-    /// How far it is.
+    /// The progress of its build.
     pub building: Arc<Building>,
 }
 
-/// How a plan changes.
+/// A change of the plan for an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// Not at all.
+pub enum PlanChange {
+    /// The plan stays.
     Nothing,
-    /// This is begun, in the place of whatever was planned.
+    /// Start building this, in place of any existing plan.
     Begin(IndexRecord),
-    /// Nothing is planned any more.
+    /// Remove the plan.
     Drop,
-    /// This is not to be begun again by itself.
+    /// Record that this must not be built automatically.
     Abandon(IndexRecord),
 }
 
-/// Whether the next generation has taken over.
+/// The result of an attempt to switch over to the next generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TookOver {
-    /// It serves.
+    /// The next generation serves now.
     Yes,
-    /// It lacks something still.
+    /// The next generation is still incomplete.
     NotYet,
-    /// It is not planned any more, or another generation serves by now.
+    /// The next generation is no longer planned, or another one serves by now.
     Stale,
 }
 
 impl Catalog {
-    /// What is planned for an index.
+    /// Returns the plan for an index.
     pub fn planned(&self, name: &str) -> Option<Planned> {
         self.plans.read().get(name).cloned()
     }
@@ -61,16 +61,16 @@ impl Catalog {
         self.planned(name).map(|planned| planned.plan.describe(planned.building.progress()))
     }
 
-    /// Changes what is planned for an index, as `decide` says from what serves and what is planned. Returns what was changed.
+    /// Changes the plan for an index. `decide` gets the serving generation and the current plan. Returns the change.
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`], what `decide` or what the disk says.
+    /// [`IndexError::NoSuchIndex`], or an error of `decide` or of the disk.
     pub fn change_plan(
         &self,
         name: &str,
-        decide: impl FnOnce(&IndexRecord, Option<&Plan>) -> Result<Change, IndexError>,
-    ) -> Result<Change, IndexError> {
+        decide: impl FnOnce(&IndexRecord, Option<&Plan>) -> Result<PlanChange, IndexError>,
+    ) -> Result<PlanChange, IndexError> {
         let _changing = self.changing.lock();
         let index = self.get(name)?;
         let change = decide(index.record(), self.planned(name).map(|planned| planned.plan).as_ref())?;
@@ -80,10 +80,10 @@ impl Catalog {
             started_at: Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default().to_string(),
         };
         let plan = match &change {
-            Change::Nothing => return Ok(change),
-            Change::Begin(target) => Some(plan(target, Phase::Building { folder: self.take_folder()? })),
-            Change::Abandon(target) => Some(plan(target, Phase::Abandoned)),
-            Change::Drop => None,
+            PlanChange::Nothing => return Ok(change),
+            PlanChange::Begin(target) => Some(plan(target, Phase::Building { folder: self.take_folder()? })),
+            PlanChange::Abandon(target) => Some(plan(target, Phase::Abandoned)),
+            PlanChange::Drop => None,
         };
         self.save_plan(name, plan.as_ref())?;
         self.forget_plan(name);
@@ -94,12 +94,11 @@ impl Catalog {
         Ok(change)
     }
 
-    /// The generation that is being built in this folder: what is there of it already, or an empty one. None: it is not planned any
-    /// more.
+    /// Opens the generation that is being built in this folder, or creates it empty. None if it is no longer planned.
     ///
     /// # Errors
     ///
-    /// What the disk says.
+    /// An error of the disk.
     pub fn open_next(&self, name: &str, folder: u64) -> Result<Option<Arc<Index>>, IndexError> {
         let _changing = self.changing.lock();
         let Some(Planned { plan, building }) = self.planned(name) else { return Ok(None) };
@@ -109,13 +108,13 @@ impl Catalog {
         if let Some(next) = building.next().filter(|next| !next.has_failed()) {
             return Ok(Some(next));
         }
-        // What the disk has refused is opened again: whoever still has it gets errors.
+        // Reopened, because the disk refused an operation. Other users of the old store get errors.
         building.next().inspect(|refused| refused.store.close());
         building.set_next(None);
         let path = self.path(folder);
-        let begun = if path.exists() { self.open_begun(name, &path)? } else { None };
-        let next = match begun.filter(|begun| *begun.record() == plan.target) {
-            Some(begun) => begun,
+        let unfinished = if path.exists() { self.open_unfinished(name, &path)? } else { None };
+        let next = match unfinished.filter(|unfinished| *unfinished.record() == plan.target) {
+            Some(unfinished) => unfinished,
             None => {
                 remove_files(name, &path);
                 Index::create(name, &path, plan.target, self.options.search, &self.options.metrics)?
@@ -126,23 +125,24 @@ impl Catalog {
         Ok(Some(next))
     }
 
-    /// What was built of a generation. None: it cannot be read, and is begun anew. A disk that does not answer is no reason for that.
-    fn open_begun(&self, name: &str, path: &Path) -> Result<Option<Arc<Index>>, IndexError> {
+    /// Opens an unfinished generation. None if it cannot be read and must be rebuilt. A temporary failure of the disk
+    /// is an error instead, because the files are still good.
+    fn open_unfinished(&self, name: &str, path: &Path) -> Result<Option<Arc<Index>>, IndexError> {
         match Index::open(name, path, self.options.search, &self.options.metrics, &mut |_| {}) {
             Err(error) if !may_pass(&error) => {
-                warn!(index = name, %error, "what was built of the next generation cannot be read; it is begun anew");
+                warn!(index = name, %error, "the unfinished next generation cannot be read; building it again");
                 Ok(None)
             }
             opened => opened.map(Some),
         }
     }
 
-    /// Puts the generation that was built in this folder in the place of the one that serves, when `last` says that nothing is
-    /// missing. No writer comes between: those that wait are sent to the new one.
+    /// Replaces the serving generation by the one built in this folder, if `last` confirms that nothing is missing.
+    /// Writers wait until this is done and then continue in the new generation.
     ///
     /// # Errors
     ///
-    /// What `last` or the disk says. Nothing has changed then.
+    /// An error of `last` or of the disk. Nothing has changed then.
     pub fn take_over(
         &self,
         serving: &Arc<Index>,
@@ -172,7 +172,7 @@ impl Catalog {
         Ok(TookOver::Yes)
     }
 
-    /// What is planned, as the disk has it. What another version has planned in other words is left out.
+    /// The plans on disk. Plans that this version cannot read are skipped.
     pub(super) fn saved_plans(&self) -> Result<BTreeMap<String, Planned>, StoreError> {
         let read = self.database.get()?.begin_read().map_err(redb::Error::from)?;
         let table = read.open_table(PLANS).map_err(redb::Error::from)?;
@@ -184,7 +184,9 @@ impl Catalog {
                     let building = Arc::new(Building::new(0));
                     plans.insert(name.value().to_owned(), Planned { plan, building });
                 }
-                Err(error) => info!(index = name.value(), %error, "a next generation is not known to this version"),
+                Err(error) => {
+                    info!(index = name.value(), %error, "skipping a next generation that this version cannot read");
+                }
             }
         }
         Ok(plans)
@@ -199,7 +201,7 @@ impl Catalog {
         })
     }
 
-    /// Forgets a plan that the disk has no more, with what was built of it.
+    /// Removes a plan that is no longer on disk, and the files built for it.
     pub(super) fn forget_plan(&self, name: &str) {
         let Some(Planned { plan, building }) = self.plans.write().remove(name) else { return };
         if let Ok(serving) = self.get(name) {

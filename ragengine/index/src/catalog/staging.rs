@@ -1,4 +1,4 @@
-//! Indexes that are made beside those that are there, and take their place when they are whole.
+//! Indexes that are built from a copy in a separate folder and published when they are complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,23 @@ use crate::room::Room;
 use crate::store::{Store, StoreError};
 use crate::{Index, IndexError};
 
-/// Rows are put in transactions of this size, roughly.
+/// The approximate size of a transaction, in bytes of rows.
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// What the store needs for a byte of rows while it is written, as measured: pages are copied, and a table that finds documents comes with it.
+/// Bytes that the store needs per byte of rows while it is written, as measured: pages are copied, and a lookup table
+/// is added.
 const STORE_FACTOR: u64 = 2;
 
-/// What becomes of an index that is there already.
+/// What to do if an index of the same name exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the new one is refused.
-    Stays,
-    /// The new one takes its place.
-    IsReplaced,
+    /// Keep it and reject the new one.
+    Keep,
+    /// Replace it.
+    Replace,
 }
 
-/// An index under way. Dropped before it is published, its folder is gone.
+/// An index that is being built from a copy. Its folder is removed if it is dropped before it is published.
 pub struct Staged {
     number: u64,
     folder: Folder,
@@ -39,7 +40,7 @@ pub struct Staged {
     document: Option<DocumentRecord>,
 }
 
-/// A folder that is removed again unless it is kept.
+/// A folder that is removed on drop unless it is kept.
 struct Folder {
     path: PathBuf,
     is_kept: bool,
@@ -50,13 +51,17 @@ impl Drop for Folder {
         if !self.is_kept
             && let Err(error) = fs::remove_dir_all(&self.path)
         {
-            warn!(path = %self.path.display(), %error, "the files of an index that was not made are still there; they are removed at the next start");
+            warn!(
+                path = %self.path.display(),
+                %error,
+                "files of an unfinished index could not be removed; the next start removes them"
+            );
         }
     }
 }
 
 impl Staged {
-    /// Puts rows, sooner or later.
+    /// Adds rows. They are written in batches.
     pub fn put(&mut self, rows: Vec<Row>) -> Result<(), IndexError> {
         for row in rows {
             self.batch_bytes += row.bytes();
@@ -68,13 +73,13 @@ impl Staged {
         Ok(())
     }
 
-    /// Puts what has not been put yet.
+    /// Writes the rows that are still buffered.
     pub fn flush(&mut self) -> Result<(), IndexError> {
         let Some(store) = &self.store else { return Ok(()) };
         self.room.take(self.batch_bytes * STORE_FACTOR)?;
         let document = &mut self.document;
         store.write(|transaction| transaction.put_rows(&self.batch, document)).map_err(|error| match error {
-            // The store is new: it is the rows that are wrong.
+            // The store is new, so an inconsistency comes from the rows.
             StoreError::Damaged(reason) => IndexError::from(ArchiveError::Damaged(reason)),
             error => error.into(),
         })?;
@@ -85,7 +90,7 @@ impl Staged {
 }
 
 impl Catalog {
-    /// Begins an index in a folder of its own. Nobody sees it.
+    /// Starts an index in a new folder. It is invisible until it is published.
     pub(crate) fn stage(&self, header: &IndexHeader) -> Result<Staged, IndexError> {
         let number = self.take_folder()?;
         let folder = Folder { path: self.path(number), is_kept: false };
@@ -105,7 +110,7 @@ impl Catalog {
         })
     }
 
-    /// Whether indexes of these names could be made now.
+    /// Checks that indexes of these names may be created now.
     ///
     /// # Errors
     ///
@@ -113,16 +118,17 @@ impl Catalog {
     pub(crate) fn require_room_for(&self, names: &[String], existing: Existing) -> Result<(), IndexError> {
         let all = self.names();
         let there: Vec<String> = names.iter().filter(|name| all.contains(name)).cloned().collect();
-        if existing == Existing::Stays && !there.is_empty() {
+        if existing == Existing::Keep && !there.is_empty() {
             return Err(IndexError::Exists(there));
         }
-        match all.len() + names.len() - there.len() <= self.options.max_indexes as usize {
-            true => Ok(()),
-            false => Err(IndexError::TooMany(self.options.max_indexes)),
+        if all.len() + names.len() - there.len() <= self.options.max_indexes as usize {
+            Ok(())
+        } else {
+            Err(IndexError::TooMany(self.options.max_indexes))
         }
     }
 
-    /// Makes indexes under way into indexes: all of them in one transaction, or none. Those that they replace are gone for good.
+    /// Publishes finished indexes, all in one transaction or none. Indexes that they replace are deleted.
     pub(crate) fn publish(
         &self,
         staged: Vec<(String, Staged)>,
@@ -132,7 +138,7 @@ impl Catalog {
         for (name, staged) in staged {
             let Staged { number, folder, store, .. } = staged;
             drop(store);
-            // What cannot be opened now could not be at the next start either, and nothing would be served then.
+            // Opened before the commit: an index that cannot be opened must not replace one that serves.
             let index = Index::open(&name, &folder.path, self.options.search, &self.options.metrics, &mut |_| {})?;
             made.push((index, number, folder));
         }
@@ -149,11 +155,12 @@ impl Catalog {
             }
             Ok(replaced)
         });
-        // Where it is not known whether they are indexes now, the next start removes those that are not.
+        // If the outcome of the transaction is unknown, the folders stay; the next start removes those that the catalog
+        // does not list.
         let is_in_doubt = replaced.is_err() && self.database.has_failed();
         made.iter_mut().for_each(|(_, _, folder)| folder.is_kept = is_in_doubt);
         let replaced = replaced?;
-        // What was planned was of the one that is replaced.
+        // The plans belonged to the replaced indexes.
         names.iter().for_each(|name| self.forget_plan(name));
         let made = made.into_iter().map(|(index, _, mut folder)| {
             folder.is_kept = true;
@@ -185,6 +192,10 @@ impl Catalog {
 
 fn remove_replaced(path: &Path) {
     if let Err(error) = fs::remove_dir_all(path) {
-        warn!(path = %path.display(), %error, "the files of a replaced index are still there; they are removed at the next start");
+        warn!(
+            path = %path.display(),
+            %error,
+            "files of a replaced index could not be removed; the next start removes them"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The catalog on disk: which indexes there are, and what they become.
+//! The catalog on disk: the folders of the indexes, and the plans for their next generations.
 
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 use uuid::Uuid;
@@ -8,11 +8,11 @@ use crate::store::StoreError;
 
 pub(super) const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
 const FOLDERS: TableDefinition<'_, &str, u64> = TableDefinition::new("indexes");
-/// The next generations, as JSON.
+/// The plans for next generations, as JSON.
 pub(super) const PLANS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("generations");
 const FORMAT: &str = "1";
 
-/// The catalog's tables, in a transaction.
+/// The catalog's tables in a write transaction.
 pub(super) struct Tables<'a> {
     pub(super) folders: redb::Table<'a, &'static str, u64>,
     pub(super) meta: redb::Table<'a, &'static str, &'static str>,
@@ -32,7 +32,7 @@ impl Catalog {
             .collect()
     }
 
-    /// A number for a new folder.
+    /// Assigns the number of a new folder.
     pub(super) fn take_folder(&self) -> Result<u64, StoreError> {
         self.write(|tables| {
             let meta = &mut tables.meta;
@@ -46,7 +46,7 @@ impl Catalog {
         })
     }
 
-    /// Makes a change, all of it or nothing.
+    /// Runs a change in one transaction.
     pub(super) fn write<T>(
         &self,
         change: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error>,
@@ -65,7 +65,7 @@ impl Catalog {
     }
 }
 
-/// Makes the tables of a new folder and reads the id of an old one.
+/// Creates the tables of a new catalog and returns the id of the data folder, generating it if necessary.
 pub(super) fn initialise(database: &Database) -> Result<String, StoreError> {
     let mut transaction = database.begin_write().map_err(redb::Error::from)?;
     transaction.set_quick_repair(true);

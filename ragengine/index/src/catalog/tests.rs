@@ -24,7 +24,7 @@ fn open(directory: &Path) -> Catalog {
     catalog
 }
 
-/// Puts a document of one chunk.
+/// Writes a document with one chunk.
 pub fn put(index: &Arc<Index>, doc_id: &str) -> Result<(), IndexError> {
     let document = Document { doc_id: Some(doc_id.into()), text: doc_id.into(), ..Document::default() };
     let limits = Limits {
@@ -39,7 +39,7 @@ pub fn put(index: &Arc<Index>, doc_id: &str) -> Result<(), IndexError> {
 }
 
 #[test]
-fn indexes_and_the_data_id_outlive_the_process() {
+fn indexes_and_the_data_id_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let data_id = catalog.data_id().to_owned();
@@ -53,7 +53,7 @@ fn indexes_and_the_data_id_outlive_the_process() {
 }
 
 #[test]
-fn a_deleted_index_stays_deleted_and_its_folder_is_never_used_again() {
+fn a_deleted_index_stays_deleted_and_its_folder_is_never_reused() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (first, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
@@ -70,7 +70,7 @@ fn a_deleted_index_stays_deleted_and_its_folder_is_never_used_again() {
 }
 
 #[test]
-fn what_an_interrupted_creation_left_behind_is_removed() {
+fn an_unfinished_index_is_removed_at_start() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let orphan = catalog.path(catalog.take_folder().unwrap());
@@ -80,11 +80,11 @@ fn what_an_interrupted_creation_left_behind_is_removed() {
     fs::create_dir_all(&foreign).unwrap();
     drop(open(folder.path()));
     assert!(!orphan.exists());
-    assert!(foreign.exists(), "a folder that is not ours is left alone");
+    assert!(foreign.exists(), "folders of others are kept");
 }
 
 #[test]
-fn a_data_folder_has_one_owner() {
+fn a_data_folder_is_locked() {
     let folder = tempfile::tempdir().unwrap();
     let _catalog = open(folder.path());
     let Err(IndexError::Store(StoreError::InUse(holder))) = Catalog::open(options(folder.path())) else {
@@ -94,7 +94,7 @@ fn a_data_folder_has_one_owner() {
 }
 
 #[test]
-fn there_are_only_so_many_indexes_and_only_good_names() {
+fn the_number_and_the_names_of_indexes_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     assert!(matches!(catalog.get_or_create("../a", IndexRecord::of_two_dimensions), Err(IndexError::Name(_))));
@@ -107,7 +107,7 @@ fn there_are_only_so_many_indexes_and_only_good_names() {
 }
 
 #[test]
-fn many_threads_make_one_index() {
+fn concurrent_creations_make_one_index() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let made: usize = std::thread::scope(|scope| {
@@ -121,7 +121,7 @@ fn many_threads_make_one_index() {
 
 fn begin(catalog: &Catalog, max_tokens: u32) -> u64 {
     let target = IndexRecord { max_tokens, ..IndexRecord::of_two_dimensions() };
-    catalog.change_plan("a", |_, _| Ok(Change::Begin(target))).unwrap();
+    catalog.change_plan("a", |_, _| Ok(PlanChange::Begin(target))).unwrap();
     catalog.planned("a").unwrap().plan.folder().unwrap()
 }
 
@@ -130,7 +130,7 @@ fn folders(directory: &Path) -> usize {
 }
 
 #[test]
-fn a_half_built_generation_outlives_the_process_and_takes_over_in_one_step() {
+fn an_unfinished_generation_survives_a_restart_and_switches_over_in_one_step() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (first, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
@@ -157,13 +157,16 @@ fn a_half_built_generation_outlives_the_process_and_takes_over_in_one_step() {
 }
 
 #[test]
-fn what_is_not_planned_any_more_leaves_nothing() {
+fn a_dropped_plan_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (first, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let changes: [fn(&Catalog); 4] = [
-        |catalog| drop(catalog.change_plan("a", |_, _| Ok(Change::Drop)).unwrap()),
-        |catalog| drop(catalog.change_plan("a", |_, _| Ok(Change::Abandon(IndexRecord::of_two_dimensions()))).unwrap()),
+        |catalog| drop(catalog.change_plan("a", |_, _| Ok(PlanChange::Drop)).unwrap()),
+        |catalog| {
+            let abandon = PlanChange::Abandon(IndexRecord::of_two_dimensions());
+            drop(catalog.change_plan("a", |_, _| Ok(abandon)).unwrap());
+        },
         |catalog| assert_ne!(begin(catalog, 60), 0),
         |catalog| catalog.delete("a").unwrap(),
     ];
@@ -179,7 +182,7 @@ fn what_is_not_planned_any_more_leaves_nothing() {
 }
 
 #[test]
-fn a_half_built_generation_that_cannot_be_read_is_begun_anew() {
+fn an_unreadable_unfinished_generation_is_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
@@ -194,19 +197,19 @@ fn a_half_built_generation_that_cannot_be_read_is_begun_anew() {
 }
 
 #[test]
-fn a_half_built_generation_outlives_a_disk_that_does_not_answer() {
+fn an_unfinished_generation_survives_a_failure_of_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let number = begin(&catalog, 50);
     let next = catalog.open_next("a", number).unwrap().unwrap();
     let id = next.store.id();
-    // Somebody still has it when it is opened again.
+    // Another user still has the old store when it is reopened.
     next.store.fail();
     let again = catalog.open_next("a", number).unwrap().unwrap();
     assert!(!Arc::ptr_eq(&again, &next) && !again.has_failed());
     assert!(matches!(next.store.reader(), Err(StoreError::Latched)));
-    assert_eq!(again.store.id(), id, "it was not begun anew");
+    assert_eq!(again.store.id(), id, "it was kept, not rebuilt");
     again.store.fail();
     again.store.close();
     let holder = DatabaseFile::open(&again.directory.join("store.redb")).unwrap();
@@ -215,7 +218,7 @@ fn a_half_built_generation_outlives_a_disk_that_does_not_answer() {
     assert_eq!(catalog.open_next("a", number).unwrap().unwrap().store.id(), id);
 }
 
-/// The ways in which a file may be damaged.
+/// Ways to damage a file.
 fn damages() -> [fn(&Path); 4] {
     [
         |file| fs::write(file, vec![0; fs::metadata(file).unwrap().len() as usize]).unwrap(),
@@ -229,7 +232,7 @@ fn damages() -> [fn(&Path); 4] {
 }
 
 #[test]
-fn a_damaged_index_is_kept_apart_and_the_others_serve() {
+fn a_damaged_index_is_set_apart_and_the_others_serve() {
     for damage in damages() {
         let folder = tempfile::tempdir().unwrap();
         let catalog = open(folder.path());
@@ -247,7 +250,7 @@ fn a_damaged_index_is_kept_apart_and_the_others_serve() {
             Err(IndexError::Unavailable { .. })
         ));
         assert!(matches!(catalog.all_or_none(), Err(IndexError::Unavailable { .. })));
-        // It is not deleted, and neither opened again nor replaced: a person has to look at it.
+        // It is neither deleted nor reopened nor replaced: a person must act.
         assert!(directory.exists() && !catalog.may_heal(), "{:?}", catalog.problems());
         catalog.delete("bad").unwrap();
         assert!(!directory.exists() && catalog.problems().is_empty());
@@ -256,7 +259,7 @@ fn a_damaged_index_is_kept_apart_and_the_others_serve() {
 }
 
 #[test]
-fn what_the_disk_refused_is_opened_again() {
+fn everything_that_the_disk_refused_is_reopened() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (sick, _) = catalog.get_or_create("sick", IndexRecord::of_two_dimensions).unwrap();
@@ -269,20 +272,20 @@ fn what_the_disk_refused_is_opened_again() {
     assert_eq!((names, catalog.problems().len()), (vec!["sick".to_owned()], 0));
     let again = catalog.get("sick").unwrap();
     assert!(!Arc::ptr_eq(&again, &sick) && !again.has_failed());
-    // Whoever still has the one before is told so; the others have noticed nothing.
+    // Users of the old store get errors. The other index is unaffected.
     assert!(matches!(sick.store.reader(), Err(StoreError::Latched)));
     assert!(Arc::ptr_eq(&catalog.get("well").unwrap(), &well));
     assert!(catalog.get_or_create("new", IndexRecord::of_two_dimensions).unwrap().1);
 }
 
 #[test]
-fn an_index_whose_disk_does_not_answer_is_tried_again() {
+fn an_index_whose_disk_failed_is_retried() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     let file = index.directory.join("store.redb");
     drop((catalog, index));
-    // Whoever holds the file is no damage.
+    // A file that is in use is not damaged.
     let holder = DatabaseFile::open(&file).unwrap();
     let catalog = open(folder.path());
     assert!(catalog.may_heal() && catalog.heal().is_empty() && catalog.may_heal());
@@ -291,7 +294,7 @@ fn an_index_whose_disk_does_not_answer_is_tried_again() {
 }
 
 #[test]
-fn a_newer_format_is_refused_with_what_to_do() {
+fn a_newer_format_is_rejected_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
@@ -300,7 +303,7 @@ fn a_newer_format_is_refused_with_what_to_do() {
     for path in [store, folder.path().join("catalog.redb")] {
         set_format(&path, "9");
         let catalog = Catalog::open(options(folder.path()));
-        // The catalog's is refused as a whole, an index's for itself.
+        // A newer catalog is rejected as a whole, a newer index alone.
         let words = match catalog {
             Ok(catalog) => {
                 catalog.load(|_| {}).unwrap();
@@ -326,9 +329,9 @@ fn set_format(path: &Path, format: &str) {
     transaction.commit().unwrap();
 }
 
-/// It may have been made for documents that could not be added, and others have been meanwhile.
+/// The index was created for documents that could not be added, while another client writes to it.
 #[test]
-fn an_index_that_somebody_writes_to_is_not_deleted_as_empty() {
+fn an_index_with_a_concurrent_write_is_not_deleted_as_empty() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     for round in 0..30 {
@@ -336,21 +339,21 @@ fn an_index_that_somebody_writes_to_is_not_deleted_as_empty() {
         assert!(is_new);
         let is_written = std::thread::scope(|scope| {
             let writer = scope.spawn(|| put(&index, "x").is_ok());
-            // At the same time, or after it.
+            // Concurrently, or after the write.
             while round % 2 == 1 && index.size().documents == 0 {
                 std::thread::yield_now();
             }
             catalog.delete_if_unused(&index).unwrap();
             writer.join().unwrap()
         });
-        assert_eq!(catalog.get("a").is_ok(), is_written, "whoever comes first");
+        assert_eq!(catalog.get("a").is_ok(), is_written, "the first of both wins");
         catalog.delete("a").ok();
     }
 }
 
-/// An index that the catalog does not know would be taken for the rest of one that was deleted.
+/// An index that is not in the catalog would be taken for a deleted one.
 #[test]
-fn a_catalog_that_was_lost_or_is_an_older_copy_deletes_nothing() {
+fn a_lost_or_older_catalog_deletes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(CATALOG_FILE);
     let catalog = open(folder.path());
@@ -378,9 +381,9 @@ fn a_catalog_that_was_lost_or_is_an_older_copy_deletes_nothing() {
     assert_eq!(open(folder.path()).names(), ["a", "b"]);
 }
 
-/// What was empty has been deleted by somebody else meanwhile, or replaced.
+/// The empty index was deleted or replaced in the meantime.
 #[test]
-fn an_index_that_took_the_place_of_an_empty_one_is_not_deleted() {
+fn a_successor_of_an_empty_index_is_not_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (empty, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
@@ -394,9 +397,9 @@ fn an_index_that_took_the_place_of_an_empty_one_is_not_deleted() {
     put(&other, "x").unwrap();
 }
 
-/// It was made for documents that could not be added, and somebody else was told meanwhile that it is there.
+/// The index was created for documents that could not be added, but another client knows of it.
 #[test]
-fn what_somebody_was_told_of_an_index_survives_who_made_it() {
+fn an_index_that_a_client_knows_of_is_kept() {
     use ragengine_client::wire::{PutSourceSync, SyncPhase};
     let acknowledged: [fn(&Catalog, &Arc<Index>); 4] = [
         |catalog, _| assert!(!catalog.get_or_keep("a", IndexRecord::of_two_dimensions).unwrap().1),
@@ -424,12 +427,12 @@ fn what_somebody_was_told_of_an_index_survives_who_made_it() {
         catalog.delete("a").unwrap();
         let (unused, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
         catalog.delete_if_unused(&unused).unwrap();
-        assert!(catalog.get("a").is_err(), "what nobody was told of goes");
+        assert!(catalog.get("a").is_err(), "an index that no client knows of is deleted");
     }
 }
 
 #[test]
-fn an_index_that_is_wanted_while_another_is_deleted_is_there() {
+fn an_index_that_is_requested_during_a_deletion_exists() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     for _ in 0..30 {
@@ -444,13 +447,13 @@ fn an_index_that_is_wanted_while_another_is_deleted_is_there() {
 }
 
 #[test]
-fn what_could_not_be_shown_is_told_and_shown_without_opening_anything() {
+fn changes_that_could_not_be_shown_are_reported_and_shown_without_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = open(folder.path());
     let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     refuse(1);
     assert!(put(&index, "x").is_err());
-    assert!(catalog.may_heal() && catalog.problems()[0].contains("not found yet"), "{:?}", catalog.problems());
+    assert!(catalog.may_heal() && catalog.problems()[0].contains("do not find"), "{:?}", catalog.problems());
     assert!(catalog.heal().is_empty());
     assert!(Arc::ptr_eq(&catalog.get("a").unwrap(), &index) && !catalog.may_heal());
     assert_eq!(index.size().documents, 1);

@@ -1,5 +1,5 @@
-//! Indexes that are there and cannot be used: those whose files cannot be read, and those of which the disk has refused to read or write something. They
-//! are kept apart, so that the others serve; nothing is deleted, and nothing empty takes their place.
+//! Unavailable indexes: their files cannot be read, or the disk refused an operation. They are set apart so that the
+//! other indexes serve. Nothing is deleted, and no empty index takes their place.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,17 +12,17 @@ use super::{CATALOG_FILE, Catalog};
 use crate::store::StoreError;
 use crate::{Index, IndexError, Step};
 
-/// An index that cannot be used.
+/// An index that is unavailable.
 pub(super) struct Unavailable {
     pub directory: PathBuf,
-    /// What is wrong, and what can be done.
+    /// The problem, and what the user can do.
     reason: String,
-    /// Whether opening it again may help. What is damaged stays as it is until a person has looked at it.
+    /// Whether reopening may help. A damaged index stays unavailable until a person has acted.
     may_pass: bool,
 }
 
 impl Catalog {
-    /// What is wrong with indexes, in words.
+    /// Descriptions of all problems with indexes, for the user.
     pub fn problems(&self) -> Vec<String> {
         let unavailable = self.unavailable.read();
         let mut problems: Vec<String> =
@@ -31,35 +31,38 @@ impl Catalog {
         let refused = self.all().into_iter().filter(|index| index.has_failed());
         problems.extend(refused.map(|index| format!("index '{}': {}", index.name(), StoreError::Latched)));
         let unshown = self.all().into_iter().filter(|index| index.has_unshown());
-        problems.extend(unshown.map(|index| {
-            format!("index '{}': something is on its disk that is not found yet: it is tried again", index.name())
-        }));
+        problems.extend(
+            unshown.map(|index| {
+                format!("index '{}': searches do not find its latest changes yet; retrying", index.name())
+            }),
+        );
         if self.database.has_failed() {
-            problems.push("the disk refused to read or write the list of indexes: it is tried again".to_owned());
+            problems.push("the disk refused to read or write the list of indexes; retrying".to_owned());
         }
         problems
     }
 
-    /// Whether opening something again may help.
+    /// Whether [`Self::heal`] may fix a problem.
     pub fn may_heal(&self) -> bool {
         self.database.has_failed()
             || self.all().iter().any(|index| index.has_failed() || index.has_unshown())
             || self.unavailable.read().values().any(|index| index.may_pass)
     }
 
-    /// Opens again what the disk has refused, and shows what could not be shown. Indexes that are opened are away for that time: whoever asks is told so. Returns
-    /// those that were opened. It waits for the disk: run it apart.
+    /// Reopens everything that the disk refused, and shows changes that could not be shown. Requests for an index fail
+    /// while it is reopened. Returns the indexes that were opened. Blocks on the disk, so call it outside the async
+    /// runtime.
     pub fn heal(&self) -> Vec<Arc<Index>> {
         let _changing = self.changing.lock();
         if self.database.has_failed() {
             let reopened = self.database.reopen(&self.options.directory.join(CATALOG_FILE));
             if let Err(error) = reopened.and_then(|()| self.write_all()) {
-                error!(%error, "the list of indexes cannot be opened again");
+                error!(%error, "the list of indexes cannot be reopened");
                 return Vec::new();
             }
         }
         for index in self.all().into_iter().filter(|index| index.has_failed()) {
-            self.set_apart(index.name(), index.directory.clone(), "it is being opened again".to_owned(), true);
+            self.set_apart(index.name(), index.directory.clone(), "it is being reopened".to_owned(), true);
             index.store.close();
         }
         self.all().iter().filter(|index| index.has_unshown()).for_each(Index::show_unshown);
@@ -74,7 +77,7 @@ impl Catalog {
         waiting.iter().filter_map(|(name, _)| self.get(name).ok()).collect()
     }
 
-    /// Opens an index. One that cannot be opened is kept apart, and the log says why.
+    /// Opens an index. If that fails, the error is logged and the index becomes unavailable.
     pub(super) fn open_or_set_apart(&self, name: &str, directory: PathBuf, progress: &mut dyn FnMut(Step)) {
         match self.open_index(name, &directory, progress) {
             Ok(index) => {
@@ -85,7 +88,12 @@ impl Catalog {
                 index.rebuild_if_due();
             }
             Err(reason) => {
-                error!(index = name, path = %directory.display(), %reason, "index cannot be opened; the others are served");
+                error!(
+                    index = name,
+                    path = %directory.display(),
+                    %reason,
+                    "index cannot be opened; the other indexes serve"
+                );
                 let may_pass = may_pass(&reason);
                 let words = format!("it cannot be opened: {reason}{}", remedy(&reason));
                 self.set_apart(name, directory, words, may_pass);
@@ -93,7 +101,7 @@ impl Catalog {
         }
     }
 
-    /// Damaged files may be read as anything, which redb does not always take without a panic.
+    /// redb may panic on damaged files; a panic counts as damage.
     fn open_index(
         &self,
         name: &str,
@@ -102,17 +110,18 @@ impl Catalog {
     ) -> Result<Arc<Index>, IndexError> {
         let opening = || Index::open(name, directory, self.options.search, &self.options.metrics, progress);
         catch_unwind(AssertUnwindSafe(opening))
-            .unwrap_or_else(|_| Err(StoreError::Damaged("reading them failed; the log has more".to_owned()).into()))
+            .unwrap_or_else(|_| Err(StoreError::Damaged("reading it failed; see the log".to_owned()).into()))
     }
 
-    /// It is never in neither place: whoever asks for it meanwhile is not told that there is none.
+    /// Makes an index unavailable. It is always in at least one of the two maps, so a concurrent request never gets "no
+    /// such index".
     pub(super) fn set_apart(&self, name: &str, directory: PathBuf, reason: String, may_pass: bool) {
         self.unavailable.write().insert(name.to_owned(), Unavailable { directory, reason, may_pass });
         self.indexes.write().remove(name);
     }
 }
 
-/// The error of an index that is there and cannot be used; else there is none of this name.
+/// The error for a name that has no available index.
 pub(super) fn why_not(unavailable: &BTreeMap<String, Unavailable>, name: &str) -> IndexError {
     match unavailable.get(name) {
         Some(index) => IndexError::Unavailable { index: name.to_owned(), reason: index.reason.clone() },
@@ -120,7 +129,7 @@ pub(super) fn why_not(unavailable: &BTreeMap<String, Unavailable>, name: &str) -
     }
 }
 
-/// Whether opening it again may help: the disk is at fault, or somebody who has it still.
+/// Whether reopening may help: the disk failed, or something still has the file open.
 pub(super) fn may_pass(reason: &IndexError) -> bool {
     matches!(
         reason,
@@ -131,10 +140,10 @@ pub(super) fn may_pass(reason: &IndexError) -> bool {
 fn remedy(reason: &IndexError) -> &'static str {
     match reason {
         IndexError::Store(StoreError::Damaged(_)) => {
-            ". Nothing was changed in its folder: delete the index, then restore it from a backup (ragengine restore --index) or add its \
-             documents again"
+            ". Its folder is unchanged: delete the index, then restore it from a backup (ragengine restore --index) or \
+             add its documents again"
         }
-        reason if may_pass(reason) => ". It is tried again",
+        reason if may_pass(reason) => ". It is retried automatically",
         _ => "",
     }
 }

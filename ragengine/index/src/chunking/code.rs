@@ -1,4 +1,4 @@
-//! Where code may be cut: at its syntax, as deep as it means something.
+//! Finds places to cut code: at its syntax, as deep as syntax is meaningful.
 
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
@@ -13,28 +13,29 @@ use super::prose;
 use super::split_type::{Language, grammar};
 use super::work::{Stopped, Work};
 
-/// Brackets that may be open at once. Beyond, code is cut as prose.
+/// The most brackets that may be open at once. Code with more is cut as prose.
 const MAX_OPEN_BRACKETS: usize = 256;
-/// Angle brackets that may be open at once within a statement. Whether they are brackets at all a parser knows at the end only.
+/// The most angle brackets that may be open at once within a statement. A parser finds out only at the end whether they
+/// are brackets.
 const MAX_OPEN_ANGLES: usize = 64;
-/// How deep the syntax tells places apart. What is deeper is cut as prose.
+/// The depth down to which syntax is used. Deeper code is cut as prose.
 const MAX_DEPTH: u8 = 48;
-/// Code is parsed in parts of so many bytes at most: what a parser needs for each byte is hundreds of them.
+/// The largest part that is parsed at once, in bytes. A parser needs hundreds of bytes of memory for each byte of code.
 const MAX_PART_BYTES: usize = 32 << 10;
-/// The parser reads so many bytes at once. Each reading is a step for every one of them.
+/// Bytes that the parser reads at once. Each byte counts as a step.
 const READ_BYTES: usize = 256;
-/// How often a part may be read, in the end. A parser goes back over a token or two; where it goes back over everything, again and again, the
-/// part is cut as prose.
+/// The most times that a part may be read. A parser normally goes back by a token or two; if it rereads everything
+/// again and again, the part is cut as prose.
 const MAX_READINGS: usize = 32;
-/// The same for what the parser does, of which it tells a hundred at a time.
+/// The most operations of the parser per byte. It reports them in batches of a hundred.
 const MAX_OPERATIONS_PER_BYTE: usize = 32;
 const OPERATIONS_AT_ONCE: usize = 100;
-/// Where code means many things at once, each operation takes longer than the one before it. The processor time that a part may take, whatever
-/// else the machine does: ten times what code takes.
+/// The processor time for a part: ten times what code normally needs. For highly ambiguous code, each operation of the
+/// parser is slower than the one before. Processor time does not depend on the load of the machine.
 const TIME_PER_BYTE: Duration = Duration::from_micros(2);
 const TIME_PER_PART: Duration = Duration::from_millis(10);
 
-/// Reads code.
+/// Finds the boundaries in code.
 pub(super) fn boundaries(text: &str, language: Language, work: &Work) -> Result<Vec<Boundary>, ChunkingError> {
     if is_too_deep(text, work)? {
         return Ok(prose::line_breaks(text, work)?);
@@ -51,7 +52,7 @@ pub(super) fn boundaries(text: &str, language: Language, work: &Work) -> Result<
             Some(tree) => syntax(tree, work)?,
             None => prose::line_breaks(code, work)?,
         };
-        // What is not code once is not tried again.
+        // If one part cannot be parsed, the parts after it are cut as prose without trying.
         is_code = tree.is_some();
         boundaries.extend(Boundary::at(part.end, level(1)));
         boundaries.extend(within.into_iter().filter_map(|boundary| shifted(boundary, part.start)));
@@ -64,12 +65,12 @@ fn shifted(boundary: Boundary, by: usize) -> Option<Boundary> {
     Boundary::at(boundary.offset() + by, boundary.level)
 }
 
-/// The nearer to the root, the better.
+/// The level of a node. Nodes nearer to the root are better places.
 fn level(depth: u8) -> u8 {
     SENTENCE + 1 + MAX_DEPTH - depth
 }
 
-/// Whether more brackets are open at once than a parser is let try, whatever stands in strings and comments.
+/// Whether more brackets are open at once than a parser can handle. Brackets in strings and comments count, too.
 fn is_too_deep(text: &str, work: &Work) -> Result<bool, Stopped> {
     work.step(text.len())?;
     let (mut open, mut angles, mut is_too_deep) = (0_usize, 0_usize, false);
@@ -89,7 +90,7 @@ fn is_too_deep(text: &str, work: &Work) -> Result<bool, Stopped> {
     Ok(is_too_deep)
 }
 
-/// Parts that are short enough to be parsed, cut where something begins that is not indented.
+/// Splits code into parts short enough to parse, before lines that are not indented.
 fn parts(text: &str, work: &Work) -> Result<Vec<Range<usize>>, Stopped> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -109,7 +110,7 @@ fn parts(text: &str, work: &Work) -> Result<Vec<Range<usize>>, Stopped> {
     Ok(parts)
 }
 
-/// None when that takes more than code does.
+/// Parses a part. None if it exceeds the bounds on parsing.
 fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, Stopped> {
     let most_read = MAX_READINGS * (code.len() + READ_BYTES);
     let most_done = MAX_OPERATIONS_PER_BYTE * (code.len() + OPERATIONS_AT_ONCE);
@@ -125,7 +126,7 @@ fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, S
     let is_over = || stopped.get().is_some() || is_slow.get() || read.get() > most_read || done.get() > most_done;
     let bytes = code.as_bytes();
     let mut input = |offset: usize, _: Point| {
-        // The end of the code ends whatever the parser looks for.
+        // An empty read ends the input, and with it any search of the parser.
         let rest = if is_over() { &[][..] } else { bytes.get(offset..).unwrap_or_default() };
         let given = &rest[..rest.len().min(READ_BYTES)];
         spend(&read, given.len());
@@ -138,7 +139,7 @@ fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, S
     };
     let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
     let tree = parser.parse_with_options(&mut input, None, Some(options));
-    // What was broken off would go on with the next text.
+    // Without a reset the parser would continue with the next text.
     parser.reset();
     match stopped.get() {
         Some(reason) => Err(reason),
@@ -146,7 +147,7 @@ fn parse(parser: &mut Parser, code: &str, work: &Work) -> Result<Option<Tree>, S
     }
 }
 
-/// That of this thread.
+/// The processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
@@ -164,7 +165,7 @@ fn syntax(tree: &Tree, work: &Work) -> Result<Vec<Boundary>, Stopped> {
     Ok(boundaries)
 }
 
-/// To the next node that is not too deep. The cursor would have to reckon how deep it is.
+/// Moves to the next node that is not too deep. The depth is counted here, because the cursor computes it slowly.
 fn goes_on(cursor: &mut TreeCursor<'_>, depth: &mut u8, work: &Work) -> Result<bool, Stopped> {
     work.step(1)?;
     if *depth < MAX_DEPTH && cursor.goto_first_child() {

@@ -1,55 +1,55 @@
-//! Fills chunks: each has as much of the text as fits, up to the best place to cut.
+//! Fills chunks with as much text as fits, up to the best place to cut.
 
 use super::boundary::{Boundary, between};
 use super::prose;
 use super::tokens::{Counter, MAX_BYTES_PER_TOKEN, Tokens};
 use super::work::Stopped;
 
-/// How far is looked behind what fits, to know whether a word ends there.
+/// Bytes that are read beyond the limit, to find out whether a word ends there.
 const LOOK_AHEAD_BYTES: usize = 64;
-/// How often less is taken by tokens when a chunk was too long after all, before its bytes are halved.
+/// How often a chunk that is too long is shortened by tokens. After that, its bytes are halved.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// What a chunk adds is at least one part in so many of what fits, wherever better places are. In a block of blocks of blocks the best place is
-/// always the first one: each chunk would be a single bracket.
+/// The least new text of a chunk, as one part in so many of what fits, even if better places come earlier. In deeply
+/// nested blocks the best place is always the first one, so each chunk would be a single bracket.
 const LEAST_PART: usize = 8;
 
-/// What a chunk may have.
+/// The capacity of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// Tokens.
+    /// The most tokens.
     pub capacity: usize,
-    /// Tokens that are repeated at the start of the next.
+    /// Tokens that are repeated at the start of the next chunk.
     pub overlap: usize,
 }
 
-/// What is left out at the ends of a chunk.
+/// Which white space is removed at the ends of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trim {
     /// All white space.
     All,
-    /// Empty lines, and what stands at the end: how far the first line is indented means something.
+    /// Empty lines at the start, and all white space at the end. The indentation of the first line is meaningful.
     ButIndentation,
 }
 
-/// What becomes of a chunk that was filled.
+/// Whether a filled chunk is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is taken.
+    /// It is accepted.
     Fits,
-    /// It has so many tokens too many.
+    /// It is too long by this many tokens.
     TooLong(usize),
 }
 
 /// Where a chunk ends, and where the next one may begin within it.
 struct End {
     offset: usize,
-    /// Places as good as its end, in their order.
+    /// Places as good as the end, in order.
     starts: Vec<usize>,
 }
 
-/// Fills chunks with a text that is cut at `boundaries`, whose offsets are from `origin` on. `take` says whether a chunk that was filled fits,
-/// and must take one of a single letter.
+/// Fills chunks with a text that is cut at `boundaries`, whose offsets are relative to `origin`. `take` decides whether
+/// a chunk fits; it must accept a single letter.
 pub(super) fn fill(
     text: &str,
     (origin, boundaries): (usize, &[Boundary]),
@@ -62,7 +62,7 @@ pub(super) fn fill(
     loop {
         let Some(new) = filler.content_from(done)? else { return Ok(()) };
         let Some(end) = filler.fill_one(start, new, room, |chunk| take(trimmed(chunk, trim)))? else {
-            // What is repeated leaves no room for anything new.
+            // The overlap leaves no room for new text.
             start = new;
             continue;
         };
@@ -80,7 +80,7 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// The first letter from `offset` on.
+    /// The offset of the first character that is not white space, from `offset` on.
     fn content_from(&self, offset: usize) -> Result<Option<usize>, Stopped> {
         let rest = &self.text[offset..];
         let space = rest.len() - rest.trim_start().len();
@@ -88,7 +88,7 @@ impl Filler<'_> {
         Ok((space < rest.len()).then_some(offset + space))
     }
 
-    /// A chunk from `start` on that reaches behind `new`. None when what stands before `new` leaves no room for that.
+    /// Fills a chunk from `start` that ends after `new`. None if the text before `new` leaves no room for that.
     fn fill_one(
         &mut self,
         start: usize,
@@ -113,8 +113,8 @@ impl Filler<'_> {
         Ok(None)
     }
 
-    /// The last of the best places behind `new` and up to `reach`. None when those before `new` are better: what is repeated would tear apart
-    /// what belongs together.
+    /// The best end after `new` and up to `reach`. None if the boundaries before `new` are better: the overlap would
+    /// split text that belongs together.
     fn end(&self, start: usize, new: usize, reach: usize) -> Result<Option<End>, Stopped> {
         if reach == self.text.len() {
             return Ok(Some(End { offset: reach, starts: Vec::new() }));
@@ -150,7 +150,7 @@ impl Filler<'_> {
         Some(End { offset, starts })
     }
 
-    /// Where the next chunk begins: as far before the end as may be repeated.
+    /// The start of the next chunk: as far before the end as the overlap allows.
     fn overlap(&mut self, end: &End, start: usize, max_tokens: usize) -> Result<usize, Stopped> {
         if max_tokens == 0 || end.offset == self.text.len() {
             return Ok(end.offset);
@@ -159,9 +159,10 @@ impl Filler<'_> {
         let (mut low, mut high) = (0, end.starts.len());
         while low < high {
             let middle = low.midpoint(high);
-            match total.saturating_sub(self.tokens.before(end.starts[middle])?) <= max_tokens {
-                true => high = middle,
-                false => low = middle + 1,
+            if total.saturating_sub(self.tokens.before(end.starts[middle])?) <= max_tokens {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
         }
         Ok(end.starts.get(low).copied().filter(|offset| *offset > start).unwrap_or(end.offset))

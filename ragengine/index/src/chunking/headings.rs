@@ -3,34 +3,34 @@ use std::ops::Range;
 use super::tokens::Counter;
 use super::work::{Stopped, Work};
 
-/// What stands between the titles of a path.
+/// The separator between the titles of a path.
 const SEPARATOR: &str = " > ";
-/// More of a title is not kept.
+/// The longest title, in characters. Longer ones are cut.
 const MAX_TITLE_CHARACTERS: usize = 200;
-/// A path of titles has no more characters,
+/// The longest path of titles, in characters.
 const MAX_PATH_CHARACTERS: usize = 400;
-/// and no more tokens, however long a chunk may be: every chunk below it has it again.
+/// The longest path of titles, in tokens. Every chunk below the headings repeats it.
 const MAX_PATH_TOKENS: usize = 64;
 
-/// A heading, as it stands in a text.
+/// A heading in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// Where it begins.
+    /// Its offset in bytes.
     pub offset: usize,
-    /// 1 is the highest.
+    /// Its level, 1 to 6.
     pub level: u8,
     title: String,
 }
 
 impl Heading {
-    /// One whose title is not read yet.
+    /// A heading without a title.
     pub fn at(offset: usize, level: u8) -> Self {
         Self { offset, level, title: String::new() }
     }
 
-    /// Adds to its title. What makes it too long is left out.
+    /// Appends to the title, up to its limit.
     pub fn extend(&mut self, piece: &str) {
-        // No character has more than four bytes: what is long enough is not counted again.
+        // A character has at most four bytes, so a title of this length is long enough.
         if self.title.len() < 4 * MAX_TITLE_CHARACTERS {
             self.title.extend(piece.chars().take(MAX_TITLE_CHARACTERS));
         }
@@ -41,7 +41,7 @@ impl Heading {
     }
 }
 
-/// The headings of a Markdown text, by where they stand.
+/// The headings of a Markdown text, by offset.
 #[derive(Debug, Default)]
 pub(super) struct Headings {
     placed: Vec<Placed>,
@@ -53,14 +53,15 @@ struct Placed {
     offset: usize,
     title: String,
     tokens: usize,
-    /// The heading that it stands under.
+    /// The heading above it, as an index.
     outer: Option<usize>,
-    /// How many of the titles above it and its own are told, from the innermost on.
-    told: usize,
+    /// How many titles the path has: this heading's and those above it, from the innermost on.
+    path_length: usize,
 }
 
 impl Headings {
-    /// Takes headings in their order. A path of them that takes more than `max_tokens` loses its outer ones, and at last itself.
+    /// Places headings, which must be in order. A path with more than `max_tokens` loses its outer titles, and then all
+    /// of them.
     pub fn of(headings: Vec<Heading>, max_tokens: usize, counter: Counter<'_>) -> Result<Self, Stopped> {
         let max_tokens = max_tokens.min(MAX_PATH_TOKENS);
         let separator_tokens = counter.tokens(SEPARATOR)?;
@@ -72,18 +73,18 @@ impl Headings {
             let outer = open.last().map(|(_, place)| *place);
             open.push((level, placed.placed.len()));
             let tokens = if title.is_empty() { 0 } else { counter.tokens(&title)? };
-            placed.placed.push(Placed { offset, title, tokens, outer, told: 0 });
-            placed.tell_last(max_tokens, separator_tokens);
+            placed.placed.push(Placed { offset, title, tokens, outer, path_length: 0 });
+            placed.limit_path_of_last(max_tokens, separator_tokens);
         }
         Ok(placed)
     }
 
-    /// Settles how much of the path of the last heading is told. Each title has been counted already: there are no more than six.
-    fn tell_last(&mut self, max_tokens: usize, separator_tokens: usize) {
-        let (mut tokens, mut characters, mut told) = (0, 0, 0);
+    /// Determines how much of the last heading's path fits. The titles are counted already, and a path has at most six.
+    fn limit_path_of_last(&mut self, max_tokens: usize, separator_tokens: usize) {
+        let (mut tokens, mut characters, mut path_length) = (0, 0, 0);
         for heading in self.path_up(self.placed.len().wrapping_sub(1)) {
             if heading.title.is_empty() {
-                told += 1;
+                path_length += 1;
                 continue;
             }
             let (joint_tokens, joint) = if tokens == 0 { (0, 0) } else { (separator_tokens, SEPARATOR.len()) };
@@ -93,27 +94,27 @@ impl Headings {
                 break;
             }
             (tokens, characters) = (more_tokens, more);
-            told += 1;
+            path_length += 1;
         }
         self.longest_tokens = self.longest_tokens.max(tokens);
         if let Some(last) = self.placed.last_mut() {
-            last.told = told;
+            last.path_length = path_length;
         }
     }
 
-    /// A heading and those that it stands under, from the innermost on.
+    /// A heading and those above it, from the innermost on.
     fn path_up(&self, place: usize) -> impl Iterator<Item = &Placed> {
         let innermost = self.placed.get(place);
         std::iter::successors(innermost, |heading| heading.outer.and_then(|outer| self.placed.get(outer)))
     }
 
-    /// The path of headings that holds at this offset.
+    /// The path of the headings above an offset.
     pub fn above(&self, offset: usize) -> Option<String> {
         let place = self.placed.partition_point(|heading| heading.offset <= offset).checked_sub(1)?;
-        let told = self.placed[place].told;
+        let path_length = self.placed[place].path_length;
         let mut titles: Vec<&str> = self
             .path_up(place)
-            .take(told)
+            .take(path_length)
             .map(|heading| heading.title.as_str())
             .filter(|title| !title.is_empty())
             .collect();
@@ -121,8 +122,8 @@ impl Headings {
         (!titles.is_empty()).then(|| titles.join(SEPARATOR))
     }
 
-    /// The parts of the text between headings, each with the heading at its start. A heading that has no text of its own stays
-    /// with what follows it.
+    /// The parts of the text between headings, each starting with its heading. A heading without text stays with the
+    /// part that follows it.
     pub fn sections(&self, text: &str, work: &Work) -> Result<Vec<Range<usize>>, Stopped> {
         let starts = self.placed.iter().map(|heading| heading.offset).filter(|start| *start > 0);
         let mut sections = Vec::new();
@@ -139,7 +140,7 @@ impl Headings {
         Ok(sections)
     }
 
-    /// The tokens of the longest path.
+    /// The number of tokens of the longest path.
     pub fn longest_tokens(&self) -> usize {
         self.longest_tokens
     }

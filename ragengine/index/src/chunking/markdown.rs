@@ -1,4 +1,4 @@
-//! Where Markdown may be cut: read in one pass.
+//! Finds places to cut Markdown, in one pass.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::boundary::{Boundary, SENTENCE, in_order};
 use super::headings::Heading;
 use super::work::{Stopped, Work};
 
-/// How deep elements are told apart; what is nested deeper is cut as one.
+/// The depths down to which elements are distinguished. Deeper elements are cut as one.
 const INLINE_DEPTHS: u8 = 8;
 const BLOCK_DEPTHS: u8 = 16;
 
@@ -18,25 +18,25 @@ const BLOCK: u8 = INLINE + BLOCK_DEPTHS;
 const RULE: u8 = BLOCK + 1;
 const LOWEST_HEADING: u8 = RULE + 1;
 
-/// What stands in a Markdown text.
+/// The structure of a Markdown text.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// In their order.
+    /// The headings, in order.
     pub headings: Vec<Heading>,
-    /// In their order.
+    /// The boundaries, in order.
     pub boundaries: Vec<Boundary>,
 }
 
-/// Quotes and lists that may stand in each other in one line. Each line after it is compared with all of them.
+/// The most quotes and list items that a line may start. The parser compares each later line with all of them.
 const MAX_MARKS: usize = 64;
 
-/// Whether its quotes and lists are nested too deeply to be read as Markdown.
+/// Whether quotes and lists are nested too deeply to be parsed as Markdown.
 pub(super) fn is_too_deep(text: &str, work: &Work) -> Result<bool, Stopped> {
     work.step(text.len())?;
     Ok(text.lines().any(|line| marks(line) > MAX_MARKS))
 }
 
-/// How many quotes and list items a line begins.
+/// How many quotes and list items a line starts.
 fn marks(line: &str) -> usize {
     let (mut rest, mut marks) = (line.trim_start(), 0);
     loop {
@@ -51,7 +51,7 @@ fn marks(line: &str) -> usize {
     }
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(super) fn read(text: &str, work: &Work) -> Result<Reading, Stopped> {
     work.step(text.len())?;
     let mut reader = Reader { text, headings: Vec::new(), boundaries: Vec::new(), blocks: 0, inlines: 0, title: false };
@@ -60,7 +60,7 @@ pub(super) fn read(text: &str, work: &Work) -> Result<Reading, Stopped> {
         reader.take(event, range);
     }
     let boundaries = in_order(reader.boundaries, text);
-    // Footnotes come last, wherever they stand.
+    // The parser reports footnotes last, wherever they are.
     let mut headings = reader.headings;
     headings.sort_by_key(|heading| heading.offset);
     Ok(Reading { headings, boundaries })
@@ -70,10 +70,10 @@ struct Reader<'a> {
     text: &'a str,
     headings: Vec<Heading>,
     boundaries: Vec<Boundary>,
-    /// How many blocks, and inline elements, are open.
+    /// How many blocks are open, and how many inline elements.
     blocks: u8,
     inlines: u8,
-    /// The last heading is open.
+    /// Whether the last heading is open.
     title: bool,
 }
 
@@ -134,7 +134,8 @@ impl Reader<'_> {
         BLOCK - self.blocks.min(BLOCK_DEPTHS - 1)
     }
 
-    /// Where white space alone parts it from another one, that one's end is the place: indentation belongs to what it indents.
+    /// Adds the start of a block. If only white space separates it from the previous block, the end of that one is used
+    /// instead, because indentation belongs to the text after it.
     fn block_start(&mut self, offset: usize) {
         let level = self.block_level();
         let follows = |before: &Boundary| {

@@ -7,33 +7,34 @@ use super::tokens::Counter;
 use super::work::{Stopped, Work};
 use super::{ChunkingError, SplitType, code, markdown, prose};
 
-/// What stands between pages.
+/// The character between pages.
 const FORM_FEED: char = '\u{C}';
 
-/// So many sections may be as short as they like.
+/// The most sections whose length is not limited.
 const FREE_SECTIONS: usize = 256;
-/// Of more, each has so many bytes in the mean, or the text is cut as prose: every section is a chunk at least, and repeats its heading.
+/// The least mean length of more sections, in bytes. If they are shorter, the text is cut as prose, because every
+/// section is at least one chunk and repeats its heading.
 const MIN_SECTION_BYTES: usize = 32;
 
-/// Where a text may be cut.
+/// The places at which a text may be cut.
 pub(super) struct Outline {
-    /// Parts that no chunk reaches over, in their order.
+    /// The parts of the text that no chunk spans, in order.
     pub sections: Vec<Section>,
-    /// Places within them, in their order.
+    /// Places within the sections, in order.
     pub boundaries: Vec<Boundary>,
-    /// The tokens of the longest path of headings.
+    /// The number of tokens of the longest path of headings.
     pub longest_heading_tokens: usize,
-    /// What is left out at the ends of chunks.
+    /// The white space that is removed from chunks.
     pub trim: Trim,
 }
 
 /// A part of a text.
 pub(super) struct Section {
-    /// Where.
+    /// Its range in bytes.
     pub range: Range<usize>,
     /// The headings above it.
     pub heading: Option<String>,
-    /// The page that it is.
+    /// Its page, from 1.
     pub page: Option<u32>,
 }
 
@@ -44,7 +45,7 @@ impl Section {
 }
 
 impl Outline {
-    /// Reads a text as what it is said to be. A path of headings has at most so many tokens.
+    /// Parses a text by its split type. A path of headings has at most `max_heading_tokens`.
     pub fn of(
         text: &str,
         split: SplitType,
@@ -71,7 +72,7 @@ impl Outline {
         Self { sections, boundaries, longest_heading_tokens: 0, trim: Trim::All }
     }
 
-    /// None when there are too many for the text. Empty pages have no chunks and are counted.
+    /// Splits a text by pages. None if there are too many for its length. Empty pages count but have no section.
     fn pages(text: &str, work: &Work) -> Result<Option<Self>, Stopped> {
         let mut sections = Vec::new();
         let mut start = 0;
@@ -89,7 +90,7 @@ impl Outline {
         Ok(Some(Self { sections, ..Self::whole(text, prose::line_breaks(text, work)?) }))
     }
 
-    /// None when it is nested too deeply, or there are too many headings for the text.
+    /// Splits a text by headings. None if it is nested too deeply, or there are too many headings for its length.
     fn markdown(text: &str, max_heading_tokens: usize, counter: Counter<'_>) -> Result<Option<Self>, Stopped> {
         if markdown::is_too_deep(text, counter.work)? {
             return Ok(None);

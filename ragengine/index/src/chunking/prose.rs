@@ -1,4 +1,4 @@
-//! Where text without a structure may be cut. Everything here looks at each letter a bounded number of times.
+//! Finds places to cut text without structure. Each letter is looked at a bounded number of times.
 
 use ragengine_pipeline::sentences::sentence_ends;
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -6,12 +6,12 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::boundary::{Boundary, SENTENCE};
 use super::work::{Stopped, Work};
 
-/// More line breaks in a row are as good a place as so many.
+/// The longest run of line breaks that matters.
 const MAX_LINE_BREAKS: u8 = 32;
-/// Letters that are drawn as one have at most so many bytes, or are torn.
+/// The longest grapheme cluster that is kept together, in bytes.
 const MAX_CLUSTER_BYTES: usize = 128;
 
-/// The ends of rows of line breaks: the longer the row, the better the place.
+/// The ends of runs of line breaks. Longer runs are better places.
 pub(super) fn line_breaks(text: &str, work: &Work) -> Result<Vec<Boundary>, Stopped> {
     let mut boundaries = Vec::new();
     let mut in_row = 0_u8;
@@ -32,9 +32,10 @@ pub(super) fn line_breaks(text: &str, work: &Work) -> Result<Vec<Boundary>, Stop
     Ok(boundaries)
 }
 
-/// Where a text may be cut that has no better places up to `reach`: behind sentences, else words, else letters. There is always one.
+/// Finds places to cut a text without boundaries up to `reach`: after sentences, else words, else letters. There is
+/// always at least one.
 ///
-/// Only places behind `from` count. What follows `reach` tells whether something ends there.
+/// Only places after `from` count. The text after `reach` shows whether a sentence or word ends there.
 pub(super) fn seams(text: &str, from: usize, reach: usize) -> Vec<usize> {
     let is_there = |offset: &usize| *offset > from && *offset <= reach;
     let sentences = sentence_ends(text);

@@ -3,7 +3,7 @@ pub use ragengine_parsers::CodeLanguage as Language;
 use serde_json::Value;
 use tree_sitter_language::LanguageFn;
 
-/// How a document is cut.
+/// How a document is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitType {
     /// At paragraphs and sentences.
@@ -12,16 +12,16 @@ pub enum SplitType {
     Markdown,
     /// At functions, blocks and statements.
     Code(Language),
-    /// At form feeds, which end pages, and within a page as prose.
+    /// At form feeds, which separate pages, and within a page as prose.
     Pages,
 }
 
 impl SplitType {
-    /// What a document's metadata asks for in `split_type` and `language`.
+    /// Reads the split type from the fields `split_type` and `language` of a document's metadata.
     ///
     /// # Errors
     ///
-    /// In words, when they name nothing that is known.
+    /// A message for the user if a value is unknown.
     pub fn of(metadata: &Metadata) -> Result<Self, String> {
         match metadata.get("split_type") {
             None | Some(Value::Null) => Ok(Self::Prose),
@@ -30,14 +30,14 @@ impl SplitType {
                 "markdown" => Ok(Self::Markdown),
                 "code" => language_of(metadata).map(Self::Code),
                 "pages" => Ok(Self::Pages),
-                other => Err(format!("its split_type '{other}' is not known: use default, markdown, code or pages")),
+                other => Err(format!("its split_type '{other}' is unknown: use default, markdown, code or pages")),
             },
             Some(_) => Err("its split_type must be a string: default, markdown, code or pages".to_owned()),
         }
     }
 }
 
-/// What cuts code of a language.
+/// The tree-sitter grammar of a language.
 pub(super) fn grammar(language: Language) -> LanguageFn {
     match language {
         Language::C => tree_sitter_c::LANGUAGE,
@@ -61,5 +61,5 @@ fn language_of(metadata: &Metadata) -> Result<Language, String> {
     Language::ALL
         .into_iter()
         .find(is_alias)
-        .ok_or_else(|| format!("its language '{given}' is not known: use one of {names}"))
+        .ok_or_else(|| format!("its language '{given}' is unknown: use one of {names}"))
 }

@@ -8,7 +8,7 @@ mod effort;
 use super::headings::Headings;
 use super::*;
 
-/// Words and punctuation: near enough to a tokenizer, and easy to reckon with.
+/// Counts words and punctuation: similar to a tokenizer, and easy to predict.
 fn count(text: &str) -> usize {
     text.split_whitespace().map(|word| word.len().div_ceil(6)).sum()
 }
@@ -54,8 +54,12 @@ fn chunks_overlap_by_whole_sentences() {
 }
 
 #[test]
-fn markdown_chunks_know_their_headings() {
-    let text = "Before any heading there is a line of text.\n\n# Handbook\n\nWelcome to all of you who are new here.\n\n## Leave\n\nTell us first, please, three days before you go.\n\n### Sick\n\nStay at home then and tell us on the same day.\n\n## Pay\n\nOn the last working day of each month it is paid.\n";
+fn markdown_chunks_have_their_headings() {
+    let text = "Before any heading there is a line of text.\n\n\
+                # Handbook\n\nWelcome to all of you who are new here.\n\n\
+                ## Leave\n\nTell us first, please, three days before you go.\n\n\
+                ### Sick\n\nStay at home then and tell us on the same day.\n\n\
+                ## Pay\n\nOn the last working day of each month it is paid.\n";
     let chunks = cut(text, SplitType::Markdown, sizes(24, 0));
     let placed: Vec<(Option<&str>, bool)> =
         chunks.iter().map(|chunk| (chunk.heading.as_deref(), chunk.text.contains("home"))).collect();
@@ -73,7 +77,7 @@ fn a_heading_that_is_too_long_loses_its_outer_parts() {
 }
 
 #[test]
-fn a_chunk_never_reaches_over_a_heading() {
+fn a_chunk_never_spans_a_heading() {
     let text = "Intro.\n\n# A\n\n## B\n\nAbout b.\n\n## C\n\nAbout c.\n";
     let chunks = cut(text, SplitType::Markdown, sizes(200, 0));
     let shown: Vec<(Option<&str>, &str)> =
@@ -85,7 +89,7 @@ fn a_chunk_never_reaches_over_a_heading() {
 }
 
 #[test]
-fn a_chunk_never_reaches_over_a_page_and_knows_which_it_is() {
+fn a_chunk_never_spans_pages_and_has_its_page() {
     let placed = |text: &str, max_tokens: usize| {
         let chunks = cut(text, SplitType::Pages, sizes(max_tokens, max_tokens / 3));
         chunks.into_iter().map(|chunk| (chunk.page.unwrap(), chunk.text)).collect::<Vec<_>>()
@@ -95,9 +99,9 @@ fn a_chunk_never_reaches_over_a_page_and_knows_which_it_is() {
         ("One page.", 50, vec![page(1, "One page.")]),
         ("First.\u{C}Second.", 50, vec![page(1, "First."), page(2, "Second.")]),
         ("\u{C} \n\u{C}Third.\n\u{C}", 50, vec![page(3, "Third.")]),
-        // A sentence that goes on over the end of a page is in two chunks.
+        // A sentence that continues on the next page is in two chunks.
         ("It goes\u{C}on. And on.", 50, vec![page(1, "It goes"), page(2, "on. And on.")]),
-        // Within a page, chunks overlap; over its end they do not.
+        // Chunks of a page overlap; chunks of different pages do not.
         (
             "Aa bb cc. Dd ee ff. Gg hh ii.\u{C}Jj kk ll.",
             9,
@@ -111,18 +115,18 @@ fn a_chunk_never_reaches_over_a_page_and_knows_which_it_is() {
     ] {
         assert_eq!(placed(text, max_tokens), expected, "{text:?}");
     }
-    // Only who asks for pages gets them.
+    // Other split types ignore page breaks.
     assert!(cut("First.\u{C}Second.", SplitType::Prose, sizes(50, 0)).iter().all(|chunk| chunk.page.is_none()));
 }
 
 #[test]
-fn front_matter_is_no_heading() {
+fn front_matter_is_not_a_heading() {
     let headings = headings("---\ntitle: Page\n---\n\n# Real\n\nText.\n", 10);
     assert_eq!((headings.above(5), headings.above(27).as_deref()), (None, Some("Real")));
 }
 
 #[test]
-fn a_caller_who_leaves_ends_the_work_on_the_spot() {
+fn work_stops_when_the_client_disconnects() {
     let text = "Some words, and more of them. ".repeat(10_000);
     let presence = std::cell::RefCell::new(Some(Presence::default()));
     let work = Work::begin(presence.borrow().as_ref().unwrap().waiter(), None);
@@ -140,7 +144,7 @@ fn a_caller_who_leaves_ends_the_work_on_the_spot() {
 }
 
 #[test]
-fn what_is_nested_or_divided_too_much_is_cut_as_prose() {
+fn excessively_nested_or_divided_text_is_cut_as_prose() {
     let deep = format!("{}\nlast line\n", "{\n".repeat(300));
     let code = cut(&deep, SplitType::Code(Language::Rust), sizes(30, 0));
     assert_eq!(code, cut(&deep, SplitType::Prose, sizes(30, 0)));
@@ -158,7 +162,7 @@ fn what_is_nested_or_divided_too_much_is_cut_as_prose() {
 }
 
 #[test]
-fn a_title_is_cut_and_a_path_has_few_tokens() {
+fn titles_and_paths_have_limits() {
     let text = format!("# {}\n\n## Inner\n\nText.\n", "x".repeat(1000));
     let long = headings(&text, 64);
     assert_eq!(long.above(10).map(|path| path.chars().count()), Some(200));
@@ -171,11 +175,13 @@ fn code_is_cut_between_functions() {
     for (language, text) in [
         (
             Language::Rust,
-            "fn alpha() -> u32 {\n    let one = 1;\n    one + 1\n}\n\nfn beta() -> u32 {\n    let two = 2;\n    two + 2\n}\n",
+            "fn alpha() -> u32 {\n    let one = 1;\n    one + 1\n}\n\n\
+             fn beta() -> u32 {\n    let two = 2;\n    two + 2\n}\n",
         ),
         (
             Language::Go,
-            "package main\n\nfunc alpha() int {\n\tone := 1\n\treturn one + 1\n}\n\nfunc beta() int {\n\ttwo := 2\n\treturn two + 2\n}\n",
+            "package main\n\nfunc alpha() int {\n\tone := 1\n\treturn one + 1\n}\n\n\
+             func beta() int {\n\ttwo := 2\n\treturn two + 2\n}\n",
         ),
         (
             Language::Python,
@@ -183,23 +189,30 @@ fn code_is_cut_between_functions() {
         ),
         (
             Language::Java,
-            "class A {\n  int alpha() {\n    int one = 1;\n    return one + 1;\n  }\n\n  int beta() {\n    int two = 2;\n    return two;\n  }\n}\n",
+            concat!(
+                "class A {\n  int alpha() {\n    int one = 1;\n    return one + 1;\n  }\n\n",
+                "  int beta() {\n    int two = 2;\n    return two;\n  }\n}\n",
+            ),
         ),
         (
             Language::JavaScript,
-            "function alpha() {\n  const one = 1;\n  return one + 1;\n}\n\nfunction beta() {\n  const two = 2;\n  return two + 2;\n}\n",
+            "function alpha() {\n  const one = 1;\n  return one + 1;\n}\n\n\
+             function beta() {\n  const two = 2;\n  return two + 2;\n}\n",
         ),
         (
             Language::TypeScript,
-            "function alpha(): number {\n  const one = 1;\n  return one;\n}\n\nfunction beta(): number {\n  const two = 2;\n  return two;\n}\n",
+            "function alpha(): number {\n  const one = 1;\n  return one;\n}\n\n\
+             function beta(): number {\n  const two = 2;\n  return two;\n}\n",
         ),
         (
             Language::C,
-            "int alpha(void) {\n  int one = 1;\n  return one + 1;\n}\n\nint beta(void) {\n  int two = 2;\n  return two + 2;\n}\n",
+            "int alpha(void) {\n  int one = 1;\n  return one + 1;\n}\n\n\
+             int beta(void) {\n  int two = 2;\n  return two + 2;\n}\n",
         ),
         (
             Language::Cpp,
-            "auto alpha() {\n  int one = 1;\n  return one + 1;\n}\n\nauto beta() {\n  int two = 2;\n  return two + 2;\n}\n",
+            "auto alpha() {\n  int one = 1;\n  return one + 1;\n}\n\n\
+             auto beta() {\n  int two = 2;\n  return two + 2;\n}\n",
         ),
     ] {
         let chunks = cut(text, SplitType::Code(language), sizes(14, 0));
@@ -237,7 +250,7 @@ fn the_split_type_is_in_the_metadata() {
 }
 
 #[test]
-fn sizes_follow_the_model_where_nothing_is_said() {
+fn default_sizes_depend_on_the_model() {
     for (max_tokens, overlap, model, expected) in [
         (None, None, 254, (254, 25)),
         (None, None, 8000, (512, 51)),

@@ -2,16 +2,16 @@ use std::collections::HashMap;
 
 use super::work::{Stopped, Work};
 
-/// Pieces of a text whose tokens are counted once have so many bytes at most.
+/// The longest piece of a text whose tokens are counted at once, in bytes.
 const MAX_PIECE_BYTES: usize = 128;
-/// And at least, unless the text ends.
+/// The shortest such piece, except at the end of the text.
 const MIN_PIECE_BYTES: usize = 16;
-/// A token has so many bytes at most, or what has fewer tokens counts as if it had more. Some tokenizers take a word of megabytes for one.
+/// The most bytes that count as one token. Some tokenizers make one token of a word of megabytes.
 pub(super) const MAX_BYTES_PER_TOKEN: usize = 64;
-/// Counts of parts of pieces that are kept.
+/// The most counts within pieces that are cached.
 const MAX_KEPT: usize = 4096;
 
-/// Counts the tokens of texts, and the steps that this takes.
+/// Counts tokens, and the steps that this needs.
 #[derive(Clone, Copy)]
 pub(super) struct Counter<'a> {
     pub count: &'a dyn Fn(&str) -> usize,
@@ -25,28 +25,28 @@ impl Counter<'_> {
     }
 }
 
-/// How many tokens the beginnings of a text have, so that those of any part of it are a difference.
+/// The cumulative token counts of a text, so that the count of any part is a difference.
 ///
-/// The text is counted once, in pieces that begin with white space where there is any. The sum is what the whole has, or very nearly: whoever
-/// must not exceed a limit counts once more what came out.
+/// Each piece of the text is counted once; pieces start at white space where possible. The sum is very close to the
+/// count of the whole text but not exact, so a chunk that must not exceed a limit is counted again.
 pub(super) struct Tokens<'a> {
     text: &'a str,
     counter: Counter<'a>,
     piece_bytes: usize,
-    /// Where each piece begins that has been counted, and the next one, with the tokens before it.
+    /// The start of each counted piece and of the next one, with the tokens before it.
     starts: Vec<(usize, usize)>,
-    /// The tokens before places within pieces.
+    /// The tokens before offsets within pieces.
     within: HashMap<usize, usize>,
 }
 
 impl<'a> Tokens<'a> {
-    /// Those of a text of which parts of `capacity` tokens are wanted.
+    /// The counts of a text that is divided into parts of `capacity` tokens.
     pub fn of(text: &'a str, capacity: usize, counter: Counter<'a>) -> Self {
         let piece_bytes = (capacity / 2).clamp(MIN_PIECE_BYTES, MAX_PIECE_BYTES);
         Self { text, counter, piece_bytes, starts: vec![(0, 0)], within: HashMap::new() }
     }
 
-    /// The tokens before a place.
+    /// The tokens before an offset.
     pub fn before(&mut self, offset: usize) -> Result<usize, Stopped> {
         while self.reached().0 < offset {
             self.count_piece()?;
@@ -59,7 +59,7 @@ impl<'a> Tokens<'a> {
         if let Some(tokens) = self.within.get(&offset) {
             return Ok(*tokens);
         }
-        // Part of a word may have more tokens than all of it.
+        // Part of a word may have more tokens than the whole word.
         let most = self.starts.get(next).map_or(usize::MAX, |(_, before)| *before);
         let tokens = (before + self.counter.tokens(&self.text[start..offset])?).min(most);
         if self.within.len() >= MAX_KEPT {
@@ -69,7 +69,8 @@ impl<'a> Tokens<'a> {
         Ok(tokens)
     }
 
-    /// How far a part from `offset` on reaches that has `tokens` at most and `max_bytes`: one letter at least.
+    /// The end of the longest part from `offset` on with at most `tokens` tokens and `max_bytes` bytes, and at least
+    /// one letter.
     pub fn reach(&mut self, offset: usize, tokens: usize, max_bytes: usize) -> Result<usize, Stopped> {
         let most = self.before(offset)?.saturating_add(tokens);
         let farthest = self.text.floor_char_boundary(offset.saturating_add(max_bytes));
@@ -79,21 +80,22 @@ impl<'a> Tokens<'a> {
         let next = self.starts.partition_point(|(_, before)| *before <= most);
         let mut low = self.starts[next - 1].0.max(offset);
         let mut high = self.starts.get(next).map_or(low, |(start, _)| *start).min(farthest);
-        // The piece that does not fit as a whole.
+        // Bisects the first piece that does not fit completely.
         loop {
             let middle = self.text.floor_char_boundary(low + high.saturating_sub(low) / 2);
             if middle <= low {
                 break;
             }
-            match self.before(middle)? <= most {
-                true => low = middle,
-                false => high = middle,
+            if self.before(middle)? <= most {
+                low = middle;
+            } else {
+                high = middle;
             }
         }
         Ok(low.min(farthest).max(self.text.ceil_char_boundary(offset + 1)))
     }
 
-    /// What has been counted: up to where, and how many.
+    /// The end of the counted text, and its tokens.
     fn reached(&self) -> (usize, usize) {
         self.starts[self.starts.len() - 1]
     }

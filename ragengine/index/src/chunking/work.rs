@@ -1,27 +1,28 @@
-//! How long a document may be worked on, and for whom.
+//! Bounds the work on one document: by time, and by whether the client is still connected.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use ragengine_compute::Waiter;
 
-/// Steps between two looks at the clock: less than a millisecond of counting tokens.
+/// Steps between two checks of the clock: less than a millisecond of counting tokens.
 const STEPS_PER_LOOK: u64 = 1 << 12;
 
-/// Why work on a document ended before it was done.
+/// Why the work on a document was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// It has had its time.
-    #[error("it takes longer to cut than it may")]
+    /// The time is up.
+    #[error("splitting it exceeded the time limit")]
     Late,
-    /// Whoever sent it has left.
-    #[error("nobody waits for it any more")]
+    /// The client that sent it has disconnected.
+    #[error("the client has disconnected")]
     Unwanted,
 }
 
-/// The work on one document: its steps are counted, and every few of them it is looked whether it goes on.
+/// Counts the steps of the work on one document, and regularly checks whether it should continue.
 ///
-/// A step is an element that is visited, or a byte whose tokens are counted. No loop over what a document has goes without.
+/// A step is an element that is visited, or a byte whose tokens are counted. Every loop over a document's content
+/// counts its steps.
 #[derive(Debug)]
 pub struct Work {
     caller: Waiter,
@@ -31,17 +32,17 @@ pub struct Work {
 }
 
 impl Work {
-    /// Work that begins now, for a caller. Without a time limit it ends when it is done.
+    /// Starts the work for a client. Without a time limit it continues until it is done.
     pub fn begin(caller: Waiter, time_limit: Option<Duration>) -> Self {
         let until = time_limit.and_then(|limit| Instant::now().checked_add(limit));
         Self { caller, until, steps: Cell::new(0), next_look: Cell::new(0) }
     }
 
-    /// Notes steps before they are done.
+    /// Counts steps before they are done.
     ///
     /// # Errors
     ///
-    /// [`Stopped`] when it has had its time, or nobody waits any more.
+    /// [`Stopped`] if the time is up or the client has disconnected.
     pub fn step(&self, steps: usize) -> Result<(), Stopped> {
         let total = self.steps.get() + steps as u64;
         self.steps.set(total);
@@ -58,7 +59,7 @@ impl Work {
         }
     }
 
-    /// All steps so far.
+    /// The number of steps so far.
     #[cfg(test)]
     pub fn steps(&self) -> u64 {
         self.steps.get()

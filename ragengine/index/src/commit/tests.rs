@@ -12,7 +12,7 @@ fn new_index() -> (tempfile::TempDir, Arc<Index>) {
     (folder, index)
 }
 
-/// Puts a document without chunks.
+/// Writes a document without chunks.
 fn put(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
     let before = transaction.document_by_id(doc_id)?;
     let number = before.as_ref().map_or_else(|| transaction.next_document(), |(number, _)| Ok(*number))?;
@@ -29,7 +29,7 @@ fn put(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
     Ok(Changed { number, before: before.map(|(_, before)| before), after: Some((document, Vec::new())) })
 }
 
-/// Puts a document with a chunk.
+/// Writes a document with one chunk.
 fn put_chunk(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
     let mut changed = put(transaction, doc_id)?;
     let Some((document, vectors)) = &mut changed.after else { return Ok(changed) };
@@ -41,7 +41,7 @@ fn put_chunk(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreEr
     Ok(changed)
 }
 
-/// Puts a document with a chunk, of the source `s`.
+/// Writes a document with one chunk, of the source `s`.
 fn put_of_source(transaction: &Transaction, doc_id: &str) -> Result<Changed, StoreError> {
     let mut changed = put_chunk(transaction, doc_id)?;
     let Some((document, _)) = &mut changed.after else { return Ok(changed) };
@@ -50,7 +50,7 @@ fn put_of_source(transaction: &Transaction, doc_id: &str) -> Result<Changed, Sto
     Ok(changed)
 }
 
-/// A change that waits as those of other threads do while one writes, and where its result will be.
+/// Queues a change, as another thread does while one writes. Returns the receiver of its result.
 fn waiting(
     index: &Index,
     make: impl FnMut(&Transaction) -> Result<Vec<Changed>, StoreError> + Send + 'static,
@@ -61,7 +61,7 @@ fn waiting(
 }
 
 #[test]
-fn who_writes_writes_for_all_that_wait_in_their_order() {
+fn a_writer_makes_all_waiting_changes_in_order() {
     let (_folder, index) = new_index();
     let order = Arc::new(Mutex::new(Vec::new()));
     let others: Vec<_> = (0..5)
@@ -85,7 +85,7 @@ fn who_writes_writes_for_all_that_wait_in_their_order() {
 }
 
 #[test]
-fn a_change_that_fails_takes_no_other_with_it() {
+fn a_failing_change_does_not_affect_the_others() {
     let (_folder, index) = new_index();
     let mut good = waiting(&index, |transaction| Ok(vec![put(transaction, "good")?]));
     let mut bad = waiting(&index, |transaction| {
@@ -101,7 +101,7 @@ fn a_change_that_fails_takes_no_other_with_it() {
 }
 
 #[test]
-fn a_disk_that_refuses_refuses_all_that_shared_the_transaction() {
+fn a_failure_of_the_disk_affects_all_changes_of_the_transaction() {
     let (_folder, index) = new_index();
     let mut other = waiting(&index, |transaction| Ok(vec![put(transaction, "other")?]));
     let own = index.commit(1, |_| Err::<((), Vec<Changed>), _>(StoreError::Full));
@@ -111,7 +111,7 @@ fn a_disk_that_refuses_refuses_all_that_shared_the_transaction() {
 }
 
 #[test]
-fn an_index_that_is_deleted_takes_no_change() {
+fn a_deleted_index_rejects_changes() {
     let (_folder, index) = new_index();
     index.mark_deleted();
     let made = index.commit(1, |transaction| Ok(((), vec![put(transaction, "late")?])));
@@ -119,7 +119,7 @@ fn an_index_that_is_deleted_takes_no_change() {
 }
 
 #[test]
-fn a_panic_leaves_the_others_an_answer() {
+fn after_a_panic_the_other_changes_get_an_answer() {
     let (_folder, index) = new_index();
     let mut other = waiting(&index, |_| Ok(Vec::new()));
     let broken = Arc::clone(&index);
@@ -131,7 +131,7 @@ fn a_panic_leaves_the_others_an_answer() {
 }
 
 #[test]
-fn one_transaction_takes_a_bounded_amount() {
+fn a_transaction_has_a_bounded_size() {
     let queue = Queue::default();
     let push = |chunks: usize| {
         let (made, _) = oneshot::channel();
@@ -145,7 +145,7 @@ fn one_transaction_takes_a_bounded_amount() {
 }
 
 #[test]
-fn many_threads_lose_nothing() {
+fn concurrent_writers_lose_no_changes() {
     let (_folder, index) = new_index();
     std::thread::scope(|scope| {
         for writer in 0..8 {
@@ -166,7 +166,7 @@ fn many_threads_lose_nothing() {
 }
 
 #[test]
-fn what_is_on_disk_and_could_not_be_shown_is_shown_before_what_comes_next() {
+fn a_change_that_could_not_be_shown_is_shown_before_the_next_one() {
     let (_folder, index) = new_index();
     let write =
         |doc_id: &'static str| index.commit(1, move |transaction| Ok(((), vec![put_chunk(transaction, doc_id)?])));
@@ -174,10 +174,10 @@ fn what_is_on_disk_and_could_not_be_shown_is_shown_before_what_comes_next() {
     refuse(1);
     let error = write("b").unwrap_err();
     assert!(matches!(&error, IndexError::NotShown { .. }) && error.to_string().contains("no memory"), "{error}");
-    // On disk, and not found yet.
+    // The change is durable, but searches do not find it.
     assert!(index.store.reader().unwrap().number("b").unwrap().is_some());
     assert_eq!((index.size().documents, index.has_unshown()), (1, true));
-    // Deleting what is not shown yet, and writing on.
+    // Deletes the document and continues writing.
     let remove = |doc_id: &'static str| index.remove(vec![doc_id.to_owned()]).unwrap();
     write("c").unwrap();
     assert_eq!((index.size().documents, index.size().chunks, index.has_unshown()), (3, 3, false));
@@ -186,7 +186,7 @@ fn what_is_on_disk_and_could_not_be_shown_is_shown_before_what_comes_next() {
 }
 
 #[test]
-fn what_is_on_disk_and_could_not_be_shown_is_deleted_or_nothing_is_answered() {
+fn a_document_that_could_not_be_shown_is_deleted_or_the_deletion_fails() {
     let (_folder, index) = new_index();
     let write = || index.commit(1, |transaction| Ok(((), vec![put_of_source(transaction, "b")?])));
     let by_id: fn(&Arc<Index>) -> Result<bool, IndexError> = |index| Ok(index.remove(vec!["b".to_owned()])? == [true]);
@@ -194,8 +194,8 @@ fn what_is_on_disk_and_could_not_be_shown_is_deleted_or_nothing_is_answered() {
     for delete in [by_id, by_source] {
         refuse(2);
         assert!(matches!(write(), Err(IndexError::NotShown { .. })));
-        assert!(matches!(delete(&index), Err(IndexError::NotShown { .. })), "no memory yet");
-        assert!(delete(&index).unwrap(), "it was there");
+        assert!(matches!(delete(&index), Err(IndexError::NotShown { .. })), "there is still no memory");
+        assert!(delete(&index).unwrap(), "the document existed");
         assert!(index.store.reader().unwrap().number("b").unwrap().is_none());
         index.show_unshown();
         assert_eq!((index.size(), index.has_unshown()), (IndexSize::default(), false));
@@ -203,10 +203,10 @@ fn what_is_on_disk_and_could_not_be_shown_is_deleted_or_nothing_is_answered() {
 }
 
 #[test]
-fn what_was_there_is_what_the_transaction_finds() {
+fn a_deletion_reports_what_its_transaction_found() {
     let (_folder, index) = new_index();
     index.commit(1, |transaction| Ok(((), vec![put(transaction, "a")?, put(transaction, "b")?]))).unwrap();
-    // Both come after it was looked what there is, and before anything is deleted.
+    // Both changes are made after the check for existing documents and before the deletion.
     let other_deletes = waiting(&index, |transaction| {
         let (number, document) = transaction.document_by_id("a")?.unwrap();
         transaction.remove_document(number, &document)?;
@@ -220,7 +220,7 @@ fn what_was_there_is_what_the_transaction_finds() {
 }
 
 #[test]
-fn nothing_is_written_before_what_is_on_disk_is_shown() {
+fn nothing_is_written_before_earlier_changes_are_shown() {
     let (_folder, index) = new_index();
     let write =
         |doc_id: &'static str| index.commit(1, move |transaction| Ok(((), vec![put_chunk(transaction, doc_id)?])));
@@ -237,7 +237,7 @@ fn nothing_is_written_before_what_is_on_disk_is_shown() {
 }
 
 #[test]
-fn who_shared_a_transaction_that_could_not_be_shown_is_told_and_writes_nothing_twice() {
+fn all_changes_of_a_transaction_that_could_not_be_shown_fail_and_are_written_once() {
     let (_folder, index) = new_index();
     let mut other = waiting(&index, |transaction| Ok(vec![put_chunk(transaction, "other")?]));
     refuse(1);

@@ -1,4 +1,4 @@
-//! A generation that is being built, as everybody sees it.
+//! The state of a generation that is being built, shared between the builder and the API.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,32 +8,32 @@ use parking_lot::Mutex;
 use super::Progress;
 use crate::Index;
 
-/// A generation that is being built, for those who ask how far it is.
+/// The state of a generation that is being built.
 #[derive(Default)]
 pub struct Building {
     progress: Mutex<Progress>,
     next: Mutex<Option<Arc<Index>>>,
-    /// Somebody builds it: two would take each other's changes.
+    /// Whether a builder runs. Two builders would take each other's changes.
     has_builder: AtomicBool,
 }
 
 impl Building {
-    /// One that has nothing of so many documents.
+    /// A generation without documents, out of `total`.
     pub fn new(total: u64) -> Self {
         Self { progress: Mutex::new(Progress { total, ..Progress::default() }), ..Self::default() }
     }
 
-    /// Whether nobody builds it yet: whoever asks does from now on, and whoever asks later does not.
+    /// Claims the build. Returns false if another builder has claimed it.
     pub fn begin(&self) -> bool {
         !self.has_builder.swap(true, Ordering::AcqRel)
     }
 
-    /// How far it is.
+    /// The current progress.
     pub fn progress(&self) -> Progress {
         self.progress.lock().clone()
     }
 
-    /// The generation, as soon as it is open.
+    /// The index of the generation, once it is open.
     pub fn next(&self) -> Option<Arc<Index>> {
         self.next.lock().clone()
     }

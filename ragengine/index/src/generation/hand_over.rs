@@ -1,4 +1,4 @@
-//! The last step of building: the index that serves gives its place to the next.
+//! The last step of a build: switching from the serving generation to the next.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use crate::sources::Syncs;
 use crate::{Index, IndexError};
 
-/// How long writers are held back, at most.
+/// The longest time that writers are held back.
 const HELD_BACK: Duration = Duration::from_secs(10);
 
-/// Holds writers of an index back until it is dropped.
+/// Holds back the writers of an index until it is dropped.
 pub(crate) struct HoldBack {
     index: Arc<Index>,
     began: Instant,
@@ -33,14 +33,15 @@ impl Drop for HoldBack {
 }
 
 impl Index {
-    /// While the next generation catches up, writers wait, a bounded time. They hold nothing meanwhile.
+    /// Waits while the next generation catches up, for a bounded time. The caller must hold no lock.
     pub(crate) async fn wait_while_catching_up(&self) {
         let mut are_held_back = self.writes.are_held_back.subscribe();
-        // In time or not: the write goes on, and is done again by the caller when another generation serves by then.
+        // After a timeout the write continues. If another generation serves by then, the caller repeats the write
+        // there.
         drop(tokio::time::timeout(HELD_BACK, are_held_back.wait_for(|are_held_back| !are_held_back)).await);
     }
 
-    /// Puts revisions of documents by their numbers.
+    /// Sets the revisions of documents, by their numbers.
     pub(crate) fn put_revisions(&self, revisions: &[(u64, Option<String>)]) -> Result<(), IndexError> {
         if revisions.is_empty() {
             return Ok(());
@@ -53,8 +54,8 @@ impl Index {
         self.show(Vec::new())
     }
 
-    /// Gives its place to the next generation, when `last` says that nothing is missing: with what is known of its sources, by what
-    /// `publish` does. Writers that wait are told that there is another.
+    /// Hands over to the next generation if `last` confirms that nothing is missing: copies the records of sources and
+    /// calls `publish`. Waiting writers then get [`IndexError::Superseded`].
     pub(crate) fn hand_over(
         &self,
         next: &Self,
@@ -81,7 +82,7 @@ impl Index {
                 syncs.on_disk().try_for_each(|(source, sync)| transaction.put_sync(source, Some(sync)))
             })?;
         }
-        // All of it: what it cannot show would be missing from now on.
+        // The next generation must show everything before it serves.
         self.show(Vec::new())?;
         *self.syncs.write() = syncs.clone();
         Ok(())

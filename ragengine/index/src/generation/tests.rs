@@ -24,19 +24,19 @@ fn plan(target: IndexRecord, phase: Phase) -> Plan {
 const BUILDING: Phase = Phase::Building { folder: 7 };
 
 #[test]
-fn a_start_begins_what_the_model_makes_necessary_and_nothing_else() {
+fn a_start_builds_only_what_the_model_requires() {
     let serving = record("old", 100);
     let large = record("old", 400);
     for (what, serving, plan, model, expected) in [
-        ("the same", &serving, None, model("old"), Decision::Rest),
+        ("the same", &serving, None, model("old"), Decision::Nothing),
         (
             "the same model under another name",
             &serving,
             None,
             Model { name: "moved".into(), ..model("old") },
-            Decision::Rest,
+            Decision::Nothing,
         ),
-        ("a lower limit of the same model", &large, None, model("old"), Decision::Rest),
+        ("a lower limit of the same model", &large, None, model("old"), Decision::Nothing),
         ("another model", &serving, None, model("new"), Decision::Begin(record("new", 100))),
         (
             "another width",
@@ -45,7 +45,7 @@ fn a_start_begins_what_the_model_makes_necessary_and_nothing_else() {
             Model { dimensions: 3, ..model("old") },
             Decision::Begin(IndexRecord { dimensions: 3, ..serving.clone() }),
         ),
-        ("a model that takes less", &large, None, model("new"), Decision::Begin(record("new", 256))),
+        ("a model with a lower limit", &large, None, model("new"), Decision::Begin(record("new", 256))),
         ("half-built", &serving, Some(plan(record("new", 100), BUILDING)), model("new"), Decision::Resume),
         ("half-built otherwise cut", &serving, Some(plan(record("old", 50), BUILDING)), model("old"), Decision::Resume),
         (
@@ -62,7 +62,7 @@ fn a_start_begins_what_the_model_makes_necessary_and_nothing_else() {
             model("old"),
             Decision::Drop,
         ),
-        ("given up", &serving, Some(plan(record("new", 100), Phase::Abandoned)), model("new"), Decision::Rest),
+        ("given up", &serving, Some(plan(record("new", 100), Phase::Abandoned)), model("new"), Decision::Nothing),
         (
             "given up, and another model",
             &serving,
@@ -78,42 +78,42 @@ fn a_start_begins_what_the_model_makes_necessary_and_nothing_else() {
             Decision::Drop,
         ),
     ] {
-        assert_eq!(decide(serving, plan.as_ref(), &model), expected, "{what}");
+        assert_eq!(decide_at_start(serving, plan.as_ref(), &model), expected, "{what}");
     }
 }
 
 #[test]
-fn what_was_given_up_is_begun_again_when_it_is_asked_for() {
+fn an_abandoned_generation_is_resumed_on_request() {
     let serving = record("old", 100);
     let given_up = |target| plan(target, Phase::Abandoned);
     for (what, plan, model, expected) in [
-        ("nothing", None, model("old"), Decision::Rest),
-        ("it is being built", Some(plan(record("old", 50), BUILDING)), model("old"), Decision::Rest),
+        ("nothing", None, model("old"), Decision::Nothing),
+        ("it is being built", Some(plan(record("old", 50), BUILDING)), model("old"), Decision::Nothing),
         ("what a user wanted", Some(given_up(record("old", 50))), model("old"), Decision::Begin(record("old", 50))),
         ("and another model", Some(given_up(record("new", 50))), model("new"), Decision::Begin(record("new", 50))),
-        ("of a model that is gone", Some(given_up(record("third", 50))), model("old"), Decision::Rest),
+        ("of a model that is gone", Some(given_up(record("third", 50))), model("old"), Decision::Nothing),
         ("what the model needs", None, model("new"), Decision::Begin(record("new", 100))),
     ] {
-        assert_eq!(again(&serving, plan.as_ref(), &model), expected, "{what}");
+        assert_eq!(decide_on_resume(&serving, plan.as_ref(), &model), expected, "{what}");
     }
-    // A start leaves it given up.
+    // A restart does not resume it.
     for (target, with) in [(record("old", 50), "old"), (record("new", 50), "new")] {
-        assert_eq!(decide(&serving, Some(&given_up(target)), &model(with)), Decision::Rest);
+        assert_eq!(decide_at_start(&serving, Some(&given_up(target)), &model(with)), Decision::Nothing);
     }
 }
 
 #[test]
-fn a_user_gets_what_is_asked_for_and_the_rest_stays() {
+fn only_requested_settings_change() {
     let serving = record("old", 100);
-    let longest = |max_tokens| Asked { max_tokens: Some(max_tokens), ..Asked::default() };
-    let sq8 = Asked { vector_index: Some(VectorIndexKind::Sq8), ..Asked::default() };
+    let longest = |max_tokens| RequestedSettings { max_tokens: Some(max_tokens), ..RequestedSettings::default() };
+    let sq8 = RequestedSettings { vector_index: Some(VectorIndexKind::Sq8), ..RequestedSettings::default() };
     let with_sq8 = |record: IndexRecord| IndexRecord { vector_index: VectorIndexKind::Sq8, ..record };
     let (building, abandoned) = (plan(record("old", 50), BUILDING), plan(record("new", 100), Phase::Abandoned));
     for (what, plan, model, wanted, expected) in [
-        ("nothing", None, model("old"), Asked::default(), Decision::Rest),
-        ("what is", None, model("old"), longest(100), Decision::Rest),
+        ("nothing", None, model("old"), RequestedSettings::default(), Decision::Nothing),
+        ("what is", None, model("old"), longest(100), Decision::Nothing),
         ("other chunks", None, model("old"), longest(50), Decision::Begin(record("old", 50))),
-        ("more than the model takes", None, model("old"), longest(1000), Decision::Begin(record("old", 256))),
+        ("more than the model accepts", None, model("old"), longest(1000), Decision::Begin(record("old", 256))),
         (
             "less than the overlap",
             None,
@@ -122,11 +122,11 @@ fn a_user_gets_what_is_asked_for_and_the_rest_stays() {
             Decision::Begin(IndexRecord { overlap_tokens: 8, ..record("old", 16) }),
         ),
         ("another kind", None, model("old"), sq8, Decision::Begin(with_sq8(record("old", 100)))),
-        ("what is being built", Some(&building), model("old"), longest(50), Decision::Rest),
-        ("nothing while it is built", Some(&building), model("old"), Asked::default(), Decision::Rest),
+        ("what is being built", Some(&building), model("old"), longest(50), Decision::Nothing),
+        ("nothing while it is built", Some(&building), model("old"), RequestedSettings::default(), Decision::Nothing),
         ("more than is being built", Some(&building), model("old"), sq8, Decision::Begin(with_sq8(record("old", 50)))),
         ("what serves", Some(&building), model("old"), longest(100), Decision::Drop),
-        ("what serves, the model given up", Some(&abandoned), model("new"), longest(100), Decision::Rest),
+        ("what serves, the model given up", Some(&abandoned), model("new"), longest(100), Decision::Nothing),
         (
             "other chunks, the model given up",
             Some(&abandoned),
@@ -135,7 +135,7 @@ fn a_user_gets_what_is_asked_for_and_the_rest_stays() {
             Decision::Begin(record("new", 50)),
         ),
     ] {
-        assert_eq!(asked(&serving, plan, &model, wanted), expected, "{what}");
+        assert_eq!(decide_on_request(&serving, plan, &model, wanted), expected, "{what}");
     }
 }
 

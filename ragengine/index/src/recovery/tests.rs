@@ -51,13 +51,13 @@ fn embedded(number: u64, at: u64) -> Embedded {
     }
 }
 
-/// What happens to an index that is open.
-type Change = fn(&mut Kept);
+/// An operation on an open index.
+type Event = fn(&mut Kept);
 
-/// What happens to the folder of one that is closed.
+/// Damage to the folder of a closed index.
 type Damage = fn(&Path);
 
-/// An index of a folder, which can be closed and opened again, and what it should hold.
+/// An index that can be closed and reopened, and its expected content.
 struct Kept {
     folder: tempfile::TempDir,
     index: Option<Arc<Index>>,
@@ -66,7 +66,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// An index of documents `0..100`, each at the point of its number, with its snapshot.
+    /// An index with the documents `0..100`, each at the point of its number, and a snapshot.
     fn new(kind: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let metrics = new_metrics();
@@ -90,12 +90,12 @@ impl Kept {
         self.put_all([(number, at)]);
     }
 
-    /// Puts documents at the points of their numbers.
+    /// Writes documents at the points of their numbers.
     fn add(&mut self, numbers: Range<u64>) {
         self.put_all(numbers.map(|number| (number, number)));
     }
 
-    /// Puts documents, by their numbers, at points.
+    /// Writes documents by number at the given points.
     fn put_all(&mut self, documents: impl IntoIterator<Item = (u64, u64)>) {
         let documents: Vec<(u64, u64)> = documents.into_iter().collect();
         let prepared = documents.iter().map(|&(number, at)| embedded(number, at).prepare(2).unwrap()).collect();
@@ -108,7 +108,7 @@ impl Kept {
         self.model.retain(|number, _| !numbers.contains(number));
     }
 
-    /// Closes it, does something to its folder and opens it again.
+    /// Closes the index, changes its folder and reopens it.
     fn reopen_after(&mut self, change: impl FnOnce(&Path)) {
         self.index = None;
         change(&self.path());
@@ -120,7 +120,7 @@ impl Kept {
         self.reopen_after(|_| {});
     }
 
-    /// Whether it finds exactly what it should hold.
+    /// Checks that a search finds exactly the expected content.
     fn check(&self, what: &str) {
         let query = Query { vectors: point(0).into(), top_k: 1000, filter: Filter::default() };
         let found: BTreeMap<u64, u64> = self
@@ -130,14 +130,14 @@ impl Kept {
             .read_all()
             .unwrap()
             .into_iter()
-            .map(|found| (found.document.doc_id.parse().unwrap(), found.chunk.text[3..].parse().unwrap()))
+            .map(|found| (found.doc_id.parse().unwrap(), found.text[3..].parse().unwrap()))
             .collect();
         assert_eq!(found, self.model, "{what}");
         assert_eq!(self.index().size().chunks, self.model.len() as u64, "{what}");
         for (number, at) in self.model.iter().take(3) {
             let query = Query { vectors: point(*at).into(), top_k: 1, filter: Filter::default() };
             assert_eq!(
-                self.index().search(&query).unwrap().read_all().unwrap()[0].document.doc_id,
+                self.index().search(&query).unwrap().read_all().unwrap()[0].doc_id,
                 number.to_string(),
                 "{what}"
             );
@@ -148,7 +148,7 @@ impl Kept {
         self.index().view.read().vectors().built()
     }
 
-    /// How often a snapshot was read with a result.
+    /// How many reads of a snapshot had this result.
     fn reads(&self, result: &str) -> usize {
         self.count("reads", result)
     }
@@ -164,7 +164,7 @@ impl Kept {
 }
 
 #[test]
-fn the_graph_is_there_again_after_a_restart() {
+fn the_graph_survives_a_restart() {
     for kind in ["HNSW8", "HNSW8_SQ8", "SQ8"] {
         let mut kept = Kept::new(kind);
         assert_eq!((kept.snapshots(), kept.count("writes", "written")), (1, 1), "{kind}");
@@ -173,15 +173,15 @@ fn the_graph_is_there_again_after_a_restart() {
         if kind == "HNSW8" {
             kept.check(kind);
         }
-        // It is the one that was written: not again.
+        // The snapshot is current, so it is not written again.
         kept.index().rebuild_while_due();
         assert_eq!(kept.count("writes", "written"), 0, "{kind}");
     }
 }
 
 #[test]
-fn what_happened_after_the_snapshot_stays_as_it_was() {
-    let changes: [(&str, Change); 6] = [
+fn changes_after_the_snapshot_survive_a_restart() {
+    let changes: [(&str, Event); 6] = [
         ("nothing", |_| {}),
         ("documents were added", |kept| kept.add(200..210)),
         ("documents were deleted", |kept| kept.delete(10..20)),
@@ -209,7 +209,7 @@ fn what_happened_after_the_snapshot_stays_as_it_was() {
 }
 
 #[test]
-fn a_snapshot_that_is_of_no_use_is_made_anew() {
+fn an_unusable_snapshot_is_rebuilt() {
     let damages: [(&str, Damage); 5] = [
         ("missing", |folder| fs::remove_dir_all(snapshot_of(folder)).unwrap()),
         ("damaged", |folder| fs::write(snapshot_of(folder).join("vectors.faiss"), "torn").unwrap()),
@@ -220,7 +220,7 @@ fn a_snapshot_that_is_of_no_use_is_made_anew() {
             fs::rename(snapshot_of(&other.path()), snapshot_of(folder)).unwrap();
         }),
         ("foreign", |folder| {
-            // Of the same store, which has been set back to before most of its rows.
+            // From the same store, which was reset to a state without most of its rows.
             drop(fs::remove_file(folder.join("store.redb")));
             fs::rename(folder.join("earlier"), folder.join("store.redb")).unwrap();
         }),
@@ -240,7 +240,7 @@ fn a_snapshot_that_is_of_no_use_is_made_anew() {
     }
 }
 
-/// An index with a copy of its store, `earlier`, of when it had fewer documents than its snapshot has.
+/// An index with an older copy of its store, `earlier`, that has fewer documents than the snapshot.
 fn set_back() -> Kept {
     let mut kept = Kept::new("HNSW8");
     kept.reopen_after(|folder| {
@@ -254,7 +254,7 @@ fn set_back() -> Kept {
 }
 
 #[test]
-fn vectors_that_are_not_the_stores_are_refused() {
+fn a_snapshot_with_other_vectors_is_rejected() {
     let kept = Kept::new("HNSW8");
     let mut segment = Segment::new(Kind::Hnsw { m: 8 }, 2).unwrap();
     let rows: Vec<u64> = (0..100).collect();
@@ -270,14 +270,14 @@ fn snapshot_of(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn flat_and_small_indexes_have_none() {
+fn flat_and_small_indexes_have_no_snapshot() {
     let mut kept = Kept::new("Flat");
     kept.reopen();
     assert_eq!((kept.snapshots(), kept.reads("loaded"), kept.reads("missing")), (0, 0, 0));
     kept.check("Flat");
     let mut kept = Kept::new("HNSW8");
     kept.delete(0..60);
-    // As when most of the positions are dead.
+    // A rebuild, as when most positions are dead.
     kept.index().rebuild().unwrap();
     kept.index().keep_snapshot();
     assert_eq!(kept.snapshots(), 0, "the graph is gone");
@@ -287,7 +287,7 @@ fn flat_and_small_indexes_have_none() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_written_is_no_fault_of_the_index() {
+fn a_failure_to_write_a_snapshot_does_not_affect_the_index() {
     let mut kept = Kept::new("HNSW8");
     fs::write(kept.path().join("snapshot.tmp"), "in its way").unwrap();
     kept.add(200..300);
@@ -313,7 +313,7 @@ fn a_deleted_index_gets_no_snapshot() {
 }
 
 #[test]
-fn an_index_of_the_same_name_starts_from_nothing() {
+fn a_new_index_of_the_same_name_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let metrics = new_metrics();
     let open = || {
@@ -351,7 +351,7 @@ fn an_index_of_the_same_name_starts_from_nothing() {
 }
 
 #[test]
-fn each_step_is_told() {
+fn opening_reports_its_steps() {
     let mut kept = Kept::new("HNSW8");
     kept.add(100..100 + BATCH as u64);
     kept.index = None;
@@ -377,13 +377,13 @@ proptest! {
 }
 
 #[test]
-fn a_server_that_stops_builds_no_more_and_keeps_what_is_built() {
+fn after_a_shutdown_nothing_is_built_and_finished_work_is_kept() {
     let mut kept = Kept::new("HNSW8");
     kept.add(200..300);
-    kept.index().rest();
+    kept.index().shut_down();
     kept.index().rebuild_if_due();
-    assert!(!kept.index().is_rebuilding(), "none is begun");
-    assert!(!kept.index().rebuild_while_due(), "and none goes on");
+    assert!(!kept.index().is_rebuilding(), "none is started");
+    assert!(!kept.index().rebuild_while_due(), "none continues");
     assert!(matches!(kept.index().rebuild(), Err(IndexError::ShuttingDown)));
     assert_eq!(kept.built(), 100);
     kept.check("searched as before");

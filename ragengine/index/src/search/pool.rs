@@ -1,4 +1,4 @@
-//! Searching: as many at once as cores, each with FAISS set to one thread per call.
+//! Runs searches: at most one per core at a time, each with FAISS limited to one thread.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -6,15 +6,15 @@ use std::thread::available_parallelism;
 use ragengine_compute::{ShuttingDown, blocking};
 use tokio::sync::Semaphore;
 
-/// A bound on how many searches compute at once, apart from the threads that serve requests: hundreds of them would only wait for
-/// each other. Waiting costs nothing here; the threads of a work-stealing pool look for work for a while before they sleep, which cost
-/// 0.3 ms a search.
+/// Limits how many searches run at once. Hundreds of concurrent searches would only compete for cores. A semaphore
+/// costs nothing while waiting; the idle threads of a work-stealing pool spin before they sleep, which cost 0.3 ms per
+/// search.
 pub struct SearchPool {
     turns: Arc<Semaphore>,
 }
 
 impl SearchPool {
-    /// So many searches at once. 0: one for each core.
+    /// A pool for `threads` concurrent searches. 0: one per core.
     pub fn new(threads: usize) -> Self {
         let threads = match threads {
             0 => available_parallelism().map_or(1, usize::from),
@@ -23,11 +23,11 @@ impl SearchPool {
         Self { turns: Arc::new(Semaphore::new(threads)) }
     }
 
-    /// Computes something. It is not begun when its caller has gone by then; a panic in it goes on in the caller.
+    /// Runs a computation. It is skipped if the caller is dropped before it starts. A panic propagates to the caller.
     ///
     /// # Errors
     ///
-    /// What the work says, or [`ShuttingDown`] when it was not begun.
+    /// The error of the work, or [`ShuttingDown`] if it was not started.
     pub async fn run<T, E>(&self, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
     where
         T: Send + 'static,
@@ -35,7 +35,7 @@ impl SearchPool {
     {
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| ShuttingDown)?;
         blocking::run(move || {
-            // The turn is over when the work is, even if the caller has left meanwhile.
+            // The permit is released when the work ends, even if the caller has been dropped.
             let _turn = turn;
             ragengine_faiss::use_one_thread_per_call();
             work()
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_the_callers_and_the_pool_lives_on() {
+    async fn a_panic_reaches_the_caller_and_the_pool_keeps_working() {
         let pool = Arc::new(SearchPool::new(1));
         let broken = Arc::clone(&pool);
         let caller = tokio::spawn(async move { broken.run::<(), ShuttingDown>(|| panic!("as planned")).await });

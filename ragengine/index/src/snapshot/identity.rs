@@ -5,23 +5,23 @@ use uuid::Uuid;
 use super::{Manifest, SnapshotError};
 use crate::vectors::is_built;
 
-/// What a snapshot has to be of.
+/// The properties that a snapshot must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// The store's own id.
+    /// The id of the store.
     pub store: Uuid,
-    /// The kind that was asked for.
+    /// The kind of vector index that was requested.
     pub kind: VectorIndexKind,
-    /// The width of the vectors.
+    /// The number of values in a vector.
     pub dimensions: usize,
 }
 
 impl Identity {
-    /// The kind of a snapshot's vectors, when it is of this.
+    /// Checks a manifest and returns the kind of the snapshot's vectors.
     ///
     /// # Errors
     ///
-    /// [`SnapshotError::Foreign`], in words, when it is of something else.
+    /// [`SnapshotError::Foreign`] if the snapshot belongs to something else.
     pub(super) fn kind_of(self, manifest: &Manifest, next_row: u64) -> Result<Kind, SnapshotError> {
         let foreign = |what: String| Err(SnapshotError::Foreign(what));
         if manifest.store != self.store {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn another_store_kind_width_or_later_state_is_foreign() {
+    fn a_snapshot_of_another_store_kind_width_or_later_state_is_rejected() {
         let auto = Identity { kind: VectorIndexKind::Auto, ..identity() };
         for wanted in [identity(), auto] {
             assert_eq!(wanted.kind_of(&manifest("HNSW16"), 6).unwrap(), Kind::Hnsw { m: 16 });
@@ -67,7 +67,7 @@ mod tests {
             (identity(), 5, "HNSW16", "a later state of the store"),
         ] {
             let refused = wanted.kind_of(&manifest(kind), next_row).unwrap_err();
-            assert_eq!(refused.to_string(), format!("it is of {words}"));
+            assert_eq!(refused.to_string(), format!("it belongs to {words}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a snapshot is of: its format, its store, its rows.
+//! The manifest of a snapshot: its format, store, kind and rows.
 
 use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
@@ -9,29 +9,29 @@ const MAGIC: &[u8; 8] = b"ragsnap\n";
 const FORMAT: u32 = 1;
 const DIGEST_BYTES: usize = 32;
 
-/// Why the bytes are no manifest.
+/// The bytes are not a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ManifestError {
-    /// They are not what was written.
+    /// They are damaged or were written by another program.
     Damaged(&'static str),
-    /// They were written by a newer version.
+    /// A newer version wrote them.
     Newer(u32),
 }
 
-/// A snapshot's description. Nothing of it has been compared with what it should be of.
+/// The description of a snapshot. It is not checked against an index yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
-    /// The store that its rows are of.
+    /// The id of the store of its rows.
     pub store: Uuid,
     /// The kind of its vectors, as FAISS spells it.
     pub kind: String,
-    /// Their width.
+    /// The number of values in a vector.
     pub dimensions: u64,
-    /// Its rows.
+    /// The rows of its vectors.
     pub rows: RoaringTreemap,
 }
 
-/// As it is written, between the format and the digest. Postcard writes the fields in their order: a change is a new format.
+/// The encoded fields, between the format and the digest. Postcard encodes them in order, so a change is a new format.
 #[derive(Serialize, Deserialize)]
 struct Fields<'a> {
     store: [u8; 16],
@@ -41,11 +41,11 @@ struct Fields<'a> {
 }
 
 impl Manifest {
-    /// As bytes: a magic number, the format, the fields, and a digest of all before it.
+    /// Encodes it: a magic number, the format, the fields, and a digest of everything before it.
     pub fn encode(&self) -> Vec<u8> {
         let mut rows = Vec::with_capacity(self.rows.serialized_size());
         let written = self.rows.serialize_into(&mut rows);
-        debug_assert!(written.is_ok(), "a Vec takes what it is given");
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
         let fields =
             Fields { store: self.store.into_bytes(), kind: &self.kind, dimensions: self.dimensions, rows: &rows };
         let fields = postcard::to_stdvec(&fields).unwrap_or_default();
@@ -55,28 +55,28 @@ impl Manifest {
         bytes
     }
 
-    /// From bytes, which may be anything.
+    /// Decodes untrusted bytes.
     ///
     /// # Errors
     ///
-    /// [`ManifestError`], without believing any length in them.
+    /// [`ManifestError`]. Lengths in the bytes are not trusted.
     pub fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
         let (head, digest) = bytes.split_at_checked(bytes.len().wrapping_sub(DIGEST_BYTES)).ok_or(TOO_SHORT)?;
         let (magic, rest) = head.split_first_chunk().ok_or(TOO_SHORT)?;
         let (format, fields) = rest.split_first_chunk().ok_or(TOO_SHORT)?;
         if magic != MAGIC {
-            return Err(ManifestError::Damaged("something else wrote its manifest"));
+            return Err(ManifestError::Damaged("its manifest was written by another program"));
         }
         if *digest != *Sha256::digest(head) {
             return Err(ManifestError::Damaged("the checksum of its manifest is wrong"));
         }
         match u32::from_le_bytes(*format) {
-            FORMAT => Self::decode_fields(fields).ok_or(ManifestError::Damaged("its manifest has no sense")),
+            FORMAT => Self::decode_fields(fields).ok_or(ManifestError::Damaged("its manifest cannot be decoded")),
             format => Err(ManifestError::Newer(format)),
         }
     }
 
-    /// From what is between the format and the digest.
+    /// Decodes the part between the format and the digest.
     pub fn decode_fields(bytes: &[u8]) -> Option<Self> {
         let fields: Fields<'_> = postcard::from_bytes(bytes).ok()?;
         let rows = RoaringTreemap::deserialize_from(fields.rows).ok()?;
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_is_decoded(rows in prop::collection::vec(any::<u64>(), 0..50)) {
+        fn a_manifest_survives_encoding(rows in prop::collection::vec(any::<u64>(), 0..50)) {
             prop_assert_eq!(Manifest::decode(&manifest(&rows).encode()).unwrap(), manifest(&rows));
         }
 
@@ -114,14 +114,14 @@ mod tests {
         }
 
         #[test]
-        fn anything_is_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_decoded_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(Manifest::decode(&bytes).is_err());
             drop(Manifest::decode_fields(&bytes));
         }
     }
 
     #[test]
-    fn a_newer_format_is_told_from_damage() {
+    fn a_newer_format_is_not_reported_as_damage() {
         let mut bytes = manifest(&[1]).encode();
         bytes.truncate(bytes.len() - DIGEST_BYTES);
         bytes[MAGIC.len()] = 2;

@@ -6,7 +6,7 @@ use super::*;
 const KIND: Kind = Kind::Hnsw { m: 8 };
 const NEXT_ROW: u64 = 1000;
 
-/// What happens to a snapshot.
+/// Damage to a snapshot.
 type Damage = fn(&Path);
 
 fn identity() -> Identity {
@@ -41,7 +41,7 @@ fn kind_of(folder: &Path, identity: Identity, next_row: u64) -> &'static str {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn a_written_snapshot_is_read() {
     let folder = with_snapshot();
     let read = read(folder.path(), identity(), NEXT_ROW).unwrap().unwrap();
     assert_eq!(read.rows(), segment(100).rows());
@@ -49,7 +49,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn there_is_one_and_it_is_the_latest() {
+fn only_the_latest_snapshot_is_kept() {
     let folder = with_snapshot();
     write(folder.path(), identity().store, 2, &segment(120)).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -60,14 +60,14 @@ fn there_is_one_and_it_is_the_latest() {
 }
 
 #[test]
-fn a_stop_between_two_steps_leaves_what_can_be_read() {
+fn a_crash_between_two_steps_leaves_a_readable_snapshot() {
     let folder = with_snapshot();
-    // Before the rename: half a snapshot, aside.
+    // Before the rename: an incomplete temporary folder.
     fs::create_dir(folder.path().join(UNFINISHED)).unwrap();
     fs::write(folder.path().join(UNFINISHED).join(VECTORS), "half").unwrap();
     assert_eq!(kind_of(folder.path(), identity(), NEXT_ROW), "loaded");
     assert!(!folder.path().join(UNFINISHED).exists());
-    // After it, before the older one was removed.
+    // After the rename: the older snapshot still exists.
     let older = folder.path().join("snapshot-00000000");
     fs::create_dir(&older).unwrap();
     assert_eq!(kind_of(folder.path(), identity(), NEXT_ROW), "loaded");
@@ -76,7 +76,7 @@ fn a_stop_between_two_steps_leaves_what_can_be_read() {
 }
 
 #[test]
-fn what_is_not_whole_or_of_something_else_is_refused() {
+fn incomplete_and_foreign_snapshots_are_rejected() {
     let damages: [(&str, Damage); 7] = [
         ("a torn manifest", |folder| cut(&file(folder, MANIFEST))),
         ("a torn index", |folder| cut(&file(folder, VECTORS))),
@@ -104,9 +104,9 @@ fn what_is_not_whole_or_of_something_else_is_refused() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_keeps_what_it_has() {
+fn a_failed_write_keeps_the_older_snapshot() {
     let folder = with_snapshot();
-    // A file in the place of the folder: who runs the tests may be allowed to write anywhere.
+    // A file in place of the folder, because a superuser may write to a read-only folder.
     fs::write(folder.path().join(UNFINISHED), "").unwrap();
     assert_eq!(write(folder.path(), identity().store, 2, &segment(120)).unwrap_err().kind(), "disk");
     fs::remove_file(folder.path().join(UNFINISHED)).unwrap();
@@ -114,7 +114,7 @@ fn a_folder_that_cannot_be_written_keeps_what_it_has() {
 }
 
 #[test]
-fn it_leaves_room_for_documents() {
+fn a_snapshot_leaves_space_for_documents() {
     let folder = tempfile::tempdir().unwrap();
     require_room(folder.path(), 1).unwrap();
     let refused = require_room(folder.path(), u64::MAX).unwrap_err();
@@ -133,7 +133,7 @@ fn flip(path: &Path) {
     fs::write(path, bytes).unwrap();
 }
 
-/// The manifest of as many rows, with the vectors that are there.
+/// Replaces the manifest by one with `count` rows, with unchanged vectors.
 fn take_manifest_of(folder: &Path, count: u64) {
     let (kind, rows) = (KIND.to_string(), (0..count).collect());
     let manifest = Manifest { store: identity().store, kind, dimensions: 2, rows };

@@ -6,16 +6,16 @@ use ragengine_client::wire::{FileError, PutSourceSync, SourceOwner};
 
 const MAX_NAME_BYTES: usize = 128;
 
-/// A record that cannot be kept.
+/// The record of a synchronisation is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidSync(String);
 
-/// Whether a source of this name can have this record.
+/// Checks the record of a source's synchronisation.
 ///
 /// # Errors
 ///
-/// [`InvalidSync`] with what is wrong.
+/// [`InvalidSync`] with the reason.
 pub fn check_sync(source: &str, put: &PutSourceSync) -> Result<(), InvalidSync> {
     check_source(source)
         .and_then(|()| check_word("sync_id", &put.sync_id, MAX_SYNC_ID_BYTES))
@@ -32,44 +32,45 @@ pub fn check_sync(source: &str, put: &PutSourceSync) -> Result<(), InvalidSync> 
         .map_err(InvalidSync)
 }
 
-/// As the names of indexes, and longer: a name made of two has a dot.
+/// The same rules as for the names of indexes, but longer, because a name may combine two with a dot.
 fn check_source(name: &str) -> Result<(), String> {
     let bytes = name.as_bytes();
     let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    match bytes.len() <= MAX_NAME_BYTES && is_edge(bytes.first()) && is_edge(bytes.last()) && bytes.iter().all(is_inner)
-    {
-        true => Ok(()),
-        false => Err(format!(
-            "'{}' cannot be the name of a source that is synchronised: use 1 to {MAX_NAME_BYTES} letters, digits, '.', '_' or '-', with a \
-             letter or a digit at both ends",
+    if bytes.len() <= MAX_NAME_BYTES && is_edge(bytes.first()) && is_edge(bytes.last()) && bytes.iter().all(is_inner) {
+        Ok(())
+    } else {
+        Err(format!(
+            "'{}' is not a valid name of a synchronised source: use 1 to {MAX_NAME_BYTES} letters, digits, '.', '_' \
+             or '-', with a letter or a digit at both ends",
             name.chars().take(80).collect::<String>()
-        )),
+        ))
     }
 }
 
-/// Only whoever a source is named after can be its owner: what is deleted with one is never another's.
+/// The name of a source must start with its owner's name, so deleting an owner's documents never affects another owner.
 fn check_owner(source: &str, owner: &SourceOwner) -> Result<(), String> {
     check_word("owner.name", &owner.name, MAX_OWNER_BYTES)?;
     check_word("owner.uid", &owner.uid, MAX_OWNER_BYTES)?;
     if !owner.scope.is_empty() {
         check_word("owner.scope", &owner.scope, MAX_OWNER_BYTES)?;
     }
-    match source.strip_prefix(owner.name.as_str()).is_some_and(|rest| rest.starts_with('.')) {
-        true => Ok(()),
-        false => {
-            Err(format!("owner.name is '{}': the name of a source that it owns begins with that and a dot", owner.name))
-        }
+    if source.strip_prefix(owner.name.as_str()).is_some_and(|rest| rest.starts_with('.')) {
+        Ok(())
+    } else {
+        Err(format!("owner.name is '{}': the source's name must start with it and a dot", owner.name))
     }
 }
 
 fn check_errors(put: &PutSourceSync) -> Result<(), String> {
     let count = put.errors.len();
     if count > MAX_ERRORS {
-        return Err(format!("errors has {count}, which is more than {MAX_ERRORS}: send some, and error_count for all"));
+        return Err(format!(
+            "errors has {count} items, which is more than {MAX_ERRORS}: send some, and the total as error_count"
+        ));
     }
     if put.error_count < count as u64 {
-        return Err(format!("error_count is {}, and errors has {count}", put.error_count));
+        return Err(format!("error_count is {}, but errors has {count} items", put.error_count));
     }
     put.errors.iter().enumerate().try_for_each(|(position, FileError { path, message })| {
         check_text("path", path, MAX_PATH_CHARACTERS)
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_refused_and_named() {
+    fn values_that_are_too_long_are_rejected_by_name() {
         assert_eq!(check_sync(&"s".repeat(128), &put()), Ok(()));
         assert_eq!(check_sync("s.site", &PutSourceSync { owner: Some(owner("s", "u")), ..put() }), Ok(()));
         for (refused, words) in [
@@ -140,7 +141,7 @@ mod tests {
             ),
             (PutSourceSync { message: Some("m".repeat(1001)), ..put() }, "message has 1001 characters"),
             (PutSourceSync { errors: vec![FileError::default(); 101], error_count: 101, ..put() }, "errors has 101"),
-            (PutSourceSync { error_count: 99, ..put() }, "error_count is 99, and errors has 100"),
+            (PutSourceSync { error_count: 99, ..put() }, "error_count is 99, but errors has 100"),
             (PutSourceSync { errors: error(513, 1), ..put() }, "errors[1].path has 513 characters"),
             (PutSourceSync { errors: error(1, 501), ..put() }, "errors[1].message has 501 characters"),
         ] {
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_source_may_be_called() {
+    fn names_of_sources_are_checked() {
         for name in ["a", "handbook.site", "A_1-b", "0"] {
             assert_eq!(check_sync(name, &put()), Ok(()), "{name}");
         }

@@ -4,25 +4,25 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use ragengine_client::wire::{PutSourceSync, SourceOwner, SourceSync, SyncPhase};
 
-/// How long a synchronisation has its source after it was last heard of.
+/// How long a synchronisation keeps its source after its last report.
 pub const LEASE: Duration = Duration::from_secs(60);
 
-/// A moment.
+/// A point in time, by two clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// By the clock that nobody sets: leases end by it.
+    /// The monotonic clock, for leases.
     pub monotonic: Instant,
-    /// By the clock on the wall: people read it.
+    /// The wall clock, for people.
     pub wall: Timestamp,
 }
 
 impl Moment {
-    /// This one.
+    /// The current time.
     pub fn now() -> Self {
         Self { monotonic: Instant::now(), wall: Timestamp::now() }
     }
 
-    /// As people read it, to the second.
+    /// The wall clock's time in whole seconds.
     fn shown(&self) -> String {
         Timestamp::from_second(self.wall.as_second()).unwrap_or(self.wall).to_string()
     }
@@ -36,18 +36,19 @@ impl Moment {
 /// Another synchronisation has the source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "source '{name}' is being synchronised by '{sync_id}' until {until}, and for longer when that goes on: try again then"
+    "source '{name}' is being synchronised by '{sync_id}' until {until}, or longer if that is still running: try again \
+     later"
 )]
 pub struct Held {
-    /// The source.
+    /// The name of the source.
     pub name: String,
-    /// Whose it is.
+    /// The id of the synchronisation that has it.
     pub sync_id: String,
     /// When its lease ends, by the server's clock (RFC 3339).
     pub until: String,
 }
 
-/// The synchronisations of an index's sources, the latest of each.
+/// The latest synchronisation of each source of an index.
 #[derive(Debug, Clone, Default)]
 pub struct Syncs {
     sources: BTreeMap<String, State>,
@@ -56,59 +57,59 @@ pub struct Syncs {
 #[derive(Debug, Clone)]
 struct State {
     latest: SourceSync,
-    /// What is on disk: the latest that has ended, or one before it that differs in nothing but its name and its times.
+    /// The record on disk: the last finished synchronisation, or an earlier one that differs only in its id and times.
     saved: Option<SourceSync>,
     began: Instant,
-    /// Until when nobody else may have the source, while it runs.
+    /// The lease on the source while it runs. No other synchronisation may use the source before it ends.
     lease: Option<Moment>,
 }
 
-/// What becomes of a source when something is said about it.
+/// The effect of a report on a source.
 #[derive(Debug)]
-pub struct Step {
+pub struct SyncUpdate {
     state: State,
     is_to_be_saved: bool,
-    news: News,
+    event: SyncEvent,
 }
 
-/// What is worth a line in the log.
+/// The event of an update, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
-    /// It begins.
-    Begins,
-    /// It runs, or has ended before.
-    GoesOn,
-    /// It has ended.
-    Ends {
-        /// How long it took, as far as this server knows.
+pub enum SyncEvent {
+    /// The synchronisation started.
+    Started,
+    /// It is still running, or its end was reported before.
+    Continued,
+    /// It ended.
+    Ended {
+        /// How long it ran, as far as this server knows.
         elapsed: Duration,
     },
 }
 
-impl Step {
-    /// What is known now.
+impl SyncUpdate {
+    /// The new state.
     pub fn latest(&self) -> &SourceSync {
         &self.state.latest
     }
 
-    /// What the disk is to have.
+    /// The record that the disk should have.
     pub fn saved(&self) -> Option<&SourceSync> {
         self.state.saved.as_ref()
     }
 
-    /// Whether that has to be on disk first.
+    /// Whether the record must be written before the update is applied.
     pub fn is_to_be_saved(&self) -> bool {
         self.is_to_be_saved
     }
 
-    /// What is worth a line in the log.
-    pub fn news(&self) -> News {
-        self.news
+    /// The event, for the log.
+    pub fn event(&self) -> SyncEvent {
+        self.event
     }
 }
 
 impl Syncs {
-    /// What the disk has: nothing of it runs.
+    /// The state after a restart, from the records on disk. No synchronisation is running.
     pub fn saved(saved: Vec<(String, SourceSync)>) -> Self {
         let began = Instant::now();
         let state = |sync: SourceSync| State { latest: sync.clone(), saved: Some(sync), began, lease: None };
@@ -125,32 +126,32 @@ impl Syncs {
         self.sources.get(source).map(|state| &state.latest)
     }
 
-    /// Whose the sources are, as far as that was said.
+    /// The owners of the sources, where known.
     pub fn owners(&self) -> impl Iterator<Item = &SourceOwner> {
         self.sources.values().filter_map(|state| state.latest.owner.as_ref())
     }
 
-    /// What the disk has of them.
+    /// The records on disk.
     pub fn on_disk(&self) -> impl Iterator<Item = (&str, &SourceSync)> {
         self.sources.iter().filter_map(|(source, state)| Some((source.as_str(), state.saved.as_ref()?)))
     }
 
-    /// Whether the disk has a record of this source.
+    /// Whether a record of this source is on disk.
     pub fn is_saved(&self, source: &str) -> bool {
         self.sources.get(source).is_some_and(|state| state.saved.is_some())
     }
 
-    /// How many have their source now.
+    /// How many synchronisations are running.
     pub fn running(&self, now: Instant) -> usize {
         self.sources.values().filter(|state| state.lease.is_some_and(|until| until.monotonic > now)).count()
     }
 
-    /// What becomes of a source when this is said about it.
+    /// Computes the effect of a report on a source.
     ///
     /// # Errors
     ///
-    /// [`Held`] when it is said by another synchronisation than the one that has the source.
-    pub fn step(&self, source: &str, put: PutSourceSync, now: &Moment) -> Result<Step, Held> {
+    /// [`Held`] if another synchronisation has the source.
+    pub fn update(&self, source: &str, put: PutSourceSync, now: &Moment) -> Result<SyncUpdate, Held> {
         let known = self.sources.get(source);
         if let Some(State { latest, lease: Some(until), .. }) = known
             && until.monotonic > now.monotonic
@@ -162,11 +163,11 @@ impl Syncs {
         let is_running = put.phase == SyncPhase::Running;
         let was_running = same.is_some_and(|known| known.latest.phase == SyncPhase::Running);
         let began_before = same.filter(|_| was_running || !is_running);
-        let news = match (is_running, was_running) {
-            (true, false) => News::Begins,
-            (false, false) if same.is_some() => News::GoesOn,
-            (true, true) => News::GoesOn,
-            (false, _) => News::Ends {
+        let event = match (is_running, was_running) {
+            (true, false) => SyncEvent::Started,
+            (false, false) if same.is_some() => SyncEvent::Continued,
+            (true, true) => SyncEvent::Continued,
+            (false, _) => SyncEvent::Ended {
                 elapsed: began_before.map_or(Duration::ZERO, |known| now.monotonic.duration_since(known.began)),
             },
         };
@@ -186,21 +187,21 @@ impl Syncs {
             began: began_before.map_or(now.monotonic, |known| known.began),
             lease: is_running.then(|| now.after(LEASE)),
         };
-        Ok(Step { state, is_to_be_saved, news })
+        Ok(SyncUpdate { state, is_to_be_saved, event })
     }
 
-    /// Keeps what became of a source.
-    pub fn take(&mut self, source: &str, step: Step) {
-        self.sources.insert(source.to_owned(), step.state);
+    /// Applies an update.
+    pub fn apply(&mut self, source: &str, update: SyncUpdate) {
+        self.sources.insert(source.to_owned(), update.state);
     }
 
-    /// Forgets a source.
+    /// Removes a source.
     pub fn forget(&mut self, source: &str) {
         self.sources.remove(source);
     }
 }
 
-/// While it runs, and when it has failed, the index still holds the revision before.
+/// Builds the record from a report. Until a synchronisation is complete, the index holds the previous revision.
 fn record(
     put: PutSourceSync,
     before: Option<&SourceSync>,
@@ -228,8 +229,8 @@ fn record(
     }
 }
 
-/// What the disk is to have while a synchronisation runs, when the source has another owner by it: whose the documents are has to be known before
-/// the first of them is there.
+/// The record to save while a synchronisation runs, if it changes the owner. The owner must be durable before the first
+/// document is.
 fn owned(saved: Option<&SourceSync>, running: &SourceSync) -> Option<SourceSync> {
     if running.owner.is_none() || saved.is_some_and(|saved| saved.owner == running.owner) {
         return None;
@@ -238,13 +239,13 @@ fn owned(saved: Option<&SourceSync>, running: &SourceSync) -> Option<SourceSync>
         Some(saved) => SourceSync { owner: running.owner.clone(), ..saved.clone() },
         None => SourceSync {
             phase: SyncPhase::Failed,
-            message: Some("the server was started again before this synchronisation had ended".to_owned()),
+            message: Some("the server restarted before this synchronisation ended".to_owned()),
             ..running.clone()
         },
     })
 }
 
-/// A record without what differs each time.
+/// A record without its id and times, for comparison.
 fn outcome(sync: &SourceSync) -> SourceSync {
     SourceSync { sync_id: String::new(), started_at: String::new(), finished_at: None, ..sync.clone() }
 }

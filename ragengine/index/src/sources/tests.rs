@@ -29,10 +29,10 @@ fn index(path: &std::path::Path, documents: &[DocumentRecord]) -> Arc<Index> {
 }
 
 #[test]
-fn a_document_that_has_moved_to_another_source_meanwhile_stays() {
+fn a_document_that_was_moved_to_another_source_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let index = index(&folder.path().join("index"), &[document("a", "s"), document("b", "t"), document("c", "s")]);
-    // As they were when the deletion began: 1 has moved since, 9 is gone.
+    // The numbers as of the start of the deletion: 1 was moved since, 9 is gone.
     assert_eq!(index.delete_of_source("s", &[0, 1, 9]).unwrap(), 1);
     let left: Vec<(String, u64)> = index.sources().into_iter().map(|source| (source.name, source.documents)).collect();
     assert_eq!(left, [("s".to_owned(), 1), ("t".to_owned(), 1)]);
@@ -40,7 +40,7 @@ fn a_document_that_has_moved_to_another_source_meanwhile_stays() {
 }
 
 #[test]
-fn an_index_that_is_deleted_takes_nothing_any_more() {
+fn a_deleted_index_rejects_changes() {
     use ragengine_client::wire::{PutSourceSync, SyncPhase};
     let folder = tempfile::tempdir().unwrap();
     let index = index(&folder.path().join("index"), &[document("a", "s")]);

@@ -1,21 +1,21 @@
-//! Which documents have changed, for a generation that is being built beside the store.
+//! Records which documents have changed, for a generation that is being built.
 
 use std::collections::BTreeSet;
 use std::mem;
 
 use parking_lot::Mutex;
 
-/// More changes than these are not told one by one: everything is compared again.
+/// The most changes that are recorded. With more, all documents are compared again.
 const MAX_CHANGES: usize = 100_000;
 
 /// Documents that were written or deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The ids of documents.
+    /// Ids of changed documents.
     pub doc_ids: BTreeSet<String>,
-    /// The numbers of documents, where only the number is at hand.
+    /// Numbers of changed documents whose ids were not known.
     pub numbers: BTreeSet<u64>,
-    /// There were too many: any document may have changed.
+    /// Whether there were too many changes, so any document may have changed.
     pub is_everything: bool,
 }
 
@@ -28,17 +28,9 @@ impl Changes {
         self.numbers.insert(number);
     }
 
-    /// How many there are at most.
+    /// The number of changes, at most.
     pub fn len(&self) -> usize {
-        match self.is_everything {
-            true => usize::MAX,
-            false => self.doc_ids.len() + self.numbers.len(),
-        }
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        if self.is_everything { usize::MAX } else { self.doc_ids.len() + self.numbers.len() }
     }
 
     fn merge(&mut self, other: Self) {
@@ -51,10 +43,10 @@ impl Changes {
     }
 }
 
-/// Who follows the changes: the number of the folder in which the next generation is built.
+/// The follower of changes: the number of the folder in which the next generation is built.
 pub type Follower = u64;
 
-/// The changes since they were taken last, while somebody follows them. There is one follower at a time: the latest.
+/// The changes since they were last taken. Only the latest follower gets them; without one, nothing is recorded.
 #[derive(Default)]
 pub(super) struct Followed(Mutex<Option<(Follower, Changes)>>);
 
@@ -73,14 +65,14 @@ impl Followed {
         }
     }
 
-    /// Gives back what the follower took. Of one that is followed by another by now nobody wants them.
+    /// Returns changes that the follower took. They are dropped if there is another follower by now.
     pub(super) fn put_back(&self, follower: Follower, changes: Changes) {
         if let Some((_, known)) = self.0.lock().as_mut().filter(|(latest, _)| *latest == follower) {
             known.merge(changes);
         }
     }
 
-    /// None: another follows them by now, or nobody.
+    /// None if there is another follower by now, or none.
     pub(super) fn take(&self, follower: Follower) -> Option<Changes> {
         let mut followed = self.0.lock();
         let (_, changes) = followed.as_mut().filter(|(latest, _)| *latest == follower)?;
@@ -93,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_noted_while_they_are_followed_and_each_is_taken_once() {
+    fn changes_are_recorded_for_a_follower_and_taken_once() {
         let followed = Followed::default();
         let change = |doc_id: &str| {
             let mut changes = Changes::default();
@@ -107,13 +99,13 @@ mod tests {
         followed.note(change("a"));
         let taken = followed.take(1).unwrap();
         assert_eq!(taken.doc_ids, ["a", "b"].map(str::to_owned).into());
-        assert!(followed.take(1).unwrap().is_empty());
+        assert_eq!(followed.take(1).unwrap().len(), 0);
         followed.put_back(1, taken);
         assert_eq!(followed.take(1).unwrap().len(), 2);
     }
 
     #[test]
-    fn whoever_follows_no_more_takes_nothing_from_who_does() {
+    fn an_old_follower_takes_no_changes_of_a_new_one() {
         let followed = Followed::default();
         followed.begin(1);
         followed.begin(2);
@@ -126,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn too_many_changes_are_everything() {
+    fn too_many_changes_count_as_everything() {
         let followed = Followed::default();
         followed.begin(1);
         followed.note(Changes { numbers: (0..MAX_CHANGES as u64).collect(), ..Changes::default() });
         assert!(!followed.0.lock().as_ref().unwrap().1.is_everything);
         followed.note(Changes { numbers: [u64::MAX].into(), ..Changes::default() });
         let taken = followed.take(1).unwrap();
-        assert!(taken.is_everything && taken.doc_ids.is_empty() && taken.numbers.is_empty() && !taken.is_empty());
+        assert!(taken.is_everything && taken.doc_ids.is_empty() && taken.numbers.is_empty() && taken.len() > 0);
     }
 }

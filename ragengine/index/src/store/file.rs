@@ -7,30 +7,30 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
 use super::StoreError;
-use super::watched::Watched;
+use super::failure_flag::FailureFlag;
 use crate::private;
 
-/// Pages kept in memory. Vectors are in FAISS and hot texts in the page cache of the system, so this can be small.
+/// The page cache, in bytes. It can be small: vectors are in FAISS, and the operating system caches hot texts.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// A redb file that can be closed under those who use it: after the disk has refused to read or write something, redb does no more
-/// until the file is opened anew.
+/// A redb file that can be closed while it is in use: after the disk refused an operation, redb does nothing until the
+/// file is reopened.
 pub struct DatabaseFile {
     database: RwLock<Option<Database>>,
     has_failed: Arc<AtomicBool>,
 }
 
 impl DatabaseFile {
-    /// Opens a file, or makes it.
+    /// Opens a file, creating it if necessary.
     ///
     /// # Errors
     ///
-    /// When another process has it, or the disk refuses.
+    /// If another process has it open, or the disk fails.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::on(file(path)?)
     }
 
-    /// The same on any storage.
+    /// The same for any storage.
     ///
     /// # Errors
     ///
@@ -41,30 +41,30 @@ impl DatabaseFile {
         Ok(Self { database: RwLock::new(Some(database)), has_failed })
     }
 
-    /// The file, to begin a transaction.
+    /// The open file, for starting a transaction.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Latched`] when it is closed.
+    /// [`StoreError::Latched`] if it is closed.
     pub fn get(&self) -> Result<MappedRwLockReadGuard<'_, Database>, StoreError> {
         RwLockReadGuard::try_map(self.database.read(), Option::as_ref).map_err(|_| StoreError::Latched)
     }
 
-    /// Whether the disk has refused something, so that it has to be opened anew.
+    /// Whether the disk refused an operation. The file must then be reopened.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)
     }
 
-    /// Closes it. Those who still read in it get errors.
+    /// Closes the file. Operations that still use it get errors.
     pub fn close(&self) {
         *self.database.write() = None;
     }
 
-    /// Closes it and opens it again.
+    /// Closes and reopens the file.
     ///
     /// # Errors
     ///
-    /// When the disk still refuses: it is closed then.
+    /// If the disk still fails. The file stays closed then.
     pub fn reopen(&self, path: &Path) -> Result<(), StoreError> {
         let mut database = self.database.write();
         *database = None;
@@ -73,7 +73,7 @@ impl DatabaseFile {
         Ok(())
     }
 
-    /// As if the disk had refused something.
+    /// Simulates a refused operation.
     #[cfg(test)]
     pub fn fail(&self) {
         self.has_failed.store(true, Ordering::Release);
@@ -87,6 +87,6 @@ fn file(path: &Path) -> Result<FileBackend, StoreError> {
 }
 
 fn open(storage: impl StorageBackend, has_failed: &Arc<AtomicBool>) -> Result<Database, StoreError> {
-    let storage = Watched::new(storage, Arc::clone(has_failed));
+    let storage = FailureFlag::new(storage, Arc::clone(has_failed));
     Ok(Builder::new().set_cache_size(CACHE_BYTES).create_with_backend(storage)?)
 }

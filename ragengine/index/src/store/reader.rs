@@ -9,7 +9,7 @@ use super::tables::{CHUNKS, DOCUMENTS, HASHES, NEXT_ROW, NUMBERS, PAGES, REVISIO
 use super::{EMBEDDING, StoreError, meta, number_of};
 use crate::record::{ChunkRecord, DocumentRecord, IndexRecord};
 
-/// The store at one moment.
+/// A reader of the store's state at one moment.
 pub struct Reader {
     pub(super) transaction: ReadTransaction,
 }
@@ -29,7 +29,8 @@ impl Reader {
         Ok(postcard::from_bytes(&record)?)
     }
 
-    /// The settings of the embedding model. None: the index was made before they were kept, or by a version that has others.
+    /// The settings of the embedding model. None if an old version did not save them, or another version saved them in
+    /// a form that this one cannot read.
     pub fn embedding_source(&self) -> Result<Option<EmbeddingSource>, StoreError> {
         let json = meta(&self.transaction, EMBEDDING)?;
         Ok(json.and_then(|json| serde_json::from_slice(&json).ok()))
@@ -40,7 +41,7 @@ impl Reader {
         Ok(self.table(NUMBERS)?.get(doc_id).map_err(redb::Error::from)?.map(|number| number.value()))
     }
 
-    /// A document without its text.
+    /// The record of a document, without its text.
     pub fn document(&self, number: u64) -> Result<Option<DocumentRecord>, StoreError> {
         match self.table(DOCUMENTS)?.get(number).map_err(redb::Error::from)? {
             Some(bytes) => Ok(Some(postcard::from_bytes(bytes.value())?)),
@@ -48,19 +49,19 @@ impl Reader {
         }
     }
 
-    /// The number of the document that was added last, of those that are there.
+    /// The highest number of a document.
     pub fn last_document(&self) -> Result<Option<u64>, StoreError> {
         Ok(self.table(DOCUMENTS)?.last().map_err(redb::Error::from)?.map(|(number, _)| number.value()))
     }
 
-    /// The numbers of all documents, in the order in which they were added.
+    /// The numbers of all documents, in order of creation.
     pub fn document_numbers(&self) -> Result<Vec<u64>, StoreError> {
         let table = self.table(DOCUMENTS)?;
         let numbers = table.iter().map_err(redb::Error::from)?;
         numbers.map(|entry| Ok(entry.map_err(redb::Error::from)?.0.value())).collect()
     }
 
-    /// The document with this id.
+    /// The record of the document with this id.
     pub fn document_by_id(&self, doc_id: &str) -> Result<Option<DocumentRecord>, StoreError> {
         match self.number(doc_id)? {
             Some(number) => self.document(number),
@@ -68,7 +69,7 @@ impl Reader {
         }
     }
 
-    /// A document's text, at most its first `max_characters`, and whether that is not all of it.
+    /// The first `max_characters` of a document's text, and whether the text is longer.
     pub fn text(&self, number: u64, max_characters: usize) -> Result<(String, bool), StoreError> {
         let table = self.table(TEXTS)?;
         let Some(text) = table.get(number).map_err(redb::Error::from)? else { return Ok((String::new(), false)) };
@@ -79,7 +80,7 @@ impl Reader {
         })
     }
 
-    /// Chunks by their rows, in the order of the rows given.
+    /// Chunks by row, in the given order.
     pub fn chunks(&self, rows: impl IntoIterator<Item = u64>) -> Result<Vec<ChunkRecord>, StoreError> {
         let table = self.table(CHUNKS)?;
         rows.into_iter()
@@ -90,7 +91,7 @@ impl Reader {
             .collect()
     }
 
-    /// The pages that chunks stand on, by their rows, in the order of the rows given: none of a document that is not cut by pages.
+    /// The pages of chunks by row, in the given order. None for documents that are not split by pages.
     pub fn pages(&self, rows: impl IntoIterator<Item = u64>) -> Result<Vec<Option<u32>>, StoreError> {
         let table = self.later_table(PAGES)?;
         let page = |row: u64| match &table {
@@ -100,7 +101,7 @@ impl Reader {
         rows.into_iter().map(page).collect()
     }
 
-    /// The revisions of documents, by their numbers, in the order of the numbers given: none where none was said.
+    /// The revisions of documents by number, in the given order. None for documents without one.
     pub fn revisions(&self, numbers: impl IntoIterator<Item = u64>) -> Result<Vec<Option<String>>, StoreError> {
         let table = self.later_table(REVISIONS)?;
         let revision = |number: u64| match &table {
@@ -112,7 +113,7 @@ impl Reader {
         numbers.into_iter().map(revision).collect()
     }
 
-    /// The latest synchronisations that have ended, with their sources.
+    /// The last finished synchronisation of each source.
     pub fn syncs(&self) -> Result<Vec<(String, SourceSync)>, StoreError> {
         let Some(table) = self.later_table(SYNCS)? else { return Ok(Vec::new()) };
         let mut syncs = Vec::new();
@@ -129,7 +130,7 @@ impl Reader {
         Ok(self.table(VECTORS)?.get(row).map_err(redb::Error::from)?.map(|bytes| decode(bytes.value())))
     }
 
-    /// The vector of a chunk that embeds the same text, when there is one.
+    /// The vector of any chunk with the same embedded text.
     pub fn vector_by_hash(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, StoreError> {
         let table = self.table(HASHES)?;
         let mut rows = table.range((hash, 0)..=(hash, u64::MAX)).map_err(redb::Error::from)?;
@@ -139,7 +140,7 @@ impl Reader {
         }
     }
 
-    /// Calls `visit` with every document, in the order in which they were added.
+    /// Calls `visit` with every document, in order of creation.
     pub fn each_document(&self, mut visit: impl FnMut(u64, DocumentRecord)) -> Result<(), StoreError> {
         for entry in self.table(DOCUMENTS)?.iter().map_err(redb::Error::from)? {
             let (number, bytes) = entry.map_err(redb::Error::from)?;
@@ -148,7 +149,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Calls `visit` with the rows of these ranges and their vectors, in the order of the ranges.
+    /// Calls `visit` with the rows and vectors of these ranges, in order.
     pub fn each_vector<E: From<StoreError>>(
         &self,
         ranges: &[Range<u64>],
@@ -165,7 +166,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The row that is given next: no row from it on has ever been given.
+    /// The row that is assigned next. It and all later rows have never been used.
     pub fn next_row(&self) -> Result<u64, StoreError> {
         let bytes = meta(&self.transaction, NEXT_ROW)?;
         bytes.map_or(Ok(0), |bytes| number_of(NEXT_ROW, &bytes))
@@ -182,7 +183,7 @@ impl Reader {
         Ok(self.transaction.open_table(definition).map_err(redb::Error::from)?)
     }
 
-    /// A table that an index lacks which was made before there was one.
+    /// Opens a table that older indexes lack. None if it is missing.
     fn later_table<K: Key + 'static, V: Value + 'static>(
         &self,
         definition: TableDefinition<'static, K, V>,

@@ -1,4 +1,4 @@
-//! A store as rows, which is what an archive holds of it, and back.
+//! Exports a store as rows, for an archive, and imports rows.
 
 use ragengine_client::wire::SourceSync;
 use redb::{ReadableTable as _, ReadableTableMetadata as _};
@@ -11,7 +11,7 @@ use crate::archive::{IndexHeader, Row};
 use crate::record::{DocumentRecord, IndexRecord};
 
 impl Reader {
-    /// What the rows of this index begin with.
+    /// The header for an archive of this index.
     pub fn header(&self, record: &IndexRecord) -> Result<IndexHeader, StoreError> {
         Ok(IndexHeader {
             record: record.clone(),
@@ -23,11 +23,12 @@ impl Reader {
         })
     }
 
-    /// Calls `visit` with every row: documents in the order of their numbers, each with its chunks, then the records of synchronisations.
+    /// Calls `visit` with every row: documents in order of their numbers, each followed by its chunks, then
+    /// synchronisation records.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read, or what `visit` says.
+    /// An error of the store or of `visit`.
     pub fn each_row<E: From<StoreError>>(&self, mut visit: impl FnMut(Row) -> Result<(), E>) -> Result<(), E> {
         let (documents, texts) = (self.table(DOCUMENTS)?, self.table(TEXTS)?);
         for entry in documents.iter().map_err(refused)? {
@@ -54,26 +55,26 @@ impl Reader {
 
     fn counter(&self, name: &str) -> Result<u64, StoreError> {
         let damaged = || StoreError::Damaged(format!("{name} is not a number"));
-        // Nothing has been counted in an index that nothing was ever put into.
+        // An index that never had a document has no counters yet.
         let bytes = meta(&self.transaction, name)?.unwrap_or_else(|| 0_u64.to_le_bytes().to_vec());
         Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| damaged())?))
     }
 }
 
 impl Transaction {
-    /// Sets what [`Self::next_document`] and [`Self::next_rows`] give next, in a store that has been made for rows of another one.
+    /// Sets the counters of [`Self::next_document`] and [`Self::next_rows`] in a store that is made from an archive.
     pub fn put_counters(&self, header: &IndexHeader) -> Result<(), StoreError> {
         self.put_meta("next_document", &header.next_document.to_le_bytes())?;
         self.put_meta("next_row", &header.next_row.to_le_bytes())
     }
 
-    /// Puts rows in their order. `document` is the last document that was put: chunks belong to it.
+    /// Writes rows in order. `document` is the last document written; chunks belong to it.
     pub fn put_rows(&self, rows: &[Row], document: &mut Option<DocumentRecord>) -> Result<(), StoreError> {
         for row in rows {
             match row {
                 Row::Document { number, record, text, revision } => {
                     if self.document_by_id(&record.doc_id)?.is_some() {
-                        return Err(StoreError::Damaged(format!("document '{}' is there twice", record.doc_id)));
+                        return Err(StoreError::Damaged(format!("it has document '{}' twice", record.doc_id)));
                     }
                     self.put_document(*number, record, text)?;
                     self.put_revision(*number, revision.as_deref())?;
@@ -89,7 +90,7 @@ impl Transaction {
                 Row::Sync { source, json } => {
                     let sync: SourceSync =
                         serde_json::from_str(json).map_err(|error| StoreError::Damaged(error.to_string()))?;
-                    // Who had it may be gone, and what was brought back is not to go with it.
+                    // The owner may be gone, and the restored documents must not be deleted with it.
                     self.put_sync(source, Some(&SourceSync { owner: None, ..sync }))?;
                 }
             }

@@ -31,7 +31,7 @@ fn document(doc_id: &str, first_row: u64, chunks: u32) -> DocumentRecord {
     }
 }
 
-/// Puts a document with as many chunks as `chunks`, each with a vector and a hash of its own. Its revision is how its text begins.
+/// Writes a document with `chunks` chunks, each with a distinct vector and hash. The revision is the start of the text.
 fn put_in(transaction: &Transaction, doc_id: &str, text: &str, chunks: u32) -> Result<u64, StoreError> {
     let before = transaction.document_by_id(doc_id)?;
     if let Some((_, before)) = &before {
@@ -81,7 +81,7 @@ fn everything(store: &Store) -> BTreeMap<String, (u64, String, Vec<String>)> {
 }
 
 #[test]
-fn what_was_put_is_read() {
+fn written_documents_are_read() {
     let (_folder, store) = new_store();
     let number = put(&store, "a", "tëxt", 2);
     let reader = store.reader().unwrap();
@@ -119,7 +119,7 @@ fn a_change_that_fails_changes_nothing() {
 }
 
 #[test]
-fn numbers_are_never_given_twice_even_after_reopening() {
+fn numbers_are_never_reused_even_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let store = Store::create(&path, &IndexRecord::of_two_dimensions()).unwrap();
@@ -141,7 +141,7 @@ fn a_store_has_one_owner() {
 }
 
 #[test]
-fn what_is_no_store_is_said() {
+fn a_missing_or_foreign_file_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     assert!(matches!(Store::open(folder.path()), Err(StoreError::Damaged(_))));
     std::fs::write(folder.path().join(FILE), b"not a database, but long enough to look like one").unwrap();
@@ -238,7 +238,7 @@ proptest! {
     }
 }
 
-/// A copy of an open store is what a kill leaves: nothing that redb does when it closes has been done.
+/// A copy of an open store is in the same state as after a kill: nothing has been done that redb does on closing.
 #[test]
 fn opening_after_a_kill_repairs_nothing() {
     let (folder, store) = new_store();
@@ -248,26 +248,26 @@ fn opening_after_a_kill_repairs_nothing() {
     let copy = folder.path().join("copy.redb");
     std::fs::copy(folder.path().join("index").join(FILE), &copy).unwrap();
     let mut builder = redb::Builder::new();
-    builder.set_repair_callback(|_| panic!("it walks the file"));
+    builder.set_repair_callback(|_| panic!("the file is scanned"));
     drop(builder.open(&copy).unwrap());
     let (store, _) = Store::open_in(DatabaseFile::open(&copy).unwrap()).unwrap();
     assert_eq!(everything(&store).len(), 50);
 }
 
 #[test]
-fn token_counts_are_kept_for_each_tokenizer_and_go_with_their_chunks() {
+fn token_counts_are_saved_for_each_tokenizer_and_deleted_with_their_chunks() {
     let (folder, store) = new_store();
     put(&store, "a", "one", 2);
     put(&store, "b", "two", 1);
     assert_eq!(store.token_counts(1, &[0, 1, 2]).unwrap(), [None, None, None]);
-    // Row 9 is not there (any more): it is left out.
+    // Row 9 does not exist, so its count is skipped.
     store.put_token_counts(1, &[(0, 10), (2, 30), (9, 90)]).unwrap();
     store.put_token_counts(2, &[(0, 11)]).unwrap();
     assert_eq!(store.token_counts(1, &[2, 1, 0, 9]).unwrap(), [Some(30), None, Some(10), None]);
     assert_eq!(store.token_counts(2, &[0]).unwrap(), [Some(11)]);
     put(&store, "a", "changed", 1);
     assert_eq!(store.token_counts(1, &[0, 2, 3]).unwrap(), [None, Some(30), None]);
-    // The change made the counts before it last.
+    // The change made the earlier counts durable.
     drop(store);
     let (store, _) = Store::open(&folder.path().join("index")).unwrap();
     assert_eq!(store.token_counts(1, &[2]).unwrap(), [Some(30)]);
@@ -278,7 +278,7 @@ fn sync(sync_id: &str) -> SourceSync {
 }
 
 #[test]
-fn revisions_and_pages_go_with_what_they_are_of() {
+fn revisions_and_pages_are_deleted_with_their_documents() {
     let (_folder, store) = new_store();
     let (a, b) = (put(&store, "a", "one", 2), put(&store, "b", "two", 1));
     let write =

@@ -1,4 +1,4 @@
-//! What chunks cost in tokens of the language models that have been asked. It is derived: losing it costs time, nothing else.
+//! Token counts of chunks for language models. They are derived data: if they are lost, they are computed again.
 
 use redb::{Durability, ReadableTable as _, TableError};
 
@@ -6,17 +6,17 @@ use super::tables::{CHUNKS, TOKEN_COUNTS};
 use super::{Store, StoreError};
 
 impl Store {
-    /// What these rows cost, in their order: none where it has not been counted by this tokenizer.
+    /// The counts of these rows, in order. None where this tokenizer has not counted the row yet.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn token_counts(&self, tokenizer: u64, rows: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
         use redb::ReadableDatabase as _;
         let reader = self.database.get()?.begin_read().map_err(redb::Error::from)?;
         let table = match reader.open_table(TOKEN_COUNTS) {
             Ok(table) => table,
-            // An index that was made before there were counts.
+            // The index was made before counts were saved.
             Err(TableError::TableDoesNotExist(_)) => return Ok(vec![None; rows.len()]),
             Err(error) => return Err(redb::Error::from(error).into()),
         };
@@ -27,12 +27,12 @@ impl Store {
         rows.iter().map(count).collect()
     }
 
-    /// Keeps what rows cost. A row that has been deleted meanwhile is left out. It is on disk with the next change of documents: a
-    /// question must not wait for the disk.
+    /// Saves counts. Rows that were deleted in the meantime are skipped. The counts become durable with the next change
+    /// of documents, so that a request does not wait for the disk.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn put_token_counts(&self, tokenizer: u64, counts: &[(u64, u32)]) -> Result<(), StoreError> {
         let mut transaction = self.database.get()?.begin_write().map_err(redb::Error::from)?;
         transaction.set_durability(Durability::None).map_err(|error| StoreError::Disk(error.to_string()))?;

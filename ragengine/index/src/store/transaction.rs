@@ -11,7 +11,7 @@ use super::tables::{
 use super::{EMBEDDING, StoreError, number_of};
 use crate::record::{ChunkRecord, DocumentRecord};
 
-/// A change under way. Dropped without a commit, nothing has happened.
+/// A write transaction. It is rolled back if it is dropped without a commit.
 pub struct Transaction {
     inner: WriteTransaction,
     changes: RefCell<Changes>,
@@ -26,7 +26,7 @@ impl Transaction {
         &self.inner
     }
 
-    /// Makes it last. Returns what it has changed.
+    /// Commits durably. Returns the changed documents.
     pub(super) fn commit(self) -> Result<Changes, StoreError> {
         self.inner.commit().map_err(redb::Error::from)?;
         Ok(self.changes.into_inner())
@@ -38,7 +38,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// The document with this id and its number.
+    /// The number and record of the document with this id.
     pub fn document_by_id(&self, doc_id: &str) -> Result<Option<(u64, DocumentRecord)>, StoreError> {
         let numbers = self.inner.open_table(NUMBERS).map_err(redb::Error::from)?;
         let Some(number) = numbers.get(doc_id).map_err(redb::Error::from)?.map(|number| number.value()) else {
@@ -49,7 +49,7 @@ impl Transaction {
         Ok(Some((number, document)))
     }
 
-    /// A document without its text.
+    /// The record of a document, without its text.
     pub fn document(&self, number: u64) -> Result<Option<DocumentRecord>, StoreError> {
         let documents = self.inner.open_table(DOCUMENTS).map_err(redb::Error::from)?;
         match documents.get(number).map_err(redb::Error::from)? {
@@ -58,17 +58,17 @@ impl Transaction {
         }
     }
 
-    /// A number for a new document. It has never been given before.
+    /// Assigns the number of a new document. Numbers are never reused.
     pub fn next_document(&self) -> Result<u64, StoreError> {
         self.take("next_document", 1)
     }
 
-    /// The first of `count` rows that have never been given before.
+    /// Assigns `count` consecutive rows and returns the first. Rows are never reused.
     pub fn next_rows(&self, count: u32) -> Result<u64, StoreError> {
         self.take(NEXT_ROW, u64::from(count))
     }
 
-    /// Puts a document's record and text.
+    /// Writes a document's record and text.
     pub fn put_document(&self, number: u64, record: &DocumentRecord, text: &str) -> Result<(), StoreError> {
         self.changes.borrow_mut().add_document(&record.doc_id);
         let bytes = postcard::to_stdvec(record)?;
@@ -86,7 +86,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Puts a document's revision in the place of the one that it has. None: it has none any more.
+    /// Sets or removes a document's revision.
     pub fn put_revision(&self, number: u64, revision: Option<&str>) -> Result<(), StoreError> {
         self.changes.borrow_mut().add_number(number);
         let mut table = self.inner.open_table(REVISIONS).map_err(redb::Error::from)?;
@@ -97,7 +97,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Puts the pages that chunks stand on, by their rows.
+    /// Writes the pages of chunks, by row.
     pub fn put_pages(&self, pages: impl IntoIterator<Item = (u64, u32)>) -> Result<(), StoreError> {
         let mut table = self.inner.open_table(PAGES).map_err(redb::Error::from)?;
         for (row, page) in pages {
@@ -106,7 +106,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Puts a source's latest synchronisation that has ended in the place of the one before. None: there is none any more.
+    /// Sets or removes a source's last finished synchronisation.
     pub fn put_sync(&self, source: &str, sync: Option<&SourceSync>) -> Result<(), StoreError> {
         let mut table = self.inner.open_table(SYNCS).map_err(redb::Error::from)?;
         match sync {
@@ -119,7 +119,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Puts chunks and their vectors into rows that follow each other.
+    /// Writes chunks and their vectors to consecutive rows.
     pub fn put_chunks<'a>(
         &self,
         first_row: u64,
@@ -137,7 +137,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Removes a document's chunks and vectors, and leaves the document.
+    /// Removes a document's chunks and vectors, but not the document.
     pub fn remove_chunks(&self, record: &DocumentRecord) -> Result<(), StoreError> {
         let mut chunks = self.inner.open_table(CHUNKS).map_err(redb::Error::from)?;
         let mut vectors = self.inner.open_table(VECTORS).map_err(redb::Error::from)?;
@@ -159,7 +159,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Removes a document with its chunks.
+    /// Removes a document and its chunks.
     pub fn remove_document(&self, number: u64, record: &DocumentRecord) -> Result<(), StoreError> {
         self.changes.borrow_mut().add_document(&record.doc_id);
         self.remove_chunks(record)?;
@@ -174,7 +174,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Puts the settings of the embedding model, which name secrets and hold none.
+    /// Writes the settings of the embedding model. They name secrets and contain none.
     pub fn put_embedding_source(&self, source: &EmbeddingSource) -> Result<(), StoreError> {
         let json = serde_json::to_vec(source).map_err(|error| StoreError::Damaged(error.to_string()))?;
         self.put_meta(EMBEDDING, &json)

@@ -1,10 +1,12 @@
-//! The embedding settings that a backup carries: whoever sends it may have made them up, to be sent a key of this server's.
+//! Checks the embedding settings of a backup. They are untrusted: an attacker could use them to get a key of this
+//! server.
 
 use ragengine_settings::{EmbeddingSource, LocalEmbedding, RemoteEmbedding};
 
-/// The settings without what this server must not do for a stranger: a key is only used where it is used already, models are fetched from
-/// known hubs only, and run as this server runs its own. An endpoint may be anywhere: it gets the texts of the index that names it, and no
-/// other's. `known` are the settings of the server, which come first, and of its indexes.
+/// Returns the settings without what a stranger must not control: a key is only sent where it is sent already, models
+/// are fetched only from known hubs, and they run with this server's number of threads. An endpoint may be anywhere,
+/// because it gets only the texts of the index that names it. `known` are the settings of the server, which come first,
+/// and of its indexes.
 pub(super) fn admitted(source: EmbeddingSource, known: &[EmbeddingSource]) -> EmbeddingSource {
     match source {
         EmbeddingSource::Remote(mut remote) => {
@@ -49,12 +51,12 @@ mod tests {
     }
 
     #[test]
-    fn no_key_goes_where_it_does_not_go_already() {
+    fn a_key_is_only_sent_where_it_is_sent_already() {
         let known = [
             source(r#"{"remote": {"url": "https://a/v1", "model": "m", "apiKey": {"env": "A"}}}"#),
             source(r#"{"local": {"hubUrl": "https://mirror", "hubToken": {"env": "T"}}}"#),
         ];
-        // sent, what is left of it
+        // The settings in the backup, and what remains of them.
         let table = [
             (r#"{"remote": {"url": "https://a/v1", "model": "other", "apiKey": {"env": "A"}}}"#, None),
             (r#"{"remote": {"url": "https://b/v1", "model": "m"}}"#, None),

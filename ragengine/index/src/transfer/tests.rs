@@ -23,7 +23,7 @@ fn catalog(folder: &Path) -> Catalog {
     catalog
 }
 
-/// An archive of these indexes, each with so many documents of one chunk.
+/// An archive of these indexes, each with the given number of one-chunk documents.
 fn copy(indexes: &[(&str, usize)]) -> Vec<u8> {
     let with_rows = |(name, documents): &(&'static str, usize)| {
         let (header, rows) = rows(&vec![1; *documents]);
@@ -67,14 +67,14 @@ fn named(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn what_comes_out_is_what_went_in_also_after_a_restart() {
+fn an_import_equals_the_export_and_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let (header, rows) = rows(&[2, 0, 3]);
-    // The settings of the model come along, too.
+    // Including the settings of the embedding model.
     let header = IndexHeader { embedding: Some(ragengine_settings::Embedding::default().source()), ..header };
     let bytes = archive(&[("a", header.clone(), rows.clone())]);
     let first = catalog(folder.path());
-    import(&first, &bytes, Existing::Stays).unwrap();
+    import(&first, &bytes, Existing::Keep).unwrap();
     let exported = |catalog: &Catalog| catalog.export(&catalog.all(), Vec::new()).unwrap();
     assert_eq!(rows_of(&exported(&first)), rows);
     drop(first);
@@ -82,58 +82,58 @@ fn what_comes_out_is_what_went_in_also_after_a_restart() {
     assert_eq!(rows_of(&exported(&second)), rows);
     let index = second.get("a").unwrap();
     assert_eq!(index.store.reader().unwrap().header(index.record()).unwrap(), header);
-    // Found by its id, by its hash and in memory: what is derived was made.
+    // Derived data was rebuilt: the document is found by id, by hash and in memory.
     let reader = index.store.reader().unwrap();
     assert_eq!((reader.number("d7").unwrap(), index.size().chunks), (Some(7), 5));
     assert_eq!(reader.vector_by_hash(&[8; 32]).unwrap(), Some(vec![0.6, 0.8]));
     assert_eq!(index.source("s").sync.unwrap().sync_id, "1");
-    // Numbers that were given once are not given again.
+    // Numbers are not reused.
     assert_eq!(index.store.write(|transaction| transaction.next_document()).unwrap(), header.next_document);
     assert_eq!(index.store.write(|transaction| transaction.next_rows(1)).unwrap(), header.next_row);
 }
 
 #[test]
-fn what_is_there_stays_unless_it_is_to_be_replaced() {
+fn an_existing_index_is_kept_unless_it_is_to_be_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = catalog(folder.path());
-    import(&catalog, &copy(&[("a", 1), ("b", 1)]), Existing::Stays).unwrap();
+    import(&catalog, &copy(&[("a", 1), ("b", 1)]), Existing::Keep).unwrap();
     let before = catalog.get("a").unwrap();
-    let refused = import(&catalog, &copy(&[("c", 2), ("a", 2)]), Existing::Stays);
+    let refused = import(&catalog, &copy(&[("c", 2), ("a", 2)]), Existing::Keep);
     assert!(matches!(refused, Err(IndexError::Exists(names)) if names == ["a"]));
     assert_eq!((documents(&catalog), folders(folder.path())), (named(&[("a", 1), ("b", 1)]), 2));
-    import(&catalog, &copy(&[("c", 2), ("a", 2)]), Existing::IsReplaced).unwrap();
+    import(&catalog, &copy(&[("c", 2), ("a", 2)]), Existing::Replace).unwrap();
     assert_eq!((documents(&catalog), folders(folder.path())), (named(&[("a", 2), ("b", 1), ("c", 2)]), 3));
-    // Who still has the index that was replaced cannot write into it, and is sent to the other.
+    // Users of the replaced index cannot write to it and are sent to the new one.
     assert!(matches!(before.require_present(), Err(IndexError::Superseded(_))));
-    let refused = import(&catalog, &copy(&[("a", 1), ("d", 1)]), Existing::IsReplaced);
+    let refused = import(&catalog, &copy(&[("a", 1), ("d", 1)]), Existing::Replace);
     assert!(matches!(refused, Err(IndexError::TooMany(3))));
 }
 
 #[test]
-fn one_index_of_many_is_restored_and_the_others_stay() {
+fn one_of_many_indexes_is_restored_and_the_others_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = catalog(folder.path());
-    import(&catalog, &copy(&[("a", 1), ("b", 1)]), Existing::Stays).unwrap();
+    import(&catalog, &copy(&[("a", 1), ("b", 1)]), Existing::Keep).unwrap();
     let bytes = copy(&[("a", 5), ("b", 6), ("c", 7)]);
     let only = |name, existing| catalog.import(&*bytes, existing, MAX_BLOCK_BYTES, Some(name)).map(|made| made.len());
-    assert!(matches!(only("b", Existing::Stays), Err(IndexError::Exists(names)) if names == ["b"]));
-    assert_eq!(only("b", Existing::IsReplaced).unwrap(), 1);
+    assert!(matches!(only("b", Existing::Keep), Err(IndexError::Exists(names)) if names == ["b"]));
+    assert_eq!(only("b", Existing::Replace).unwrap(), 1);
     assert_eq!((documents(&catalog), folders(folder.path())), (named(&[("a", 1), ("b", 6)]), 2));
-    assert_eq!(only("c", Existing::Stays).unwrap(), 1);
-    let refused = only("d", Existing::IsReplaced).unwrap_err();
+    assert_eq!(only("c", Existing::Keep).unwrap(), 1);
+    let refused = only("d", Existing::Replace).unwrap_err();
     assert_eq!(refused.to_string(), "there is no index 'd' in the backup: it has 'a', 'b', 'c'");
     assert_eq!(documents(&catalog), named(&[("a", 1), ("b", 6), ("c", 7)]));
-    // All of it is read, and has to be whole.
+    // The whole archive is read and must be complete.
     let cut = &bytes[..bytes.len() - 600];
-    assert!(catalog.import(cut, Existing::IsReplaced, MAX_BLOCK_BYTES, Some("a")).is_err());
+    assert!(catalog.import(cut, Existing::Replace, MAX_BLOCK_BYTES, Some("a")).is_err());
     assert_eq!(documents(&catalog), named(&[("a", 1), ("b", 6), ("c", 7)]));
 }
 
 #[test]
-fn what_cannot_be_used_changes_nothing() {
+fn an_unusable_archive_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let data = catalog(folder.path());
-    import(&data, &copy(&[("a", 1)]), Existing::Stays).unwrap();
+    import(&data, &copy(&[("a", 1)]), Existing::Keep).unwrap();
     let whole = copy(&[("a", 2), ("b", 2)]);
     let mut damaged = whole.clone();
     let place = damaged.windows(9).rposition(|bytes| bytes == b"text of 6").unwrap();
@@ -149,7 +149,7 @@ fn what_cannot_be_used_changes_nothing() {
         (&twice, "archive_damaged"),
         (b"anything", "archive_foreign"),
     ] {
-        assert_eq!(import(&data, bytes, Existing::IsReplaced).unwrap_err().kind(), kind);
+        assert_eq!(import(&data, bytes, Existing::Replace).unwrap_err().kind(), kind);
         assert_eq!((documents(&data), folders(folder.path())), (named(&[("a", 1)]), 1), "{kind}");
     }
     drop(data);
@@ -160,23 +160,23 @@ fn what_cannot_be_used_changes_nothing() {
 fn a_persisted_copy_is_loaded_under_any_name() {
     let folder = tempfile::tempdir().unwrap();
     let data = catalog(folder.path());
-    import(&data, &copy(&[("a", 2)]), Existing::Stays).unwrap();
+    import(&data, &copy(&[("a", 2)]), Existing::Keep).unwrap();
     data.persist("a", "monday").unwrap();
     assert!(folder.path().join("persisted/monday.tar").is_file());
     let load = |index: &str, copy: &str, existing| data.load_persisted(index, copy, existing, MAX_BLOCK_BYTES);
-    assert!(matches!(load("a", "monday", Existing::Stays), Err(IndexError::Exists(_))));
-    assert!(matches!(load("b", "tuesday", Existing::Stays), Err(IndexError::Persisted(PersistedError::Missing(_)))));
-    let index = load("b", "monday", Existing::Stays).unwrap();
+    assert!(matches!(load("a", "monday", Existing::Keep), Err(IndexError::Exists(_))));
+    assert!(matches!(load("b", "tuesday", Existing::Keep), Err(IndexError::Persisted(PersistedError::Missing(_)))));
+    let index = load("b", "monday", Existing::Keep).unwrap();
     assert_eq!((index.name(), index.size().documents), ("b", 2));
-    // A copy of the same name takes the place of the one before, and nothing else is left.
-    import(&data, &copy(&[("a", 3)]), Existing::IsReplaced).unwrap();
+    // A copy replaces the previous one of the same name and leaves no other file.
+    import(&data, &copy(&[("a", 3)]), Existing::Replace).unwrap();
     data.persist("a", "monday").unwrap();
-    assert_eq!(load("b", "monday", Existing::IsReplaced).unwrap().size().documents, 3);
+    assert_eq!(load("b", "monday", Existing::Replace).unwrap().size().documents, 3);
     let persisted = folder.path().join("persisted");
     assert_eq!(persisted.read_dir().unwrap().count(), 1);
     std::fs::write(persisted.join("several.tar"), copy(&[("x", 1), ("y", 1)])).unwrap();
-    assert!(matches!(load("b", "several", Existing::IsReplaced), Err(IndexError::ManyIndexes { indexes: 2, .. })));
-    // A process that is killed leaves its part behind, and the next start removes that and nothing else.
+    assert!(matches!(load("b", "several", Existing::Replace), Err(IndexError::ManyIndexes { indexes: 2, .. })));
+    // A killed process leaves an unfinished copy. The next start removes it and nothing else.
     for name in [".a.0.partial", "mine.partial", "notes.txt"] {
         std::fs::write(persisted.join(name), "x").unwrap();
     }
@@ -188,10 +188,10 @@ fn a_persisted_copy_is_loaded_under_any_name() {
 }
 
 #[test]
-fn nothing_but_plain_files_is_read_or_written() {
+fn only_plain_files_are_read_and_written() {
     let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let data = catalog(folder.path());
-    import(&data, &copy(&[("a", 1)]), Existing::Stays).unwrap();
+    import(&data, &copy(&[("a", 1)]), Existing::Keep).unwrap();
     data.persist("a", "good").unwrap();
     let persisted = folder.path().join("persisted");
     let target = outside.path().join("secret.tar");
@@ -202,13 +202,13 @@ fn nothing_but_plain_files_is_read_or_written() {
     rustix::fs::mknodat(rustix::fs::CWD, persisted.join("pipe.tar"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
         .unwrap();
     let is_odd = |result: Result<(), IndexError>| matches!(result, Err(IndexError::Persisted(PersistedError::Odd(_))));
-    let load = |copy: &str| data.load_persisted("b", copy, Existing::Stays, MAX_BLOCK_BYTES).map(drop);
+    let load = |copy: &str| data.load_persisted("b", copy, Existing::Keep, MAX_BLOCK_BYTES).map(drop);
     for copy in ["link", "folder", "pipe"] {
         assert!(is_odd(load(copy)), "{copy}");
     }
-    // What is written takes the place of the link, and where it led to is as it was.
+    // Writing replaces the link and does not affect its target.
     let before = std::fs::read(&target).unwrap();
-    import(&data, &copy(&[("a", 2)]), Existing::IsReplaced).unwrap();
+    import(&data, &copy(&[("a", 2)]), Existing::Replace).unwrap();
     data.persist("a", "link").unwrap();
     assert!(!persisted.join("link.tar").is_symlink());
     assert_eq!(std::fs::read(&target).unwrap(), before);
@@ -244,7 +244,7 @@ const NO_NAMES: [&str; 14] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is asked for, what is opened is a file of that very folder.
+    /// Any accepted name opens a file in the folder itself.
     #[test]
     fn no_name_reaches_anything_outside(name in "(\\.|/|\\.\\./|%2e|%2f|\\\\|\0|[a-c]|\\PC){0,12}") {
         let folder = tempfile::tempdir().unwrap();
@@ -277,7 +277,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let catalog = catalog(folder.path());
         let (header, rows) = rows(&chunks);
-        import(&catalog, &archive(&[("a", header, rows.clone())]), Existing::Stays).unwrap();
+        import(&catalog, &archive(&[("a", header, rows.clone())]), Existing::Keep).unwrap();
         prop_assert_eq!(rows_of(&catalog.export(&catalog.all(), Vec::new()).unwrap()), rows);
     }
 }

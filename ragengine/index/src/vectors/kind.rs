@@ -1,15 +1,16 @@
-//! Which kind of FAISS index the rows get when they are put together.
+//! The kind of FAISS index that a rebuild makes.
 
 use ragengine_faiss::Kind;
 use ragengine_settings::VectorIndexKind;
 
-/// From so many rows on `auto` keeps a byte for each value instead of four: a graph over whole vectors would take a gigabyte.
+/// From this many rows on, `auto` keeps one byte per value instead of four. A graph over whole vectors would need
+/// gigabytes.
 const COMPRESSED_FROM_ROWS: usize = 500_000;
 
-/// The neighbours of a row in the graphs that `auto` makes.
+/// The neighbours of a row in graphs that `auto` makes.
 const AUTO_M: u16 = 32;
 
-/// The kind for so many rows: flat while they are few, or too few to train the kind that is wanted.
+/// The kind for a number of rows: flat if there are few, or too few to train the requested kind.
 pub fn kind_for(wanted: VectorIndexKind, rows: usize, exact_below_rows: usize) -> Kind {
     let kind = match wanted {
         VectorIndexKind::Flat => Kind::Flat,
@@ -20,14 +21,11 @@ pub fn kind_for(wanted: VectorIndexKind, rows: usize, exact_below_rows: usize) -
         VectorIndexKind::Auto if rows < COMPRESSED_FROM_ROWS => Kind::Hnsw { m: AUTO_M },
         VectorIndexKind::Auto => Kind::HnswSq8 { m: AUTO_M },
     };
-    match rows >= exact_below_rows.max(kind.min_training_rows()).max(1) {
-        true => kind,
-        false => Kind::Flat,
-    }
+    if rows >= exact_below_rows.max(kind.min_training_rows()).max(1) { kind } else { Kind::Flat }
 }
 
-/// Whether rows of this kind need not be put together again for the kind that is wanted. What `auto` chose when there were fewer rows
-/// is left until a rebuild is due for another reason.
+/// Whether rows of this kind satisfy the requested kind. A choice that `auto` made for fewer rows is kept until a
+/// rebuild is due for another reason.
 pub fn is_built(wanted: VectorIndexKind, kind: Kind) -> bool {
     match wanted {
         VectorIndexKind::Auto => kind != Kind::Flat,
@@ -54,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_number_of_rows_has_its_kind() {
-        // wanted, rows, kind
+        // The requested kind, the number of rows, the resulting kind.
         let table = [
             ("HNSW16", 0, "Flat"),
             ("HNSW16", 9_999, "Flat"),
@@ -76,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_auto_chose_before_is_good_enough() {
+    fn an_earlier_choice_of_auto_is_kept() {
         let auto = VectorIndexKind::Auto;
         assert!(!is_built(auto, Kind::Flat) && is_built(auto, Kind::Hnsw { m: 32 }) && is_built(auto, Kind::Sq8));
         assert!(!is_built(kind("HNSW32"), Kind::Hnsw { m: 16 }) && !is_built(kind("HNSW32"), Kind::Flat));

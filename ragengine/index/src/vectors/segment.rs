@@ -6,45 +6,42 @@ use ragengine_faiss::{Error, Kind, PositionSet, SearchOptions, VectorIndex};
 
 use super::Hit;
 
-/// Vectors and the rows that they belong to, position by position. Once it is in a [`Part`] it never changes.
+/// Vectors, and their rows by position. It is immutable once it is in a [`Part`].
 pub struct Segment {
     index: VectorIndex,
     rows: Vec<u64>,
 }
 
 impl Segment {
-    /// A segment without rows.
+    /// An empty segment.
     pub fn new(kind: Kind, dimensions: usize) -> Result<Self, Error> {
         Ok(Self { index: VectorIndex::new(kind, dimensions)?, rows: Vec::new() })
     }
 
-    /// The segment that [`Self::write`] wrote, with its rows. None: there are not as many vectors as rows.
+    /// Reads a segment written by [`Self::write`]. None if the numbers of vectors and rows differ.
     pub fn read(path: &Path, kind: Kind, dimensions: usize, rows: Vec<u64>) -> Result<Option<Self>, Error> {
         let index = VectorIndex::read(path, kind, dimensions)?;
         Ok((index.len() == rows.len()).then_some(Self { index, rows }))
     }
 
-    /// Writes the vectors, without the rows, to a file and brings it to the disk.
+    /// Writes the vectors, without the rows, to a file and syncs it.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         self.index.write(path)
     }
 
-    /// How many bytes that is.
+    /// The size of the file that [`Self::write`] makes, in bytes.
     pub fn file_bytes(&self) -> Result<u64, Error> {
         self.index.file_bytes()
     }
 
-    /// A copy that can be added to.
+    /// A copy, to which rows can be added.
     pub fn copy(&self) -> Result<Self, Error> {
         Ok(Self { index: self.index.copy()?, rows: self.rows.clone() })
     }
 
-    /// Trains it where its kind needs that.
+    /// Trains the segment if its kind needs that.
     pub fn train(&mut self, vectors: &[f32]) -> Result<(), Error> {
-        match self.index.kind().needs_training() {
-            true => self.index.train(vectors),
-            false => Ok(()),
-        }
+        if self.index.kind().needs_training() { self.index.train(vectors) } else { Ok(()) }
     }
 
     /// Adds rows, which must be greater than all before.
@@ -64,26 +61,26 @@ impl Segment {
         &self.rows
     }
 
-    /// What it is.
+    /// The kind of the FAISS index.
     pub fn kind(&self) -> Kind {
         self.index.kind()
     }
 
-    /// The vector at a position, as the index has it.
+    /// The vector at a position, as the FAISS index stores it.
     pub fn vector(&self, position: usize) -> Result<Vec<f32>, Error> {
         self.index.reconstruct(position)
     }
 
-    /// The positions of rows that follow each other: none when they are not here.
+    /// The positions of a range of rows. Empty if they are not in the segment.
     pub fn positions(&self, rows: &Range<u64>) -> Range<usize> {
         let start = self.first_at_or_after(rows.start, 0);
         start..self.first_at_or_after(rows.end, start)
     }
 
-    /// The position of the first row, of those from `from` on, that is not below `row`.
+    /// The first position from `from` on whose row is at least `row`.
     fn first_at_or_after(&self, row: u64, from: usize) -> usize {
         let Some(&first) = self.rows.get(from) else { return from };
-        // Rows differ: the one that is looked for is at most as far off as its number is. Where none is missing it is there at once.
+        // Rows are distinct, so `row` is at most `row - first` positions away, and exactly there if no row is missing.
         let distance = usize::try_from(row.saturating_sub(first)).unwrap_or(usize::MAX);
         let farthest = from.saturating_add(distance).min(self.rows.len());
         if self.rows.get(farthest) == Some(&row) {
@@ -93,7 +90,7 @@ impl Segment {
     }
 }
 
-/// A segment and which of its rows are still there. The set is copied when it changes under a reader.
+/// A segment, and which of its rows are alive. The set is copied on write, so readers keep a consistent state.
 #[derive(Clone)]
 pub(super) struct Part {
     pub(super) segment: Arc<Segment>,
@@ -102,14 +99,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// A segment whose rows from `first` on are there.
+    /// A segment whose rows from position `first` on are alive.
     pub(super) fn new(segment: Arc<Segment>, first: usize) -> Self {
         let mut alive = PositionSet::with_len(segment.rows.len());
         alive.insert_range(first..segment.rows.len());
         Self { segment, alive: Arc::new(alive), dead: first }
     }
 
-    /// A segment of whose rows only some are there, which are given in order.
+    /// A segment of which only the given rows are alive. They must be sorted.
     pub(super) fn with_alive(segment: Arc<Segment>, rows: impl IntoIterator<Item = u64>) -> Self {
         let mut alive = PositionSet::with_len(segment.rows.len());
         let mut position = 0;
@@ -123,7 +120,7 @@ impl Part {
         Self { segment, alive: Arc::new(alive), dead }
     }
 
-    /// Puts a longer copy in the place of its segment.
+    /// Replaces the segment by an extended copy.
     pub(super) fn grow(&mut self, segment: Arc<Segment>) {
         let alive = Arc::make_mut(&mut self.alive);
         let before = alive.len();
@@ -140,7 +137,7 @@ impl Part {
         }
     }
 
-    /// Rows that were there in an earlier state of the same part and are not any more.
+    /// Rows that were alive in an earlier state of this part and are dead now.
     pub(super) fn rows_gone_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = u64> + 'a {
         let is_same = Arc::ptr_eq(&self.alive, &earlier.alive);
         let gone = (!is_same).then(|| earlier.alive.iter_without(&self.alive));
@@ -162,7 +159,7 @@ impl Part {
         Ok(found.iter().map(hit).collect())
     }
 
-    /// Which of its positions are in ranges of rows, which are in order, and alive.
+    /// The alive positions of rows in sorted ranges.
     fn allowed_positions(&self, allowed: &[Range<u64>]) -> PositionSet {
         let mut positions = PositionSet::with_len(self.segment.rows.len());
         let (Some(&first), Some(&last)) = (self.segment.rows.first(), self.segment.rows.last()) else {
@@ -181,7 +178,7 @@ impl Part {
         positions
     }
 
-    /// Rows that are there, in order.
+    /// The rows that are alive, in order.
     pub(super) fn rows(&self) -> impl Iterator<Item = u64> + '_ {
         self.alive.iter().map(|position| self.segment.rows[position])
     }

@@ -8,12 +8,12 @@ thread_local! {
     static REFUSALS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The next additions of this thread are refused, as without memory.
+/// Makes the next additions of this thread fail, as without memory.
 pub fn refuse(additions: u32) {
     REFUSALS.set(additions);
 }
 
-pub(super) fn refuse_if_told() -> Result<(), Error> {
+pub(super) fn refuse_if_set() -> Result<(), Error> {
     match REFUSALS.get() {
         0 => Ok(()),
         left => {
@@ -24,7 +24,7 @@ pub(super) fn refuse_if_told() -> Result<(), Error> {
 }
 
 proptest! {
-    /// Against the definition: of every row its least distance, and the nearest of all.
+    /// Compares with the definition: the least distance of every row, sorted.
     #[test]
     fn the_least_distances_of_several_searches_are_the_nearest_of_all(
         distances in prop::collection::vec(prop::collection::vec(0_u8..40, 30), 1..6),
@@ -38,12 +38,15 @@ proptest! {
             hits
         };
         let mut expected: Vec<Hit> = (0..30_usize)
-            .map(|row| Hit { row: row as u64, distance: distances.iter().map(|window| f32::from(window[row])).fold(9e9, f32::min) })
+            .map(|row| {
+                let distance = distances.iter().map(|window| f32::from(window[row])).fold(9e9, f32::min);
+                Hit { row: row as u64, distance }
+            })
             .collect();
         nearest_first(&mut expected);
         expected.truncate(k);
         let found = least_distances(distances.iter().flat_map(search), k);
-        // Which of several rows at the last distance is left out depends on what each search left out.
+        // Rows at the greatest distance may differ, depending on what each search left out.
         let of = |hits: &[Hit]| hits.iter().map(|hit| hit.distance).collect::<Vec<_>>();
         prop_assert_eq!(of(&found), of(&expected));
         for hit in &found {
@@ -55,7 +58,7 @@ proptest! {
 
 const EXACT_BELOW: usize = 50;
 
-/// A point on a quarter circle: neighbours by number are neighbours by distance.
+/// A point on a quarter circle: near numbers have near points.
 fn point(number: u64) -> [f32; 2] {
     let angle = number as f32 / 1000.0;
     [angle.cos(), angle.sin()]
@@ -79,8 +82,8 @@ fn nearest(set: &VectorSet, number: u64, k: usize, allowed: Option<&[Range<u64>]
     hits.iter().map(|hit| hit.row).collect()
 }
 
-/// As a rebuild goes: what happens meanwhile comes between.
-fn rebuild_with(set: &mut VectorSet, meanwhile: impl FnOnce(&mut VectorSet)) {
+/// Rebuilds like the index does, with changes while the segment is built.
+fn rebuild_with(set: &mut VectorSet, during: impl FnOnce(&mut VectorSet)) {
     let parts = set.close();
     let kind = set.rebuilt_kind(EXACT_BELOW);
     let mut rows: Vec<u64> = parts.rows().collect();
@@ -96,7 +99,7 @@ fn rebuild_with(set: &mut VectorSet, meanwhile: impl FnOnce(&mut VectorSet)) {
         segment.train(&vectors).unwrap();
     }
     segment.add(&rows, &vectors).unwrap();
-    meanwhile(set);
+    during(set);
     set.replace(Replacement::new(segment, parts));
 }
 
@@ -142,7 +145,7 @@ fn a_rebuild_is_due_when_rows_are_many_or_dead() {
     rebuild(&mut set);
     assert!(!set.is_rebuild_due(EXACT_BELOW));
     add(&mut set, 50..60);
-    assert!(!set.is_rebuild_due(EXACT_BELOW), "a small tail is searched beside the graph");
+    assert!(!set.is_rebuild_due(EXACT_BELOW), "a few rows are searched beside the graph");
     add(&mut set, 60..80);
     assert!(set.is_rebuild_due(EXACT_BELOW));
     assert!(!set_with(0..5000, VectorIndexKind::Flat).is_rebuild_due(EXACT_BELOW));
@@ -157,7 +160,7 @@ fn a_rebuild_is_due_when_rows_are_many_or_dead() {
         scattered.close();
         add(&mut scattered, number..number + 1);
     });
-    assert!(scattered.is_rebuild_due(EXACT_BELOW), "each segment is searched by itself");
+    assert!(scattered.is_rebuild_due(EXACT_BELOW), "each segment is searched separately");
     rebuild(&mut scattered);
     assert_eq!((scattered.is_rebuild_due(EXACT_BELOW), scattered.alive()), (false, MAX_PARTS + 1));
     let mut wasteful = set_with(0..4000, VectorIndexKind::Flat);
@@ -166,7 +169,7 @@ fn a_rebuild_is_due_when_rows_are_many_or_dead() {
 }
 
 #[test]
-fn a_rebuild_keeps_what_is_there_and_nothing_else() {
+fn a_rebuild_keeps_exactly_the_rows_that_are_alive() {
     for kind in ["Flat", "SQ8", "HNSW16", "HNSW16_SQ8", "IVF4,Flat", "auto"] {
         let mut set = set_with(0..300, kind.parse().unwrap());
         set.remove(&(100..200));
@@ -184,7 +187,7 @@ fn a_rebuild_keeps_what_is_there_and_nothing_else() {
 }
 
 #[test]
-fn what_is_removed_during_a_rebuild_stays_removed() {
+fn rows_removed_during_a_rebuild_stay_removed() {
     let mut set = set_with(0..100, VectorIndexKind::default());
     rebuild_with(&mut set, |set| {
         set.remove(&(50..60));
@@ -218,7 +221,7 @@ fn a_snapshot_does_not_see_later_rows() {
     assert_eq!(found(&before), [99, 98]);
     set.close();
     rebuild(&mut set);
-    assert_eq!(found(&before), [99, 98], "not even when the tail has been sealed and rebuilt");
+    assert_eq!(found(&before), [99, 98], "even after the segments were closed and rebuilt");
     assert!(found(&set.snapshot()).contains(&105));
 }
 
@@ -232,7 +235,7 @@ fn a_filter_over_a_graph_returns_as_many_as_match() {
 }
 
 #[test]
-fn what_is_added_is_shown_at_once_and_a_segment_grows_only_so_far() {
+fn added_rows_are_found_immediately_and_a_segment_has_a_limit() {
     let mut set = set_with(0..1, VectorIndexKind::Flat);
     (1..40).for_each(|row| add(&mut set, row..row + 1));
     assert_eq!(set.parts.len(), 1);
@@ -243,7 +246,7 @@ fn what_is_added_is_shown_at_once_and_a_segment_grows_only_so_far() {
 }
 
 #[test]
-fn what_was_made_ready_before_a_rebuild_began_is_there_once() {
+fn an_addition_prepared_before_a_rebuild_is_added_once() {
     let mut set = set_with(0..60, VectorIndexKind::Hnsw { m: 16 });
     let addition = set.prepare(&[60], &point(60)).unwrap();
     rebuild_with(&mut set, |set| {
@@ -257,7 +260,7 @@ fn what_was_made_ready_before_a_rebuild_began_is_there_once() {
 }
 
 #[test]
-fn a_graph_is_added_to_unless_much_of_it_is_dead() {
+fn a_graph_is_extended_unless_many_of_its_rows_are_dead() {
     let hnsw = VectorIndexKind::Hnsw { m: 16 };
     for (dead, is_base) in [(5, true), (6, true), (20, false)] {
         let mut set = set_with(0..60, hnsw);

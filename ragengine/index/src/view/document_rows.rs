@@ -1,4 +1,4 @@
-//! Which rows each document has.
+//! The rows of each document.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use roaring::RoaringTreemap;
 
-/// Documents whose rows are kept together, and copied together when they change under a reader.
+/// Documents per block. A block is copied as a whole when it changes while a reader uses it.
 const BLOCK_DOCUMENTS: u64 = 256;
 
-/// Documents whose numbers follow each other, in order, and their rows.
+/// Consecutive documents and their rows, sorted by number.
 #[derive(Clone, Default)]
 struct Block(Vec<(u64, Range<u64>)>);
 
 impl Block {
-    /// The place of the first document, of those from `from` on, whose number is not below `number`.
+    /// The first position from `from` on whose number is at least `number`.
     fn first_at_or_after(&self, number: u64, from: usize) -> usize {
         let Some(&(first, _)) = self.0.get(from) else { return from };
-        // Numbers differ: where none is missing, the document is as far off as its number is.
+        // Numbers are distinct, so the document is at most `number - first` positions away, and exactly there if none
+        // is missing.
         let distance = usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
         let farthest = from.saturating_add(distance).min(self.0.len());
         match self.0.get(farthest) {
@@ -49,7 +50,7 @@ impl Block {
     }
 }
 
-/// The rows of each document, by its number, which is the order in which documents were added. A copy shares all that stays the same.
+/// The rows of each document, by number, which is the order of creation. Clones share unchanged blocks.
 #[derive(Clone, Default)]
 pub struct DocumentRows {
     blocks: BTreeMap<u64, Arc<Block>>,
@@ -57,18 +58,18 @@ pub struct DocumentRows {
 }
 
 impl DocumentRows {
-    /// How many documents there are.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.documents
     }
 
-    /// Puts a document's rows in the place of those that it had.
+    /// Sets the rows of a document.
     pub fn insert(&mut self, number: u64, rows: Range<u64>) {
         let block = self.blocks.entry(number / BLOCK_DOCUMENTS).or_default();
         self.documents += usize::from(Arc::make_mut(block).insert(number, rows));
     }
 
-    /// Forgets a document.
+    /// Removes a document.
     pub fn remove(&mut self, number: u64) {
         let Some(block) = self.blocks.get_mut(&(number / BLOCK_DOCUMENTS)) else { return };
         let block_left = Arc::make_mut(block);
@@ -78,7 +79,7 @@ impl DocumentRows {
         }
     }
 
-    /// A page of the numbers.
+    /// A page of the documents' numbers.
     pub fn page(&self, mut offset: usize, limit: usize) -> Vec<u64> {
         let mut page = Vec::new();
         for block in self.blocks.values() {
@@ -95,7 +96,7 @@ impl DocumentRows {
         page
     }
 
-    /// The rows of these documents, in order, as few ranges as they are.
+    /// The rows of these documents, in order, with adjacent ranges merged.
     pub fn of(&self, numbers: &RoaringTreemap) -> Vec<Range<u64>> {
         let mut rows = Rows::with_capacity(usize::try_from(numbers.len()).unwrap_or(0));
         let (mut place, mut block_number, mut block) = (0, u64::MAX, None);
@@ -112,7 +113,7 @@ impl DocumentRows {
         rows.in_order()
     }
 
-    /// All rows, in order, as few ranges as they are.
+    /// The rows of all documents, in order, with adjacent ranges merged.
     pub fn all(&self) -> Vec<Range<u64>> {
         let mut rows = Rows::with_capacity(self.documents);
         self.blocks.values().flat_map(|block| &block.0).for_each(|(_, of_document)| rows.push(of_document));
@@ -120,8 +121,8 @@ impl DocumentRows {
     }
 }
 
-/// Ranges of rows, those that touch joined. A document that was changed has later rows than those that were added after it; as long as there
-/// is none, they come in order, and need not be sorted.
+/// A list of row ranges that merges adjacent ones. Ranges usually arrive sorted and are sorted only if not: a document
+/// that was changed has later rows than documents created after it.
 struct Rows {
     ranges: Vec<Range<u64>>,
     is_unordered: bool,
@@ -169,7 +170,7 @@ mod tests {
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         // Numbers in two blocks.
         let number = || prop_oneof![0_u64..6, BLOCK_DOCUMENTS..BLOCK_DOCUMENTS + 6];
-        // No two documents have the same rows.
+        // Each document has distinct rows.
         let change = (number(), 0_u64..4, any::<bool>());
         prop::collection::vec(change, 0..40).prop_map(|changes| {
             let mut next_row = 0;
@@ -186,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_map_and_a_copy_stays_as_it_was(before in steps(), after in steps()) {
+        fn it_is_a_map_and_clones_are_independent(before in steps(), after in steps()) {
             let mut rows = DocumentRows::default();
             let mut model = BTreeMap::new();
             let apply = |rows: &mut DocumentRows, model: &mut BTreeMap<u64, Range<u64>>, steps: Vec<Step>| {
@@ -218,8 +219,10 @@ mod tests {
                     prop_assert_eq!(rows.page(offset, 3), expected);
                 }
                 let every_second: RoaringTreemap = numbers.iter().copied().step_by(2).chain([5000]).collect();
-                for (found, wanted) in [(rows.all(), numbers.into_iter().collect()), (rows.of(&every_second), every_second)] {
-                    let mut expected: Vec<u64> = wanted.iter().filter_map(|number| model.get(&number).cloned()).flatten().collect();
+                let every = numbers.into_iter().collect();
+                for (found, wanted) in [(rows.all(), every), (rows.of(&every_second), every_second)] {
+                    let mut expected: Vec<u64> =
+                        wanted.iter().filter_map(|number| model.get(&number).cloned()).flatten().collect();
                     expected.sort_unstable();
                     prop_assert!(found.windows(2).all(|pair| pair[0].end < pair[1].start), "{:?}", found);
                     prop_assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), expected);

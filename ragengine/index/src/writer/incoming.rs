@@ -1,4 +1,4 @@
-//! Documents as they were sent: checked, and given an id where they have none.
+//! Checks the documents of a request, and assigns ids to those without one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,72 +14,75 @@ use crate::record::DocumentRecord;
 
 const MAX_ID_BYTES: usize = 512;
 
-/// Bounds on documents.
+/// Limits on documents.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Documents in one request.
+    /// The most documents in one request.
     pub max_documents: usize,
-    /// Bytes of a document's text.
+    /// The longest text of a document, in bytes.
     pub max_document_bytes: usize,
-    /// Bytes of a document's metadata, as JSON.
+    /// The longest metadata of a document, as JSON, in bytes.
     pub max_metadata_bytes: usize,
-    /// How long cutting a document of `max_document_bytes` may take.
+    /// The time limit for splitting a document of `max_document_bytes`.
     pub cut_timeout: Duration,
 }
 
-/// However short a document is, it may take so long to be cut: the machine may be busy.
+/// The least time for splitting a document, however short: the machine may be busy.
 const MIN_CUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Limits {
-    /// How long cutting a document may take: its part of the time of the longest one.
+    /// The time limit for a document of this size: its share of the limit for the longest one.
     fn cut_within(&self, bytes: usize) -> Duration {
         let part = bytes as f64 / self.max_document_bytes.max(1) as f64;
         self.cut_timeout.mul_f64(part.min(1.0)).max(MIN_CUT_TIMEOUT).min(self.cut_timeout)
     }
 }
 
-/// A document that has been checked and has an id. Cheap to clone.
+/// A checked document with an id. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
-    /// Its id.
+    /// The document's id.
     pub doc_id: String,
-    /// Its text.
+    /// The text.
     pub text: Arc<str>,
-    /// Its metadata.
+    /// The metadata.
     pub metadata: Arc<Metadata>,
-    /// Where it comes from.
+    /// The name of the source it comes from.
     pub source: Option<String>,
-    /// The hash over its text and metadata.
+    /// The hash of its text and metadata.
     pub content_hash: String,
-    /// What its source calls this state of it.
+    /// The revision that its source reported.
     pub revision: Option<String>,
-    /// How long cutting it may take. None: as long as it takes.
+    /// The time limit for splitting it. None: unlimited.
     pub cut_within: Option<Duration>,
 }
 
 impl Incoming {
-    /// Whether the document that is there is the same, its revision aside.
+    /// Whether it equals an existing document, except for the revision.
     pub(super) fn is_what(&self, known: &DocumentRecord) -> bool {
         self.content_hash == known.content_hash && self.source == known.source
     }
 }
 
-/// Checks documents as they were sent, and gives an id to those that have none. It computes hashes.
+/// Checks documents, and assigns ids to those without one. Computes hashes, so it needs processor time.
 ///
 /// # Errors
 ///
-/// [`IndexError::Document`] for the first that cannot be stored, [`IndexError::ShuttingDown`] when the caller has left.
+/// [`IndexError::Document`] for the first invalid document, [`IndexError::ShuttingDown`] if the client has
+/// disconnected.
 pub fn check_documents(documents: Vec<Document>, limits: Limits, caller: &Waiter) -> Result<Vec<Incoming>, IndexError> {
     if documents.len() > limits.max_documents {
-        let reason = format!("there are more than {} in the request: send them in parts", limits.max_documents);
+        let reason = format!("the request has more than {} documents: split it", limits.max_documents);
         return Err(IndexError::Document { position: limits.max_documents, reason });
     }
     documents
         .into_iter()
         .enumerate()
-        .map(|(position, document)| match caller.has_left() {
-            true => Err(IndexError::ShuttingDown),
-            false => check(document, limits).map_err(|reason| IndexError::Document { position, reason }),
+        .map(|(position, document)| {
+            if caller.has_left() {
+                return Err(IndexError::ShuttingDown);
+            }
+            check(document, limits).map_err(|reason| IndexError::Document { position, reason })
         })
         .collect()
 }
@@ -126,7 +129,7 @@ fn check(document: Document, limits: Limits) -> Result<Incoming, String> {
 
 fn check_label(name: &str, value: &str, max_bytes: usize) -> Result<(), String> {
     match value {
-        "" => Err(format!("its {name} is empty: leave it out, or give it one")),
+        "" => Err(format!("its {name} is empty: omit it or set a value")),
         long if long.len() > max_bytes => Err(format!("its {name} is longer than {max_bytes} bytes")),
         odd if odd.chars().any(char::is_control) => Err(format!("its {name} has control characters")),
         _ => Ok(()),

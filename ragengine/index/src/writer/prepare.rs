@@ -1,18 +1,18 @@
-//! Finding out what has to be written of documents, and cutting that.
+//! Finds out which parts of documents must be written, and splits their texts.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::{Fate, Incoming, Mode, slow};
+use super::{Incoming, Mode, WriteOutcome, slow};
 use crate::IndexError;
 use crate::chunking::{Chunk, ChunkingError, Sizes, SplitType, Stopped, Work, cut};
 use crate::record::ChunkRecord;
 use crate::store::{Reader, StoreError};
 use ragengine_compute::Waiter;
 
-/// A chunk and its vector, which is empty until it has been embedded.
+/// A chunk and its vector. The vector is empty until the chunk is embedded.
 pub struct PreparedChunk {
     chunk: Chunk,
     hash: [u8; 32],
@@ -39,36 +39,40 @@ impl PreparedChunk {
     }
 }
 
-/// A document that is ready to be written, or that needs no writing.
+/// A document that is ready to be written, or that needs no write.
 pub struct Prepared {
     pub(super) incoming: Incoming,
-    pub(super) fate: Fate,
-    pub(super) change: Change,
+    pub(super) outcome: WriteOutcome,
+    pub(super) change: DocumentChange,
 }
 
-/// A document that was cut and embedded elsewhere.
+/// A document that was split and embedded elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
     /// The document.
     pub document: Incoming,
-    /// Its chunks in their order, each with a vector of length 1.
+    /// The chunks in order, each with a vector of length 1.
     pub chunks: Vec<(Chunk, Vec<f32>)>,
 }
 
 impl Embedded {
-    /// Checks the vectors, as those of an embedding model are.
+    /// Checks the vectors in the same way as those of the embedding model.
     pub(crate) fn prepare(self, dimensions: usize) -> Result<Prepared, IndexError> {
         self.chunks.iter().try_for_each(|(_, vector)| check_vector(vector, dimensions))?;
         let chunks = self.chunks.into_iter().map(|(chunk, vector)| PreparedChunk::new(chunk, vector)).collect();
-        Ok(Prepared { incoming: self.document, fate: Fate::Written, change: Change::Everything(chunks) })
+        Ok(Prepared {
+            incoming: self.document,
+            outcome: WriteOutcome::Written,
+            change: DocumentChange::Everything(chunks),
+        })
     }
 }
 
-/// What has to be written of a document.
-pub enum Change {
+/// The part of a document that must be written.
+pub enum DocumentChange {
     /// Nothing.
     Nothing,
-    /// Its revision: all else is the same already.
+    /// Only its revision.
     Revision,
     /// All of it, with these chunks.
     Everything(Vec<PreparedChunk>),
@@ -76,41 +80,41 @@ pub enum Change {
 
 impl Prepared {
     pub(super) fn is_unchanged(&self) -> bool {
-        matches!(self.change, Change::Nothing)
+        matches!(self.change, DocumentChange::Nothing)
     }
 
-    /// How many chunks are written.
+    /// The number of chunks to write.
     pub(super) fn chunks(&self) -> usize {
         match &self.change {
-            Change::Everything(chunks) => chunks.len(),
-            Change::Nothing | Change::Revision => 0,
+            DocumentChange::Everything(chunks) => chunks.len(),
+            DocumentChange::Nothing | DocumentChange::Revision => 0,
         }
     }
 
     fn chunks_mut(&mut self) -> &mut [PreparedChunk] {
         match &mut self.change {
-            Change::Everything(chunks) => chunks,
-            Change::Nothing | Change::Revision => &mut [],
+            DocumentChange::Everything(chunks) => chunks,
+            DocumentChange::Nothing | DocumentChange::Revision => &mut [],
         }
     }
 }
 
-/// Prepared documents of which some chunks still lack a vector.
+/// Prepared documents. Some of their chunks still lack a vector.
 pub struct Unembedded {
     documents: Vec<Prepared>,
     missing: Vec<([u8; 32], String)>,
 }
 
-/// Where vectors of chunks may be that need no embedding.
+/// The stores that may have a chunk's vector already.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
-    /// The index.
+pub struct KnownVectors<'a> {
+    /// The store of the index.
     pub reader: &'a Reader,
-    /// Another generation of it, made with the same model.
+    /// The store of another generation, made with the same model.
     pub donor: Option<&'a Reader>,
 }
 
-impl Known<'_> {
+impl KnownVectors<'_> {
     fn vector(&self, hash: &[u8; 32]) -> Result<Option<Vec<f32>>, StoreError> {
         match (self.reader.vector_by_hash(hash)?, self.donor) {
             (None, Some(donor)) => donor.vector_by_hash(hash),
@@ -119,20 +123,20 @@ impl Known<'_> {
     }
 }
 
-/// How documents are cut.
+/// How documents are split.
 #[derive(Clone, Copy)]
 pub struct Cutting<'a> {
-    /// How large chunks are.
+    /// The sizes of chunks.
     pub sizes: Sizes,
     /// Counts the tokens of a text.
     pub count_tokens: &'a dyn Fn(&str) -> usize,
-    /// Who waits for it.
+    /// The client that waits. Splitting stops when it disconnects.
     pub caller: &'a Waiter,
 }
 
-/// Finds out what has to be written, cuts it, and takes over the vectors of chunks that are in the index already.
+/// Finds out what must be written, splits it, and reuses the vectors of chunks that are in the index already.
 pub fn prepare(
-    known: Known<'_>,
+    known: KnownVectors<'_>,
     incoming: Vec<Incoming>,
     mode: Mode,
     cutting: Cutting<'_>,
@@ -142,13 +146,13 @@ pub fn prepare(
     let mut missing = Vec::new();
     let mut asked = HashSet::new();
     for incoming in incoming {
-        let fate = fate(reader, &incoming, mode)?;
-        let change = match fate {
-            Fate::Written => Change::Everything(chunks(&incoming, cutting)?),
-            Fate::Unchanged if has_new_revision(reader, &incoming)? => Change::Revision,
-            Fate::Unchanged | Fate::NotFound => Change::Nothing,
+        let outcome = outcome(reader, &incoming, mode)?;
+        let change = match outcome {
+            WriteOutcome::Written => DocumentChange::Everything(chunks(&incoming, cutting)?),
+            WriteOutcome::Unchanged if has_new_revision(reader, &incoming)? => DocumentChange::Revision,
+            WriteOutcome::Unchanged | WriteOutcome::NotFound => DocumentChange::Nothing,
         };
-        let mut prepared = Prepared { incoming, fate, change };
+        let mut prepared = Prepared { incoming, outcome, change };
         for chunk in prepared.chunks_mut() {
             match known.vector(&chunk.hash)? {
                 Some(vector) => chunk.vector = vector,
@@ -161,11 +165,11 @@ pub fn prepare(
     Ok(Unembedded { documents, missing })
 }
 
-fn fate(reader: &Reader, incoming: &Incoming, mode: Mode) -> Result<Fate, IndexError> {
+fn outcome(reader: &Reader, incoming: &Incoming, mode: Mode) -> Result<WriteOutcome, IndexError> {
     Ok(match (reader.document_by_id(&incoming.doc_id)?, mode) {
-        (Some(known), _) if incoming.is_what(&known) => Fate::Unchanged,
-        (None, Mode::UpdateOnly) => Fate::NotFound,
-        _ => Fate::Written,
+        (Some(known), _) if incoming.is_what(&known) => WriteOutcome::Unchanged,
+        (None, Mode::UpdateOnly) => WriteOutcome::NotFound,
+        _ => WriteOutcome::Written,
     })
 }
 
@@ -175,7 +179,7 @@ fn has_new_revision(reader: &Reader, incoming: &Incoming) -> Result<bool, IndexE
     Ok(incoming.revision.is_some() && incoming.revision != known)
 }
 
-/// The chunks of a document. One that has once been too slow is not cut again.
+/// Splits a document into chunks. A document that exceeded its time limit before is rejected immediately.
 fn chunks(incoming: &Incoming, cutting: Cutting<'_>) -> Result<Vec<PreparedChunk>, IndexError> {
     let Cutting { sizes, count_tokens, caller } = cutting;
     let too_slow = |limit: Duration| IndexError::SlowDocument { doc_id: incoming.doc_id.clone(), limit };
@@ -197,23 +201,23 @@ fn chunks(incoming: &Incoming, cutting: Cutting<'_>) -> Result<Vec<PreparedChunk
 
 fn check_vector(vector: &[f32], dimensions: usize) -> Result<(), IndexError> {
     if vector.len() != dimensions {
-        return Err(IndexError::OtherVectors(format!("a vector of {} values, not {dimensions}", vector.len())));
+        return Err(IndexError::OtherVectors(format!("a vector of {} values instead of {dimensions}", vector.len())));
     }
     if vector.iter().any(|value| !value.is_finite()) {
-        return Err(IndexError::OtherVectors("a vector that is not finite".to_owned()));
+        return Err(IndexError::OtherVectors("a vector with values that are not finite".to_owned()));
     }
     Ok(())
 }
 
 impl Unembedded {
-    /// The texts that have no vector yet, each once. They are given away.
+    /// Takes the texts without a vector, each once.
     pub fn texts_to_embed(&mut self) -> Vec<String> {
         self.missing.iter_mut().map(|(_, text)| std::mem::take(text)).collect()
     }
 
-    /// Puts in the vectors of [`Self::texts_to_embed`], in their order.
+    /// Sets the vectors of [`Self::texts_to_embed`], in the same order.
     ///
-    /// What is written is checked here once more: a vector of another width on disk could not be searched any more.
+    /// The vectors are checked here, because a vector of the wrong width on disk would make the index unsearchable.
     pub fn with_vectors(self, vectors: Vec<Vec<f32>>, dimensions: usize) -> Result<Vec<Prepared>, IndexError> {
         if vectors.len() != self.missing.len() {
             return Err(IndexError::OtherVectors(format!(

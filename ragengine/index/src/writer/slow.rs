@@ -1,5 +1,5 @@
-//! Documents that took longer to be cut than they may: whoever sends one again, in another request or by another synchronisation, is told so
-//! at once.
+//! Remembers documents that exceeded the time limit for splitting, so that sending one again, in any request or
+//! synchronisation, fails immediately.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 use super::Incoming;
 use crate::chunking::Sizes;
 
-/// So many are remembered, until the server ends.
+/// How many documents are remembered. They are forgotten at shutdown.
 const MAX_REMEMBERED: usize = 1024;
 
 static TOO_SLOW: Mutex<VecDeque<Attempt>> = Mutex::new(VecDeque::new());
 
-/// What was tried: another text, other sizes or another limit make it another.
+/// An attempt to split a document. Another text, size or limit is another attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Attempt {
     content_hash: String,
@@ -31,7 +31,7 @@ impl Attempt {
         TOO_SLOW.lock().contains(self)
     }
 
-    /// Remembers it. The oldest is forgotten for it.
+    /// Remembers the attempt, in place of the oldest one if there are too many.
     pub fn remember_as_too_slow(self) {
         let mut too_slow = TOO_SLOW.lock();
         if too_slow.len() >= MAX_REMEMBERED {

@@ -16,11 +16,11 @@ use crate::vectors::tests::refuse;
 const LIMITS: Limits =
     Limits { max_documents: 9, max_document_bytes: 99, max_metadata_bytes: 99, cut_timeout: Duration::from_secs(9) };
 
-fn prepared(text: &str, change: Change) -> Prepared {
+fn prepared(text: &str, change: DocumentChange) -> Prepared {
     let revision = Some("new".to_owned());
     let document = Document { doc_id: Some("d".into()), text: text.into(), revision, ..Document::default() };
     let incoming = check_documents(vec![document], LIMITS, &Waiter::default()).unwrap().remove(0);
-    Prepared { incoming, fate: Fate::Written, change }
+    Prepared { incoming, outcome: WriteOutcome::Written, change }
 }
 
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
@@ -43,7 +43,7 @@ fn embedded(doc_id: &str, vectors: &[[f32; 2]]) -> Embedded {
 
 fn found(index: &Arc<Index>, vector: [f32; 2]) -> Vec<String> {
     let query = Query { vectors: vector.to_vec().into(), top_k: 10, filter: Filter::default() };
-    index.search(&query).unwrap().read_all().unwrap().into_iter().map(|found| found.document.doc_id.clone()).collect()
+    index.search(&query).unwrap().read_all().unwrap().into_iter().map(|found| found.doc_id.clone()).collect()
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn documents_with_vectors_are_found_by_them() {
 }
 
 #[test]
-fn a_vector_that_cannot_be_searched_is_not_written() {
+fn an_invalid_vector_is_not_written() {
     let (_folder, index) = new_index();
     let mut narrow = embedded("a", &[[1.0, 0.0]]);
     narrow.chunks[0].1.pop();
@@ -68,24 +68,24 @@ fn a_vector_that_cannot_be_searched_is_not_written() {
 }
 
 #[test]
-fn a_revision_is_not_put_on_what_another_write_has_put_there_meanwhile() {
+fn a_revision_is_not_put_on_the_content_of_another_write() {
     for (stored, expected) in [(Some("same"), Some("new")), (Some("other"), Some("old")), (None, None)] {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(&folder.path().join("index"), &IndexRecord::of_two_dimensions()).unwrap();
         let write = |document: &Prepared| store.write(|transaction| put(transaction, document, Mode::Upsert)).unwrap();
         if let Some(text) = stored {
-            write(&prepared(text, Change::Everything(Vec::new())));
+            write(&prepared(text, DocumentChange::Everything(Vec::new())));
             store.write(|transaction| transaction.put_revision(0, Some("old"))).unwrap();
         }
-        write(&prepared("same", Change::Revision));
+        write(&prepared("same", DocumentChange::Revision));
         let revision = store.reader().unwrap().revisions([0]).unwrap().remove(0);
         assert_eq!(revision.as_deref(), expected, "{stored:?}");
     }
 }
 
-/// What becomes of a document, and how often its tokens are counted.
+/// A new revision writes no chunks; new metadata does.
 #[test]
-fn a_revision_alone_leaves_the_rows_as_they_are() {
+fn a_new_revision_alone_keeps_the_rows() {
     let (_folder, index) = new_index();
     let document = |revision: &str, title: &str| Document {
         doc_id: Some("d".into()),
@@ -107,7 +107,7 @@ fn a_revision_alone_leaves_the_rows_as_they_are() {
 fn cut_one(incoming: Incoming, caller: &Waiter) -> (Result<(), IndexError>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(&folder.path().join("index"), &IndexRecord::of_two_dimensions()).unwrap();
-    let known = Known { reader: &store.reader().unwrap(), donor: None };
+    let known = KnownVectors { reader: &store.reader().unwrap(), donor: None };
     let counted = std::cell::Cell::new(0);
     let count = |text: &str| {
         counted.set(counted.get() + 1);
@@ -130,7 +130,7 @@ fn incoming(text: &str) -> Incoming {
 }
 
 #[test]
-fn a_document_over_its_time_is_named_and_not_cut_again() {
+fn a_document_over_its_time_limit_is_named_and_not_split_again() {
     let late = Incoming { cut_within: Some(Duration::ZERO), ..incoming("too slow") };
     let (refused, _) = cut_one(late, &Waiter::default());
     let words = refused.unwrap_err().to_string();
@@ -148,7 +148,7 @@ fn a_document_over_its_time_is_named_and_not_cut_again() {
 }
 
 #[test]
-fn nothing_is_cut_for_somebody_who_has_left() {
+fn nothing_is_split_for_a_disconnected_client() {
     let caller = Presence::default().waiter();
     let (refused, counted) = cut_one(incoming("text"), &caller);
     assert!(matches!(refused, Err(IndexError::Chunking(ChunkingError::Stopped(Stopped::Unwanted)))));
@@ -156,7 +156,7 @@ fn nothing_is_cut_for_somebody_who_has_left() {
 }
 
 #[test]
-fn a_short_document_has_its_part_of_the_time() {
+fn a_short_document_gets_a_share_of_the_time_limit() {
     let limits = Limits { max_document_bytes: 1000, cut_timeout: Duration::from_secs(30), ..LIMITS };
     let within = |bytes: usize| {
         let document = Document { text: "x".repeat(bytes), ..Document::default() };
@@ -165,15 +165,15 @@ fn a_short_document_has_its_part_of_the_time() {
     assert_eq!((within(1), within(500), within(1000)), (2.0, 15.0, 30.0));
 }
 
-/// Writes a document as a request does: compared, cut, embedded and put.
-fn write(index: &Index, text: &str, mode: Mode) -> Result<Vec<Fate>, IndexError> {
+/// Writes a document like a request: compares, splits, embeds and writes it.
+fn write(index: &Index, text: &str, mode: Mode) -> Result<Vec<WriteOutcome>, IndexError> {
     let caller = Waiter::default();
     let mut prepared = index.prepare(vec![incoming(text)], mode, None, cutting(&caller))?;
     let vectors = prepared.texts_to_embed().iter().map(|_| vec![1.0, 0.0]).collect();
     index.put(prepared.with_vectors(vectors, 2)?, mode)
 }
 
-/// The text that is shown.
+/// The visible text.
 fn shown(index: &Index) -> String {
     let reader = index.reader();
     let number = reader.number("d").unwrap().unwrap();
@@ -181,26 +181,26 @@ fn shown(index: &Index) -> String {
 }
 
 #[test]
-fn what_is_put_back_after_a_write_that_could_not_be_shown_is_written() {
+fn a_document_is_reverted_after_a_write_that_could_not_be_shown() {
     let (_folder, index) = new_index();
-    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [Fate::Written]);
+    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [WriteOutcome::Written]);
     refuse(2);
     assert!(matches!(write(&index, "second", Mode::Upsert), Err(IndexError::NotShown { .. })));
-    // The view still shows what is put back.
+    // The view still shows the old text.
     assert_eq!(shown(&index), "first");
     assert!(matches!(write(&index, "first", Mode::Upsert), Err(IndexError::NotShown { .. })), "no memory yet");
-    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [Fate::Written]);
+    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [WriteOutcome::Written]);
     index.show_unshown();
     assert_eq!((shown(&index), index.has_unshown()), ("first".to_owned(), false));
-    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [Fate::Unchanged]);
+    assert_eq!(write(&index, "first", Mode::Upsert).unwrap(), [WriteOutcome::Unchanged]);
 }
 
 #[test]
-fn what_is_on_disk_and_could_not_be_shown_can_be_updated() {
+fn a_document_that_could_not_be_shown_can_be_updated() {
     let (_folder, index) = new_index();
-    assert_eq!(write(&index, "first", Mode::UpdateOnly).unwrap(), [Fate::NotFound]);
+    assert_eq!(write(&index, "first", Mode::UpdateOnly).unwrap(), [WriteOutcome::NotFound]);
     refuse(1);
     assert!(matches!(write(&index, "first", Mode::Upsert), Err(IndexError::NotShown { .. })));
-    assert_eq!(write(&index, "second", Mode::UpdateOnly).unwrap(), [Fate::Written]);
+    assert_eq!(write(&index, "second", Mode::UpdateOnly).unwrap(), [WriteOutcome::Written]);
     assert_eq!(shown(&index), "second");
 }

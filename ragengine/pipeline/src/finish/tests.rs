@@ -2,13 +2,14 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::budget::{Given, budget};
+use crate::budget::{BudgetInput, budget};
 use crate::plan::{Plan, plan};
 use crate::prompt::{Boundary, Passage, block};
 use crate::request::Request;
 use crate::select::{Candidate, select};
 
-/// Tokenizers that no real one is worse than: some bytes a token, and joining two texts may cost up to `seam` tokens more or less.
+/// A tokenizer with a fixed number of bytes per token. Its counts do not add up: joining two texts changes the sum by
+/// up to `seam` tokens. Real tokenizers are closer.
 #[derive(Debug, Clone, Copy)]
 struct Tokenizer {
     bytes_per_token: usize,
@@ -40,11 +41,11 @@ fn turn(request: &Request) -> Turn {
 }
 
 #[test]
-fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
+fn the_last_blocks_are_removed_when_the_prompt_exceeds_the_budget() {
     let request = request(&json!([{"role": "user", "content": "q"}]), None, 0.5);
     let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40, response_tokens: 40 };
     let blocks = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
-    let given = Unfinished {
+    let given = PromptInput {
         conversation: &request.conversation,
         sent: &request.conversation.values().unwrap(),
         turn: &turn(&request),
@@ -53,7 +54,7 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
         budget: &budget,
         boundary: &Boundary::of(7),
     };
-    // Each block is 20 tokens here, and the instructions are free.
+    // In this test, each block has 20 tokens and the instructions have none.
     let count =
         |messages: &[Value]| 160 + messages[0]["content"].as_str().unwrap().matches(['a', 'b', 'c']).count() as u64;
     let words = count(&prompt::messages(
@@ -67,10 +68,10 @@ fn blocks_that_cost_more_together_than_apart_are_dropped_from_the_end() {
 }
 
 #[test]
-fn a_prompt_that_leaves_no_room_is_refused() {
+fn a_prompt_that_leaves_no_token_for_the_answer_is_refused() {
     let request = request(&json!([{"role": "user", "content": "q"}]), Some(5), 0.5);
     let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0, response_tokens: 5 };
-    let given = Unfinished {
+    let given = PromptInput {
         conversation: &request.conversation,
         sent: &request.conversation.values().unwrap(),
         turn: &turn(&request),
@@ -84,7 +85,7 @@ fn a_prompt_that_leaves_no_room_is_refused() {
 }
 
 proptest! {
-    /// From the request to the finished prompt, as the server does it.
+    /// The same steps as in the server, from the request to the finished prompt.
     #[test]
     fn the_prompt_and_the_answer_never_exceed_the_window(
         history in proptest::collection::vec(("(user|assistant|system|developer)", ".{0,60}"), 0..6),
@@ -106,7 +107,7 @@ proptest! {
         let request = request(&Value::from(messages.clone()), max_tokens, ratio);
         let turn = turn(&request);
         let conversation = tokenizer.conversation(&messages);
-        let given = Given {
+        let given = BudgetInput {
             window, conversation, max_tokens, context_token_ratio: ratio, min_top_k: 100, tokens_per_chunk: 500,
         };
         let Ok(budget) = budget(&given) else {
@@ -124,7 +125,7 @@ proptest! {
             .enumerate()
             .map(|(position, chunk)| render(position + 1, &chunks[chunk].0))
             .collect();
-        let unfinished = Unfinished {
+        let input = PromptInput {
             conversation: &request.conversation,
             sent: &request.conversation.values().unwrap(),
             turn: &turn,
@@ -133,7 +134,7 @@ proptest! {
             budget: &budget,
             boundary: &Boundary::of(7),
         };
-        match finish(&unfinished, &blocks, |messages, _| tokenizer.conversation(messages)) {
+        match finish(&input, &blocks, |messages, _| tokenizer.conversation(messages)) {
             Err(rejection) => prop_assert_eq!(rejection, Rejection::ContextWindow),
             Ok(finished) => {
                 prop_assert_eq!(finished.prompt_tokens, tokenizer.conversation(&finished.messages));

@@ -2,7 +2,7 @@ use ragengine_errors::Fault as _;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::chat_body::Changes;
+use crate::chat_body::BodyChanges;
 use crate::conversation::Content;
 
 fn parse(body: Value) -> Result<Request, Rejection> {
@@ -112,7 +112,7 @@ fn text_parts_are_joined_by_a_line_break() {
     let request =
         parse(json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]}))
             .unwrap();
-    assert_eq!(request.conversation.said(0), "a\nb");
+    assert_eq!(request.conversation.text(0), "a\nb");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn what_is_forwarded_is_what_was_sent_without_our_fields() {
     }))
     .unwrap();
     assert!(!request.body.is_forwardable_as_sent());
-    let body = forwarded(&request, &Changes { default_model: Some("m"), ..Changes::default() });
+    let body = forwarded(&request, &BodyChanges { default_model: Some("m".to_owned()), ..BodyChanges::default() });
     assert_eq!(
         body,
         r#"{"zeta":{"b":1,"a":[1.5,null]},"messages":[{"role":"user","content":"Hello"}],"seed":7,"model":"m"}"#
@@ -136,16 +136,16 @@ fn numbers_and_escapes_go_on_as_they_were_sent() {
     let sent = r#"{"explain": true, "model":"m", "x": 1.50, "big": 123456789012345678901234567890, "messages" : [{"role":"user","content":"\u00e4\/"}]}"#;
     let request = read(sent).unwrap();
     assert_eq!(
-        forwarded(&request, &Changes::default()),
+        forwarded(&request, &BodyChanges::default()),
         r#"{"model":"m","x":1.50,"big":123456789012345678901234567890,"messages":[{"role":"user","content":"\u00e4\/"}]}"#
     );
-    assert_eq!(request.conversation.said(0), "ä/");
+    assert_eq!(request.conversation.text(0), "ä/");
 }
 
 #[test]
 fn a_model_that_is_null_gets_the_default_in_its_place() {
     let request = parse(json!({"model": null, "messages": hello()})).unwrap();
-    let body = forwarded(&request, &Changes { default_model: Some("m"), ..Changes::default() });
+    let body = forwarded(&request, &BodyChanges { default_model: Some("m".to_owned()), ..BodyChanges::default() });
     assert_eq!(body, r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#);
 }
 
@@ -161,7 +161,7 @@ fn what_is_not_looked_at_costs_nothing_however_deep_it_is() {
     let body = format!(r#"{{"model":"m","x":{deep},"messages":[{{"role":"user","content":"a","y":{deep}}}]}}"#);
     let request = read(body.clone()).unwrap();
     assert_eq!(request.body.bytes(), &body);
-    assert_eq!(forwarded(&request, &Changes::default()), body);
+    assert_eq!(forwarded(&request, &BodyChanges::default()), body);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn content_that_says_nothing_is_empty() {
     }
 }
 
-fn forwarded(request: &Request, changes: &Changes<'_>) -> String {
+fn forwarded(request: &Request, changes: &BodyChanges) -> String {
     String::from_utf8(request.body.forwardable(changes)).unwrap()
 }
 
@@ -203,7 +203,7 @@ fn max_tokens_is_lowered_where_it_stands_and_nowhere_else() {
     let lowered = |mut body: Value| {
         body["messages"] = hello();
         let request = parse(body).unwrap();
-        let body = forwarded(&request, &Changes { max_tokens: Some(100), ..Changes::default() });
+        let body = forwarded(&request, &BodyChanges { max_tokens: Some(100), ..BodyChanges::default() });
         let mut body: Value = serde_json::from_str(&body).unwrap();
         body.as_object_mut().unwrap().remove("messages");
         body

@@ -1,4 +1,4 @@
-//! The examples of the chat completion specification, by their names, and the cases between them.
+//! The examples of the chat completion specification under their names, and further cases.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,8 @@ fn bypass_2_tools_or_functions_present() {
         ("tools", json!([{"type": "function", "function": {"name": "get_weather"}}])),
         ("functions", json!([{"name": "get_weather"}])),
     ] {
-        let body = json!({"index_name": "my_index", "messages": [{"role": "user", "content": "What's the weather?"}], field: value});
+        let messages = json!([{"role": "user", "content": "What's the weather?"}]);
+        let body = json!({"index_name": "my_index", "messages": messages, field: value});
         assert_eq!(planned(body), Ok(Plan::PassThrough(Bypass::Tools)), "{field}");
     }
 }

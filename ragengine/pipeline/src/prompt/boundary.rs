@@ -1,19 +1,21 @@
-/// Decimal digits of a boundary.
+/// The number of decimal digits of a boundary.
 const DIGITS: usize = 10;
 
-/// Numbers that there are for a boundary.
+/// The number of different boundaries.
 const NUMBERS: u64 = 10_u64.pow(DIGITS as u32);
 
-/// What the lines around the passages carry: digits that nobody who wrote a document can know.
+/// The line before and after the passages: three dashes and random digits. The author of a document cannot know them,
+/// so no document can contain a valid boundary.
 ///
-/// The digits stand apart, because a digit alone is one token in every vocabulary: a prompt costs the same whatever they are.
+/// Spaces separate the digits, because a single digit is one token in every vocabulary. So every boundary has the same
+/// number of tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boundary(String);
 
 impl Boundary {
-    /// The boundary of a number, which must be a random one for each prompt. Tests choose theirs.
+    /// The boundary with the last digits of this number. Except in tests, it must be random for each prompt.
     pub fn of(random: u64) -> Self {
-        // Of 2^64 numbers, no remainder is likelier than another by more than 10^-9 of itself.
+        // The remainder is almost uniform: probabilities differ by less than 10^-9 of themselves.
         let digits = format!("{:0DIGITS$}", random % NUMBERS);
         let mut line = String::from("---");
         for digit in digits.chars() {
@@ -22,7 +24,7 @@ impl Boundary {
         Self(line)
     }
 
-    /// The line before the passages, and behind them.
+    /// The line, without a line break.
     pub(super) fn line(&self) -> &str {
         &self.0
     }
@@ -33,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn its_digits_stand_apart() {
+    fn spaces_separate_the_digits() {
         for (random, line) in [
             (0, "--- 0 0 0 0 0 0 0 0 0 0"),
             (12, "--- 0 0 0 0 0 0 0 0 1 2"),

@@ -1,4 +1,5 @@
-//! Retrieved text that cannot be taken for the lines around it, for the head of another passage, or for the end of the message.
+//! Escapes retrieved text. Otherwise a language model may mistake it for a boundary, the head of another passage, or
+//! the end of the message.
 
 mod numbers;
 
@@ -6,10 +7,10 @@ use std::borrow::Cow;
 
 use numbers::numbers;
 
-/// What stands between the parts of a passage's head.
+/// The separator between the parts of a passage's head.
 pub(super) const SEPARATOR: &str = " · ";
 
-/// Marks of chat templates beside those like `<|im_end|>`: servers that read them in a text end the message there.
+/// Marks of chat templates that do not look like `<|im_end|>`. Some servers end a message at them.
 const TEMPLATE_MARKS: [&str; 10] = [
     "[INST]",
     "[/INST]",
@@ -26,10 +27,10 @@ const TEMPLATE_MARKS: [&str; 10] = [
 /// The longest name between `<|` and `|>`, in bytes.
 const MAX_MARK_BYTES: usize = 64;
 
-/// Dashes that make a line look like a boundary.
+/// The minimum number of dashes in a row that look like a boundary.
 const RULE_DASHES: usize = 3;
 
-/// A passage's text with a backslash in everything that looks like more than text. Escaping again changes nothing.
+/// The text with a backslash in every boundary, passage number and mark of a chat template. Idempotent.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     let mut backslashes = numbers(text);
     let mut start = 0;
@@ -51,21 +52,21 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// A part of a passage's head: on one line, and without the sign that stands between parts.
+/// A part of a passage's head: escaped, on one line and without the separator.
 pub(super) fn label(part: &str) -> String {
     let is_gap = |character: char| character.is_whitespace() || character.is_control();
     let words: Vec<&str> = part.split(is_gap).filter(|word| !word.is_empty()).collect();
     text(&words.join(" ").replace('·', "-")).into_owned()
 }
 
-/// What a document calls itself or a part of it, as a part of a head: in quotes, which do not end before it does.
+/// A title or heading as a part of a passage's head: in double quotes. Double quotes in it are replaced.
 pub(super) fn quotation(part: &str) -> String {
     let label = label(part);
     if label.is_empty() { label } else { format!("“{}”", label.replace(is_double_quote, "'")) }
 }
 
-/// Where the dashes of a line begin that looks like a boundary: they come before its first letter or digit, or there is nothing else at all.
-/// A table's dashes have bars between them, and no letter or digit behind.
+/// The position of the dashes if the line looks like a boundary: dashes precede its first letter or digit, or it has
+/// only dashes and markup. A delimiter row of a table is no boundary: it has bars, and no letters or digits.
 fn rule(line: &str) -> Option<usize> {
     let first_letter = line.find(char::is_alphanumeric);
     let lead = &line[..first_letter.unwrap_or(line.len())];
@@ -75,7 +76,7 @@ fn rule(line: &str) -> Option<usize> {
     (before != Some('\\') && (first_letter.is_some() || has_only_dashes())).then_some(began)
 }
 
-/// Where the first three dashes in a row begin, and what stands before them.
+/// The position of the first three dashes in a row, and the visible character before them.
 fn dashes(lead: &str) -> Option<(usize, Option<char>)> {
     let (mut count, mut began, mut before) = (0, 0, None);
     for (at, character) in visible(lead) {
@@ -94,7 +95,7 @@ fn dashes(lead: &str) -> Option<(usize, Option<char>)> {
     None
 }
 
-/// Where the marks of chat templates must be broken: behind their first character.
+/// The positions of backslashes that break marks of chat templates: after the first character of each.
 fn marks(line: &str) -> Vec<usize> {
     let begins = line.match_indices(['<', '[']).map(|(at, _)| at);
     begins.filter(|&at| is_mark(&line[at..])).map(|at| at + 1).collect()
@@ -104,19 +105,19 @@ fn is_mark(text: &str) -> bool {
     TEMPLATE_MARKS.iter().any(|mark| text.starts_with(mark)) || is_barred_mark(text)
 }
 
-/// Such as `<|im_end|>`, and DeepSeek's with wide bars.
+/// Whether the text starts with a mark such as `<|im_end|>`. DeepSeek's marks have fullwidth bars.
 fn is_barred_mark(text: &str) -> bool {
     ["|", "\u{ff5c}"].into_iter().any(|bar| {
         let name = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(bar)).and_then(|rest| rest.split_once(bar));
-        name.is_some_and(|(name, behind)| {
-            behind.starts_with('>')
+        name.is_some_and(|(name, after)| {
+            after.starts_with('>')
                 && (1..=MAX_MARK_BYTES).contains(&name.len())
                 && !name.contains(|character: char| character.is_whitespace() || "<>".contains(character))
         })
     })
 }
 
-/// The characters that a reader sees, and where they are.
+/// The visible characters and their positions.
 fn visible(text: &str) -> impl Iterator<Item = (usize, char)> {
     text.char_indices().filter(|(_, character)| !is_invisible(*character))
 }

@@ -8,36 +8,60 @@ use super::closing::Head;
 use super::marking::with_fields;
 use super::{Broken, EventTooLong, Events, Ready, Usage, Verdict, event};
 
-/// Reads the pieces of a stream as what they say.
+/// A piece of a stream, and what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The piece as it came.
+    pub raw: Bytes,
+    /// The events that end in it, in their order. The first may have begun in an earlier piece.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Reads the pieces of a stream as what they say. It holds at most one event that has not ended.
 #[derive(Debug, Default)]
 pub struct Reader {
     events: Events,
+    has_ended: bool,
 }
 
 impl Reader {
-    /// Whatever whole events a piece ends.
+    /// Reads the next piece.
     ///
     /// # Errors
     ///
     /// [`EventTooLong`], as [`Events::push`].
-    pub fn push(&mut self, piece: &Bytes) -> Result<Vec<Chunk>, EventTooLong> {
-        let mut chunks = Vec::new();
-        let within = piece.as_ptr_range();
-        self.events.push(piece, |event| {
-            // One that began in an earlier piece is a copy.
-            let raw = match within.contains(&event.as_ptr()) {
-                true => piece.slice_ref(event),
+    pub fn push(&mut self, raw: Bytes) -> Result<Piece, EventTooLong> {
+        let (mut chunks, mut has_ended) = (Vec::new(), self.has_ended);
+        let within = raw.as_ptr_range();
+        self.events.push(&raw, |event| {
+            // An event that began in an earlier piece is a copy.
+            let event = match within.contains(&event.as_ptr()) {
+                true => raw.slice_ref(event),
                 false => Bytes::copy_from_slice(event),
             };
-            chunks.push(Chunk::read(raw));
+            let chunk = Chunk::read(event);
+            has_ended = has_ended || chunk.ends_the_answer();
+            chunks.push(chunk);
         })?;
-        Ok(chunks)
+        self.has_ended = has_ended;
+        Ok(Piece { raw, chunks })
     }
 
-    /// What is left when the stream has ended: an event without an empty line behind it.
-    pub fn rest(&mut self) -> Option<Chunk> {
-        let rest = std::mem::take(&mut self.events).rest();
-        (!rest.is_empty()).then(|| Chunk::read(rest.into()))
+    /// Reads what is left when the stream has ended: an event without an empty line behind it. None if nothing is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken::Early`] if the answer did not come to its end and carries no error. What is left is dropped, because
+    /// an error behind it could not be read.
+    pub fn end(&mut self) -> Result<Option<Piece>, Broken> {
+        let raw = Bytes::from(std::mem::take(&mut self.events).rest());
+        let chunk = Chunk::read(raw.clone());
+        self.has_ended = self.has_ended || chunk.ends_the_answer();
+        match (self.has_ended, raw.is_empty()) {
+            (false, _) => Err(Broken::Early),
+            (true, true) => Ok(None),
+            (true, false) => Ok(Some(Piece { raw, chunks: vec![chunk] })),
+        }
     }
 }
 
@@ -50,7 +74,6 @@ pub struct Writer {
     head: Head,
     usage: Option<Usage>,
     has_words: bool,
-    has_finished: bool,
     has_error: bool,
     is_done: bool,
 }
@@ -61,18 +84,43 @@ impl Writer {
         Self { fields, ..Self::default() }
     }
 
-    /// The bytes of an event.
-    pub fn write(&mut self, chunk: Chunk) -> Bytes {
+    /// The bytes of the events that end in a piece. They are the piece itself if nothing was changed.
+    pub fn write(&mut self, piece: Piece) -> Bytes {
+        let Piece { raw, chunks } = piece;
+        let within = raw.as_ptr_range();
+        let mut is_as_it_came = chunks.iter().map(|chunk| chunk.raw.len()).sum::<usize>() == raw.len();
+        let mut written = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            let came_at = chunk.raw.as_ptr();
+            let bytes = self.write_event(chunk);
+            is_as_it_came &= bytes.as_ptr() == came_at && within.contains(&came_at);
+            written.push(bytes);
+        }
+        if is_as_it_came { raw } else { written.concat().into() }
+    }
+
+    /// Whether a word of the answer has gone by.
+    pub fn has_words(&self) -> bool {
+        self.has_words
+    }
+
+    /// Whether the mark of the end has gone by.
+    pub fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// What became of the answer, as far as it has gone by.
+    pub fn verdict(&self) -> Verdict {
+        Verdict { usage: self.usage, has_error: self.has_error }
+    }
+
+    fn write_event(&mut self, chunk: Chunk) -> Bytes {
         match &chunk.said {
-            Said::Answer { usage, has_words, .. } => {
+            Said::Answer { usage, has_words, has_error, .. } => {
                 self.usage = usage.or(self.usage);
                 self.has_words |= has_words;
-                self.has_finished |= chunk.is_finish();
+                self.has_error |= has_error;
                 self.with_our_fields(&chunk)
-            }
-            Said::Error => {
-                self.has_error = true;
-                None
             }
             Said::Done => {
                 self.is_done = true;
@@ -108,8 +156,8 @@ impl Writer {
     }
 }
 
-/// Reads an answer and writes it. It holds at most one event that has not ended; when the stream breaks, that event is left out, because an
-/// error behind it could not be read.
+/// Reads an answer and writes it, with nothing between the two. The fuzz target compares it with
+/// [`Relaying`](super::Relaying).
 #[derive(Debug, Default)]
 pub struct Answering {
     reader: Reader,
@@ -120,27 +168,19 @@ pub struct Answering {
 impl Answering {
     /// An answer that gets these fields: names and JSON values.
     pub fn new(fields: Vec<(&'static str, String)>) -> Self {
-        Self { reader: Reader::default(), writer: Writer::new(fields), has_ended: false }
+        Self { writer: Writer::new(fields), ..Self::default() }
     }
 
-    /// What to send for the next piece: whatever whole events it ends.
+    /// What to send for the next piece: the whole events that end in it.
     ///
     /// # Errors
     ///
     /// [`Broken::TooLong`]. What was pushed before has been sent; of this piece nothing is.
     pub fn push(&mut self, piece: &Bytes) -> Result<Ready, Broken> {
-        let chunks = self.reader.push(piece)?;
-        let mut is_as_it_came = chunks.iter().map(|chunk| chunk.raw.len()).sum::<usize>() == piece.len();
-        let mut written = Vec::with_capacity(chunks.len());
-        for chunk in chunks {
-            let raw = chunk.raw.clone();
-            let bytes = self.writer.write(chunk);
-            is_as_it_came &= bytes.as_ptr() == raw.as_ptr() && piece.as_ptr_range().contains(&raw.as_ptr());
-            written.push(bytes);
-        }
-        Ok(match is_as_it_came {
+        let sent = self.writer.write(self.reader.push(piece.clone())?);
+        Ok(match sent.as_ptr_range() == piece.as_ptr_range() {
             true => Ready::AsItCame,
-            false => Ready::Bytes(written.concat()),
+            false => Ready::Bytes(sent.into()),
         })
     }
 
@@ -148,21 +188,15 @@ impl Answering {
     ///
     /// # Errors
     ///
-    /// [`Broken::Early`] when the answer had not come to its end, and carries no error either.
+    /// As [`Reader::end`].
     pub fn end(&mut self) -> Result<Vec<u8>, Broken> {
-        let rest = self.reader.rest().map(|chunk| self.writer.write(chunk)).unwrap_or_default();
-        self.has_ended = self.writer.is_done || self.writer.has_finished || self.writer.has_error;
-        if self.has_ended { Ok(rest.to_vec()) } else { Err(Broken::Early) }
+        let rest = self.reader.end()?.map(|piece| self.writer.write(piece)).unwrap_or_default();
+        self.has_ended = true;
+        Ok(rest.into())
     }
 
-    /// Whether a word of the answer has gone by.
-    pub fn has_words(&self) -> bool {
-        self.writer.has_words
-    }
-
-    /// What became of the answer, once its end or the mark of it has gone by: a client that leaves at the mark has not left early.
+    /// What became of the answer, once its end or the mark of it has gone by.
     pub fn verdict(&self) -> Option<Verdict> {
-        let has_come = self.has_ended || self.writer.is_done;
-        has_come.then_some(Verdict { usage: self.writer.usage, has_error: self.writer.has_error })
+        (self.has_ended || self.writer.is_done()).then(|| self.writer.verdict())
     }
 }

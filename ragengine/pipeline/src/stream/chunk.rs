@@ -6,11 +6,10 @@ use std::fmt;
 use bytes::Bytes;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::marking::{holds_words, is_error, usage};
-use super::{Usage, data, event, is_finish};
+use super::{Usage, data, is_finish};
 
 /// A part of one of the answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +33,9 @@ pub enum Said {
         usage: Option<Usage>,
         /// Whether it holds a word: text, reasoning, a refusal or a tool call.
         has_words: bool,
+        /// Whether it carries an error. Some servers send one instead of a part, others together with the last part.
+        has_error: bool,
     },
-    /// An error in the place of a part.
-    Error,
     /// The mark of the end.
     Done,
     /// Nothing that an answer is made of, such as a comment.
@@ -72,42 +71,49 @@ impl Chunk {
     pub fn is_finish(&self) -> bool {
         match &self.said {
             Said::Answer { deltas, .. } => deltas.iter().any(|delta| delta.finish_reason.is_some()),
-            Said::Error | Said::Done | Said::Nothing => false,
+            Said::Done | Said::Nothing => false,
         }
     }
 
-    /// The same event with another text for one of the answers: every other field stays. None where it says nothing for that answer.
-    pub fn with_text(&self, choice: u64, text: &str) -> Option<Self> {
-        let mut chunk: Value = serde_json::from_str(self.data()?).ok()?;
-        let choices = chunk["choices"].as_array_mut()?;
-        let part = choices.iter_mut().find(|part| part["index"].as_u64().unwrap_or(0) == choice)?;
-        part["delta"].as_object_mut()?.insert("content".to_owned(), text.into());
-        Some(Self::read(event(&chunk.to_string()).into()))
+    /// Whether the answer has come to its end with this event, or has failed.
+    pub(super) fn ends_the_answer(&self) -> bool {
+        match &self.said {
+            Said::Answer { has_error, .. } => *has_error || self.is_finish(),
+            Said::Done => true,
+            Said::Nothing => false,
+        }
     }
 }
 
 fn said(data: &str) -> Said {
     let Ok(wire) = serde_json::from_str::<Wire<'_>>(data) else { return said_oddly(data) };
-    if wire.error.is_some_and(|error| error.get() != "null") {
-        return Said::Error;
-    }
+    // Whether it ends the answer, fails or reports tokens is decided as for a stream that nobody reads: this parser takes more for JSON.
+    let has_error = wire.error.is_some() && is_error(data);
+    let usage = wire.usage.and_then(|_| usage(data));
+    let may_finish = wire.choices.iter().any(|choice| choice.finish_reason.is_some());
+    let is_finish = may_finish && is_finish(data);
     let has_words = wire.choices.iter().any(|choice| choice.delta.has_words);
     let deltas = wire.choices.into_iter().map(|choice| Delta {
         choice: choice.index,
         text: choice.delta.text.into_owned(),
-        finish_reason: choice.finish_reason.and_then(|reason| serde_json::from_str(reason.get()).ok()),
+        finish_reason: choice
+            .finish_reason
+            .filter(|_| is_finish)
+            .and_then(|reason| serde_json::from_str(reason.get()).ok()),
     });
-    Said::Answer { deltas: deltas.collect(), usage: wire.usage, has_words }
+    Said::Answer { deltas: deltas.collect(), usage, has_words, has_error }
 }
 
 /// What an event of another shape says, as far as can be told.
 fn said_oddly(data: &str) -> Said {
-    if is_error(data) {
-        return Said::Error;
-    }
     let finish_reason = is_finish(data).then(|| "unknown".to_owned());
     let deltas = finish_reason.map(|reason| Delta { choice: 0, text: String::new(), finish_reason: Some(reason) });
-    Said::Answer { deltas: deltas.into_iter().collect(), usage: usage(data), has_words: holds_words(data) }
+    Said::Answer {
+        deltas: deltas.into_iter().collect(),
+        usage: usage(data),
+        has_words: holds_words(data),
+        has_error: is_error(data),
+    }
 }
 
 #[derive(Deserialize)]
@@ -166,7 +172,7 @@ impl<'de> Visitor<'de> for Fields {
 }
 
 /// A text in JSON. One without escapes is not copied.
-fn text(json: &str) -> Result<Cow<'_, str>, serde_json::Error> {
+pub(super) fn text(json: &str) -> Result<Cow<'_, str>, serde_json::Error> {
     match json.trim_matches('"') {
         plain if plain.len() + 2 == json.len() && !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
         _ => serde_json::from_str(json).map(Cow::Owned),
@@ -175,6 +181,7 @@ fn text(json: &str) -> Result<Cow<'_, str>, serde_json::Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::event;
     use super::*;
 
     fn read(data: &str) -> Chunk {
@@ -193,16 +200,17 @@ mod tests {
         };
         let deltas = vec![delta(1, "a\n\"b\"", None), delta(0, "", Some("stop"))];
         let usage = Some(Usage { prompt_tokens: 3, completion_tokens: 2 });
-        assert_eq!(chunk.said, Said::Answer { deltas, usage, has_words: true });
+        assert_eq!(chunk.said, Said::Answer { deltas, usage, has_words: true, has_error: false });
         assert!(chunk.is_finish());
     }
 
     #[test]
     fn what_is_no_part_of_an_answer_is_told_from_one() {
+        let empty = |has_error| Said::Answer { deltas: Vec::new(), usage: None, has_words: false, has_error };
         for (data, expected) in [
             ("[DONE]", Said::Done),
-            (r#"{"error":{"message":"no"}}"#, Said::Error),
-            (r#"{"choices":[],"error":null}"#, Said::Answer { deltas: Vec::new(), usage: None, has_words: false }),
+            (r#"{"error":{"message":"no"}}"#, empty(true)),
+            (r#"{"choices":[],"error":null}"#, empty(false)),
         ] {
             assert_eq!(read(data).said, expected, "{data}");
         }
@@ -223,13 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_replaced_and_nothing_else() {
+    fn an_error_beside_the_end_of_an_answer_is_both() {
         let chunk = read(
-            r#"{"id":"c","choices":[{"index":0,"delta":{"content":"a"},"logprobs":null},{"index":1,"delta":{"content":"b"}}]}"#,
+            r#"{"error":{"code":502,"message":"gone"},"choices":[{"delta":{"content":""},"finish_reason":"error"}],"usage":{"prompt_tokens":3}}"#,
         );
-        let changed = chunk.with_text(1, "[1]").unwrap();
-        let data = r#"{"id":"c","choices":[{"index":0,"delta":{"content":"a"},"logprobs":null},{"index":1,"delta":{"content":"[1]"}}]}"#;
-        assert_eq!(changed.data(), Some(data));
-        assert_eq!(chunk.with_text(2, "x"), None);
+        assert!(chunk.is_finish());
+        let Said::Answer { usage, has_error, .. } = chunk.said else { panic!("no answer") };
+        assert_eq!((usage.map(|usage| usage.prompt_tokens), has_error), (Some(3), true));
     }
 }

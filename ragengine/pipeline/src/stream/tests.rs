@@ -290,7 +290,7 @@ fn both_ways(pieces: &[&str]) -> [(Vec<u8>, Option<Verdict>); 2] {
     [(said, answering.verdict()), (passed, relaying.verdict())]
 }
 
-const EVENTS: [&str; 12] = [
+const EVENTS: [&str; 18] = [
     ": comment\n\n",
     "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\n",
     "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n",
@@ -299,6 +299,14 @@ const EVENTS: [&str; 12] = [
     "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\n",
     "data: {\"choices\":\"none\",\"usage\":{\"prompt_tokens\":3}}\n\n",
     "data: {\"error\":{\"message\":\"no\"}}\n\n",
+    // As OpenRouter sends an error in the middle of a stream.
+    "data: {\"id\":\"c\",\"error\":{\"code\":502},\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"error\"}],\"usage\":{\"prompt_tokens\":5}}\n\n",
+    "data: {\"error\":{},\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n",
+    // What one parser takes for JSON and another does not.
+    "data: {\"choices\":[{\"delta\":{\"x\":\"\\ud800\"},\"finish_reason\":\"stop\"}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{},\"finish\\u005freason\":\"stop\"}]}\n\n",
+    "data: {\"error\":\"\\ud800\",\"choices\":[]}\n\n",
+    "data: {\"choices\":[],\"us\\u0061ge\":{\"prompt_tokens\":9}}\n\n",
     "event: ping\ndata: x\n\n",
     "data: {\"choices\":[{\"delta\":null,\"finish_reason\":\"length\"}]}\n\n",
     "data: [DONE]\n\n",
@@ -320,23 +328,13 @@ proptest! {
 }
 
 #[test]
-fn an_answer_whose_text_is_held_back_is_written_anew() {
-    let mut reader = Reader::default();
-    let mut writer = Writer::new(Vec::new());
-    let mut held = String::new();
-    let mut sent = String::new();
-    for text in ["An", "swer [", "1", "] more"] {
-        let piece = event(&format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#));
-        for chunk in reader.push(&piece.into()).unwrap() {
-            let Said::Answer { deltas, .. } = &chunk.said else { panic!("no answer") };
-            held.push_str(&deltas[0].text);
-            // Until a bracket is closed, nobody knows what it is.
-            let ready =
-                if held.contains('[') && !held.contains(']') { String::new() } else { std::mem::take(&mut held) };
-            let chunk = chunk.with_text(deltas[0].choice, &ready).unwrap();
-            sent.push_str(std::str::from_utf8(&writer.write(chunk)).unwrap());
-        }
-    }
-    let texts: Vec<_> = sent.split("\n\n").filter_map(|event| event.split("\"content\":").nth(1)).collect();
-    assert_eq!(texts, [r#""An"}}]}"#, r#"""}}]}"#, r#"""}}]}"#, r#""swer [1] more"}}]}"#]);
+fn an_error_that_ends_an_answer_carries_the_fields() {
+    let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let error = "data: {\"error\":{\"code\":502},\"choices\":[{\"delta\":{},\"finish_reason\":\"error\"}],\"usage\":{\"prompt_tokens\":5}}\n\n";
+    let [said, passed] = both_ways(&[word, error]);
+    let expected = [word.to_owned(), error.replace("}}\n", "},\"source_nodes\":[1]}\n")].concat();
+    assert_eq!(String::from_utf8(said.0.clone()).unwrap(), expected);
+    let usage = Some(Usage { prompt_tokens: 5, completion_tokens: 0 });
+    assert_eq!(said.1, Some(Verdict { usage, has_error: true }));
+    assert_eq!(said, passed);
 }

@@ -4,26 +4,26 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Why an address may not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalReason {
-    /// A cloud hands out credentials there. Nothing allows it.
+    /// A cloud metadata address, which hands out credentials. It cannot be allowed.
     Metadata,
-    /// It is the API server's.
+    /// An address of the Kubernetes API server.
     ApiServer,
-    /// It stands for none.
+    /// The unspecified address, such as `0.0.0.0`.
     Unspecified,
-    /// It is the pod's own.
+    /// The pod itself.
     Loopback,
-    /// Only the node reaches it.
+    /// Reachable only from the node.
     LinkLocal,
-    /// It is many at once.
+    /// A group of hosts.
     Multicast,
-    /// Nobody has it.
+    /// Not assigned to any host.
     Reserved,
-    /// It belongs to a network that is not everybody's. That alone is no reason: it is one where something public leads there.
+    /// An address of a private network. It is refused only if a public server redirects to it.
     Private,
 }
 
 impl RefusalReason {
-    /// Why an address may not be used, whoever asks. None: it is public.
+    /// The reason against an address, from the address alone. `None` if it is public.
     pub fn against(address: IpAddr) -> Option<Self> {
         if METADATA.contains(&address) {
             return Some(Self::Metadata);
@@ -34,22 +34,23 @@ impl RefusalReason {
         }
     }
 
-    /// What can be done about it.
+    /// What the user can do about it.
     pub fn remedy(self) -> &'static str {
         match self {
-            Self::Metadata => "nothing allows it",
-            _ => "allowedRanges can allow it",
+            Self::Metadata => "use another address",
+            _ => "use another address, or add it to allowedRanges",
         }
     }
 
-    /// Whether it is one only where something public leads.
+    /// Whether it only applies if a public server redirects to the address.
     pub fn depends_on_reach(self) -> bool {
         self == Self::Private
     }
 
-    /// Whether a range with an address as it is written allows this of an address that it carries. What only the pod and the node reach must be
-    /// named itself: the range was meant for a translator, and not for them.
-    pub fn is_allowed_with_carrier(self) -> bool {
+    /// Whether a range that contains an IPv6 address also permits the IPv4 address embedded in it. Addresses that only
+    /// the pod or the node can reach must be allowed by themselves, because the range is meant for an address
+    /// translator.
+    pub fn is_allowed_with_outer_address(self) -> bool {
         matches!(self, Self::Private | Self::Unspecified | Self::Multicast | Self::Reserved)
     }
 
@@ -60,7 +61,7 @@ impl RefusalReason {
             [169, 254, ..] => Some(Self::LinkLocal),
             [224..=239, ..] => Some(Self::Multicast),
             [240..=255, ..] => Some(Self::Reserved),
-            // RFC 1918, and RFC 6598, in which clouds have pods and Services.
+            // RFC 1918, and RFC 6598, which clouds use for pods and Services.
             [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Some(Self::Private),
             _ => None,
         }
@@ -72,7 +73,7 @@ impl RefusalReason {
             [0, 0, 0, 0, 0, 0, 0, 1] => Some(Self::Loopback),
             [0xfe80..=0xfebf, ..] => Some(Self::LinkLocal),
             [0xff00..=0xffff, ..] => Some(Self::Multicast),
-            // RFC 4193, and what was site-local before it.
+            // RFC 4193, and the deprecated site-local range.
             [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Some(Self::Private),
             _ => None,
         }
@@ -82,25 +83,25 @@ impl RefusalReason {
 impl fmt::Display for RefusalReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Metadata => "where a cloud hands out credentials",
-            Self::ApiServer => "the API server's",
-            Self::Unspecified => "unspecified",
-            Self::Loopback => "loopback",
-            Self::LinkLocal => "link-local",
-            Self::Multicast => "multicast",
-            Self::Reserved => "reserved",
-            Self::Private => "private, and what leads there is public",
+            Self::Metadata => "a cloud metadata address, which hands out credentials",
+            Self::ApiServer => "an address of the API server",
+            Self::Unspecified => "an unspecified address",
+            Self::Loopback => "a loopback address",
+            Self::LinkLocal => "a link-local address",
+            Self::Multicast => "a multicast address",
+            Self::Reserved => "a reserved address",
+            Self::Private => "a private address, and a public server leads to it",
         })
     }
 }
 
-/// Where clouds hand out credentials.
+/// The addresses of cloud metadata services.
 const METADATA: [IpAddr; 16] = [
     // Amazon, Azure, Google and most others.
     v4(169, 254, 169, 254),
-    // Google's for workloads, on the node.
+    // Google, for workloads on a node.
     v4(169, 254, 169, 252),
-    // Amazon's for containers, and for pods.
+    // Amazon, for containers and for pods.
     v4(169, 254, 170, 2),
     v4(169, 254, 170, 23),
     // Tencent.
@@ -110,12 +111,12 @@ const METADATA: [IpAddr; 16] = [
     v6([0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42]),
     // Alibaba.
     v4(100, 100, 100, 200),
-    // Azure's agent.
+    // The agent of Azure.
     v4(168, 63, 129, 16),
-    // Oracle, and what it had before.
+    // Oracle, its current and its former address.
     v6([0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe]),
     v4(192, 0, 0, 192),
-    // Amazon, and its own for pods.
+    // Amazon, for machines and for pods.
     v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254]),
     v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23]),
     // Google.

@@ -8,29 +8,29 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use super::{Reach, address_in, is_public};
 use crate::{AddressPolicy, Proxies, RefusedAddress};
 
-/// Resolves names to those addresses that may be used. The connection is made to just these, so that a name which resolves to something else the
-/// next time gains nothing.
+/// Resolves names to permitted addresses. The connection uses exactly these addresses, so a name that resolves
+/// differently the next time (DNS rebinding) cannot bypass the check.
 #[derive(Debug, Clone)]
 pub struct Resolver {
     policy: Arc<AddressPolicy>,
     proxies: Proxies,
     reach: Reach,
-    /// The names that have had a public address. Whoever owns such a name would otherwise choose, with each answer, which server of the cluster
-    /// is asked.
+    /// The names that had a public address before. Their private addresses are refused, because otherwise the owner of
+    /// such a name could direct requests to any server in the cluster.
     public_names: Arc<Mutex<HashSet<String>>>,
 }
 
-/// How a request reaches its server.
+/// The route of a request to its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// By a connection of its own, whose address can be seen.
+pub enum Route {
+    /// A direct connection. Its remote address is known.
     Direct,
-    /// Through a proxy: the server's address, where its name is known here too.
+    /// Through a proxy. Contains the address of the server if its name can be resolved here.
     Proxied(Option<IpAddr>),
 }
 
 impl Resolver {
-    /// With the policy that is asked, and the proxies that connections are made to.
+    /// Checks addresses by the policy, and handles connections to the proxies.
     pub fn new(policy: &AddressPolicy, proxies: &Proxies) -> Self {
         Self {
             policy: Arc::new(policy.clone()),
@@ -40,18 +40,19 @@ impl Resolver {
         }
     }
 
-    /// The same for requests that reach so far. What is known of names is shared.
+    /// A copy for requests with this reach. It shares the list of public names.
     pub fn within(&self, reach: Reach) -> Self {
         Self { reach, ..self.clone() }
     }
 
-    /// Judges a request before it is made. A name that is asked directly is judged when it is resolved, which happens at each connection. What a
-    /// proxy is asked for is judged here, as far as it can be told: the connection is made to the proxy.
+    /// Checks a request before it is sent. For a direct request, only an IP address in the URL is checked here; a name
+    /// is checked when it is resolved for the connection. For a request through a proxy, the name is resolved and
+    /// checked here if possible, because the connection is made to the proxy.
     ///
     /// # Errors
     ///
-    /// When the server, or the proxy, may not be used.
-    pub async fn judge(&self, url: &Url) -> Result<Way, RefusedAddress> {
+    /// When requests to the server or to the proxy are not allowed.
+    pub async fn check_request(&self, url: &Url) -> Result<Route, RefusedAddress> {
         self.policy.check_url(url, self.reach)?;
         let proxy = self.proxies.of(url);
         if let Some(proxy) = proxy {
@@ -59,26 +60,27 @@ impl Resolver {
         }
         let name = url.domain().unwrap_or_default();
         if proxy.is_none() && !self.proxies.are_at(name) {
-            return Ok(Way::Direct);
+            return Ok(Route::Direct);
         }
         let address = address_in(url);
         if address.is_some() {
-            return Ok(Way::Proxied(address));
+            return Ok(Route::Proxied(address));
         }
         match tokio::net::lookup_host((name, 0)).await {
-            Ok(found) => self.judge_all(name, found.collect()),
-            // Often only the proxy knows the names of others.
-            Err(_) => Ok(Way::Proxied(None)),
+            Ok(found) => self.check_all(name, found.collect()),
+            // Often only the proxy can resolve names outside of the cluster.
+            Err(_) => Ok(Route::Proxied(None)),
         }
     }
 
-    /// A proxy resolves the name itself, and may take any of its addresses: none of them may be refused.
-    pub(super) fn judge_all(&self, name: &str, found: Vec<SocketAddr>) -> Result<Way, RefusedAddress> {
+    /// Checks all addresses of a name for a request through a proxy. Each must be permitted, because the proxy resolves
+    /// the name itself and may use any of them.
+    pub(super) fn check_all(&self, name: &str, found: Vec<SocketAddr>) -> Result<Route, RefusedAddress> {
         for address in &found {
             self.choose(name, vec![*address])?;
         }
         let public = found.iter().find(|address| is_public(address.ip()));
-        Ok(Way::Proxied(public.or(found.first()).map(SocketAddr::ip)))
+        Ok(Route::Proxied(public.or(found.first()).map(SocketAddr::ip)))
     }
 
     fn choose(&self, name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, RefusedAddress> {
@@ -95,18 +97,20 @@ impl Resolve for Resolver {
         let resolver = self.clone();
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            // What a proxy is asked for was judged before. It is itself where somebody wrote that it is.
-            let chosen = match resolver.proxies.are_at(name.as_str()) {
-                true => choose(found, &resolver.policy, Reach::Any, false)?,
-                false => resolver.choose(name.as_str(), found)?,
+            // The request through a proxy was checked before. The proxy itself was configured, so its address may be
+            // private.
+            let chosen = if resolver.proxies.are_at(name.as_str()) {
+                choose(found, &resolver.policy, Reach::Any, false)?
+            } else {
+                resolver.choose(name.as_str(), found)?
             };
             Ok(Box::new(chosen.into_iter()) as Addrs)
         })
     }
 }
 
-/// Those addresses of a name that may be used. A name with public addresses and others is a public server's, and what it says of others is not
-/// believed.
+/// The permitted addresses of a name. If a name has public and private addresses, the private ones are left out,
+/// because the owner of the name may not be trusted.
 pub fn choose(
     found: Vec<SocketAddr>,
     policy: &AddressPolicy,

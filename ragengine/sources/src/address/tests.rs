@@ -47,7 +47,7 @@ fn addresses_that_only_the_node_or_the_pod_reaches_are_refused() {
         ("64:ff9b::169.254.169.254", false),
         ("2002:7f00:1::", false),
         ("2002:a9fe:a9fe::1", false),
-        // The API server behind what carries its address.
+        // The API server, embedded in other addresses.
         ("64:ff9b::10.96.0.1", false),
         ("2002:a60:1::1", false),
     ];
@@ -71,7 +71,8 @@ fn a_range_allows_what_is_in_it() {
         ("64:ff9b:1:fffe::/96", "64:ff9b:1:fffe::10.0.0.7", true),
         ("64:ff9b:1:fffe::/96", "64:ff9b:1:ffff::10.0.0.7", false),
         ("fd10::/16", "fd10::1", true),
-        // What only the pod and the node reach is allowed by its own range, and not by that of what carries it.
+        // An address that only the pod or the node reaches must be in a range itself; a range of the outer address is
+        // not enough.
         ("::/0", "::ffff:127.0.0.1", false),
         ("64:ff9b::/96", "64:ff9b::10.96.0.1", false),
         ("64:ff9b::/96", "64:ff9b::169.254.20.10", false),
@@ -83,7 +84,7 @@ fn a_range_allows_what_is_in_it() {
 }
 
 #[test]
-fn an_address_in_a_url_is_seen_however_it_is_written() {
+fn an_address_in_a_url_is_checked_in_every_notation() {
     let cases = [
         ("http://127.0.0.1/", false),
         ("http://127.1/", false),
@@ -103,7 +104,7 @@ fn an_address_in_a_url_is_seen_however_it_is_written() {
 }
 
 #[test]
-fn where_a_cloud_hands_out_credentials_is_refused_whatever_is_allowed() {
+fn cloud_metadata_addresses_are_always_refused() {
     let metadata = [
         "169.254.169.254",
         "169.254.169.252",
@@ -145,13 +146,17 @@ fn where_a_cloud_hands_out_credentials_is_refused_whatever_is_allowed() {
 }
 
 #[test]
-fn a_refused_address_says_what_allows_it() {
+fn the_error_of_a_refused_address_says_what_to_do() {
     let error = policy(&[]).check("127.0.0.1".parse().unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "127.0.0.1 may not be used, it is loopback; allowedRanges can allow it");
+    assert_eq!(
+        error.to_string(),
+        "requests to 127.0.0.1 are not allowed because it is a loopback address: \
+         use another address, or add it to allowedRanges"
+    );
 }
 
 #[test]
-fn from_a_public_address_none_but_public_ones_are_reached() {
+fn a_public_address_leads_to_public_addresses_only() {
     let cases = [
         ("93.184.216.34", &[][..], true),
         ("2606:4700::1", &[], true),
@@ -186,12 +191,13 @@ fn from_a_public_address_none_but_public_ones_are_reached() {
     let error = policy(&[]).check_within("10.0.0.7".parse().unwrap(), Reach::Public).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "10.0.0.7 may not be used, it is private, and what leads there is public; allowedRanges can allow it"
+        "requests to 10.0.0.7 are not allowed because it is a private address, and a public server leads to it: \
+         use another address, or add it to allowedRanges"
     );
 }
 
 #[test]
-fn what_carries_a_public_address_is_public() {
+fn an_address_that_embeds_a_public_address_is_public() {
     let cases = [
         ("93.184.216.34", true),
         ("2606:4700::1", true),
@@ -211,15 +217,15 @@ fn what_carries_a_public_address_is_public() {
 }
 
 #[test]
-fn of_a_name_with_public_addresses_only_those_are_used() {
+fn private_addresses_of_a_public_name_are_not_used() {
     let cases = [
         (&["10.0.0.7", "fd00::7"][..], Reach::Any, false, Some(&["10.0.0.7", "fd00::7"][..])),
         (&["93.184.216.34", "10.0.0.7"], Reach::Any, false, Some(&["93.184.216.34"])),
         (&["93.184.216.34", "10.0.0.7", "192.168.0.1"], Reach::Any, false, Some(&["93.184.216.34", "192.168.0.1"])),
         (&["93.184.216.34", "169.254.169.254", "127.0.0.1"], Reach::Any, false, Some(&["93.184.216.34"])),
-        // The API server's may be public, and makes the others no better.
+        // The API server may have a public address. The other addresses are then private ones of a public name.
         (&["203.0.113.7", "10.0.0.7"], Reach::Any, false, None),
-        // What was public before does not become private.
+        // A name that was public before is still treated as public.
         (&["10.0.0.7"], Reach::Any, true, None),
         (&["192.168.0.1"], Reach::Any, true, Some(&["192.168.0.1"])),
         (&["10.0.0.7"], Reach::Public, false, None),
@@ -238,21 +244,25 @@ fn of_a_name_with_public_addresses_only_those_are_used() {
 }
 
 #[tokio::test]
-async fn the_api_server_is_where_the_caller_says() {
+async fn the_caller_passes_addresses_of_the_api_server() {
     let endpoint: IpAddr = "203.0.113.7".parse().unwrap();
     let policy = AddressPolicy::in_cluster(Vec::new(), vec![endpoint]).await;
     for address in ["203.0.113.7", "::ffff:203.0.113.7"] {
         let error = policy.check(address.parse().unwrap()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("{} may not be used, it is the API server's; allowedRanges can allow it", error.address)
+            format!(
+                "requests to {} are not allowed because it is an address of the API server: \
+                 use another address, or add it to allowedRanges",
+                error.address
+            )
         );
     }
     assert!(policy.check("203.0.113.8".parse().unwrap()).is_ok());
 }
 
 #[test]
-fn what_cannot_be_an_address_is_refused_without_its_password() {
+fn the_error_of_an_invalid_url_hides_its_password() {
     assert!(parse_url("https://docs.example.com/a").is_ok());
     for text in [
         "",
@@ -271,7 +281,7 @@ fn what_cannot_be_an_address_is_refused_without_its_password() {
 }
 
 #[tokio::test]
-async fn a_name_is_resolved_to_what_may_be_used() {
+async fn a_name_is_resolved_to_permitted_addresses() {
     use reqwest::dns::Resolve;
     let resolve = |policy: AddressPolicy| async move {
         Resolver::new(&policy, &Proxies::default()).resolve("localhost".parse().unwrap()).await
@@ -283,48 +293,48 @@ async fn a_name_is_resolved_to_what_may_be_used() {
 }
 
 #[tokio::test]
-async fn what_a_proxy_is_asked_for_is_judged_as_far_as_it_is_known_here() {
-    let way = |proxy: &'static str, no_proxy: &'static str, reach, url: &'static str| async move {
+async fn a_request_through_a_proxy_is_checked_if_its_name_can_be_resolved() {
+    let route = |proxy: &'static str, no_proxy: &'static str, reach, url: &'static str| async move {
         let variables =
             ProxyVariables { http: Some(proxy.to_owned()), https: None, no_proxy: Some(no_proxy.to_owned()) };
         let resolver = Resolver::new(&policy(&[]), &Proxies::new(&variables).unwrap()).within(reach);
-        resolver.judge(&Url::parse(url).unwrap()).await.map_err(|refused| refused.address.to_string())
+        resolver.check_request(&Url::parse(url).unwrap()).await.map_err(|refused| refused.address.to_string())
     };
     let refused = |address: &str| Err(address.to_owned());
-    let proxied = |address: &str| Ok(Way::Proxied(address.parse().ok()));
+    let proxied = |address: &str| Ok(Route::Proxied(address.parse().ok()));
     let cases = [
-        ("proxy.invalid", "", Reach::Any, "https://docs.invalid/", Ok(Way::Direct)),
-        ("proxy.invalid", "docs.invalid", Reach::Any, "http://docs.invalid/", Ok(Way::Direct)),
+        ("proxy.invalid", "", Reach::Any, "https://docs.invalid/", Ok(Route::Direct)),
+        ("proxy.invalid", "docs.invalid", Reach::Any, "http://docs.invalid/", Ok(Route::Direct)),
         ("proxy.invalid", "", Reach::Any, "http://docs.invalid/", proxied("unknown")),
         ("proxy.invalid", "", Reach::Any, "http://10.0.0.7/", proxied("10.0.0.7")),
         ("proxy.invalid", "", Reach::Any, "http://[fd00::7]/", proxied("fd00::7")),
         ("proxy.invalid", "", Reach::Any, "http://169.254.169.254/", refused("169.254.169.254")),
         ("proxy.invalid", "", Reach::Public, "http://10.0.0.7/", refused("10.0.0.7")),
         ("169.254.1.1:3128", "", Reach::Any, "http://docs.invalid/", refused("169.254.1.1")),
-        // Something public leads to a private proxy, which is to be asked as a server.
+        // A public server redirects to the host of the proxy, so the proxy is the server of this request.
         ("proxy.invalid", "*", Reach::Public, "http://proxy.invalid/", proxied("unknown")),
     ];
     for (proxy, no_proxy, reach, url, expected) in cases {
-        assert_eq!(way(proxy, no_proxy, reach, url).await, expected, "{proxy} {no_proxy} {url}");
+        assert_eq!(route(proxy, no_proxy, reach, url).await, expected, "{proxy} {no_proxy} {url}");
     }
-    let local = way("proxy.invalid", "", Reach::Any, "http://localhost/").await;
-    assert!(local.is_err(), "a name that is known here: {local:?}");
-    let itself = way("localhost", "*", Reach::Public, "http://localhost/").await;
+    let local = route("proxy.invalid", "", Reach::Any, "http://localhost/").await;
+    assert!(local.is_err(), "a name that can be resolved here: {local:?}");
+    let itself = route("localhost", "*", Reach::Public, "http://localhost/").await;
     assert!(itself.is_err(), "{itself:?}");
 }
 
 #[test]
-fn a_proxy_may_take_any_address_of_a_name() {
+fn all_addresses_of_a_name_are_checked_for_a_proxy() {
     let resolver = Resolver::new(&policy(&[]), &Proxies::default());
     let judged = |name: &str, found: &[&str]| {
         let parse = |text: &&str| std::net::SocketAddr::new(text.parse().unwrap(), 0);
-        resolver.judge_all(name, found.iter().map(parse).collect()).ok()
+        resolver.check_all(name, found.iter().map(parse).collect()).ok()
     };
-    let proxied = |address: &str| Some(Way::Proxied(address.parse().ok()));
+    let proxied = |address: &str| Some(Route::Proxied(address.parse().ok()));
     assert_eq!(judged("a", &["93.184.216.34", "169.254.169.254"]), None);
     assert_eq!(judged("b", &["93.184.216.34", "127.0.0.1"]), None);
     assert_eq!(judged("c", &["93.184.216.34", "10.0.0.7"]), None, "a public name does not lead to a private address");
-    assert_eq!(judged("c", &["10.0.0.7"]), None, "nor later");
+    assert_eq!(judged("c", &["10.0.0.7"]), None, "not even if it no longer has a public address");
     assert_eq!(judged("d", &["10.0.0.7", "10.0.0.8"]), proxied("10.0.0.7"));
     assert_eq!(judged("e", &["93.184.216.34"]), proxied("93.184.216.34"));
     assert_eq!(judged("f", &[]), proxied("unknown"));

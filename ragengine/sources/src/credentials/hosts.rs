@@ -4,18 +4,19 @@ use reqwest::Url;
 
 use crate::{Proxies, SourceError};
 
-/// Whether the credentials of a source may be sent to a URL. Whoever may use a Secret in a source need not be who may read it: with an address of
-/// their own, or a proxy of their own where nothing is encrypted, they would be sent what is in it.
+/// Checks that the credentials of a source may be sent to a URL. A user who may write a source may not be allowed to
+/// read the Secret. Without this check, such a user could have the Secret sent to an address of their choice, or
+/// through a proxy that reads unencrypted requests.
 ///
 /// # Errors
 ///
-/// When the hosts are limited, and that of the URL is not among them; when a proxy could read them.
+/// When the host of the URL is not among the allowed hosts, or when a proxy could read the credentials.
 pub fn check_receiver(allowed: &[String], url: &Url, proxies: &Proxies) -> Result<(), SourceError> {
     check_host(allowed, url)?;
-    match url.scheme() == "http" && proxies.of(url).is_some() {
-        true => Err(SourceError::CredentialProxy { host: url.host_str().unwrap_or_default().to_owned() }),
-        false => Ok(()),
+    if url.scheme() == "http" && proxies.of(url).is_some() {
+        return Err(SourceError::CredentialProxy { host: url.host_str().unwrap_or_default().to_owned() });
     }
+    Ok(())
 }
 
 fn check_host(allowed: &[String], url: &Url) -> Result<(), SourceError> {
@@ -27,8 +28,8 @@ fn check_host(allowed: &[String], url: &Url) -> Result<(), SourceError> {
     Err(SourceError::CredentialHost { allowed: allowed.join(", "), host })
 }
 
-/// Whether a host, or with `*.` before it all below it, is that of a URL. One without a port stands for all ports of it. What is no host is that
-/// of none.
+/// Whether a pattern matches the host of a URL. `*.` at the beginning matches all subdomains. A pattern without a port
+/// matches all ports. An invalid pattern matches nothing.
 fn matches(pattern: &str, url: &Url) -> bool {
     let (pattern, is_below) = pattern.strip_prefix("*.").map_or((pattern, false), |rest| (rest, true));
     let Some((host, port)) = split(pattern) else {
@@ -46,7 +47,7 @@ fn matches(pattern: &str, url: &Url) -> bool {
             .strip_suffix(above)
             .and_then(|labels| labels.strip_suffix('.'))
             .is_some_and(|labels| !labels.is_empty()),
-        // No address is below another.
+        // IP addresses have no subdomains.
         (true, ..) => false,
     }
 }
@@ -61,7 +62,7 @@ fn split(pattern: &str) -> Option<(String, Option<u16>)> {
     }
 }
 
-/// A host as URLs have it: in small letters, and without others than those of ASCII.
+/// Normalises a host as in a URL: lower case, in ASCII (Punycode).
 fn normalised(host: &str) -> Option<Url> {
     let url = Url::parse(&format!("https://{host}/")).ok()?;
     let is_host_alone = url.as_str() == format!("https://{}/", url.host_str()?);
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_go_to_the_hosts_that_are_named() {
+    fn credentials_are_sent_to_allowed_hosts_only() {
         let cases = [
             (&[][..], "https://b.example/", true),
             (&["a.example"], "https://a.example/x", true),
@@ -121,17 +122,19 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_not_named_is_said() {
+    fn the_error_names_the_refused_host() {
         let cases = [
             (
                 &["a.example"][..],
                 "https://b.example/",
-                "the Secret of accessSecret may be sent to a.example only, and not to b.example",
+                "the Secret in accessSecret may only be sent to a.example, not to b.example: \
+                 correct the address, or allow the host",
             ),
             (
                 &["a.example", "*.c.example"],
                 "https://a.example.b:8443/",
-                "the Secret of accessSecret may be sent to a.example, *.c.example only, and not to a.example.b:8443",
+                "the Secret in accessSecret may only be sent to a.example, *.c.example, not to a.example.b:8443: \
+                 correct the address, or allow the host",
             ),
         ];
         for (allowed, url, expected) in cases {

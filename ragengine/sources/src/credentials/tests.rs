@@ -32,7 +32,7 @@ fn a_secret_is_a_token_or_a_name_and_a_password() {
 }
 
 #[test]
-fn a_secret_that_is_of_no_use_names_the_keys() {
+fn the_error_of_an_invalid_secret_names_the_keys() {
     let cases: &[&[(&str, &str)]] =
         &[&[], &[("username", "me")], &[("password", "secret")], &[("token", "")], &[("Token", "abc")]];
     for files in cases {

@@ -6,22 +6,22 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::FetchError;
 
-/// A folder that is held open, below which files are opened without following any symbolic link on the way.
+/// An open folder. Files below it are opened without following symbolic links.
 #[derive(Debug)]
 pub struct Root(OwnedFd);
 
 impl Root {
-    /// Opens a folder. Its own path may have links: whoever runs this chose it.
+    /// Opens a folder. Its own path may contain symbolic links, because it is configured and not part of the source.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(openat(CWD, path, flags, Mode::empty())?))
     }
 
-    /// Opens an ordinary file below it.
+    /// Opens a regular file below the folder.
     ///
     /// # Errors
     ///
-    /// When a part of its path is a symbolic link by now, it is no ordinary file, or it cannot be read.
+    /// When a part of the path is a symbolic link, or the file is not a regular file or cannot be read.
     pub fn open_file(&self, path: &str) -> Result<File, FetchError> {
         crate::path::check(path).map_err(|_| FetchError::NotAFile)?;
         let (folders, name) = path.rsplit_once('/').map_or((None, path), |(folders, name)| (Some(folders), name));
@@ -30,7 +30,7 @@ impl Root {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             folder = Some(openat(folder.as_ref().unwrap_or(&self.0), part, flags, Mode::empty()).map_err(explain)?);
         }
-        // Without blocking: a pipe that took the file's place is opened at once, and refused.
+        // NONBLOCK: if the file was replaced by a pipe, opening it must not wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(folder.as_ref().unwrap_or(&self.0), name, flags, Mode::empty()).map_err(explain)?);
         if file.metadata()?.is_file() { Ok(file) } else { Err(FetchError::NotAFile) }

@@ -5,7 +5,7 @@ use walkdir::{DirEntry, WalkDir};
 use crate::listing::ListingBuilder;
 use crate::{Item, SourceError, path};
 
-/// How many folders may be in each other.
+/// The maximum depth of nested folders.
 const MAX_DEPTH: usize = 100;
 
 /// Lists the files below a folder.
@@ -14,13 +14,15 @@ pub fn walk(root: &Path, listing: &mut ListingBuilder) -> Result<(), SourceError
     for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_left_out(entry)) {
         let entry = match entry {
             Ok(entry) => entry,
-            Err(error) if error.depth() == 0 => return Err(SourceError::Folder(error.into())),
+            Err(error) if error.depth() == 0 => {
+                return Err(SourceError::Folder { path: root.to_owned(), source: error.into() });
+            }
             Err(error) => {
                 add_unreadable(root, &error, listing)?;
                 continue;
             }
         };
-        listing.see()?;
+        listing.count_entry()?;
         if entry.file_type().is_file() {
             add_file(root, &entry, listing)?;
         }
@@ -28,7 +30,8 @@ pub fn walk(root: &Path, listing: &mut ListingBuilder) -> Result<(), SourceError
     Ok(())
 }
 
-/// What begins with a dot, and the folder that a file system has for itself, which only root may read.
+/// Whether an entry is skipped: its name begins with a dot, or it is the `lost+found` of a file system, which only root
+/// can read.
 fn is_left_out(entry: &DirEntry) -> bool {
     entry.file_name().as_encoded_bytes().starts_with(b".") || (entry.depth() == 1 && entry.file_name() == "lost+found")
 }
@@ -39,11 +42,11 @@ fn add_file(root: &Path, entry: &DirEntry, listing: &mut ListingBuilder) -> Resu
             let size_bytes = entry.metadata().ok().map(|facts| facts.len());
             listing.add(Item { path, revision: None, size_bytes })
         }
-        Err(shown) => listing.add_error(shown, "its name is not UTF-8"),
+        Err(shown) => listing.add_error(shown, "its name is not UTF-8: rename it"),
     }
 }
 
-/// Notes a folder whose files are not known. One that has just vanished has none.
+/// Adds the error of a folder that cannot be read. A folder that was just deleted is not an error.
 fn add_unreadable(root: &Path, error: &walkdir::Error, listing: &mut ListingBuilder) -> Result<(), SourceError> {
     let cause = error.io_error();
     if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound) {
@@ -53,10 +56,11 @@ fn add_unreadable(root: &Path, error: &walkdir::Error, listing: &mut ListingBuil
         Some(Ok(path) | Err(path)) => path,
         None => String::new(),
     };
-    listing.add_unreadable(&folder, cause.map_or_else(|| error.to_string(), ToString::to_string))
+    let reason = cause.map_or_else(|| error.to_string(), ToString::to_string);
+    listing.add_unreadable(&folder, format!("the folder cannot be read: {reason}"))
 }
 
-/// A path as an item has it, or what can be shown of one that is not text.
+/// The path below the root. `Err` with a path for display if it is not UTF-8.
 fn relative(root: &Path, path: &Path) -> Result<String, String> {
     let below = path.strip_prefix(root).unwrap_or(path);
     match below.to_str() {

@@ -1,7 +1,7 @@
 use std::io::{BufRead, Error, ErrorKind, Read, Result};
 use std::time::Instant;
 
-/// A stream that ends with an error when it is longer, or takes longer, than it may.
+/// A stream that fails after a number of bytes, or at a deadline.
 pub struct Limited<'a> {
     inner: &'a mut dyn BufRead,
     left_bytes: u64,
@@ -9,7 +9,7 @@ pub struct Limited<'a> {
 }
 
 impl<'a> Limited<'a> {
-    /// With so many bytes, until then.
+    /// Limits a stream to `max_bytes`, and to reads before the deadline.
     pub fn new(inner: &'a mut dyn BufRead, max_bytes: u64, deadline: Instant) -> Self {
         Self { inner, left_bytes: max_bytes, deadline }
     }

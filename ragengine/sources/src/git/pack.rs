@@ -10,7 +10,7 @@ use gix_utils::progress::Discard;
 
 use crate::FetchError;
 
-/// The objects of one commit, in a file.
+/// A pack file with the objects of one commit.
 pub struct Pack {
     bundle: Bundle,
     has_files: bool,
@@ -23,7 +23,8 @@ impl fmt::Debug for Pack {
 }
 
 impl Pack {
-    /// Writes a pack into a folder as it comes, with an index of its objects, each of which is unpacked for that. None when it is empty.
+    /// Writes a pack into a folder while it is received, and indexes its objects, which unpacks each of them. `None` if
+    /// the pack is empty.
     pub fn write(
         content: &mut dyn BufRead,
         folder: &Path,
@@ -53,32 +54,31 @@ impl Pack {
         Ok(Some(Self { bundle, has_files: false }))
     }
 
-    /// The same, with the files.
+    /// Marks the pack as one that contains files.
     pub fn with_files(self) -> Self {
         Self { has_files: true, ..self }
     }
 
-    /// Whether files were asked for, and not just folders.
+    /// Whether files were requested, and not only folders.
     pub fn has_files(&self) -> bool {
         self.has_files
     }
 
-    /// The content of a file, or None when the server left it out.
+    /// The content of a file. `None` if the server left it out because of its size.
     pub fn read(&self, id: ObjectId) -> Result<Option<Vec<u8>>, FetchError> {
         self.find(id, Kind::Blob)
     }
 
-    /// The content of a folder.
+    /// The content of a tree object.
     pub fn tree(&self, id: ObjectId) -> Result<Vec<u8>, FetchError> {
         self.find(id, Kind::Tree)?
-            .ok_or_else(|| FetchError::Answer("a folder is missing in what the server sent".into()))
+            .ok_or_else(|| FetchError::Answer("its pack does not contain a folder of the commit".into()))
     }
 
-    /// The top folder of a commit.
+    /// The id of the root tree of a commit.
     pub fn root(&self, commit: ObjectId) -> Result<ObjectId, FetchError> {
         let content = self.find(commit, Kind::Commit)?;
-        let content =
-            content.ok_or_else(|| FetchError::Answer("the commit is missing in what the server sent".into()))?;
+        let content = content.ok_or_else(|| FetchError::Answer("its pack does not contain the commit".into()))?;
         gix_object::CommitRefIter::from_bytes(&content, gix_hash::Kind::Sha1)
             .tree_id()
             .map_err(|error| FetchError::Answer(error.to_string()))
@@ -89,7 +89,7 @@ impl Pack {
         let found = self.bundle.find(&id, &mut content, &mut gix_zlib::Inflate::default(), &mut gix_pack::cache::Never);
         match found.map_err(|error| FetchError::Answer(error.to_string()))?.map(|(object, _)| object.kind) {
             Some(found) if found == kind => Ok(Some(content)),
-            Some(_) => Err(FetchError::Answer(format!("it has no {kind} where there should be one"))),
+            Some(_) => Err(FetchError::Answer(format!("an object in its pack is not a {kind}"))),
             None => Ok(None),
         }
     }

@@ -1,19 +1,19 @@
 use gix_hash::ObjectId;
 use gix_protocol::handshake::Ref;
 
-/// Which commit of a repository is meant.
+/// Selects a commit of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
-    /// What the repository calls HEAD.
+    /// The default branch.
     Head,
-    /// A commit by its whole id.
+    /// A commit, by its full id.
     Commit(ObjectId),
-    /// The full names that a branch or a tag may have, the most likely first.
+    /// The possible full names of a branch or a tag. The first one that exists is used.
     Named(Vec<String>),
 }
 
 impl Reference {
-    /// What somebody wrote.
+    /// Parses `ref` of a source. `None` stands for `HEAD`.
     pub fn new(text: Option<&str>) -> Self {
         let text = match text {
             None | Some("" | "HEAD") => return Self::Head,
@@ -26,7 +26,7 @@ impl Reference {
         }
     }
 
-    /// Where it may be found among the references of a server.
+    /// The full names to look up on the server.
     pub fn names(&self) -> Vec<String> {
         match self {
             Self::Head => vec!["HEAD".to_owned()],
@@ -35,7 +35,7 @@ impl Reference {
         }
     }
 
-    /// The commit that is meant, if a server has it.
+    /// The selected commit, if the server has it. A commit id is not looked up.
     pub fn choose(&self, references: &[Ref]) -> Option<ObjectId> {
         if let Self::Commit(commit) = self {
             return Some(*commit);
@@ -43,10 +43,10 @@ impl Reference {
         self.names().iter().find_map(|name| references.iter().find_map(|reference| commit_of(reference, name)))
     }
 
-    /// What is meant, for an error.
-    pub fn in_words(&self) -> String {
+    /// A description for error messages.
+    pub fn describe(&self) -> String {
         match self {
-            Self::Head => "HEAD: it may be empty".to_owned(),
+            Self::Head => "HEAD (it may be empty)".to_owned(),
             Self::Commit(commit) => format!("commit {commit}"),
             Self::Named(names) => names.join(" or "),
         }

@@ -23,15 +23,15 @@ use crate::address::Resolver;
 use crate::credentials::{WEB_KEYS, WebCredentials};
 use crate::{Access, FetchError, Proxies};
 
-/// How much of what a server says about an error is shown, in characters.
+/// The maximum length of a server's error message that is shown, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
-/// How long something is received.
+/// When to stop receiving.
 #[derive(Clone, Copy)]
-pub struct Until<'a> {
-    /// It fails after this.
+pub struct StopCondition<'a> {
+    /// Receiving fails at this time.
     pub deadline: Instant,
-    /// True: nobody waits for it any more.
+    /// Becomes true when the caller is cancelled.
     pub interrupt: &'a AtomicBool,
 }
 
@@ -47,31 +47,31 @@ pub struct Remote {
     max_file_bytes: u64,
 }
 
-/// What of a commit is received.
+/// The objects of a commit to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Only its folders, where the server can do that.
+    /// Only folders. A server without partial clones also sends files.
     Folders,
-    /// Its files as well, but for those that are too long, where the server can leave them out.
+    /// Folders and files. A server with partial clones leaves out files that are too large.
     Files,
 }
 
-/// A conversation with the server.
+/// A connection to the server, after the handshake.
 pub struct Connection<'a> {
     remote: &'a Remote,
     transport: Transport,
     handshake: Handshake,
 }
 
-/// Asks for one commit, without having anything.
-struct Wants {
+/// Requests one commit, without offering any objects.
+struct SingleCommit {
     commit: ObjectId,
     filter: String,
     is_filtered: bool,
 }
 
 impl Remote {
-    /// A repository at an address.
+    /// Does not connect yet.
     pub fn new(url: &Url, credentials: WebCredentials, access: &Access, max_file_bytes: u64) -> Self {
         Self {
             url: url.to_string(),
@@ -84,24 +84,24 @@ impl Remote {
         }
     }
 
-    /// Its address.
+    /// The address of the repository.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The longest file that is received, in bytes.
+    /// The maximum size of a file, in bytes.
     pub fn max_file_bytes(&self) -> u64 {
         self.max_file_bytes
     }
 
-    /// Begins a conversation.
+    /// Connects, and performs the handshake.
     pub fn connect(&self) -> Result<Connection<'_>, FetchError> {
         let transport = transport::connect(&self.url, &self.credentials, (&self.resolver, &self.proxies), self.timeout);
         let mut transport = transport.map_err(FetchError::Answer)?;
-        // Whatever there is was sent already: there is nobody to ask for more.
-        let ask_nobody = |_| Ok(None);
+        // The credentials are already in the header of the request, and there are no others.
+        let no_credentials = |_| Ok(None);
         let handshake =
-            gix_protocol::handshake(&mut transport, Service::UploadPack, ask_nobody, Vec::new(), &mut Discard)
+            gix_protocol::handshake(&mut transport, Service::UploadPack, no_credentials, Vec::new(), &mut Discard)
                 .map_err(|error| self.explain(&error))?;
         Ok(Connection { remote: self, transport, handshake })
     }
@@ -129,7 +129,8 @@ impl Remote {
         if error.is_resource_exhausted() {
             let max_bytes = self.max_file_bytes;
             return FetchError::Answer(format!(
-                "a file in it is longer than {max_bytes} bytes, and its server does not leave out such files: uploadpack.allowFilter allows that there"
+                "the repository has a file larger than {max_bytes} bytes, which its server cannot leave out: \
+                 set uploadpack.allowFilter on the server, or remove the file"
             ));
         }
         FetchError::Answer(in_words(error))
@@ -137,7 +138,7 @@ impl Remote {
 }
 
 impl Connection<'_> {
-    /// The commit that a reference means, if the server has it.
+    /// The commit of a reference, if the server has it.
     pub fn find(&mut self, reference: &Reference) -> Result<Option<ObjectId>, FetchError> {
         if let Reference::Commit(commit) = reference {
             return Ok(Some(*commit));
@@ -156,22 +157,22 @@ impl Connection<'_> {
         command.invoke_blocking(&mut self.transport, &mut Discard, false).map_err(|error| self.remote.explain(&error))
     }
 
-    /// Receives one commit without those before it.
+    /// Receives one commit without its history.
     pub fn receive(
         &mut self,
         commit: ObjectId,
         part: Part,
         folder: &Path,
-        until: Until<'_>,
+        until: StopCondition<'_>,
     ) -> Result<Pack, FetchError> {
-        let Until { deadline, interrupt } = until;
+        let StopCondition { deadline, interrupt } = until;
         let remote = self.remote;
         let filter = match part {
             Part::Folders => "blob:none".to_owned(),
             Part::Files => format!("blob:limit={}", remote.max_file_bytes + 1),
         };
         let folder = super::private_folder("pack-", folder)?.keep();
-        let mut wants = Wants { commit, filter, is_filtered: false };
+        let mut request = SingleCommit { commit, filter, is_filtered: false };
         let mut received = None;
         let max_object_bytes = usize::try_from(remote.max_file_bytes).unwrap_or(usize::MAX);
         let take = |content: &mut dyn std::io::BufRead,
@@ -193,14 +194,14 @@ impl Connection<'_> {
             tags: Tags::None,
             reject_shallow_remote: false,
         };
-        gix_protocol::fetch(&mut wants, take, Discard, interrupt, context, options)
+        gix_protocol::fetch(&mut request, take, Discard, interrupt, context, options)
             .map_err(|error| remote.explain(&error))?;
-        let pack = received.ok_or_else(|| FetchError::Answer("the server sent nothing".into()))?;
-        Ok(if part == Part::Folders && wants.is_filtered { pack } else { pack.with_files() })
+        let pack = received.ok_or_else(|| FetchError::Answer("its pack is empty".into()))?;
+        Ok(if part == Part::Folders && request.is_filtered { pack } else { pack.with_files() })
     }
 }
 
-impl Negotiate for Wants {
+impl Negotiate for SingleCommit {
     fn mark_complete_and_common_ref(&mut self) -> gix_error::Result<Action> {
         Ok(Action::MustNegotiate { remote_ref_target_known: Vec::new() })
     }
@@ -230,7 +231,7 @@ fn agent() -> (&'static str, Option<String>) {
     ("agent", Some(concat!("ragengine/", env!("CARGO_PKG_VERSION")).into()))
 }
 
-/// What an error says, with the reasons that it has.
+/// The message of an error with those of its causes, shortened.
 fn in_words(error: &Error) -> String {
     let mut words: Vec<String> = Vec::new();
     for part in error.iter_errors().map(ToString::to_string) {

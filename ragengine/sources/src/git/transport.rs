@@ -11,22 +11,21 @@ use crate::Proxies;
 use crate::address::Resolver;
 use crate::credentials::WebCredentials;
 
-/// How long a connection may take.
+/// The maximum time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Git over HTTP.
+/// The git protocol over HTTP.
 pub type Transport = http::Transport<Client>;
 
-/// A transport whose connections go only where they may, which follows no redirects, and which sends the credentials. Without
-/// redirects nothing public leads to a private address here.
-/// The timeout is that of each wait for the server.
+/// Creates a transport that only connects to permitted addresses, and sends the credentials. It follows no redirects,
+/// so a public server cannot lead it to a private address. `timeout` applies to each request.
 pub fn connect(
     url: &str,
     credentials: &WebCredentials,
     (resolver, proxies): (&Resolver, &Proxies),
     timeout: Duration,
 ) -> Result<Transport, String> {
-    let parsed = url.try_into().map_err(|_| "it is no address of a repository".to_owned())?;
+    let parsed = url.try_into().map_err(|_| "the address is not that of a git repository".to_owned())?;
     let mut transport = http::connect::<Client>(parsed, Protocol::V2, false);
     let (authorities, header) = (credentials.authorities.clone(), credentials.header.clone());
     let (resolver, proxies) = (Arc::new(resolver.clone()), proxies.clone());

@@ -6,17 +6,17 @@ use super::pack::Pack;
 use crate::listing::ListingBuilder;
 use crate::{FetchError, Item, SourceError, path};
 
-/// How many folders may be in each other.
+/// The maximum depth of nested folders.
 const MAX_DEPTH: usize = 100;
 
-/// A folder that is still to be read.
+/// A folder that was not read yet.
 struct Folder {
     id: ObjectId,
     prefix: String,
     depth: usize,
 }
 
-/// Lists the files of a commit. Symbolic links, submodules, and whatever has a name that begins with a dot are left out.
+/// Lists the files of a commit. Skips symbolic links, submodules, and names that begin with a dot.
 pub fn list(
     pack: &Pack,
     commit: ObjectId,
@@ -28,14 +28,14 @@ pub fn list(
         let content = pack.tree(folder.id).map_err(&failed)?;
         for entry in TreeRefIter::from_bytes(&content, gix_hash::Kind::Sha1) {
             let entry = entry.map_err(|error| failed(FetchError::Answer(error.to_string())))?;
-            listing.see()?;
+            listing.count_entry()?;
             let name: &[u8] = entry.filename.as_ref();
             if name.starts_with(b".") {
                 continue;
             }
             let Ok(name) = std::str::from_utf8(name) else {
                 let shown = path::shown(&format!("{}{}", folder.prefix, String::from_utf8_lossy(name)));
-                listing.add_error(shown, "its name is not UTF-8")?;
+                listing.add_error(shown, "its name is not UTF-8: rename it")?;
                 continue;
             };
             let path = format!("{}{name}", folder.prefix);
@@ -46,7 +46,7 @@ pub fn list(
                 EntryKind::Tree if name.contains('/') || folder.depth >= MAX_DEPTH => {
                     listing.add_error(
                         format!("{}/", path::shown(&path)),
-                        "its folders are too deep in each other, or named oddly",
+                        "the folder is nested more than 100 levels deep, or its name contains a slash",
                     )?;
                 }
                 EntryKind::Tree => {

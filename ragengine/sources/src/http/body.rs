@@ -8,19 +8,19 @@ use reqwest::header::CONTENT_ENCODING;
 use crate::FetchError;
 use crate::spool::{Spool, Spooled};
 
-/// What the parts of a body go through on their way into a file.
+/// Decodes the parts of a body, and writes them to a file.
 enum Decoder {
     Plain(Spool),
     Gzip(Box<MultiGzDecoder<Spool>>),
 }
 
 impl Decoder {
-    /// By the name of the coding.
+    /// `coding` is the value of `Content-Encoding`.
     fn new(coding: &str, spool: Spool) -> Result<Self, FetchError> {
         match coding.trim().to_ascii_lowercase().as_str() {
             "" | "identity" => Ok(Self::Plain(spool)),
             "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(spool)))),
-            _ => Err(FetchError::Answer("it is compressed in a way that was not asked for".into())),
+            _ => Err(FetchError::Answer("its Content-Encoding is not supported".into())),
         }
     }
 
@@ -39,7 +39,7 @@ impl Decoder {
     }
 }
 
-/// Writes a body into the work folder as it comes. The limit is that of the decompressed bytes.
+/// Streams a body into the work folder. The limit applies to the decompressed size.
 pub async fn save(
     mut response: Response,
     work_folder: &Path,
@@ -60,7 +60,7 @@ pub async fn save(
 fn explain_writing(error: std::io::Error, max_bytes: u64) -> FetchError {
     match error.kind() {
         std::io::ErrorKind::InvalidInput | std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof => {
-            FetchError::Answer("it is not compressed as it says".into())
+            FetchError::Answer("its body does not match its Content-Encoding".into())
         }
         _ => Spool::explain(error, max_bytes),
     }

@@ -6,10 +6,13 @@ use reqwest::{StatusCode, Url};
 use crate::FetchError;
 use crate::address::{Reach, is_public};
 
-/// How often a server may send elsewhere.
+/// The maximum number of redirects of a request.
 const MAX_REDIRECTS: usize = 5;
 
-/// A request, and those that redirects make of it.
+/// The error of a redirect without a usable target.
+const NO_LOCATION: &str = "it has no valid http:// or https:// address in its Location header";
+
+/// A request and its redirects.
 #[derive(Debug)]
 pub struct Chain {
     url: Url,
@@ -19,30 +22,30 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// One that begins at a URL to which credentials may be sent, or not.
+    /// Begins at a URL. `is_trusted`: whether credentials may be sent to it.
     pub fn new(url: Url, is_trusted: bool) -> Self {
         Self { url, reach: Reach::Any, is_trusted, redirects: 0 }
     }
 
-    /// What is asked next.
+    /// The URL of the next request.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// How far that may be.
+    /// The addresses that the next request may be sent to.
     pub fn reach(&self) -> Reach {
         self.reach
     }
 
-    /// Whether the credentials may be sent there: from the first redirect on that leads to another origin they are not.
+    /// Whether credentials may be sent with the next request. This is false after a redirect to another origin.
     pub fn is_trusted(&self) -> bool {
         self.is_trusted
     }
 
-    /// Goes on to where an answer sends. False: it is the last.
+    /// Follows the redirect of a response. Returns `false` if it is not a redirect.
     ///
-    /// What counts is the address from which the answer came, not what its name resolves to at some other time. One that is not known may be
-    /// public.
+    /// `answered_by` is the address that sent the response, because the name of the server may resolve differently
+    /// later. An unknown address counts as public.
     pub fn follow(
         &mut self,
         answered_by: Option<IpAddr>,
@@ -55,15 +58,15 @@ impl Chain {
         let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
         let next = location.and_then(|location| self.url.join(location).ok());
         let Some(mut next) = next.filter(|next| matches!(next.scheme(), "http" | "https")) else {
-            return Err(FetchError::Redirect("it does not say where to"));
+            return Err(FetchError::Redirect(NO_LOCATION));
         };
-        // A name and a password in it would be sent.
+        // The client would send a user name and password of the URL.
         if next.set_username("").is_err() || next.set_password(None).is_err() {
-            return Err(FetchError::Redirect("it does not say where to"));
+            return Err(FetchError::Redirect(NO_LOCATION));
         }
         self.redirects += 1;
         if self.redirects > MAX_REDIRECTS {
-            return Err(FetchError::Redirect("it does so more than 5 times"));
+            return Err(FetchError::Redirect("it is the sixth in a row, and at most 5 are followed"));
         }
         if answered_by.is_none_or(is_public) {
             self.reach = Reach::Public;
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_says_where_to() {
+    fn a_redirect_leads_to_its_location() {
         let cases = [
             (200, "/c", Ok(None)),
             (304, "/c", Ok(None)),
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_public_once_leads_to_public_addresses_only() {
+    fn a_public_server_leads_to_public_addresses_only() {
         let cases = [
             (&["10.0.0.7", "127.0.0.1", "fd00::7"][..], Reach::Any),
             (&["93.184.216.34"], Reach::Public),
@@ -133,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_ends() {
+    fn at_most_five_redirects_are_followed() {
         let mut chain = chain();
         let followed = (0..6).map(|_| follow(&mut chain, "10.0.0.7", 302, "/a").is_ok()).collect::<Vec<_>>();
         assert_eq!(followed, [true, true, true, true, true, false]);

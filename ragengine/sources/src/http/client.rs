@@ -6,48 +6,49 @@ use reqwest::{Certificate, Client, ClientBuilder, Response, StatusCode, Url};
 
 use super::chain::Chain;
 use super::{body, retry, revision};
-use crate::address::{Reach, Resolver, Way};
+use crate::address::{Reach, Resolver, Route};
 use crate::credentials::{TokenScheme, WEB_KEYS, WebCredentials};
 use crate::{Access, FetchError, FetchedFile, SourceError};
 
-/// How long a connection may take, and a server may say nothing.
+/// The maximum time to connect, and between two reads.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest type of content that is kept, in bytes.
+/// The maximum length of a content type, in bytes. A longer one is ignored.
 const MAX_CONTENT_TYPE_BYTES: usize = 200;
 
-/// Web servers, as one source may talk to them.
+/// The HTTP client of one source.
 #[derive(Debug)]
 pub struct Web {
     client: Client,
-    /// The same for what something public leads to. It has connections of its own: one that the other has open may lead to a private address.
+    /// The client for redirects from public servers. It has a separate connection pool, because an open connection of
+    /// the other client may lead to a private address.
     public_client: Client,
     resolver: Resolver,
     credentials: WebCredentials,
-    /// Where the credentials may be sent.
+    /// URLs whose origins may receive the credentials.
     trusted: Vec<Url>,
     work_folder: PathBuf,
     timeout: Duration,
 }
 
-/// What a server said of a file.
+/// The result of a request for a file.
 #[derive(Debug)]
 pub enum Answer {
-    /// It is what is known.
+    /// The file still has the known revision.
     Unchanged,
-    /// There is no such file.
+    /// The file does not exist.
     Gone,
-    /// Its content.
+    /// The content of the file.
     File {
-        /// The file.
+        /// The file in the work folder.
         file: Box<FetchedFile>,
-        /// Where it was read after all redirects.
+        /// The URL of the last request, after all redirects.
         read_at: Url,
     },
 }
 
-/// A client whose connections go only where they may. Redirects are not followed by it.
+/// A client that only connects to permitted addresses. It does not follow redirects.
 pub fn client_builder(access: &Access, resolver: Resolver, authorities: Vec<Certificate>) -> ClientBuilder {
     let timeout = access.limits.request_timeout;
     Client::builder()
@@ -64,14 +65,14 @@ pub fn client_builder(access: &Access, resolver: Resolver, authorities: Vec<Cert
 }
 
 impl Web {
-    /// With the credentials of a folder, which are sent to these origins only.
+    /// Reads the credentials from a folder. They are only sent to the origins of the `trusted` URLs.
     pub fn new(credentials: Option<&Path>, trusted: Vec<Url>, access: &Access) -> Result<Self, SourceError> {
         let credentials = WebCredentials::read(credentials, TokenScheme::Bearer)?;
         let resolver = Resolver::new(&access.addresses, &access.proxies);
         let client = |reach| {
             client_builder(access, resolver.within(reach), credentials.authorities.clone())
                 .build()
-                .map_err(|error| SourceError::Credentials(format!("ca.crt is of no use: {error}")))
+                .map_err(|error| SourceError::Credentials(format!("ca.crt cannot be used: {error}")))
         };
         Ok(Self {
             client: client(Reach::Any)?,
@@ -84,7 +85,7 @@ impl Web {
         })
     }
 
-    /// Gets a file, unless it is the one that is known.
+    /// Fetches a file, unless it still has the known revision.
     pub async fn get(&self, url: &Url, known: Option<&str>, max_bytes: u64) -> Result<Answer, FetchError> {
         match tokio::time::timeout(self.timeout, self.get_in_time(url, known, max_bytes)).await {
             Ok(answer) => answer,
@@ -94,7 +95,7 @@ impl Web {
 
     async fn get_in_time(&self, url: &Url, known: Option<&str>, max_bytes: u64) -> Result<Answer, FetchError> {
         let condition = known.map(revision::condition).unwrap_or_default();
-        let response = self.ask_patiently(url, &condition).await?;
+        let response = self.send_with_retries(url, &condition).await?;
         match response.status() {
             StatusCode::NOT_MODIFIED if !condition.is_empty() => Ok(Answer::Unchanged),
             StatusCode::NOT_FOUND | StatusCode::GONE => Ok(Answer::Gone),
@@ -130,11 +131,11 @@ impl Web {
         Ok(Answer::File { file: Box::new(file), read_at })
     }
 
-    /// Asks again when the server is busy.
-    async fn ask_patiently(&self, url: &Url, condition: &HeaderMap) -> Result<Response, FetchError> {
+    /// Sends a request, and repeats it while the server is busy.
+    async fn send_with_retries(&self, url: &Url, condition: &HeaderMap) -> Result<Response, FetchError> {
         let mut tries = 1;
         loop {
-            let response = self.ask(url, condition).await?;
+            let response = self.send(url, condition).await?;
             match retry::wait_after(response.status(), response.headers(), tries, SystemTime::now()) {
                 Some(wait) => tokio::time::sleep(wait).await,
                 None => return Ok(response),
@@ -143,13 +144,13 @@ impl Web {
         }
     }
 
-    /// Asks, and follows redirects: each is checked as if it had been written into the source, and more strictly where it comes from a public
-    /// address.
-    async fn ask(&self, url: &Url, condition: &HeaderMap) -> Result<Response, FetchError> {
+    /// Sends a request, and follows redirects. Each target is checked like an address in the source, and more strictly
+    /// if the redirect comes from a public address.
+    async fn send(&self, url: &Url, condition: &HeaderMap) -> Result<Response, FetchError> {
         let is_trusted = self.trusted.iter().any(|trusted| trusted.origin() == url.origin());
         let mut chain = Chain::new(url.clone(), is_trusted);
         loop {
-            let way = self.resolver.within(chain.reach()).judge(chain.url()).await?;
+            let route = self.resolver.within(chain.reach()).check_request(chain.url()).await?;
             let client = match chain.reach() {
                 Reach::Any => &self.client,
                 Reach::Public => &self.public_client,
@@ -160,9 +161,9 @@ impl Web {
                 request = request.header(AUTHORIZATION, credentials);
             }
             let response = request.send().await.map_err(|error| self.explain(&error))?;
-            let answered_by = match way {
-                Way::Direct => response.remote_addr().map(|address| address.ip()),
-                Way::Proxied(address) => address,
+            let answered_by = match route {
+                Route::Direct => response.remote_addr().map(|address| address.ip()),
+                Route::Proxied(address) => address,
             };
             if !chain.follow(answered_by, response.status(), response.headers())? {
                 return Ok(response);

@@ -1,6 +1,6 @@
 use reqwest::Url;
 
-/// The path of the file at an address: host, path and query. An address that ends with a slash is that of the page which is shown there.
+/// The path of a page: host, path and query of its URL. `index.html` is added to a URL that ends with a slash.
 pub fn path_of(url: &Url) -> String {
     let mut path = url.host_str().unwrap_or_default().to_owned();
     if let Some(port) = url.port() {
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_path() {
+    fn the_path_of_a_page_comes_from_its_url() {
         let cases = [
             ("https://docs.example.com", "docs.example.com/index.html"),
             ("https://docs.example.com/a/", "docs.example.com/a/index.html"),

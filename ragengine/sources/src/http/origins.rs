@@ -5,31 +5,31 @@ use reqwest::Url;
 use crate::SourceError;
 use crate::address::parse_url;
 
-/// Origins, each a scheme, a host and a port, of which a sitemap may list pages and other sitemaps. Whoever writes a sitemap need not be who
-/// writes the source, and must not choose for them which servers are asked, such as those of the cluster.
+/// The origins (scheme, host and port) whose pages and sitemaps a sitemap may list. The author of a sitemap may not be
+/// the author of the source, and must not be able to have requests sent to other servers, such as those in the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origins(BTreeSet<String>);
 
 impl Origins {
-    /// Those that somebody wrote into a source.
+    /// Parses `allowedOrigins` of a source.
     pub fn parse(texts: &[String]) -> Result<Self, SourceError> {
         texts.iter().map(|text| parse(text)).collect::<Result<_, _>>().map(Self)
     }
 
-    /// These and that of a URL.
+    /// Adds the origin of a URL.
     pub fn with(&self, url: &Url) -> Self {
         let mut origins = self.clone();
         origins.0.insert(origin_of(url));
         origins
     }
 
-    /// Whether a URL is of one of them.
+    /// Whether the origin of a URL is among them.
     pub fn contain(&self, url: &Url) -> bool {
         self.0.contains(&origin_of(url))
     }
 }
 
-/// The origin of a URL, as it is written.
+/// The origin of a URL as text.
 pub fn origin_of(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
@@ -37,7 +37,7 @@ pub fn origin_of(url: &Url) -> String {
 fn parse(text: &str) -> Result<String, SourceError> {
     let url = parse_url(text)?;
     if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        let reason = "an origin has no path: it must look like https://cdn.example.com";
+        let reason = "an origin has no path: write it like https://cdn.example.com";
         return Err(SourceError::Address { url: text.to_owned(), reason });
     }
     Ok(origin_of(&url))
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn an_invalid_origin_is_refused() {
         for text in ["", "*", "a.example", "ftp://a.example", "https://a.example/x", "https://a.example/?x"] {
             assert_eq!(Origins::parse(&[text.to_owned()]).unwrap_err().kind(), "address", "{text}");
         }

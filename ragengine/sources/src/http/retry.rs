@@ -3,13 +3,13 @@ use std::time::{Duration, SystemTime};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// How often a server is asked that says it is busy.
+/// The maximum number of attempts if a server is busy.
 pub const MAX_TRIES: u32 = 3;
 
-/// The longest wait before the next try.
+/// The maximum wait before the next attempt.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// How long to wait before an answer is asked for again, if it is worth it.
+/// The time to wait before the next attempt. `None` if the response is final.
 pub fn wait_after(status: StatusCode, headers: &HeaderMap, tries: u32, now: SystemTime) -> Option<Duration> {
     let is_busy = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     if !is_busy || tries >= MAX_TRIES {
@@ -20,7 +20,7 @@ pub fn wait_after(status: StatusCode, headers: &HeaderMap, tries: u32, now: Syst
     (wait <= MAX_WAIT).then_some(wait)
 }
 
-/// Seconds, or the time of day until when.
+/// Parses `Retry-After`, which is a number of seconds or a date.
 fn parse(text: &str, now: SystemTime) -> Option<Duration> {
     match text.parse() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_server_is_asked_again_when_it_says_so() {
+    fn a_request_is_repeated_after_the_time_that_the_server_asks_for() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let cases = [
             (503, Some("0"), 1, Some(0)),

@@ -1,12 +1,12 @@
 use reqwest::header::{ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 
-/// The longest mark of a server that is kept as a revision, in bytes. For one with a longer mark the content is hashed.
+/// The maximum length of a header that is used as a revision, in bytes. If it is longer, the content is hashed instead.
 const MAX_MARK_BYTES: usize = 200;
 
 const ETAG_PREFIX: &str = "etag:";
 const MODIFIED_PREFIX: &str = "modified:";
 
-/// The revision that a server gives to what it sends: its ETag, else the time of the last change.
+/// The revision from the headers of a response: the ETag, or else the time of modification.
 pub fn of(headers: &HeaderMap) -> Option<String> {
     let mark = |name| {
         let text = headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())?;
@@ -19,7 +19,7 @@ pub fn of(headers: &HeaderMap) -> Option<String> {
     }
 }
 
-/// The condition under which something is not sent again.
+/// The headers of a conditional request for a known revision.
 pub fn condition(known: &str) -> HeaderMap {
     let header = match (known.strip_prefix(ETAG_PREFIX), known.strip_prefix(MODIFIED_PREFIX)) {
         (Some(tag), _) => Some((IF_NONE_MATCH, tag)),
@@ -29,7 +29,7 @@ pub fn condition(known: &str) -> HeaderMap {
     header.and_then(|(name, value)| Some((name, HeaderValue::from_str(value).ok()?))).into_iter().collect()
 }
 
-/// When something was changed, as RFC 3339 writes it.
+/// The time of modification, as in RFC 3339.
 pub fn modified(headers: &HeaderMap) -> Option<String> {
     let time = httpdate::parse_http_date(headers.get(LAST_MODIFIED)?.to_str().ok()?).ok()?;
     Some(jiff::Timestamp::try_from(time).ok()?.to_string())
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_comes_back_as_the_condition() {
+    fn a_revision_is_the_condition_of_the_next_request() {
         let long = "\"".repeat(201);
         let modified = format!("modified:{TIME}");
         let cases = [
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_change_is_written_as_documents_have_it() {
+    fn the_time_of_modification_is_converted_to_rfc_3339() {
         assert_eq!(modified(&headers("", TIME)).as_deref(), Some("1994-11-06T08:49:37Z"));
         assert_eq!(modified(&headers("", "yesterday")), None);
     }

@@ -1,4 +1,4 @@
-//! What a sitemap says: XML after <https://www.sitemaps.org/protocol.html>, or an address a line.
+//! Parses sitemaps: XML as in <https://www.sitemaps.org/protocol.html>, or text with one address per line.
 
 use std::io::BufRead;
 
@@ -6,25 +6,25 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, Event};
 
-/// How deep elements may be in each other. A sitemap has three; extensions of it a few more.
+/// The maximum depth of nested elements. A sitemap has three levels; extensions have a few more.
 const MAX_DEPTH: usize = 32;
 
-/// The longest address, in bytes.
+/// The maximum length of an address, in bytes.
 const MAX_ADDRESS_BYTES: usize = 8192;
 
-/// The error of a body without content. A broken server may send one, which does not mean that there are no pages.
+/// The error of an empty body. It does not mean that there are no pages, because a broken server may send one.
 const EMPTY: &str = "it is empty";
 
 /// The addresses in a sitemap.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// Those of pages.
+    /// The addresses of pages.
     pub pages: Vec<String>,
-    /// Those of further sitemaps.
+    /// The addresses of other sitemaps.
     pub sitemaps: Vec<String>,
 }
 
-/// What an element is for us.
+/// The meaning of an XML element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
     Page,
@@ -34,11 +34,11 @@ enum Element {
     Other,
 }
 
-/// Reads a sitemap.
+/// Parses a sitemap.
 ///
 /// # Errors
 ///
-/// In words, when it is none, or has more than so many addresses.
+/// A message for the user, when the text is not a sitemap, or has more than `max_addresses` addresses.
 pub fn parse(mut text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String> {
     let beginning = text.fill_buf().map_err(|error| error.to_string())?;
     let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
@@ -72,7 +72,7 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
                 check_root(&open, start.local_name().as_ref())?;
                 open.push(element(open.last().copied(), start.local_name().as_ref()));
                 if open.len() > MAX_DEPTH {
-                    return Err("its elements are too deep in each other".into());
+                    return Err("its elements are nested too deeply".into());
                 }
                 address.clear();
                 has_root = true;
@@ -95,17 +95,18 @@ fn parse_xml(text: impl BufRead, max_addresses: usize) -> Result<Sitemap, String
             Event::GeneralRef(reference) if is_address(&open) => push_reference(&reference, &mut address)?,
             Event::Eof if !has_root => return Err(EMPTY.into()),
             Event::Eof if open.is_empty() => return Ok(found),
-            Event::Eof => return Err("it ends too early".into()),
+            Event::Eof => return Err("it is incomplete: an element is not closed".into()),
             _ => {}
         }
         if address.len() > MAX_ADDRESS_BYTES {
-            return Err("an address is too long".into());
+            return Err("it has an address longer than 8192 bytes".into());
         }
         check_number(&found, max_addresses)?;
     }
 }
 
-/// An element, by its name and the one around it. Extensions have a `loc` as well, such as that of an image: it is not directly in a page.
+/// Classifies an element by its name and its parent. Extensions also have `loc` elements, such as that of an image, but
+/// not as a child of a page.
 fn element(parent: Option<Element>, local_name: &[u8]) -> Element {
     match (parent, local_name) {
         (Some(Element::Page), b"loc") => Element::PageAddress,
@@ -119,7 +120,7 @@ fn element(parent: Option<Element>, local_name: &[u8]) -> Element {
 fn check_root(open: &[Element], local_name: &[u8]) -> Result<(), String> {
     match (open, local_name) {
         ([], b"urlset" | b"sitemapindex") | ([_, ..], _) => Ok(()),
-        _ => Err("it is XML or HTML, but no urlset or sitemapindex".into()),
+        _ => Err("it is not a sitemap: its root element is neither urlset nor sitemapindex".into()),
     }
 }
 
@@ -127,14 +128,15 @@ fn is_address(open: &[Element]) -> bool {
     matches!(open.last(), Some(Element::PageAddress | Element::SitemapAddress))
 }
 
-/// A character that is written as `&amp;` or `&#38;`. Others that a document may define are not known, which is what keeps them from growing.
+/// Resolves a reference such as `&amp;` or `&#38;`. Entities that a document defines are refused, which prevents
+/// exponential expansion.
 fn push_reference(reference: &BytesRef<'_>, address: &mut String) -> Result<(), String> {
     if let Some(letter) = reference.resolve_char_ref().map_err(|error| error.to_string())? {
         address.push(letter);
         return Ok(());
     }
     let name = reference.decode().map_err(|error| error.to_string())?;
-    address.push_str(resolve_predefined_entity(&name).ok_or("it has an entity that XML does not know")?);
+    address.push_str(resolve_predefined_entity(&name).ok_or("it has an entity that is not predefined in XML")?);
     Ok(())
 }
 

@@ -13,31 +13,32 @@ use crate::address::parse_url;
 use crate::listing::ListingBuilder;
 use crate::{Access, FetchError, SourceError, path};
 
-/// The longest sitemap in bytes, unpacked.
+/// The maximum size of a sitemap in bytes, after decompression.
 const MAX_SITEMAP_BYTES: u64 = 20 * 1024 * 1024;
 
-/// How many sitemaps a sitemap may lead to, and over how many others.
+/// The maximum number of sitemaps, and the maximum depth of nested ones.
 const MAX_SITEMAPS: usize = 1000;
 const MAX_DEPTH: usize = 3;
 
-/// What a source names itself, and a sitemap may lead to.
+/// The configured origins and pages that a sitemap may list.
 #[derive(Clone, Copy)]
 pub struct Trusted<'a> {
-    /// Origins beside the sitemap's.
+    /// Allowed origins, in addition to that of the sitemap.
     pub origins: &'a Origins,
-    /// Single pages.
+    /// Pages that are configured one by one.
     pub pages: &'a [Url],
 }
 
-/// A sitemap, and where it was read after all redirects.
-struct Found {
+/// A sitemap, and its URL after all redirects.
+struct FetchedSitemap {
     sitemap: Sitemap,
     read_at: Url,
 }
 
-/// The pages of a sitemap and of those that it leads to. When one of them cannot be had, nothing is known of its pages, and so of the whole. A
-/// sitemap without pages may be incomplete, so no page of the source counts as gone. Pages of another origin than the sitemap's, as the source names
-/// it or where it is read, are errors, unless they are allowed or were named themselves.
+/// Lists the pages of a sitemap and of all nested sitemaps. If one sitemap cannot be fetched, the whole listing fails.
+/// If a sitemap has no pages, it may be incomplete, so no page of the source counts as removed. A page of another
+/// origin than its sitemap (as configured, or after redirects) is an error, unless its origin is allowed or the page is
+/// configured.
 pub async fn list(
     web: &Web,
     first: Url,
@@ -51,14 +52,14 @@ pub async fn list(
     let mut waiting = vec![(first, 0)];
     let mut pages = Vec::new();
     while let Some((url, depth)) = waiting.pop() {
-        let Found { sitemap, read_at } = read(web, &url, access).await?;
+        let FetchedSitemap { sitemap, read_at } = read(web, &url, access).await?;
         let own = origins.with(&read_at);
         if depth == 0 {
             origins = own.clone();
         }
         if !lists_something(&sitemap) {
             listing.add_incomplete(format!(
-                "the sitemap {url} lists no pages, so it may be incomplete: nothing of the source is deleted"
+                "the sitemap {url} lists no pages, so it may be incomplete: no documents of the source are deleted"
             ))?;
         }
         for text in sitemap.pages {
@@ -73,14 +74,19 @@ pub async fn list(
         }
         for text in sitemap.sitemaps {
             let next = parse_url(&text)?;
-            match seen.insert(next.clone()) {
-                true if own.contain(&next) => waiting.push((next, depth + 1)),
-                true => listing.add_incomplete(foreign(&next, &url))?,
-                false => {}
+            if !seen.insert(next.clone()) {
+                continue;
+            }
+            if own.contain(&next) {
+                waiting.push((next, depth + 1));
+            } else {
+                listing.add_incomplete(foreign(&next, &url))?;
             }
         }
         if seen.len() > MAX_SITEMAPS || waiting.iter().any(|(_, depth)| *depth > MAX_DEPTH) {
-            return Err(content(&url, "it leads to too many sitemaps"));
+            let reason =
+                format!("it leads to more than {MAX_SITEMAPS} sitemaps, or to more than {MAX_DEPTH} levels of them");
+            return Err(content(&url, &reason));
         }
     }
     Ok(pages)
@@ -90,16 +96,17 @@ fn lists_something(sitemap: &Sitemap) -> bool {
     !sitemap.sitemaps.is_empty() || sitemap.pages.iter().any(|page| parse_url(page).is_ok())
 }
 
-/// A page that is not asked for. What is known of it stays, as that of any file with an error.
+/// Adds the error of a page of another origin. It is not fetched, and its documents are kept, as for any file with an
+/// error.
 fn add_foreign_page(
     page: &Url,
     sitemap: &Url,
     named: &HashSet<String>,
     listing: &mut ListingBuilder,
 ) -> Result<(), SourceError> {
-    listing.see()?;
+    listing.count_entry()?;
     let path = path_of(page);
-    if named.contains(&path) || !listing.takes(&path) {
+    if named.contains(&path) || !listing.selects(&path) {
         return Ok(());
     }
     let path = if path::check_name(&path).is_ok() { path } else { path::shown(&path) };
@@ -108,10 +115,12 @@ fn add_foreign_page(
 
 fn foreign(listed: &Url, sitemap: &Url) -> String {
     let origin = origin_of(listed);
-    format!("the sitemap {sitemap} lists {listed}, which is of another origin: allowedOrigins can name {origin}")
+    format!(
+        "the sitemap {sitemap} lists {listed}, which has another origin: add {origin} to allowedOrigins to fetch it"
+    )
 }
 
-async fn read(web: &Web, url: &Url, access: &Access) -> Result<Found, SourceError> {
+async fn read(web: &Web, url: &Url, access: &Access) -> Result<FetchedSitemap, SourceError> {
     let failed = |source| SourceError::Sitemap { url: url.to_string(), source };
     let (file, read_at) = match web.get(url, None, MAX_SITEMAP_BYTES).await.map_err(failed)? {
         Answer::File { file, read_at } => (file, read_at),
@@ -120,20 +129,24 @@ async fn read(web: &Web, url: &Url, access: &Access) -> Result<Found, SourceErro
     let max_addresses = access.limits.max_files + MAX_SITEMAPS;
     let parse = move || parse_file(&file.path_on_disk, max_addresses);
     let parsed = tokio::task::spawn_blocking(parse).await.map_err(|error| SourceError::Internal(error.to_string()))?;
-    Ok(Found { sitemap: parsed.map_err(|reason| content(url, &reason))?, read_at })
+    Ok(FetchedSitemap { sitemap: parsed.map_err(|reason| content(url, &reason))?, read_at })
 }
 
-/// Reads a sitemap that may be packed as a file, which has nothing to do with how it was sent.
+/// Parses a sitemap file, which may be compressed independently of `Content-Encoding`.
 fn parse_file(path: &std::path::Path, max_addresses: usize) -> Result<Sitemap, String> {
     let mut file = BufReader::new(File::open(path).map_err(|error| error.to_string())?);
     let is_packed = file.fill_buf().map_err(|error| error.to_string())?.starts_with(&[0x1f, 0x8b]);
     if !is_packed {
         return sitemap::parse(file, max_addresses);
     }
-    // One byte more than is allowed: if that is reached there is more.
+    // Reads up to one byte more than the limit. If that byte is reached, the content is too large.
     let mut unpacked = BufReader::new(MultiGzDecoder::new(file).take(MAX_SITEMAP_BYTES + 1));
     let parsed = sitemap::parse(&mut unpacked, max_addresses);
-    if unpacked.get_ref().limit() == 0 { Err(format!("it is longer than {MAX_SITEMAP_BYTES} bytes")) } else { parsed }
+    if unpacked.get_ref().limit() == 0 {
+        Err(format!("it is larger than {MAX_SITEMAP_BYTES} bytes: split it"))
+    } else {
+        parsed
+    }
 }
 
 fn content(url: &Url, reason: &str) -> SourceError {

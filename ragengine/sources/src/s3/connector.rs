@@ -9,11 +9,11 @@ use object_store::client::{
 
 use super::listed::{LeftOut, files_of};
 
-/// A page of a listing has a thousand keys of a kilobyte each at most.
+/// The maximum size of a page of a listing. A page has at most 1000 keys of 1 KiB each.
 const MAX_PAGE_BYTES: usize = 16 << 20;
 
-/// Gives a client that goes only where it may to the library, instead of one that it would make. It takes what is
-/// no file out of listings.
+/// Makes the library use a client that only connects to permitted addresses, and removes objects that are not files
+/// from listings.
 #[derive(Debug, Clone)]
 pub struct Connector {
     client: reqwest::Client,
@@ -21,12 +21,12 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// One that asks with this client.
+    /// Sends requests with this client.
     pub fn new(client: reqwest::Client) -> Self {
         Self { client, left_out: Arc::default() }
     }
 
-    /// What was left out since this was asked last.
+    /// Returns the objects that were removed since the last call.
     pub fn left_out(&self) -> Vec<LeftOut> {
         std::mem::take(&mut *self.left_out.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -4,21 +4,21 @@ use reqwest::Url;
 use crate::SourceError;
 use crate::address::parse_url;
 
-/// The region when the task says nothing.
+/// The region if the task has none.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
-/// The address of the service: the task's, else Amazon's in the region.
+/// The URL of the service: the configured one, or else that of AWS in the region.
 pub fn endpoint_of(source: &sync::S3) -> Result<Url, SourceError> {
     if let Some(endpoint) = &source.endpoint {
         return parse_url(endpoint);
     }
     let region = source.region.as_deref().unwrap_or(DEFAULT_REGION);
     let url = format!("https://s3.{region}.amazonaws.com");
-    // It becomes a part of the host, and must not make another of it.
+    // The region is part of the host name, so it must not contain characters that change the host.
     if region.is_empty() || !region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
         return Err(SourceError::Address {
             url,
-            reason: "the region in it is none: it must be one such as eu-central-1",
+            reason: "the region is invalid: set it to a name such as eu-central-1",
         });
     }
     parse_url(&url)
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_region_leads_to_amazon_and_nowhere_else() {
+    fn a_region_leads_to_aws_only() {
         let cases = [
             (None, None, Some("https://s3.us-east-1.amazonaws.com/")),
             (None, Some("eu-central-1"), Some("https://s3.eu-central-1.amazonaws.com/")),

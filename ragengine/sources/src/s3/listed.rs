@@ -1,44 +1,44 @@
-//! Takes objects that are no files out of a listing. The library refuses the whole listing because of one odd key.
+//! Removes objects that are not files from a listing, because the library refuses a whole listing with one invalid key.
 
 use std::ops::Range;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-/// A page of a listing without the objects that are no files.
+/// A page of a listing, without the objects that are not files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Listed {
     /// The page, as XML.
     pub xml: Vec<u8>,
-    /// The objects that were taken out.
+    /// The objects that were removed.
     pub left_out: Vec<LeftOut>,
 }
 
 /// An object that is not a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeftOut {
-    /// An empty object whose key ends with a slash. It stands for a folder.
+    /// An empty object whose key ends with a slash, which stands for a folder.
     Folder,
     /// An object whose key is not a path, such as `a//b` or `/a`. `a/` is such a key when the object has content.
     Odd(String),
 }
 
-/// A page that does not say which objects there are. The library takes some of these for the end of the listing.
+/// The page is not a complete listing. The library treats some of these as the end of the listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// The page is something else, or breaks off.
-    #[error("the server sent no listing, or only a part of one")]
+    /// The page is not a listing, or is truncated.
+    #[error("it is not a bucket listing, or only a part of one")]
     NoListing,
-    /// The listing has more pages, and the server does not say where the next one is.
-    #[error("the listing is cut off: it has no token for the next page")]
+    /// The listing has more pages, but no token for the next one.
+    #[error("the bucket listing is incomplete: it has no token for the next page")]
     NoNextPage,
 }
 
-/// Takes the objects that are not files out of a page.
+/// Removes the objects that are not files from a page.
 ///
 /// # Errors
 ///
-/// When the page is not a whole listing.
+/// When the page is not a complete listing.
 pub fn files_of(xml: &[u8]) -> Result<Listed, PageError> {
     let page = read(xml).filter(|page| page.is_whole).ok_or(PageError::NoListing)?;
     if page.is_truncated && !page.has_next {
@@ -62,7 +62,7 @@ pub fn files_of(xml: &[u8]) -> Result<Listed, PageError> {
 #[derive(Default)]
 struct Page {
     objects: Vec<Object>,
-    /// Whether the root is that of a listing, and ends.
+    /// Whether the root element is that of a listing, and is closed.
     is_whole: bool,
     is_truncated: bool,
     has_next: bool,
@@ -70,7 +70,7 @@ struct Page {
 
 #[derive(Default)]
 struct Object {
-    /// Its position in the page.
+    /// The position in the page, in bytes.
     range: Range<usize>,
     key: Option<String>,
     size: Option<u64>,
@@ -113,16 +113,16 @@ fn text(reader: &mut Reader<&[u8]>, tag: &BytesStart<'_>) -> Option<String> {
     Some(quick_xml::escape::unescape(&text).ok()?.into_owned())
 }
 
-/// Whether an object is left out, and why. The library reports an object without a key.
+/// Whether an object is removed, and why. An object without a key stays, because the library reports it as an error.
 fn left_out(object: Object) -> Option<LeftOut> {
     let Object { key: Some(key), size, .. } = object else {
         return None;
     };
     let is_odd = key.starts_with('/') || key.ends_with('/') || object_store::path::Path::parse(&key).is_err();
-    match key.ends_with('/') && size == Some(0) {
-        true => Some(LeftOut::Folder),
-        false => is_odd.then_some(LeftOut::Odd(key)),
+    if key.ends_with('/') && size == Some(0) {
+        return Some(LeftOut::Folder);
     }
+    is_odd.then_some(LeftOut::Odd(key))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ async fn a_folder_is_what_is_in_it() {
 }
 
 #[tokio::test]
-async fn links_and_what_is_no_file_are_left_out_without_being_opened() {
+async fn links_pipes_and_sockets_are_skipped_without_being_opened() {
     let bench = Bench::new();
     let root = folder(&bench);
     write(&root, &[("a.md", "a"), ("sub/b.md", "b")]);
@@ -80,7 +80,7 @@ async fn links_and_what_is_no_file_are_left_out_without_being_opened() {
 }
 
 #[tokio::test]
-async fn what_becomes_a_link_or_a_pipe_after_it_was_listed_is_not_followed() {
+async fn a_file_that_is_replaced_by_a_link_or_a_pipe_is_refused() {
     let bench = Bench::new();
     let root = folder(&bench);
     write(&root, &[("a.md", "a"), ("sub/b.md", "b"), ("pipe.md", "p"), ("gone.md", "g")]);
@@ -121,7 +121,7 @@ async fn a_file_is_copied_only_when_its_content_changed() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_long_is_an_error_of_its_own() {
+async fn a_file_that_is_too_large_does_not_affect_others() {
     let bench = Bench::new();
     let root = folder(&bench);
     let long = "x".repeat(10_001);
@@ -135,14 +135,15 @@ async fn a_file_that_is_too_long_is_an_error_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there_is_an_error() {
+async fn a_missing_folder_is_an_error() {
     let bench = Bench::new();
     let error = bench.open(Origin::Folder(Folder { path: bench.folder.path().join("none") })).await.unwrap_err();
     assert_eq!(error.kind(), "folder");
+    assert!(error.to_string().contains("/none cannot be read"), "{error}");
 }
 
 #[tokio::test]
-async fn more_files_than_may_be_are_an_error() {
+async fn too_many_files_are_an_error() {
     let bench = Bench::new();
     let root = folder(&bench);
     for number in 0..101 {
@@ -156,7 +157,7 @@ async fn more_files_than_may_be_are_an_error() {
     );
 }
 
-/// As the kubelet does it: the keys are links to a folder that `..data` leads to.
+/// Mounts a ConfigMap like the kubelet: each key is a link through `..data` to the current folder.
 fn mount(root: &std::path::Path, version: &str, files: &[(&str, &str)]) {
     let data = format!("..{version}");
     write(&root.join(&data), files);

@@ -1,4 +1,4 @@
-//! Repositories of git's own server.
+//! Repositories on a real git server.
 
 use std::os::unix::fs::symlink;
 use std::time::Duration;
@@ -117,7 +117,7 @@ async fn a_reference_is_a_branch_a_tag_or_a_commit() {
 }
 
 #[tokio::test]
-async fn an_empty_repository_says_so() {
+async fn an_empty_repository_is_an_error() {
     let server = server(None).await;
     assert_eq!(server.bench.open(server.origin(None)).await.unwrap_err().kind(), "reference");
     server.repository.commit();
@@ -125,7 +125,7 @@ async fn an_empty_repository_says_so() {
 }
 
 #[tokio::test]
-async fn what_is_known_is_not_received_where_the_server_can_leave_it_out() {
+async fn known_files_are_not_received_from_a_server_with_partial_clones() {
     let server = server(None).await;
     server.repository.allow_filter();
     write(&server.repository.folder, &[("a.md", "a"), ("b.md", "b")]);
@@ -145,7 +145,7 @@ async fn what_is_known_is_not_received_where_the_server_can_leave_it_out() {
 }
 
 #[tokio::test]
-async fn a_server_that_leaves_nothing_out_is_asked_once() {
+async fn a_server_without_partial_clones_is_asked_once() {
     let server = server(None).await;
     write(&server.repository.folder, &[("a.md", "a")]);
     server.repository.commit();
@@ -157,7 +157,7 @@ async fn a_server_that_leaves_nothing_out_is_asked_once() {
 }
 
 #[tokio::test]
-async fn credentials_are_those_of_the_secret() {
+async fn credentials_come_from_the_secret() {
     // printf 'git:abc' | base64, printf 'me:secret' | base64
     let cases = [
         ("Basic Z2l0OmFiYw==", &[("token", "abc")][..]),
@@ -188,13 +188,13 @@ async fn credentials_go_to_the_hosts_of_the_secret_only() {
         Origin::Git(Git { credential_hosts: vec![host.to_owned()], ..git })
     };
     let error = server.bench.open(with("git.example.com")).await.unwrap_err();
-    assert!(error.to_string().contains("may be sent to git.example.com only, and not to 127.0.0.1"), "{error}");
+    assert!(error.to_string().contains("may only be sent to git.example.com, not to 127.0.0.1"), "{error}");
     assert!(server.rules.requests.lock().unwrap().is_empty());
     assert!(server.bench.open(with("127.0.0.1")).await.is_ok());
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_repository_is_said() {
+async fn each_error_of_a_repository_has_its_kind() {
     let server = server(None).await;
     write(&server.repository.folder, &[("a.md", "a")]);
     server.repository.commit();
@@ -227,9 +227,9 @@ async fn what_is_wrong_with_a_repository_is_said() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_long_is_left_out_where_the_server_can() {
+async fn a_server_with_partial_clones_leaves_out_large_files() {
     let server = server(None).await;
-    // Random, so that it does not become short when it is packed.
+    // Random bytes cannot be compressed below the limit.
     let mut long = vec![0; 10_001];
     std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom").unwrap(), &mut long).unwrap();
     write(&server.repository.folder, &[("a.md", "a"), ("just.md", &"x".repeat(10_000))]);
@@ -247,7 +247,7 @@ async fn a_file_that_is_too_long_is_left_out_where_the_server_can() {
 }
 
 #[tokio::test]
-async fn a_repository_is_received_up_to_its_limit() {
+async fn a_repository_larger_than_the_limit_is_an_error() {
     let mut server = server(None).await;
     server.bench.access.limits.max_repository_bytes = 5000;
     let mut long = vec![0; 6000];
@@ -280,7 +280,7 @@ async fn names_that_lead_out_of_the_tree_are_errors() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_silent_is_left() {
+async fn a_silent_server_is_a_timeout() {
     let mut bench = Bench::new().with_timeout(Duration::from_secs(1));
     bench.access.limits.listing_timeout = Duration::from_millis(200);
     let silent = crate::support::serve(axum::Router::new().fallback(std::future::pending::<String>)).await;

@@ -1,4 +1,4 @@
-//! Web pages: conditions, redirects.
+//! Web pages: conditional requests, redirects, errors.
 
 mod credentials;
 
@@ -14,7 +14,7 @@ use ragengine_sources::{FetchError, Fetched, FetchedFile};
 
 use crate::support::{Bench, expected, fetch, file, paths, serve, text, texts};
 
-/// What was asked for, and with which of the headers that matter here.
+/// The URL and the headers of each request.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<(String, HeaderMap)>>>);
 
@@ -37,7 +37,7 @@ fn origin(urls: &[String]) -> Origin {
     Origin::Http(Http { urls: urls.to_vec(), ..Http::default() })
 }
 
-/// A server that answers each path with what it is told to.
+/// Starts a server with a fixed response for each path.
 async fn server(answers: Vec<(&'static str, Response)>) -> String {
     server_with_log(answers, Log::default()).await
 }
@@ -90,7 +90,7 @@ async fn pages_are_files() {
 }
 
 #[tokio::test]
-async fn what_is_known_is_not_sent_again() {
+async fn a_known_page_is_not_sent_again() {
     let etag = (header::ETAG, "\"v1\"");
     let time = (header::LAST_MODIFIED, "Sun, 06 Nov 1994 08:49:37 GMT");
     let cases: Vec<(Vec<_>, _, Option<(header::HeaderName, &str)>)> = vec![
@@ -101,7 +101,7 @@ async fn what_is_known_is_not_sent_again() {
         (vec![], "sha256:982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1", None),
     ];
     for (marks, revision, condition) in cases {
-        // The first server knows conditions, the second does not.
+        // The first server supports conditional requests, the second does not.
         for knows in [true, false] {
             let log = Log::default();
             let (seen, headers, expected) = (log.clone(), marks.clone(), condition.clone());
@@ -140,7 +140,7 @@ async fn what_is_known_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_body_whose_mark_is_known_is_not_received() {
+async fn a_body_with_a_known_etag_is_not_received() {
     let bench = Bench::new();
     let endless = || {
         axum::body::Body::from_stream(futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>("x".repeat(1000))))
@@ -152,14 +152,14 @@ async fn a_body_whose_mark_is_known_is_not_received() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_file_says_what_to_do() {
+async fn an_error_response_says_what_to_do() {
     let bench = Bench::new();
     let cases = [
         (401, "unauthorized", "token, or username and password"),
         (403, "unauthorized", "token, or username and password"),
         (500, "status", "500"),
         (304, "status", "304"),
-        (302, "redirect", "where to"),
+        (302, "redirect", "Location"),
         (418, "status", "418"),
     ];
     for (status, kind, words) in cases {
@@ -194,7 +194,7 @@ async fn a_busy_server_is_asked_three_times() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_where_they_may_go() {
+async fn redirects_are_followed_to_permitted_addresses() {
     let bench = Bench::new();
     let good = server(vec![
         ("/1", redirect(301, "/2")),
@@ -229,7 +229,7 @@ async fn redirects_are_followed_where_they_may_go() {
 }
 
 #[tokio::test]
-async fn an_address_that_may_not_be_used_is_not_asked() {
+async fn no_request_is_sent_to_a_refused_address() {
     let log = Log::default();
     let server = server_with_log(vec![("/a", "text".into_response())], log.clone()).await;
     let named = server.replace("127.0.0.1", "localhost");
@@ -244,7 +244,7 @@ async fn an_address_that_may_not_be_used_is_not_asked() {
 }
 
 #[tokio::test]
-async fn patterns_choose_among_addresses() {
+async fn patterns_select_pages() {
     let bench = Bench::new();
     let urls: Vec<_> =
         ["a/1.md", "a/2.txt", "b/3.md"].iter().map(|path| format!("https://docs.example.com/{path}")).collect();
@@ -254,7 +254,7 @@ async fn patterns_choose_among_addresses() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_an_error_in_words() {
+async fn an_unreachable_server_is_an_error() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/a", listener.local_addr().unwrap());
     drop(listener);

@@ -1,4 +1,4 @@
-//! Web servers that send too much, too slowly, or something else than they say.
+//! Web servers whose responses are too large, too slow, or invalid.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -43,7 +43,7 @@ async fn fetch_from(bench: &Bench, router: Router) -> Result<Vec<u8>, FetchError
 }
 
 #[tokio::test]
-async fn a_body_is_received_up_to_its_limit() {
+async fn a_body_larger_than_the_limit_is_an_error() {
     let bench = Bench::new();
     let answers = |response: Answer| Router::new().route("/a", get(move || async move { response() }));
     let just = fetch_from(&bench, answers(|| vec![b'x'; 10_000].into_response())).await.unwrap();
@@ -90,7 +90,7 @@ async fn a_compressed_body_is_unpacked() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_silent_is_left() {
+async fn a_silent_server_is_a_timeout() {
     let bench = Bench::new().with_timeout(Duration::from_millis(200));
     let silent_head = Router::new().route("/a", get(std::future::pending::<String>));
     assert_eq!(fetch_from(&bench, silent_head).await.unwrap_err().kind(), "timeout");
@@ -99,7 +99,7 @@ async fn a_server_that_is_silent_is_left() {
         Body::from_stream(futures_util::StreamExt::chain(parts, stream::pending()))
     };
     assert_eq!(fetch_from(&bench, Router::new().route("/a", get(silent_body))).await.unwrap_err().kind(), "timeout");
-    // Each part comes soon enough, but there is no end of them.
+    // Each part arrives in time, but the body never ends.
     let bench = Bench::new().with_timeout(Duration::from_millis(200));
     let dripping = || async {
         Body::from_stream(stream::unfold((), |()| async {

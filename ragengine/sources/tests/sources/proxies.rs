@@ -1,4 +1,4 @@
-//! Sources behind a proxy, which is tinyproxy.
+//! Sources behind a proxy (tinyproxy).
 
 use ragengine_settings::sync::{Git, Http, Origin, S3};
 
@@ -7,7 +7,7 @@ use crate::support::proxy::Proxy;
 use crate::support::{Bench, s3_server, serve, texts, tls_front, write};
 
 #[tokio::test]
-async fn web_pages_come_through_it() {
+async fn web_pages_are_fetched_through_a_proxy() {
     let proxy = Proxy::start().await;
     let bench = Bench::new().through(&proxy.url);
     let server = serve(axum::Router::new().fallback(|| async { "text" })).await;
@@ -18,7 +18,7 @@ async fn web_pages_come_through_it() {
 }
 
 #[tokio::test]
-async fn repositories_and_buckets_come_through_a_tunnel_with_their_secrets() {
+async fn repositories_and_buckets_are_fetched_through_a_tunnel_with_their_secrets() {
     let proxy = Proxy::start().await;
     let bench = Bench::new().through(&proxy.url);
     let root = bench.folder.path().join("repositories");
@@ -47,7 +47,7 @@ async fn repositories_and_buckets_come_through_a_tunnel_with_their_secrets() {
 }
 
 #[tokio::test]
-async fn a_secret_is_not_shown_to_it() {
+async fn a_secret_is_not_sent_through_a_proxy_without_encryption() {
     let proxy = Proxy::start().await;
     let bench = Bench::new().through(&proxy.url);
     let server = serve(axum::Router::new().fallback(|| async { "text" })).await;
@@ -60,14 +60,15 @@ async fn a_secret_is_not_shown_to_it() {
         let error = bench.open(origin).await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the Secret of accessSecret is not sent to 127.0.0.1 through a proxy without encryption: write https://, or name the host in NO_PROXY"
+            "the Secret in accessSecret is not sent to 127.0.0.1 through a proxy without encryption: \
+             use https://, or add the host to NO_PROXY"
         );
     }
     assert!(!proxy.log().contains("a.md"), "{}", proxy.log());
 }
 
 #[tokio::test]
-async fn it_is_asked_for_nothing_that_may_not_be_asked_directly() {
+async fn a_proxy_is_not_asked_for_refused_addresses() {
     let proxy = Proxy::start().await;
     let bench = Bench::new().through(&proxy.url);
     for host in ["169.254.169.254", "[fd00:ec2::254]"] {
@@ -84,7 +85,7 @@ async fn it_is_asked_for_nothing_that_may_not_be_asked_directly() {
 }
 
 #[tokio::test]
-async fn it_may_not_be_where_no_source_may_be() {
+async fn a_proxy_may_not_have_a_refused_address() {
     let proxy = Proxy::start().await;
     let bench = Bench::allowing(&[]).through(&proxy.url);
     let urls = vec!["http://docs.invalid/a.md".to_owned()];
@@ -95,7 +96,7 @@ async fn it_may_not_be_where_no_source_may_be() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_reach_is_an_error_that_says_so() {
+async fn a_server_that_the_proxy_cannot_reach_is_an_error() {
     let proxy = Proxy::start().await;
     let bench = Bench::new().through(&proxy.url);
     let urls = vec!["http://docs.invalid/a.md".to_owned()];

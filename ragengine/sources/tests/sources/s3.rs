@@ -1,4 +1,4 @@
-//! Buckets of a real server.
+//! Buckets on a real S3 server.
 
 mod listings;
 
@@ -39,7 +39,7 @@ async fn a_bucket_is_its_objects() {
         expected(&[("a.md", "a"), ("empty.md", ""), ("sub/b.md", "b"), ("sub/c d ü.md", "c")])
     );
     assert_eq!(opened.errors(), []);
-    // This server lists no ETags.
+    // The listing of this server has no ETags.
     assert_eq!(opened.revision(), None);
 
     for (prefix, wanted) in [
@@ -55,7 +55,7 @@ async fn a_bucket_is_its_objects() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_known_is_not_fetched() {
+async fn a_known_object_is_not_fetched() {
     let server = server().await;
     write(&server.bucket, &[("a.md", "one"), ("b.md", "b")]);
     let opened = server.bench.open(Origin::S3(server.source.clone())).await.unwrap();
@@ -73,7 +73,7 @@ async fn an_object_that_is_known_is_not_fetched() {
 }
 
 #[tokio::test]
-async fn objects_that_are_too_long_are_errors_of_their_own() {
+async fn objects_that_are_too_large_are_errors() {
     let server = server().await;
     write(&server.bucket, &[("long.md", &"x".repeat(10_001)), ("grows.md", "x")]);
     let opened = server.bench.open(Origin::S3(server.source.clone())).await.unwrap();
@@ -85,7 +85,7 @@ async fn objects_that_are_too_long_are_errors_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_bucket_is_said() {
+async fn each_error_of_a_bucket_has_its_kind() {
     let server = server().await;
     write(&server.bucket, &[("a.md", "a")]);
     let wrong = [("AWS_ACCESS_KEY_ID", s3_server::ACCESS_KEY_ID), ("AWS_SECRET_ACCESS_KEY", "wrong-secret")];
@@ -134,13 +134,13 @@ async fn credentials_go_to_the_hosts_of_the_secret_only() {
     ] {
         let error = server.bench.open(with(endpoint, host)).await.unwrap_err();
         assert_eq!(error.kind(), "credentials");
-        assert!(error.to_string().contains(&format!("sent to {host} only, and not to {refused}")), "{error}");
+        assert!(error.to_string().contains(&format!("only be sent to {host}, not to {refused}")), "{error}");
     }
     assert!(server.bench.open(with(here(), "127.0.0.1")).await.is_ok());
 }
 
 #[tokio::test]
-async fn no_redirect_is_followed() {
+async fn redirects_are_not_followed() {
     let server = server().await;
     write(&server.bucket, &[("a.md", "a")]);
     let target = server.source.endpoint.clone().unwrap();

@@ -1,4 +1,4 @@
-//! Sitemaps as servers have them.
+//! Sitemaps on real servers.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -15,7 +15,8 @@ use tokio::net::TcpListener;
 
 use crate::support::{Bench, expected, paths, texts};
 
-/// A server whose answers have its own address in them, where they say `HOST`. One that begins with an arrow is a redirect.
+/// Starts a server with a fixed response for each path. `HOST` in a response is replaced by the URL of the server; a
+/// response that begins with an arrow is a redirect.
 async fn server(answers: Vec<(&'static str, String)>) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -68,7 +69,7 @@ async fn open_allowing(
     bench.open(Origin::Http(Http { urls, sitemap, allowed_origins, ..Http::default() })).await
 }
 
-/// The errors of a listing, with where they are.
+/// The path and the message of each error of a listing.
 fn errors(opened: &Opened) -> Vec<(&str, &str)> {
     opened.errors().iter().map(|error| (error.path.as_str(), error.message.as_str())).collect()
 }
@@ -100,7 +101,7 @@ async fn a_sitemap_lists_pages() {
 }
 
 #[tokio::test]
-async fn a_sitemap_of_which_a_part_is_missing_is_none() {
+async fn an_incomplete_or_invalid_sitemap_is_an_error() {
     let bench = Bench::new();
     let deep = |next: &str| index(&[&format!("HOST{next}")]);
     let many: Vec<_> = (0..1001).map(|number| format!("HOST/{number}.xml")).collect();
@@ -177,7 +178,7 @@ async fn a_sitemap_that_lists_nothing_may_be_incomplete() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_origin_is_an_error_of_its_own_unless_it_is_allowed() {
+async fn a_page_of_another_origin_is_an_error_unless_it_is_allowed() {
     let bench = Bench::new();
     let far = server(vec![("/b.md", "b".into()), ("/named.md", "named".into())]).await;
     let (b, named) = (format!("http://{far}/b.md"), format!("http://{far}/named.md"));
@@ -193,7 +194,7 @@ async fn a_page_of_another_origin_is_an_error_of_its_own_unless_it_is_allowed() 
     assert_eq!(texts(&opened).await, expected(&[(&path_a, "a"), (&path_named, "named")]));
     let [(path, message)] = errors(&opened)[..] else { panic!("{:?}", errors(&opened)) };
     assert_eq!(path, path_b);
-    assert!(message.contains(&format!("allowedOrigins can name http://{far}")), "{message}");
+    assert!(message.contains(&format!("add http://{far} to allowedOrigins")), "{message}");
 
     let opened = bench.open_with(source(vec![format!("http://{far}")]), &[], &["**/*.txt"]).await.unwrap();
     assert_eq!(texts(&opened).await, expected(&[(&path_a, "a"), (&path_b, "b"), (&path_named, "named")]));
@@ -201,7 +202,7 @@ async fn a_page_of_another_origin_is_an_error_of_its_own_unless_it_is_allowed() 
 }
 
 #[tokio::test]
-async fn a_sitemap_elsewhere_is_not_asked_for_unless_it_is_allowed() {
+async fn a_sitemap_of_another_origin_is_not_fetched_unless_it_is_allowed() {
     let bench = Bench::new();
     let far = server(vec![("/2.xml", pages(&["HOST/b.md"]))]).await;
     let elsewhere = format!("http://{far}/2.xml");
@@ -213,11 +214,11 @@ async fn a_sitemap_elsewhere_is_not_asked_for_unless_it_is_allowed() {
     .await;
     let opened = open(&bench, near, "/sitemap.xml").await.unwrap();
     assert_eq!(paths(&opened), [format!("{near}/a.md"), format!("{near}/extra.md")]);
-    // What it lists is not known, so nothing may be thought gone.
+    // The pages of that sitemap are not known, so no page may count as removed.
     let [(path, message)] = errors(&opened)[..] else { panic!("{:?}", errors(&opened)) };
     assert_eq!(path, "/");
     assert!(message.contains(&elsewhere) && message.contains("allowedOrigins"), "{message}");
-    // It would be a 404.
+    // The sitemap does not exist, so fetching it would be an error.
     assert!(open(&bench, near, "/none.xml").await.is_ok());
 
     let origin = format!("http://{far}/");
@@ -229,7 +230,7 @@ async fn a_sitemap_elsewhere_is_not_asked_for_unless_it_is_allowed() {
 }
 
 #[tokio::test]
-async fn where_a_sitemap_is_finally_read_is_its_own_origin_too() {
+async fn a_sitemap_may_list_pages_of_the_origin_it_is_redirected_to() {
     let bench = Bench::new();
     let foreign = "https://docs.example.com/c.md";
     let far = server(vec![
@@ -256,7 +257,7 @@ async fn where_a_sitemap_is_finally_read_is_its_own_origin_too() {
 }
 
 #[tokio::test]
-async fn what_is_no_origin_is_not_allowed() {
+async fn an_invalid_origin_is_an_error() {
     let bench = Bench::new();
     let near = server(vec![("/sitemap.xml", pages(&["HOST/a.md"]))]).await;
     for origin in ["cdn.example.com", "https://cdn.example.com/docs", "https://me:secret@cdn.example.com", "*"] {

@@ -1,4 +1,4 @@
-//! What the tests share: a place to work in, and servers in this process.
+//! Shared by the tests: a temporary folder with limits, and servers in this process.
 
 pub mod git_server;
 pub mod proxy;
@@ -18,19 +18,19 @@ use ragengine_sources::{
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-/// A place to work in.
+/// A temporary folder, and the access for sources.
 pub struct Bench {
     pub access: Access,
     pub folder: TempDir,
 }
 
 impl Bench {
-    /// One from which servers in this process can be reached.
+    /// Allows requests to servers in this process.
     pub fn new() -> Self {
         Self::allowing(&["127.0.0.0/8"])
     }
 
-    /// One from which only what is always allowed can be reached, and these ranges.
+    /// Allows requests to these ranges, in addition to those that are always permitted.
     pub fn allowing(ranges: &[&str]) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
@@ -41,20 +41,20 @@ impl Bench {
         Self { access: Access { addresses, proxies: Proxies::default(), work_folder, limits }, folder }
     }
 
-    /// The same with a time after which a request ends.
+    /// Sets the timeout of requests.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.access.limits.request_timeout = timeout;
         self
     }
 
-    /// The same with a proxy at this address for everything.
+    /// Sends all requests through a proxy.
     pub fn through(mut self, proxy: &str) -> Self {
         let variables = ProxyVariables { http: Some(proxy.to_owned()), https: Some(proxy.to_owned()), no_proxy: None };
         self.access.proxies = Proxies::new(&variables).unwrap();
         self
     }
 
-    /// A folder with the files of a Secret.
+    /// Creates a folder with the files of a Secret.
     pub fn secret(&self, files: &[(&str, &str)]) -> std::path::PathBuf {
         let folder = tempfile::Builder::new().tempdir_in(self.folder.path()).unwrap().keep();
         for (key, value) in files {
@@ -81,13 +81,13 @@ impl Bench {
         open(&source, &self.access).await
     }
 
-    /// How many files are left in the work folder.
+    /// The number of files in the work folder.
     pub fn left_files(&self) -> usize {
         std::fs::read_dir(&self.access.work_folder).unwrap().count()
     }
 }
 
-/// The paths of what was listed.
+/// The paths of the listed files.
 pub fn paths(opened: &Opened) -> Vec<&str> {
     opened.items().iter().map(|item| item.path.as_str()).collect()
 }
@@ -102,7 +102,7 @@ pub async fn fetch(opened: &Opened, path: &str, known: Option<&str>) -> Result<F
     opened.fetch(item, known).await
 }
 
-/// Fetches a file that is there.
+/// Fetches a file that must exist.
 pub async fn file(opened: &Opened, path: &str) -> FetchedFile {
     match fetch(opened, path, None).await.unwrap() {
         Fetched::File(file) => file,
@@ -110,12 +110,12 @@ pub async fn file(opened: &Opened, path: &str) -> FetchedFile {
     }
 }
 
-/// The content of a file that is there.
+/// The content of a file that must exist.
 pub async fn text(opened: &Opened, path: &str) -> String {
     std::fs::read_to_string(&file(opened, path).await.path_on_disk).unwrap()
 }
 
-/// The contents of everything that was listed.
+/// The contents of all listed files, by path.
 pub async fn texts(opened: &Opened) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for path in paths(opened) {
@@ -124,12 +124,12 @@ pub async fn texts(opened: &Opened) -> BTreeMap<String, String> {
     found
 }
 
-/// What is expected of [`texts`].
+/// The expected result of [`texts`].
 pub fn expected(texts: &[(&str, &str)]) -> BTreeMap<String, String> {
     texts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-/// Writes files, with their folders.
+/// Writes files, and creates their folders.
 pub fn write(folder: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
         let path = folder.join(path);
@@ -138,7 +138,7 @@ pub fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// Serves something at a free port until the test ends.
+/// Serves a router at a free port until the test ends.
 pub async fn serve(router: Router) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,11 +1,11 @@
-//! Servers whose certificates an authority of one's own has signed.
+//! Servers with certificates of a private authority.
 
 use ragengine_settings::sync::{Git, Http, Origin, S3};
 
 use crate::support::git_server::{self, Repository, Rules};
 use crate::support::{Bench, s3_server, serve, texts, tls_front, write};
 
-/// That a source can be had with the authority in its Secret, and cannot without it.
+/// Asserts that a source can be fetched with the authority in its Secret, and not without it.
 async fn check(bench: &Bench, authority: &str, origin: impl Fn(Option<std::path::PathBuf>) -> Origin) {
     let keys = [
         ("AWS_ACCESS_KEY_ID", s3_server::ACCESS_KEY_ID),

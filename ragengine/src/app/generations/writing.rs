@@ -1,4 +1,4 @@
-//! Writing to an index while it may be replaced by its next generation, or deleted as one that was made for nothing.
+//! Writes to an index that may be replaced by its next generation, or deleted, while the write runs.
 
 use std::sync::Arc;
 
@@ -6,23 +6,33 @@ use ragengine_compute::blocking;
 use ragengine_errors::Logged as _;
 use ragengine_index::catalog::Catalog;
 use ragengine_index::record::IndexRecord;
-use ragengine_index::writer::{Fate, Incoming, Mode};
+use ragengine_index::writer::{Incoming, Mode, WriteOutcome};
 use ragengine_index::{Index, IndexError};
 use tokio::runtime::Handle;
 use tracing::warn;
 
 use super::Generations;
+use crate::access::{Action, Caller, may};
+use crate::error::ApiError;
 
-/// How often a write is done again because another generation took over meanwhile, or its index was deleted under it.
+/// Most attempts of a write whose index was replaced or deleted while it ran.
 const ATTEMPTS: u32 = 3;
 
 impl Generations {
-    /// Does something with the index of this name, and again when another generation has taken over meanwhile.
+    /// Runs work on an index, and again if another generation replaced the index while the work ran.
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`], or what the work says.
-    pub async fn with<T, F>(&self, name: &str, work: impl Fn(Arc<Index>) -> F) -> Result<T, IndexError>
+    /// [`ApiError`] when the caller may not, there is no such index, or the work fails.
+    pub async fn with<T, F>(&self, caller: &Caller, name: &str, work: impl Fn(Arc<Index>) -> F) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<T, IndexError>>,
+    {
+        may(caller, Action::Write, Some(name))?;
+        Ok(self.retried(name, work).await?)
+    }
+
+    async fn retried<T, F>(&self, name: &str, work: impl Fn(Arc<Index>) -> F) -> Result<T, IndexError>
     where
         F: Future<Output = Result<T, IndexError>>,
     {
@@ -39,33 +49,53 @@ impl Generations {
     ///
     /// # Errors
     ///
-    /// [`IndexError::NoSuchIndex`], or why they cannot be written.
-    pub async fn write(&self, name: &str, documents: &[Incoming], mode: Mode) -> Result<Vec<Fate>, IndexError> {
+    /// [`ApiError`] when the caller may not, there is no such index, or the documents cannot be written.
+    pub async fn write(
+        &self,
+        caller: &Caller,
+        name: &str,
+        documents: &[Incoming],
+        mode: Mode,
+    ) -> Result<Vec<WriteOutcome>, ApiError> {
+        may(caller, Action::Write, Some(name))?;
+        Ok(self.written(name, documents, mode).await?)
+    }
+
+    async fn written(&self, name: &str, documents: &[Incoming], mode: Mode) -> Result<Vec<WriteOutcome>, IndexError> {
         let write = |index: Arc<Index>| {
             let documents = documents.to_vec();
             async move { index.write(documents, mode, &self.embedding_of(&index)?).await }
         };
-        self.with(name, write).await
+        self.retried(name, write).await
     }
 
-    /// Adds documents to an index, which is made by this record when it is not there.
+    /// Adds documents to an index. Creates the index with this record if it does not exist.
     ///
     /// # Errors
     ///
-    /// Why they cannot be added.
-    pub async fn add(&self, name: &str, record: &IndexRecord, documents: &[Incoming]) -> Result<(), IndexError> {
+    /// [`ApiError`] when the caller may not, or the documents cannot be added.
+    pub async fn add(
+        &self,
+        caller: &Caller,
+        name: &str,
+        record: &IndexRecord,
+        documents: &[Incoming],
+    ) -> Result<(), ApiError> {
+        may(caller, Action::Write, Some(name))?;
         for _ in 1..ATTEMPTS {
             match add_to(self, name, record, documents).await {
-                // It was made for documents of another request that could not be added, and deleted again: it is made anew.
+                // Another request created it, failed to add documents and deleted it. The next attempt creates it
+                // again.
                 Err(IndexError::NoSuchIndex(_)) => {}
-                done => return done,
+                done => return Ok(done?),
             }
         }
-        add_to(self, name, record, documents).await
+        Ok(add_to(self, name, record, documents).await?)
     }
 }
 
-/// Writes documents to an index, which is made when it is not there. One that was made and got nothing is deleted again.
+/// Writes documents to an index. Creates the index if it does not exist, and deletes a new index again if the write
+/// fails.
 async fn add_to(
     generations: &Generations,
     name: &str,
@@ -75,8 +105,8 @@ async fn add_to(
     let (catalog, made, record) = (Arc::clone(&generations.catalog), name.to_owned(), record.clone());
     let (index, is_new) = blocking::run(move || catalog.get_or_create(&made, || record)).await?;
     let mut new = NewIndex { catalog: &generations.catalog, index: is_new.then_some(index) };
-    let written = generations.write(name, writes, Mode::Upsert).await;
-    // Taken in either case: what has documents stays.
+    let written = generations.written(name, writes, Mode::Upsert).await;
+    // Taken in either case, so that the drop does not delete an index with documents.
     let new = new.index.take();
     if let (Err(_), Some(index)) = (&written, new) {
         let catalog = Arc::clone(&generations.catalog);
@@ -85,7 +115,7 @@ async fn add_to(
     written.map(drop)
 }
 
-/// An index that was made for documents, until they are in it. Where their sender leaves meanwhile, it goes again.
+/// A new index whose documents are being written. Dropping it, when the client disconnects, deletes the index.
 struct NewIndex<'a> {
     catalog: &'a Arc<Catalog>,
     index: Option<Arc<Index>>,
@@ -100,7 +130,7 @@ impl Drop for NewIndex<'_> {
                 warn!(
                     index = index.name(),
                     error = error.for_log(),
-                    "an empty index is left of documents whose sender has left"
+                    "an empty index remains after its client disconnected"
                 );
             }
         });

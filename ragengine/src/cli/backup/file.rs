@@ -8,66 +8,74 @@ use anyhow::{Context as _, bail};
 use ragengine_index::archive::{ArchiveError, Piece, read};
 use ragengine_index::private;
 
-/// The end of the names of files under way.
+/// The suffix of unfinished backup files.
 const PARTIAL: &str = ".partial";
 
-/// A backup under way, beside the place where it belongs. Dropped before it is finished, it is gone.
+/// An unfinished backup: a hidden file in the folder of its target. Dropping it deletes the file.
 pub struct Partial {
     file: File,
     path: PathBuf,
     target: PathBuf,
 }
 
-/// What a backup holds.
+/// The contents of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contents {
-    /// The names of its indexes.
+    /// Names of the indexes.
     pub indexes: Vec<String>,
-    /// Documents in all of them.
+    /// Number of documents in all indexes.
     pub documents: u64,
 }
 
 impl Partial {
-    /// Begins a backup that will be at `target`.
+    /// Creates the temporary file for a backup at `target`.
     pub fn begin(target: &Path) -> anyhow::Result<Self> {
         let Some(name) = target.file_name() else { bail!("{} is not the name of a file", target.display()) };
         let hidden: OsString = [".".as_ref(), name, PARTIAL.as_ref()].into_iter().collect();
         let path = target.with_file_name(hidden);
-        // What a run that was killed has left is written over.
+        // Overwrites the leftover of a run that was killed.
         let file = private::file().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.with_context(|| format!("cannot write {}", path.display()))?;
         if is_locked(&file) {
-            bail!("another `ragengine backup` writes {}", path.display());
+            bail!("another `ragengine backup` is writing {}", path.display());
         }
         file.set_len(0)?;
         Ok(Self { file, path, target: target.to_owned() })
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.file.write_all(bytes).with_context(|| format!("cannot write {}", self.path.display()))
     }
 
-    /// Reads what is on the disk, and puts it into its place when it is a whole backup.
+    /// Verifies the file and renames it to its target.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a complete backup, or cannot be renamed.
     pub fn finish(self) -> anyhow::Result<Contents> {
-        let contents = verify(&self.path).context("what the server has sent cannot be used, and is not kept")?;
-        let told = || format!("cannot write {}", self.target.display());
-        self.file.sync_all().with_context(told)?;
-        fs::rename(&self.path, &self.target).with_context(told)?;
+        let contents = verify(&self.path).context("the server sent an invalid backup, which was deleted")?;
+        let failed = || format!("cannot write {}", self.target.display());
+        self.file.sync_all().with_context(failed)?;
+        fs::rename(&self.path, &self.target).with_context(failed)?;
         let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).with_context(told)?;
+        File::open(folder).and_then(|folder| folder.sync_all()).with_context(failed)?;
         Ok(contents)
     }
 }
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // It is not there any more when it was finished.
+        // Fails after `finish`, which has renamed the file.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Reads a whole backup and says what it holds.
+/// Reads a whole backup and returns its contents.
+///
+/// # Errors
+///
+/// When the file cannot be read or is not a complete backup.
 pub fn verify(path: &Path) -> anyhow::Result<Contents> {
     let mut contents = Contents::default();
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -83,7 +91,7 @@ pub fn verify(path: &Path) -> anyhow::Result<Contents> {
     Ok(contents)
 }
 
-/// Removes what runs that were killed have left in a folder.
+/// Removes the unfinished backups of killed runs from a folder.
 pub fn remove_leftovers(folder: &Path) -> anyhow::Result<()> {
     for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
@@ -96,7 +104,7 @@ pub fn remove_leftovers(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes the lock when it is free. Where the file system has no locks, it is.
+/// Whether another process holds the lock. Locks the file if it is free. False on file systems without locks.
 fn is_locked(file: &File) -> bool {
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }

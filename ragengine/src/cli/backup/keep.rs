@@ -1,19 +1,19 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// The name of a backup that is begun at this time. Names have the order of their times.
+/// The file name of a backup that starts at this time. Names sort by time.
 pub fn name_at(time: Timestamp) -> String {
     time.to_zoned(TimeZone::UTC).strftime("ragengine-%Y%m%dT%H%M%SZ.tar").to_string()
 }
 
-/// Which of these files are backups beyond the newest `keep`. Files of other names are left alone.
+/// Returns the backups among these files, except the newest `keep`.
 pub fn superseded(names: Vec<String>, keep: usize) -> Vec<String> {
     let mut backups: Vec<String> = names.into_iter().filter(|name| is_backup(name)).collect();
     backups.sort_unstable_by(|one, other| other.cmp(one));
     backups.split_off(keep.min(backups.len()))
 }
 
-/// The newest of the backups among these files.
+/// Returns the newest backup among these files.
 pub fn newest(names: Vec<String>) -> Option<String> {
     names.into_iter().filter(|name| is_backup(name)).max()
 }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_stay_and_what_is_not_ours_does_too() {
+    fn the_newest_backups_and_other_files_stay() {
         let at = |time: &str| name_at(time.parse().unwrap());
         let (old, middle, new) = (at("2025-12-31T23:59:59Z"), at("2026-01-01T00:00:00Z"), at("2026-10-02T03:04:05Z"));
         assert_eq!(new, "ragengine-20261002T030405Z.tar");

@@ -9,35 +9,35 @@ use serde_json::Value;
 
 use ragengine_index::chunking::Language;
 
-/// The server takes no larger text (limits.maxDocumentBytes).
+/// The server's default for `limits.maxDocumentBytes`.
 const MAX_FILE_BYTES: u64 = 2 << 20;
 
-/// A file that can be sent.
+/// A text file to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LocalFile {
-    /// Where it is.
+    /// The path to read.
     pub path: PathBuf,
-    /// Its path below what was named, with `/` between the parts.
+    /// The path relative to the given folder, with `/` as the separator.
     pub relative: String,
 }
 
 impl LocalFile {
-    /// The id of its document.
+    /// The id of the file's document.
     pub fn doc_id(&self, source: &str) -> String {
         format!("{source}/{}", self.relative)
     }
 }
 
-/// What a folder holds.
+/// The result of listing a folder.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
-    /// Files that can be sent, in order.
+    /// Text files, sorted by path.
     pub files: Vec<LocalFile>,
-    /// What could not be looked at, and why.
+    /// Messages about entries that could not be read.
     pub unreadable: Vec<String>,
 }
 
-/// The text files at a path: the file itself, or those of a folder that neither .gitignore nor a leading dot hides.
+/// Lists the text files at a path: the file itself, or all files of a folder except hidden and git-ignored ones.
 pub(super) fn walk(path: &Path) -> io::Result<Walked> {
     let mut walked = Walked::default();
     if fs::metadata(path)?.is_file() {
@@ -59,24 +59,24 @@ pub(super) fn walk(path: &Path) -> io::Result<Walked> {
     Ok(walked)
 }
 
-/// Empty files, such as Python's markers, hold nothing to send.
+/// False for empty files, such as Python's `__init__.py`.
 fn is_text_file(entry: &DirEntry) -> bool {
     let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
     is_file && kind_of(entry.path()).is_some() && entry.metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// The document that a file makes.
+/// Reads a file as a document. Errors are messages for the user.
 pub(super) fn read_document(file: &LocalFile, source: &str) -> Result<Document, String> {
     let size = fs::metadata(&file.path).map_err(|error| error.to_string())?.len();
     if size > MAX_FILE_BYTES {
-        return Err(format!("it has {size} bytes, which is more than {MAX_FILE_BYTES}"));
+        return Err(format!("the file has {size} bytes; the limit is {MAX_FILE_BYTES}"));
     }
     let text = fs::read_to_string(&file.path).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => "it is not text in UTF-8".to_owned(),
+        io::ErrorKind::InvalidData => "the file is not UTF-8 text".to_owned(),
         _ => error.to_string(),
     })?;
     if text.trim().is_empty() {
-        return Err("it is empty".to_owned());
+        return Err("the file is empty".to_owned());
     }
     let metadata = metadata(file, &text);
     Ok(Document { doc_id: Some(file.doc_id(source)), text, metadata, source: Some(source.to_owned()), revision: None })
@@ -94,7 +94,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
     match extension.as_str() {
         "md" | "markdown" => Some(Kind::Markdown),
         "txt" | "text" | "rst" | "adoc" | "org" | "tex" => Some(Kind::Prose),
-        extension => Language::of_ending(extension).map(Kind::Code),
+        extension => Language::of_extension(extension).map(Kind::Code),
     }
 }
 
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_gives_its_texts_in_order() {
+    fn text_files_are_listed_in_order() {
         let folder = folder();
         let files: Vec<String> = walk(folder.path()).unwrap().files.into_iter().map(|file| file.relative).collect();
         assert_eq!(files, ["a/code.rs", "a/notes.txt", "b.md"]);
     }
 
     #[test]
-    fn a_document_knows_how_it_is_cut() {
+    fn metadata_say_how_a_document_is_split() {
         let folder = folder();
         let documents: Vec<Document> =
             walk(folder.path()).unwrap().files.iter().map(|file| read_document(file, "docs").unwrap()).collect();
@@ -190,13 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_says_why() {
+    fn unusable_files_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.txt"), [0xff, 0xfe, 0x00]).unwrap();
         fs::write(folder.path().join("b.txt"), " \n").unwrap();
         let errors: Vec<String> =
             walk(folder.path()).unwrap().files.iter().map(|file| read_document(file, "s").unwrap_err()).collect();
-        assert_eq!(errors, ["it is not text in UTF-8", "it is empty"]);
+        assert_eq!(errors, ["the file is not UTF-8 text", "the file is empty"]);
         assert!(walk(&folder.path().join("nowhere")).is_err());
     }
 }

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// An endpoint and how often it was asked.
+/// An endpoint that counts its requests.
 struct Counted {
     url: String,
     asked: Arc<AtomicUsize>,
@@ -49,7 +49,7 @@ fn endpoint(url: &str, model: &str) -> Endpoint {
     Endpoint::new(EndpointOptions::new(url, model)).unwrap()
 }
 
-/// That of the model `m`, wherever it is.
+/// The key of the model `m`, which does not depend on the endpoint's address.
 fn key() -> ModelKey {
     ModelKey { fingerprint: endpoint("http://127.0.0.1:9/v1", "m").fingerprint().to_owned(), dimensions: 2 }
 }
@@ -58,7 +58,7 @@ fn needed(index: &str, source: Option<EmbeddingSource>) -> Needed {
     Needed { index: index.to_owned(), key: key(), name: "m".to_owned(), source }
 }
 
-/// A server whose own model is another.
+/// A server with a different model.
 fn embeddings() -> Arc<Embeddings> {
     let metrics = EmbeddingMetrics::new(&mut Builder::new(Duration::from_secs(1)).unwrap()).unwrap();
     let current = Embedder::Remote(endpoint("http://127.0.0.1:9/v1", "another"));
@@ -85,7 +85,7 @@ fn an_index_is_embedded_by_its_own_settings() {
         (here.clone(), there, false),
         (here, local(), false),
         (local(), local(), true),
-        // What is loaded is compared with the fingerprint, which is made of its files.
+        // A loaded local model is checked against the fingerprint of its files.
         (None, local(), true),
     ] {
         for (a, z) in [(&first, &second), (&second, &first)] {
@@ -105,7 +105,7 @@ fn an_index_is_embedded_by_its_own_settings() {
 }
 
 #[tokio::test]
-async fn questions_go_where_their_own_index_says() {
+async fn questions_are_sent_to_the_endpoint_of_their_index() {
     let (own, strangers) = (Counted::start().await, Counted::start().await);
     for (index, other) in [("a", "z"), ("z", "a")] {
         let embeddings = embeddings();
@@ -121,7 +121,7 @@ async fn questions_go_where_their_own_index_says() {
 }
 
 #[tokio::test]
-async fn an_index_without_settings_takes_none_from_one_that_has_an_endpoint() {
+async fn an_index_without_settings_never_uses_the_endpoint_of_another_index() {
     let own = Counted::start().await;
     for (index, other) in [("a", "z"), ("z", "a")] {
         let embeddings = embeddings();
@@ -129,14 +129,14 @@ async fn an_index_without_settings_takes_none_from_one_that_has_an_endpoint() {
         both.sort_by(|left, right| left.index.cmp(&right.index));
         keep(&embeddings, both).await;
         assert_eq!(why_not(&embeddings, index), "");
-        assert!(why_not(&embeddings, other).contains("were not kept"), "{other}");
+        assert!(why_not(&embeddings, other).contains("does not have the settings"), "{other}");
     }
 }
 
 #[tokio::test]
-async fn settings_that_come_later_are_tried_at_once_and_what_is_loaded_stays() {
+async fn later_settings_are_tried_at_once_and_loaded_models_stay() {
     let (works, embeddings) = (Counted::start().await, embeddings());
-    // Nothing is below this path: a 404, which is not tried again before a pause.
+    // The path does not exist. The 404 is retried after a pause.
     let broken = remote(&works.url.replace("/v1", "/nowhere"));
     let first = vec![needed("a", None), needed("b", broken.clone())];
     keep(&embeddings, first.clone()).await;
@@ -144,9 +144,11 @@ async fn settings_that_come_later_are_tried_at_once_and_what_is_loaded_stays() {
     let with_more = [first, vec![needed("c", remote(&works.url))]].concat();
     keep(&embeddings, with_more.clone()).await;
     assert_eq!((why_not(&embeddings, "c").as_str(), works.asked()), ("", 1));
-    assert!(why_not(&embeddings, "a").contains("were not kept") && why_not(&embeddings, "b").contains("404"));
+    assert!(
+        why_not(&embeddings, "a").contains("does not have the settings") && why_not(&embeddings, "b").contains("404")
+    );
     keep(&embeddings, [with_more, vec![needed("d", remote(&works.url))]].concat()).await;
-    assert_eq!((why_not(&embeddings, "d").as_str(), works.asked()), ("", 1), "it is there already");
+    assert_eq!((why_not(&embeddings, "d").as_str(), works.asked()), ("", 1), "the model is loaded already");
     // The same index with the settings that work.
     keep(&embeddings, vec![needed("a", remote(&works.url))]).await;
     assert_eq!(why_not(&embeddings, "a"), "");

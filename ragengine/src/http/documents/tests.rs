@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn of_an_id_that_comes_twice_the_last_counts_where_it_first_came() {
+fn the_last_document_of_an_id_is_written_at_the_first_position() {
     let document = |doc_id: &str, text: &str| Document {
         doc_id: Some(doc_id.to_owned()),
         text: text.to_owned(),
@@ -24,7 +24,7 @@ fn of_an_id_that_comes_twice_the_last_counts_where_it_first_came() {
 }
 
 #[test]
-fn a_document_is_shown_as_the_api_describes_it() {
+fn a_document_has_the_format_of_the_api() {
     for source in [None, Some("s".to_owned())] {
         let metadata = json!({"k": [1]}).as_object().unwrap().clone();
         let document = Incoming {

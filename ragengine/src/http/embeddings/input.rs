@@ -7,27 +7,27 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 
-/// Texts in one request, as OpenAI has it.
+/// Most texts in one request, as in OpenAI's API.
 const MAX_INPUTS: usize = 2048;
 
-/// The texts to embed: one, or a list. It is read piece by piece, so that a list that is too long costs no more than one that is not.
+/// The texts to embed: a string or a list of strings. Parsing stops at the limit, so a longer list costs no more.
 #[derive(Debug)]
 pub struct Input(Vec<String>);
 
 impl Input {
-    /// Its texts.
+    /// Returns the texts.
     ///
     /// # Errors
     ///
-    /// [`ApiError::Schema`]: there is none, or one is empty.
+    /// [`ApiError::Schema`] when the list or one of the texts is empty.
     pub fn texts(self) -> Result<Vec<String>, ApiError> {
         let wrong = |msg: &str| {
             let loc = vec![Value::from("body"), Value::from("input")];
             ApiError::Schema(vec![FieldError { loc, msg: msg.to_owned(), kind: "bounds".to_owned() }])
         };
         match self.0 {
-            texts if texts.is_empty() => Err(wrong("must hold at least one text")),
-            texts if texts.iter().any(|text| text.trim().is_empty()) => Err(wrong("holds an empty text")),
+            texts if texts.is_empty() => Err(wrong("must have at least one text")),
+            texts if texts.iter().any(|text| text.trim().is_empty()) => Err(wrong("has an empty text")),
             texts => Ok(texts),
         }
     }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_is_a_text_or_a_list_of_them() {
+    fn an_input_is_a_string_or_a_list_of_strings() {
         let read = |json: &str| serde_json::from_str::<Input>(json).map_err(|error| error.to_string());
         assert_eq!(read(r#""a\n""#).unwrap().texts().unwrap(), ["a\n"]);
         assert_eq!(read(r#"["a", "b"]"#).unwrap().texts().unwrap(), ["a", "b"]);

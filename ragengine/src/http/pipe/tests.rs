@@ -19,7 +19,7 @@ async fn read_all(mut reader: BodyReader) -> io::Result<String> {
     let read = move || {
         let mut text = String::new();
         reader.read_to_string(&mut text)?;
-        // The end stays the end.
+        // Reads after the end return 0 as well.
         assert_eq!(reader.read(&mut [0; 1])?, 0);
         Ok(text)
     };
@@ -37,13 +37,13 @@ async fn a_body_is_read_to_its_end() {
     assert_eq!(read_all(reader).await.unwrap(), "one, two");
 }
 
-/// How a body ends whose parts come one after the other, each a while after the one before; and how many did.
+/// Sends equal parts with a pause before each. Returns the number of parts that arrived, and the result.
 async fn end_of_paced(part: &'static str, apart: Duration) -> (usize, io::Result<()>) {
     let parts = stream::unfold((), move |()| async move {
         tokio::time::sleep(apart).await;
         Some((Ok::<_, Infallible>(part), ()))
     });
-    // Read here: while a thread of the pool waits, a paused clock does not go on.
+    // Read here, because tokio's paused clock does not advance while a thread of the blocking pool waits.
     let mut reader = BodyReader::new(Body::from_stream(parts.take(100)), TIMEOUT);
     let mut arrived = 0;
     loop {
@@ -56,14 +56,14 @@ async fn end_of_paced(part: &'static str, apart: Duration) -> (usize, io::Result
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_sends_nothing_or_next_to_nothing_is_given_up() {
+async fn a_client_that_sends_too_slowly_is_an_error() {
     let second = Duration::from_secs(1);
     let large: &'static str = "x".repeat(LEAST_BYTES / 2).leak();
     let slow = "less than 64 KiB of the request body arrived within 60 s (limits.bodyTimeoutSeconds)";
     let cases = [
         ("x", 61 * second, 0, Some(slow)),
         ("x", second * 59 / 10, 10, Some(slow)),
-        // Fast enough, though each pause is long, and few bytes when they are all that there are.
+        // Fast enough: large parts with long pauses, and a short body.
         (large, 29 * second, 100, None),
         ("x", second / 2, 100, None),
     ];
@@ -77,7 +77,7 @@ async fn a_client_that_sends_nothing_or_next_to_nothing_is_given_up() {
 
 /// The disk is slow, not the client.
 #[tokio::test(start_paused = true)]
-async fn the_time_in_which_nobody_reads_does_not_count() {
+async fn time_without_a_read_does_not_count() {
     let (sender, body) = sent();
     let mut reader = BodyReader::new(body, TIMEOUT);
     for _ in 0..3 {
@@ -92,14 +92,14 @@ async fn the_time_in_which_nobody_reads_does_not_count() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_no_whole_one() {
+async fn a_body_that_is_cut_off_is_an_error() {
     let parts = [Ok("one"), Err(io::Error::other("reset"))];
     let reader = BodyReader::new(Body::from_stream(stream::iter(parts)), TIMEOUT);
     assert_eq!(read_all(reader).await.unwrap_err().kind(), ErrorKind::ConnectionAborted);
 }
 
 #[tokio::test]
-async fn what_nobody_reads_any_more_is_still_taken() {
+async fn the_rest_of_a_body_is_discarded_after_the_reader_is_dropped() {
     let (sender, body) = sent();
     drop(BodyReader::new(body, TIMEOUT));
     for _ in 0..100 {
@@ -107,9 +107,9 @@ async fn what_nobody_reads_any_more_is_still_taken() {
     }
 }
 
-/// A runtime that ends under who reads or writes is a broken connection to them, and no panic.
+/// A shutdown of the runtime is an error for readers and writers, and not a panic.
 #[test]
-fn the_end_of_the_server_is_an_error() {
+fn a_shutdown_is_an_error() {
     let runtime = Runtime::new().unwrap();
     let (_sender, body) = sent();
     let (mut reader, mut writer, receiver) = runtime.block_on(async {
@@ -125,7 +125,7 @@ fn the_end_of_the_server_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_the_body_and_without_its_end_it_breaks_off() {
+async fn an_unfinished_body_ends_with_an_error() {
     for is_finished in [true, false] {
         let (mut writer, body) = BodyWriter::new();
         let write = move || {

@@ -23,7 +23,7 @@ fn checked(senders: &Senders, target: &str, headers: &[(&str, &str)]) -> Result<
 }
 
 #[test]
-fn on_loopback_it_is_called_by_names_of_this_machine_or_allowed_ones() {
+fn on_loopback_only_loopback_and_allowed_hosts_are_accepted() {
     for listen in [LOOPBACK, "[::1]:5000", "127.9.9.9:1", "[::ffff:127.0.0.1]:5000"] {
         let senders = senders(listen, "allowedHosts: [Docs.Example, '[fd00::1]']");
         for host in [
@@ -55,7 +55,7 @@ fn on_loopback_it_is_called_by_names_of_this_machine_or_allowed_ones() {
 }
 
 #[test]
-fn elsewhere_it_is_called_by_any_name_until_some_are_allowed() {
+fn elsewhere_all_hosts_are_accepted_unless_allowed_hosts_is_set() {
     let any = senders(EVERYWHERE, "{}");
     let some = senders(EVERYWHERE, "allowedHosts: [docs.example]");
     for (host, with_some) in [
@@ -72,7 +72,7 @@ fn elsewhere_it_is_called_by_any_name_until_some_are_allowed() {
 }
 
 #[test]
-fn a_name_in_the_target_counts_too() {
+fn the_name_in_the_target_is_checked_too() {
     let senders = senders(LOOPBACK, "{}");
     let local = [("host", "localhost:5000")];
     assert_eq!(checked(&senders, "http://localhost:5000/index", &local), Ok(Sender::Own));
@@ -81,7 +81,7 @@ fn a_name_in_the_target_counts_too() {
 }
 
 #[test]
-fn a_page_is_the_servers_own_or_an_allowed_one() {
+fn only_own_and_allowed_pages_are_accepted() {
     let yaml = "cors: {allowedOrigins: ['https://chat.example', 'http://localhost:3000']}";
     for (listen, host) in [(LOOPBACK, "localhost:5000"), (EVERYWHERE, "localhost:5000")] {
         let senders = senders(listen, yaml);
@@ -104,7 +104,7 @@ fn a_page_is_the_servers_own_or_an_allowed_one() {
         let twice = [("host", host), ("origin", "http://localhost:5000"), ("origin", "https://evil.example")];
         assert_eq!(checked(&senders, "/", &twice), Err(Stranger::Origin));
     }
-    // A page whose server is reached under a name that nobody looks at.
+    // A page of this server, under a name that is not checked.
     let any = senders(EVERYWHERE, "{}");
     let own = [("host", "docs.example"), ("origin", "https://docs.example")];
     assert_eq!(checked(&any, "/", &own), Ok(Sender::Own));

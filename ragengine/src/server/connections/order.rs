@@ -1,45 +1,45 @@
-//! Which connections there are, and in which order they became idle.
+//! The connections of a listener, and the order in which they became idle.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Instant;
 
-/// A connection, among those of its listener.
+/// Identifies a connection of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(u64);
 
 /// Why there is no place for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoPlace {
-    /// All are taken.
+    /// The listener has reached its limit.
     AtAll,
-    /// Its address has as many as it may have.
+    /// The address has reached its limit.
     OfThisAddress,
 }
 
-/// Whether a connection may go.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It waits for a request, the first or another one.
+    /// It waits for a request.
     Idle { since: Instant },
     /// It has a request.
     Busy,
-    /// It was idle, and has been told to close.
+    /// It was idle, and has been asked to close.
     Closing,
 }
 
 struct Connection<T> {
     network: IpAddr,
     phase: Phase,
-    /// Requests that run.
+    /// Number of running requests.
     requests: usize,
-    /// The end of a reply has not been sent yet.
+    /// Whether the end of a reply is still unsent.
     has_to_send: bool,
-    /// By what it is told to close.
+    /// Asks the connection to close.
     handle: T,
 }
 
-/// The connections of a listener. `T` is by what one is told to close.
+/// The connections of a listener. `T` is the handle that asks a connection to close.
 pub struct Order<T> {
     max: usize,
     max_per_address: usize,
@@ -51,7 +51,7 @@ pub struct Order<T> {
 }
 
 impl<T: Clone> Order<T> {
-    /// No connection yet. `max_per_address` is 0 for as many as there may be.
+    /// Starts without connections. `max_per_address` 0 is no limit.
     pub fn new(max: usize, max_per_address: usize) -> Self {
         Self {
             max,
@@ -64,11 +64,11 @@ impl<T: Clone> Order<T> {
         }
     }
 
-    /// A new connection, which is idle until its first request.
+    /// Adds a connection, which is idle until its first request.
     ///
     /// # Errors
     ///
-    /// When there is no place for it.
+    /// [`NoPlace`] when a limit is reached.
     pub fn open(&mut self, address: IpAddr, now: Instant, handle: T) -> Result<Id, NoPlace> {
         let network = network(address);
         let same = self.networks.get(&network).copied().unwrap_or_default();
@@ -87,35 +87,35 @@ impl<T: Clone> Order<T> {
         Ok(id)
     }
 
-    /// A request of it begins. One that was told to close serves it first, and its place is not free so soon.
+    /// Starts a request. A connection that was asked to close becomes busy, and frees its place only after the request.
     pub fn begin(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.requests += 1;
         self.set(id, Phase::Busy);
     }
 
-    /// A request of it is done.
+    /// Ends a request.
     pub fn end(&mut self, id: Id, now: Instant) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.requests -= 1;
-        self.rest(id, now);
+        self.idle_if_done(id, now);
     }
 
-    /// The end of a reply is still to be sent.
+    /// Marks that the end of a reply is unsent.
     pub fn has_to_send(&mut self, id: Id) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.has_to_send = true;
         }
     }
 
-    /// All that there was to send has been sent.
+    /// Marks that all data has been sent.
     pub fn has_sent(&mut self, id: Id, now: Instant) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.has_to_send = false;
-        self.rest(id, now);
+        self.idle_if_done(id, now);
     }
 
-    /// It is closed.
+    /// Removes a closed connection.
     pub fn remove(&mut self, id: Id) {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.leave(id, connection.phase);
@@ -127,24 +127,25 @@ impl<T: Clone> Order<T> {
         }
     }
 
-    /// The longest idle one, which is to close, when all places are taken and none will be free soon.
+    /// Returns the handle of the longest idle connection, to close it, unless a place is free or another connection is
+    /// closing.
     pub fn make_room(&mut self) -> Option<T> {
         (self.connections.len() - self.closing >= self.max).then(|| self.close_longest_idle())?
     }
 
-    /// The longest idle one, which is to close.
+    /// Returns the handle of the longest idle connection, to close it.
     pub fn close_longest_idle(&mut self) -> Option<T> {
         let (_, id) = self.idle.first().copied()?;
         self.set(id, Phase::Closing);
         self.connections.get(&id).map(|connection| connection.handle.clone())
     }
 
-    /// By what all of them are told to close.
+    /// The handles of all connections.
     pub fn handles(&self) -> impl Iterator<Item = &T> {
         self.connections.values().map(|connection| &connection.handle)
     }
 
-    /// Whether it has a request.
+    /// Whether the connection has a request.
     pub fn is_busy(&self, id: Id) -> bool {
         self.connections.get(&id).is_some_and(|connection| connection.phase == Phase::Busy)
     }
@@ -154,8 +155,8 @@ impl<T: Clone> Order<T> {
         self.connections.is_empty()
     }
 
-    /// It is idle from now on, when it has nothing to do any more.
-    fn rest(&mut self, id: Id, now: Instant) {
+    /// Makes a connection idle if it has no running request and nothing to send.
+    fn idle_if_done(&mut self, id: Id, now: Instant) {
         let Some(connection) = self.connections.get(&id) else { return };
         if connection.phase == Phase::Busy && connection.requests == 0 && !connection.has_to_send {
             self.set(id, Phase::Idle { since: now });
@@ -182,7 +183,7 @@ impl<T: Clone> Order<T> {
     }
 }
 
-/// What counts as one address: of IPv6 the first 64 bits, because whoever has one address there has all that begin so.
+/// The unit of the limit per address: an IPv4 address, or a /64 network of IPv6, which one client usually controls.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),

@@ -7,16 +7,16 @@ use tokio::sync::Notify;
 use super::order::Id;
 use super::{Closed, Connections};
 
-/// The place of a connection. It is free when this is dropped.
+/// The place of a connection, freed on drop.
 pub struct Place(Arc<Occupant>);
 
-/// Who has a place: what the connection, its stream and its requests tell.
+/// The state that a connection shares with its stream and its requests.
 pub struct Occupant {
     connections: Arc<Connections>,
     id: Id,
     close: Arc<Notify>,
     has_begun: AtomicBool,
-    /// A reply has come to its end since everything was sent. It spares the lock where nothing has changed.
+    /// Whether a reply has ended since the last flush. Avoids the lock if nothing has changed.
     has_unsent: AtomicBool,
 }
 
@@ -27,7 +27,7 @@ impl Place {
         Self(Arc::new(Occupant { connections, id, close, has_begun, has_unsent }))
     }
 
-    /// Who has it.
+    /// The state of the connection.
     pub fn occupant(&self) -> &Arc<Occupant> {
         &self.0
     }
@@ -42,27 +42,27 @@ impl Drop for Place {
 }
 
 impl Occupant {
-    /// Done when the connection is to close.
-    pub async fn is_to_close(&self) {
+    /// Waits until the connection is asked to close.
+    pub async fn close_requested(&self) {
         self.close.notified().await;
     }
 
-    /// Whether its first request has begun.
+    /// Whether the first request has started.
     pub fn has_begun(&self) -> bool {
         self.has_begun.load(Ordering::Relaxed)
     }
 
-    /// Whether it has a request.
+    /// Whether a request is running.
     pub fn is_busy(&self) -> bool {
         self.connections.order.lock().is_busy(self.id)
     }
 
-    /// Its first request did not come in time.
-    pub fn gave_no_request(&self) {
+    /// Counts a connection whose first request did not arrive in time.
+    pub fn sent_no_request(&self) {
         self.connections.metrics.closed(Closed::NoRequest);
     }
 
-    /// A request begins. It lasts until both are dropped, and what the reply says has been sent.
+    /// Starts a request. It ends when both values are dropped and the reply has been sent.
     pub fn begin(self: &Arc<Self>) -> (Arc<Request>, Reply) {
         self.has_begun.store(true, Ordering::Relaxed);
         self.connections.change(|order| order.begin(self.id));
@@ -70,7 +70,7 @@ impl Occupant {
         (Arc::clone(&request), Reply(request))
     }
 
-    /// All that there was to send has been handed to the system.
+    /// Marks that all data has been passed to the system.
     pub fn has_sent(&self) {
         if self.has_unsent.swap(false, Ordering::Relaxed) {
             self.connections.change(|order| order.has_sent(self.id, Instant::now()));
@@ -78,7 +78,7 @@ impl Occupant {
     }
 }
 
-/// A request that runs.
+/// A running request.
 pub struct Request(Arc<Occupant>);
 
 impl Drop for Request {
@@ -88,7 +88,7 @@ impl Drop for Request {
     }
 }
 
-/// The reply to a request, until its end is known.
+/// The reply to a request. Dropped when its last bytes have been produced.
 pub struct Reply(Arc<Request>);
 
 impl Drop for Reply {

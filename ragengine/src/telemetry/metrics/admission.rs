@@ -2,25 +2,25 @@ use prometheus::IntGauge;
 use ragengine_metrics::metrics;
 
 metrics! {
-    /// Who is let in, and who is not.
+    /// Admission control.
     pub struct AdmissionMetrics: "" {
-        /// Requests that wait for their turn. `work` is `read`, `chat`, `write`, `language_model` (chats that are ready, before the language
-        /// model is asked) or `models` (the first list of its models).
+        /// Requests in a queue. `work` is `read`, `chat`, `write`, `language_model` (prepared chats that wait for the
+        /// language model) or `models` (requests that wait for the language model's first list of models).
         requests_waiting: Gauges["work"],
-        /// Requests that have their turn. A chat has that of `chat` until the language model is asked, then that of `language_model` until its
-        /// answer has ended.
+        /// Running requests. A chat counts as `chat` while it is prepared, then as `language_model` until its answer
+        /// has ended.
         requests_running: Gauges["work"],
-        /// Requests that were refused because the server is busy. `reason` is `queue_full`, `bodies_full`, `waited_too_long` or
-        /// `late`: begun, and not done in time.
+        /// Requests that were refused because the server is busy. `reason` is `queue_full`, `bodies_full`,
+        /// `waited_too_long` or `late` (started, but not finished in time).
         requests_refused_total: Counters["work", "reason"],
-        /// What of the bodies of requests counts to `limits.maxBodiesBytes`: of each what is over 64 KiB.
+        /// Bytes of request bodies that count towards `limits.maxBodiesBytes`. The first 64 KiB of a body do not count.
         pub request_bodies_bytes: Gauge[],
-        /// Connections that were closed because the client took nothing of what was sent to it.
+        /// Connections that were closed because the client did not read its reply.
         connections_cut_total: Counters[],
     }
 }
 
-/// One that is counted, until it is dropped.
+/// Increments a gauge until it is dropped.
 pub struct Counted(IntGauge);
 
 impl Counted {
@@ -37,22 +37,22 @@ impl Drop for Counted {
 }
 
 impl AdmissionMetrics {
-    /// One waits.
+    /// Counts a waiting request.
     pub fn waits(&self, work: &str) -> Counted {
         Counted::in_gauge(self.requests_waiting.with_label_values(&[work]))
     }
 
-    /// One runs.
+    /// Counts a running request.
     pub fn runs(&self, work: &str) -> Counted {
         Counted::in_gauge(self.requests_running.with_label_values(&[work]))
     }
 
-    /// One was refused.
+    /// Counts a refused request.
     pub fn refused(&self, work: &str, reason: &str) {
         self.requests_refused_total.with_label_values(&[work, reason]).inc();
     }
 
-    /// A client's connection was closed.
+    /// Counts a connection whose client did not read its reply.
     pub fn connection_was_cut(&self) {
         self.connections_cut_total.with_label_values::<&str>(&[]).inc();
     }

@@ -1,25 +1,25 @@
 use ragengine_metrics::metrics;
 
 metrics! {
-    /// The connections of each listener.
+    /// Connections by listener.
     pub struct ConnectionMetrics: "connections_" {
-        /// Connections that are open. `listener` is the setting that has its address: `listen` or `adminListen`.
+        /// Open connections. `listener` is the setting of its address: `listen` or `adminListen`.
         open: Gauges["listener"],
-        /// Connections that the server closed. `reason` is `room` (the one that was idle longest, for a new one, when there were
-        /// limits.maxConnections), `no_request` (no head of a request within 10 seconds) or `per_address` (its address had
-        /// limits.maxConnectionsPerAddress already).
+        /// Connections that the server closed. `reason` is `room` (the longest idle connection, closed for a new one at
+        /// `limits.maxConnections`), `no_request` (no request head within 10 seconds) or `per_address` (the address has
+        /// reached `limits.maxConnectionsPerAddress`).
         closed_total: Counters["listener", "reason"],
     }
 }
 
-/// Why the server closed a connection that did it no harm.
+/// Why the server closed a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// It was idle longest when there was no room for another one.
+    /// It was the longest idle connection when a new one needed a place.
     ForRoom,
-    /// Its first request did not come in time.
+    /// The first request did not arrive in time.
     NoRequest,
-    /// Its address had as many as it may have.
+    /// The address had reached its limit.
     PerAddress,
 }
 
@@ -40,24 +40,24 @@ pub struct ListenerMetrics {
 }
 
 impl ConnectionMetrics {
-    /// Those of one listener.
+    /// Returns the metrics of one listener.
     pub fn of(&self, listener: &'static str) -> ListenerMetrics {
         ListenerMetrics { metrics: self.clone(), listener }
     }
 }
 
 impl ListenerMetrics {
-    /// One has a place.
+    /// Counts an open connection.
     pub fn opened(&self) {
         self.metrics.open.with_label_values(&[self.listener]).inc();
     }
 
-    /// One has ended.
+    /// Counts the end of a connection.
     pub fn ended(&self) {
         self.metrics.open.with_label_values(&[self.listener]).dec();
     }
 
-    /// The server closes one.
+    /// Counts a connection that the server closes.
     pub fn closed(&self, why: Closed) {
         self.metrics.closed_total.with_label_values(&[self.listener, why.label()]).inc();
     }

@@ -5,7 +5,7 @@ fn size(documents: u64) -> IndexSize {
 }
 
 #[test]
-fn what_happened_is_shown() {
+fn events_are_counted() {
     let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
     let running = metrics.http.request_begins();
     metrics.http.replied("POST", "/retrieve", "200", Duration::from_millis(20));
@@ -45,7 +45,7 @@ fn a_deleted_index_disappears_and_many_are_summed() {
 }
 
 #[test]
-fn a_deleted_index_takes_its_series_with_it_and_leaves_its_label() {
+fn a_deleted_index_loses_its_series_and_frees_its_label() {
     let metrics = Metrics::new(Duration::from_secs(300)).unwrap();
     let chats = |name: &str| {
         let label = metrics.index_label(name);
@@ -67,7 +67,7 @@ fn a_deleted_index_takes_its_series_with_it_and_leaves_its_label() {
     metrics.keep_indexes(|name| name != "i000");
     assert_eq!(counted("i000"), 0);
     assert!(counted("i001") > 0 && counted("other") > 0);
-    // A chat that ends after its index was deleted does not bring it back.
+    // A chat that ends after the deletion does not create the series again.
     chats("i000");
     assert_eq!(counted("i000"), 0);
     metrics.index_is_there("i100");

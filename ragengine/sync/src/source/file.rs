@@ -6,20 +6,20 @@ use ragengine_sources::{FetchError, Fetched, FetchedFile, Item, Opened};
 use tokio::sync::mpsc;
 
 use super::Mirror;
+use crate::deletion::FileRead;
 use crate::document::{FileFacts, document};
 use crate::error::SyncError;
 use crate::identity::escaped;
-use crate::leaving::FileRead;
 use crate::outbox::Outgoing;
-use crate::revision::Place;
+use crate::revision::Position;
 
-/// Documents that a parser may be ahead.
+/// The maximum number of parsed documents that wait to be sent.
 const MAX_AHEAD: usize = 16;
 
-/// What came out of a file, its last document aside.
+/// The result of parsing a file.
 #[derive(Default)]
-struct Taken {
-    /// It is not sent before it is known to be the last.
+struct ParseSummary {
+    /// The last document so far. It is sent later, because its stored revision differs if it is the last of the file.
     last: Option<ParsedDocument>,
     documents: usize,
     first_problem: Option<Problem>,
@@ -27,9 +27,9 @@ struct Taken {
 }
 
 impl Mirror<'_> {
-    /// Brings the server's documents of one file to its state.
+    /// Synchronises the documents of one file.
     pub(super) async fn file(&mut self, opened: &Opened, item: &Item, parser: &mut Parser) -> Result<(), SyncError> {
-        let known = self.known.revision(&self.reading, &item.path).map(str::to_owned);
+        let known = self.indexed.revision(&self.fingerprint, &item.path).map(str::to_owned);
         match opened.fetch(item, known.as_deref()).await {
             Ok(Fetched::Gone) => {
                 self.gone(item);
@@ -53,23 +53,24 @@ impl Mirror<'_> {
 
     fn stays(&mut self, item: &Item, revision: Option<String>) {
         self.revisions.extend(revision.map(|revision| (item.path.clone(), revision)));
-        self.staying.file(escaped(&item.path));
+        self.current.file(escaped(&item.path));
     }
 
-    /// A file was listed, or named one by one, and is not there. What the index has of it leaves; that it never had any is an error.
+    /// The file was listed or configured, but does not exist. It is an error if the index has no documents of it;
+    /// otherwise they are deleted like those of any removed file.
     fn gone(&mut self, item: &Item) {
-        if !self.known.has_file(&item.path) {
-            self.account.lock().missed(&item.path, "it is not there");
+        if !self.indexed.has_file(&item.path) {
+            self.progress.lock().missed(&item.path, "it does not exist: remove it from the source, or restore it");
         }
     }
 
     fn did_not_arrive(&mut self, item: &Item, error: &FetchError) {
-        self.staying.file(escaped(&item.path));
-        let mut account = self.account.lock();
+        self.current.file(escaped(&item.path));
+        let mut progress = self.progress.lock();
         match error {
-            // It will not be shorter the next time.
-            FetchError::TooLarge { .. } => account.unreadable(&item.path, &error.to_string()),
-            _ => account.missed(&item.path, &error.to_string()),
+            // A retry does not help: the size is part of this revision.
+            FetchError::TooLarge { .. } => progress.unreadable(&item.path, &error.to_string()),
+            _ => progress.missed(&item.path, &error.to_string()),
         }
     }
 
@@ -78,7 +79,7 @@ impl Mirror<'_> {
         let content_type = file.content_type.as_deref();
         let format = match Format::of(&item.path, content_type) {
             Ok(format) => format,
-            Err(error) => return self.ended(item, file, Taken::default(), Err(error)).await,
+            Err(error) => return self.ended(item, file, ParseSummary::default(), Err(error)).await,
         };
         let input = Input {
             format,
@@ -88,90 +89,93 @@ impl Mirror<'_> {
         let (sender, receiver) = mpsc::channel(MAX_AHEAD);
         let parse = async move {
             let outcome = parser.parse(input, &sender).await;
-            // Its end is the end of the documents.
+            // Ends the loop of the receiver.
             drop(sender);
             outcome
         };
-        let (outcome, taken) = tokio::join!(parse, self.take(item, file, receiver));
-        self.ended(item, file, taken?, outcome).await
+        let (outcome, summary) = tokio::join!(parse, self.send_documents(item, file, receiver));
+        self.ended(item, file, summary?, outcome).await
     }
 
-    /// Sends the documents of a file as they come, but for the last. When that fails, the parser is stopped: nobody takes what it has.
-    async fn take(
+    /// Sends the documents of a file as they are parsed, except the last. If sending fails, the channel is dropped,
+    /// which stops the parser.
+    async fn send_documents(
         &mut self,
         item: &Item,
         file: &FetchedFile,
         mut parsed: mpsc::Receiver<Parsed>,
-    ) -> Result<Taken, SyncError> {
-        let mut taken = Taken::default();
+    ) -> Result<ParseSummary, SyncError> {
+        let mut summary = ParseSummary::default();
         while let Some(parsed) = parsed.recv().await {
             match parsed {
                 Parsed::Problem(problem) => {
-                    taken.problems += 1;
-                    taken.first_problem.get_or_insert(problem);
+                    summary.problems += 1;
+                    summary.first_problem.get_or_insert(problem);
                 }
                 Parsed::Document(next) => {
-                    taken.documents += 1;
-                    if let Some(before) = taken.last.replace(next) {
-                        self.send(item, file, before, Place::Inner).await?;
+                    summary.documents += 1;
+                    if let Some(before) = summary.last.replace(next) {
+                        self.send(item, file, before, Position::Inner).await?;
                     }
                 }
             }
         }
-        Ok(taken)
+        Ok(summary)
     }
 
-    /// A file was read to its end, or to where it could not be read any more.
+    /// Sends the last document, and records the result of the file.
     async fn ended(
         &mut self,
         item: &Item,
         file: &FetchedFile,
-        taken: Taken,
+        summary: ParseSummary,
         outcome: Result<(), ParseError>,
     ) -> Result<(), SyncError> {
-        let is_whole = outcome.is_ok() && taken.problems == 0;
-        if let Some(last) = taken.last {
-            // A file with errors is read again each time, so that they are told again.
-            let place = if is_whole { Place::Last { documents: taken.documents } } else { Place::Inner };
+        let is_whole = outcome.is_ok() && summary.problems == 0;
+        if let Some(last) = summary.last {
+            // A file with errors is never stored as complete, so each synchronisation reads it and reports its errors.
+            let place = if is_whole { Position::Last { documents: summary.documents } } else { Position::Inner };
             self.send(item, file, last, place).await?;
         }
         match outcome {
-            // An empty file has nothing, and there is nothing wrong with it, unless it had something before.
+            // An empty file is not an error. If it had documents before, it counts as truncated.
             Ok(()) | Err(ParseError::Empty) => {
-                let (revision, documents) = (file.revision.clone(), taken.documents);
-                let read = FileRead { revision, documents, is_whole: taken.problems == 0 };
-                self.staying.read(escaped(&item.path), read);
+                let (revision, documents) = (file.revision.clone(), summary.documents);
+                let read = FileRead { revision, documents, is_whole: summary.problems == 0 };
+                self.current.read(escaped(&item.path), read);
             }
             Err(ParseError::NoWorker(reason)) => return Err(SyncError::Reader(reason)),
-            // What the server had of it stays: an answer of yesterday is better than none.
+            // The documents on the server are kept: outdated documents are better than none.
             Err(error) => {
-                self.staying.file(escaped(&item.path));
-                self.account.lock().unreadable(&item.path, &error.to_string());
+                self.current.file(escaped(&item.path));
+                self.progress.lock().unreadable(&item.path, &error.to_string());
             }
         }
-        if let Some(problem) = taken.first_problem {
-            self.account.lock().unreadable(&item.path, &in_words(&problem, taken.problems));
+        if let Some(problem) = summary.first_problem {
+            self.progress.lock().unreadable(&item.path, &in_words(&problem, summary.problems));
         }
         Ok(())
     }
 
-    /// Sends a document that the server does not have like this.
+    /// Sends a document, unless the server has the same one.
     async fn send(
         &mut self,
         item: &Item,
         file: &FetchedFile,
         parsed: ParsedDocument,
-        place: Place,
+        place: Position,
     ) -> Result<(), ClientError> {
         let facts = FileFacts { path: &item.path, url: file.url.as_deref(), modified: file.modified.as_deref() };
-        let mark = self.reading.mark(&file.revision, place);
+        let mark = self.fingerprint.stored_revision(&file.revision, place);
         let document = Document { revision: Some(mark), ..document(self.name, facts, parsed, &self.source.metadata) };
         let doc_id = document.doc_id.as_deref().unwrap_or_default();
-        if !self.staying.document(doc_id.to_owned()) {
-            self.account.lock().unreadable(&item.path, &format!("two of its documents have the id {doc_id}"));
+        if !self.current.document(doc_id.to_owned()) {
+            self.progress
+                .lock()
+                .unreadable(&item.path, &format!("two of its documents have the id {doc_id}: give them different ids"));
             return Ok(());
         }
-        if self.known.has(doc_id, &content_hash(&document.text, &document.metadata), document.revision.as_deref()) {
+        if self.indexed.has(doc_id, &content_hash(&document.text, &document.metadata), document.revision.as_deref()) {
             return Ok(());
         }
         self.sent += 1;
@@ -185,6 +189,6 @@ fn in_words(first: &Problem, problems: usize) -> String {
     let Problem { place, message } = first;
     match problems {
         0 | 1 => format!("{place}: {message}"),
-        more => format!("{place}: {message}; and {} more places", more - 1),
+        more => format!("{place}: {message}; and {} more errors", more - 1),
     }
 }

@@ -18,11 +18,11 @@ use tokio::net::TcpListener;
 use super::filled;
 use crate::support::settings;
 
-/// What a poll may compute. The bodies below take fifty milliseconds and more when they are read, hashed or counted at once; a poll that
-/// only hands them on takes a fraction of one.
+/// The processor time that one poll may use. Parsing, hashing or counting one of the bodies below needs at least 50 ms;
+/// passing it on needs less than 1 ms.
 const MAX_POLL: Duration = Duration::from_millis(25);
 
-/// The longest time that a poll of a request has computed on a thread that serves.
+/// The longest processor time of any poll of a request on a serving thread.
 #[derive(Clone, Default)]
 struct Longest(Arc<Mutex<Duration>>);
 
@@ -70,11 +70,11 @@ async fn measured(longest: Longest, request: Request, next: Next) -> Response {
     Response::from_parts(head, Body::from_stream(pieces))
 }
 
-/// A request, and the status that it must get.
-type Asked = (&'static str, &'static str, String, u16);
+/// Method, path and body of a request, and its expected status.
+type ExpensiveRequest = (&'static str, &'static str, String, u16);
 
-/// The worst that each route can be asked to compute.
-fn worst() -> Vec<Asked> {
+/// The most expensive requests of each route.
+fn worst() -> Vec<ExpensiveRequest> {
     let long_word = format!("{} ", "qzxjvkw".repeat(14));
     let long_words = |bytes: usize| long_word.repeat(bytes / long_word.len());
     let chat = "/v1/chat/completions";
@@ -84,7 +84,7 @@ fn worst() -> Vec<Asked> {
     let no_text = r#"{"text":""}]}"#;
     let embeddings = json!({"input": vec![long_words(900); 2000]}).to_string();
     let ids: Vec<String> = (0..100_000).map(|number| format!("no document {number}")).collect();
-    let name_of_many = r#"{"":0}"#;
+    let small_object = r#"{"":0}"#;
     vec![
         ("POST", "/v1/embeddings", embeddings, 400),
         ("POST", chat, message(&long_words(400_000)), 400),
@@ -95,7 +95,7 @@ fn worst() -> Vec<Asked> {
             filled(
                 30 << 20,
                 r#"{"index_name":"docs","messages":[{"role":"user","content":"cats"}],"x":["#,
-                name_of_many,
+                small_object,
                 "]}",
             ),
             200,
@@ -118,15 +118,20 @@ fn worst() -> Vec<Asked> {
     ]
 }
 
-/// Documents whose replies are long: each has as much metadata as it may.
+/// Documents whose replies are long, because their metadata is close to its limit.
 fn documents() -> Value {
     let note = "x".repeat(15_000);
-    let document = |number: usize| json!({"doc_id": format!("{number}"), "text": format!("Cat {number} sleeps."), "source": "s", "metadata": {"note": note}});
+    let document = |number: usize| {
+        json!({
+            "doc_id": format!("{number}"), "text": format!("Cat {number} sleeps."), "source": "s",
+            "metadata": {"note": note}
+        })
+    };
     json!({"index_name": "docs", "documents": (0..300).map(document).collect::<Vec<_>>()})
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_computes_on_the_threads_that_serve() {
+async fn no_request_computes_on_the_serving_threads() {
     drop(rustls::crypto::ring::default_provider().install_default());
     let data = tempfile::tempdir().unwrap();
     let app = App::new(settings(&data, "retrieval: {maxDistance: 1.1}")).unwrap();

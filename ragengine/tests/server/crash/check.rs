@@ -1,4 +1,4 @@
-//! Compares a server that was started again with what its writers know.
+//! Compares a restarted server with the state that its writers expect.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::writer::{Gone, Holding, Question, Writer, reply, search};
 
 const SEARCHES: usize = 6;
 
-/// Checks everything that was acknowledged, and lets the writers know what became of what was not.
+/// Checks every acknowledged write, and updates the writers with the outcome of the unacknowledged ones.
 pub async fn check(http: &reqwest::Client, url: &str, writers: &mut [Writer]) -> Recall {
     let checked = compare(http, url, writers).await;
     checked.unwrap_or_else(|Gone| panic!("the server does not answer"))
@@ -36,19 +36,19 @@ async fn compare(http: &reqwest::Client, url: &str, writers: &mut [Writer]) -> R
     Ok(recall)
 }
 
-/// What a writer has in each index is what was acknowledged, or the whole of what was under way.
+/// Checks that each index holds what the writer had acknowledged, or one possible result of its unanswered request.
 async fn settle(http: &reqwest::Client, url: &str, names: &[&str], writer: &mut Writer) -> Result<(), Gone> {
     let under_way = writer.under_way.take();
     let filter = json!({"writer": writer.number}).to_string();
     for (index, known) in &mut writer.known {
-        let stored = match names.contains(&index.as_str()) {
-            true => Some(list(http, url, index, &filter).await?),
-            false => None,
-        };
+        let stored = if names.contains(&index.as_str()) { Some(list(http, url, index, &filter).await?) } else { None };
         let possible = under_way.iter().filter(|(of, _)| of == index).flat_map(|(_, possible)| possible);
         let found = [&*known].into_iter().chain(possible).find(|holding| texts(holding) == stored).cloned();
         *known = found.unwrap_or_else(|| {
-            panic!("writer {} of {index} finds {stored:?}, knows {known:?}, and asked for {under_way:?}", writer.number)
+            panic!(
+                "{index} holds {stored:?} of writer {}, expected {known:?} or a result of {under_way:?}",
+                writer.number
+            )
         });
     }
     Ok(())
@@ -59,7 +59,7 @@ fn texts(holding: &Holding) -> Option<BTreeMap<String, String>> {
     holding.as_ref().map(|documents| documents.iter().map(text).collect())
 }
 
-/// The texts of all documents that pass a filter, by their ids.
+/// The texts of all documents that match a filter, by id.
 async fn list(http: &reqwest::Client, url: &str, index: &str, filter: &str) -> Result<BTreeMap<String, String>, Gone> {
     let mut texts = BTreeMap::new();
     loop {

@@ -1,4 +1,4 @@
-//! A client that writes, one request after the other, and remembers what was acknowledged.
+//! A client that sends one request after the other and remembers what was acknowledged.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use serde_json::{Value, json};
 
 use super::model::{Documents, Recall, nearest, similarity, text};
 
-/// All writers write to this index, each to documents of its own. It is there before them, and is never deleted.
+/// The index that all writers share, each with its own documents. It exists before them and is never deleted.
 pub const SHARED: &str = "shared";
 
-/// Documents that a writer has in an index, at most: their ids are used again and again.
+/// Number of document ids of each writer. Ids are reused, so this is also the most documents it has in an index.
 const IDS: usize = 90;
 
-/// The server is gone.
+/// The error when the server was killed.
 pub struct Gone;
 
-/// What a writer knows of one index: none when it is not there.
+/// A writer's documents in one index, or `None` if the index does not exist.
 pub type Holding = Option<Documents>;
 
-/// A client of its own documents.
+/// A client that changes and searches only its own documents.
 pub struct Writer {
     pub number: usize,
     http: reqwest::Client,
     random: Rng,
     version: u64,
-    /// What was acknowledged, by index.
+    /// The acknowledged state of each index.
     pub known: BTreeMap<String, Holding>,
-    /// The index of a request that was not answered, and what may have become of it.
+    /// The index of the request that got no answer, and the states that it may have left.
     pub under_way: Option<(String, Vec<Holding>)>,
     pub acknowledged: usize,
     pub recall: Recall,
@@ -47,12 +47,12 @@ impl Writer {
         }
     }
 
-    /// Writes and searches until the server is gone.
+    /// Writes and searches until the server is killed.
     pub async fn work(&mut self, url: &str) {
         while self.step(url).await.is_ok() {}
     }
 
-    /// One request.
+    /// Sends one random request.
     pub async fn step(&mut self, url: &str) -> Result<(), Gone> {
         let index = if self.random.bool() { SHARED.to_owned() } else { format!("own-{}", self.number) };
         let is_there = self.known[&index].is_some();
@@ -71,7 +71,7 @@ impl Writer {
         let documents: Documents = (0..count).map(|_| (self.any_id(), self.pages())).collect();
         let mut after = self.known[&index].clone().unwrap_or_default();
         after.extend(documents.clone());
-        // An index is made before the documents are in it.
+        // Adding to a missing index creates it before it stores the documents.
         let possible = vec![Some(self.known[&index].clone().unwrap_or_default()), Some(after)];
         let body = json!({"index_name": index, "documents": self.wire(&documents)});
         self.write(self.http.post(format!("{url}/index")).json(&body), index, possible).await
@@ -106,7 +106,7 @@ impl Writer {
         self.write(self.http.delete(format!("{url}/indexes/{index}")), index, vec![None]).await
     }
 
-    /// Sends a change. The last of what may come of it is what is there once it is acknowledged.
+    /// Sends a change. `possible` holds the states that it may leave. The last one is the acknowledged state.
     async fn write(
         &mut self,
         request: reqwest::RequestBuilder,
@@ -126,7 +126,7 @@ impl Writer {
         }
     }
 
-    /// Finds its own documents as they are now: nobody else changes them.
+    /// Searches its own documents, which no other writer changes, and compares the results.
     async fn search(&mut self, url: &str, index: &str) -> Result<(), Gone> {
         let documents = self.known[index].clone().unwrap_or_default();
         let known = self.random.choice(documents.values()).map(|pages| pages[0].clone());
@@ -154,12 +154,15 @@ impl Writer {
 
     fn wire(&self, documents: &Documents) -> Vec<Value> {
         let metadata = json!({"split_type": "pages", "writer": self.number});
-        let document = |(doc_id, pages): (&String, &Vec<String>)| json!({"doc_id": doc_id, "text": text(pages), "metadata": metadata});
+        let document = |(doc_id, pages): (&String, &Vec<String>)| {
+            let text = text(pages);
+            json!({"doc_id": doc_id, "text": text, "metadata": metadata})
+        };
         documents.iter().map(document).collect()
     }
 }
 
-/// The JSON of a request that must be answered well, if at all.
+/// The JSON reply to a request. Panics on an error status, and returns `Gone` if no reply arrives.
 pub async fn reply(request: reqwest::RequestBuilder) -> Result<Value, Gone> {
     let response = request.send().await.map_err(|_| Gone)?;
     let (url, status) = (response.url().clone(), response.status());
@@ -168,17 +171,17 @@ pub async fn reply(request: reqwest::RequestBuilder) -> Result<Value, Gone> {
     Ok(serde_json::from_str(&text).unwrap())
 }
 
-/// What an index is searched with.
+/// A search for the pages nearest to `query`.
 pub struct Question<'a> {
-    /// The index.
+    /// Name of the index.
     pub index: &'a str,
-    /// What is looked for.
+    /// The text to search for.
     pub query: &'a str,
-    /// Among which documents.
+    /// The metadata filter, if any.
     pub filter: Option<Value>,
 }
 
-/// Searches, and compares what is found with what the documents are. Only that a graph misses a little may differ.
+/// Searches and compares the results with the expected documents. Results that a graph misses only lower the recall.
 pub async fn search(
     http: &reqwest::Client,
     url: &str,
@@ -199,7 +202,7 @@ pub async fn search(
         let is_there = documents
             .iter()
             .any(|documents| documents.get(doc_id).is_some_and(|pages| pages.iter().any(|page| page == text)));
-        assert!(is_there, "{index}: a search finds what is not there: {doc_id}: {text}");
+        assert!(is_there, "{index}: a search found a page that does not exist: {doc_id}: {text}");
         let similarity = similarity(query, text);
         assert!((node["score"].as_f64().unwrap() as f32 - similarity).abs() < 1e-3, "{index}: {query}: {node}");
         similarities.push(similarity);

@@ -8,13 +8,13 @@ use crate::backup::large_backup;
 use crate::support::process::Process;
 
 #[test]
-fn a_full_disk_that_is_given_room_heals_without_a_restart() {
+fn a_server_recovers_from_a_full_disk_without_a_restart() {
     let data = tempfile::tempdir().unwrap();
     let mut server = Process::start(data.path());
     for doc_id in ["first", "second"] {
         assert_eq!(add(&server, "docs", doc_id).0, 200);
     }
-    // No file may have more: not those of the indexes, which have more already. What finds out whether the volume is full fits.
+    // The files of the indexes are larger than this limit already. The file that probes for a full volume still fits.
     server.limit_files_to(Some(16 << 10));
     let (status, body) = add(&server, "docs", "refused");
     assert_eq!(status, 507, "{body}");
@@ -38,7 +38,7 @@ fn a_full_disk_that_is_given_room_heals_without_a_restart() {
 }
 
 #[test]
-fn a_disk_that_becomes_full_under_a_copy_changes_nothing() {
+fn a_disk_that_fills_during_a_copy_changes_nothing() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path());
     for doc_id in ["first", "second"] {
@@ -48,11 +48,11 @@ fn a_disk_that_becomes_full_under_a_copy_changes_nothing() {
         let reply = reqwest::get(format!("{}/backup", server.url)).await.unwrap();
         reply.bytes().await.unwrap().to_vec()
     });
-    // Enough for all that is there, and for the beginning of what comes: the volume itself has room.
+    // Enough for the existing files and the beginning of the restore. The volume itself has room.
     server.limit_files_to(Some(8 << 20));
     let (status, body) = send(&server, "/restore?overwrite=true", large_backup());
     assert_eq!((status, body["detail"].as_str().unwrap().contains("the disk is full")), (507, true), "{body}");
-    assert_eq!(entries(&data.path().join("indexes")), 1, "nothing is left of it");
+    assert_eq!(entries(&data.path().join("indexes")), 1, "the failed restore leaves no folder");
     assert_eq!(add(&server, "docs", "third").0, 200);
     server.limit_files_to(Some(2 << 10));
     let (status, body) = send(&server, "/persist/docs", Vec::new());
@@ -75,7 +75,7 @@ fn cut(file: &Path) {
     fs::File::options().write(true).open(file).unwrap().set_len(half).unwrap();
 }
 
-/// Every byte of the tables: the head still looks as it should.
+/// Inverts every byte of the tables and keeps the header valid.
 fn flip(file: &Path) {
     let bytes = fs::read(file).unwrap();
     let flipped: Vec<u8> =
@@ -84,7 +84,7 @@ fn flip(file: &Path) {
 }
 
 #[test]
-fn a_damaged_index_does_not_keep_the_others_from_being_served() {
+fn a_damaged_index_leaves_the_others_available() {
     for damage in [zero, cut, flip] {
         let data = tempfile::tempdir().unwrap();
         let server = Process::start(data.path());
@@ -106,15 +106,15 @@ fn a_damaged_index_does_not_keep_the_others_from_being_served() {
             assert_eq!(status, 503, "{body}");
             assert!(body["detail"].as_str().unwrap().contains("backup"), "{body}");
         }
-        assert!(file.exists(), "it is kept for whoever can mend it");
+        assert!(file.exists(), "the damaged file is kept for a repair");
         assert_eq!(replied(|http| http.delete(format!("{}/indexes/damaged", server.url))).0, 200);
         assert_eq!(get(&server, "/readyz").1["checks"]["indexes"]["ready"], true);
-        assert_eq!(add(&server, "damaged", "anew").0, 200);
+        assert_eq!(add(&server, "damaged", "new").0, 200);
     }
 }
 
 #[test]
-fn a_damaged_catalog_is_told_and_left_as_it_is() {
+fn a_damaged_catalog_is_reported_and_not_changed() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path());
     assert_eq!(add(&server, "docs", "first").0, 200);
@@ -132,7 +132,7 @@ fn a_damaged_catalog_is_told_and_left_as_it_is() {
     assert_eq!(get(&server, "/livez").0, 200);
     assert_eq!(retrieve(&server, "docs").0, 503);
     assert_eq!(fs::read(&file).unwrap(), zeroed);
-    // Once it is mended, the server goes on by itself.
+    // The server continues without a restart once the file is repaired.
     fs::write(&file, good).unwrap();
     server.wait_until("is ready", |server| (get(server, "/readyz").0 == 200).then_some(()));
     assert_eq!(get(&server, "/indexes/docs").1["documents"], 1);

@@ -9,21 +9,21 @@ use crate::support::embedder::{RemoteEmbedder, reply, words};
 use crate::support::upstream::Upstream;
 use crate::support::{Server, events, settings};
 
-/// A name that no resolver knows.
+/// A host name that never resolves.
 const UNKNOWN: &str = "http://no-such-host.invalid/v1";
 
 fn chat(stream: bool) -> Value {
     json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "Hi"}]})
 }
 
-/// 100 MB in one reply.
-fn endless(content_type: &'static str) -> Response {
+/// A reply of 100 MiB.
+fn oversized(content_type: &'static str) -> Response {
     let piece = Bytes::from(vec![b'x'; 1 << 20]);
     let pieces = stream::iter((0..100).map(move |_| Ok::<_, std::io::Error>(piece.clone())));
     ([("content-type", content_type)], Body::from_stream(pieces)).into_response()
 }
 
-/// Takes connections and closes them.
+/// The URL of a server that closes every connection at once.
 async fn resetting() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -33,37 +33,35 @@ async fn resetting() -> String {
 
 #[tokio::test]
 async fn a_language_model_that_sends_too_much_is_cut_off() {
-    let upstream = Upstream::scripted(|body| match body["stream"] == true {
-        true => endless("text/event-stream"),
-        false => endless("application/json"),
+    let upstream = Upstream::scripted(|body| {
+        if body["stream"] == true { oversized("text/event-stream") } else { oversized("application/json") }
     })
     .await;
     let yaml = format!("{{inferenceService: {{url: '{}', maxReplyBytes: 1000000}}}}", upstream.url);
     let server = Server::start(&yaml).await;
     let message = server.post("/v1/chat/completions", &chat(false)).await.error(502);
     assert!(message.contains("inferenceService.maxReplyBytes"), "{message}");
-    // Not one event of it is whole.
+    // The stream holds no complete event, so the client gets only the error.
     let (chunks, is_done) = events(&server.post("/v1/chat/completions", &chat(true)).await.text);
     assert!(!is_done && chunks.len() == 1 && chunks[0]["error"]["message"].is_string(), "{chunks:?}");
 }
 
 #[tokio::test]
-async fn a_language_model_that_is_not_there_is_named() {
+async fn an_unreachable_language_model_is_named() {
     for (url, cause) in [(UNKNOWN.to_owned(), "no-such-host.invalid"), (resetting().await, "127.0.0.1")] {
         let server = Server::start(&format!("{{inferenceService: {{url: '{url}'}}}}")).await;
         for stream in [false, true] {
             let message = server.post("/v1/chat/completions", &chat(stream)).await.error(502);
             assert!(message.contains(cause), "{message}");
         }
-        assert_eq!(server.get("/readyz").await.status, 200, "retrieval works without");
+        assert_eq!(server.get("/readyz").await.status, 200, "retrieval works without a language model");
     }
 }
 
 #[tokio::test]
-async fn an_embedder_that_sends_too_much_or_resets_is_told_and_nothing_is_stored() {
-    let embedder = RemoteEmbedder::scripted(|inputs| match inputs[0].contains("much") {
-        true => endless("application/json"),
-        false => reply(&inputs, |text| words(text, 8)),
+async fn nothing_is_stored_when_an_embedder_sends_too_much() {
+    let embedder = RemoteEmbedder::scripted(|inputs| {
+        if inputs[0].contains("much") { oversized("application/json") } else { reply(&inputs, |text| words(text, 8)) }
     })
     .await;
     let server = Server::start(&embedder.settings("m", "")).await;
@@ -75,7 +73,7 @@ async fn an_embedder_that_sends_too_much_or_resets_is_told_and_nothing_is_stored
 }
 
 #[tokio::test]
-async fn an_embedder_that_is_not_there_is_not_ready_and_named() {
+async fn a_server_with_an_unreachable_embedder_is_not_ready_and_names_it() {
     for (url, cause) in [(UNKNOWN.to_owned(), "no-such-host.invalid"), (resetting().await, "127.0.0.1")] {
         let data = tempfile::tempdir().unwrap();
         let yaml = format!("embedding: {{remote: {{url: '{url}', model: m}}}}");

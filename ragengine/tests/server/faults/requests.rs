@@ -39,7 +39,7 @@ pub fn send(server: &Process, path: &str, body: Vec<u8>) -> (u16, Value) {
     replied(|http| http.post(format!("{}{path}", server.url)).header("content-type", "application/x-tar").body(body))
 }
 
-/// How many entries a folder has: none when there is no such folder.
+/// The number of entries of a folder, 0 if it does not exist.
 pub fn entries(folder: &Path) -> usize {
     fs::read_dir(folder).map_or(0, Iterator::count)
 }

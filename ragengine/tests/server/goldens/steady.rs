@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-/// A text without what differs from run to run: ids, times, boundaries and addresses. Distances are rounded, because processors add in
-/// different orders.
+/// Replaces what differs from run to run: ids, times, boundaries and addresses. Distances are rounded, because
+/// processors add in different orders.
 pub fn steady(text: &str, address: &str) -> String {
     let text = text.replace(address, "[address]");
     let mut steady = String::with_capacity(text.len());
@@ -18,7 +18,7 @@ pub fn steady(text: &str, address: &str) -> String {
     without_boundaries(&without_ids(&steady))
 }
 
-/// A boundary is ten digits with spaces between them.
+/// Replaces boundaries, which are ten digits separated by spaces.
 fn without_boundaries(text: &str) -> String {
     let mut steady = String::with_capacity(text.len());
     let mut rest = text;
@@ -38,7 +38,7 @@ fn without_boundaries(text: &str) -> String {
     steady
 }
 
-/// An id of ours begins with a letter as often as with a digit.
+/// Replaces our own ids, which may begin with a letter or a digit.
 fn without_ids(text: &str) -> String {
     let mut parts = text.split("chatcmpl-");
     let mut steady = parts.next().unwrap_or_default().to_owned();
@@ -60,10 +60,10 @@ fn rounded(number: &str) -> String {
     }
 }
 
-/// A line of the log: times are named, not shown.
+/// Replaces the times of a log line and everything that [`steady`] replaces.
 pub fn steady_log(mut line: Value, address: &str) -> Value {
     let fields = line.as_object_mut().unwrap();
-    // Where in the code it is written.
+    // The module of the code that logs the line.
     fields.remove("target");
     for (name, value) in fields {
         match (name.as_str(), &*value) {

@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
 
-/// What no log line may hold.
+/// A text that no log line may contain.
 pub const MARKER: &str = "quincewyvern";
 
-/// A name that could be an index's, and one that could not.
+/// A valid and an invalid name of an index.
 const NAMES: [&str; 2] = [MARKER, "quincewyvern%20and%20more"];
 
-/// The marker in each field of each route, right and wrong: method, path, body.
+/// Method, path and body of requests with the marker in each field of each route, valid and invalid.
 pub fn requests() -> Vec<(&'static str, String, String)> {
     let mut all = vec![
         ("GET", format!("/{MARKER}"), String::new()),
@@ -67,8 +67,8 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
 
 fn chat() -> Value {
     json!({
-        "model": "served", "index_name": "docs", "user": "u", "stream": false, "explain": true, "n": 1, "max_tokens": 100_000,
-        "context_token_ratio": 0.5, "metadata": {"a": "b"},
+        "model": "served", "index_name": "docs", "user": "u", "stream": false, "explain": true, "n": 1,
+        "max_tokens": 100_000, "context_token_ratio": 0.5, "metadata": {"a": "b"},
         "messages": [{"role": "user", "content": "When is the annual tax return due?", "name": "ann"}]
     })
 }
@@ -95,8 +95,8 @@ fn puts(path: &str, body: &Value) -> Vec<(&'static str, String, String)> {
     each("PUT", path, body)
 }
 
-/// The body as it is; with the marker in the place of each value, as a text, a list and a name; with each value below another name; and
-/// cut off.
+/// Requests with the unchanged body, a truncated body and a list; with each value replaced by the marker as a string, a
+/// list and an object; and with the marker as an unknown field.
 fn each(method: &'static str, path: &str, body: &Value) -> Vec<(&'static str, String, String)> {
     let mut bodies = vec![body.to_string(), format!("{{\"{MARKER}\": \"{MARKER}\", "), format!("[\"{MARKER}\"]")];
     for place in places(body, String::new()) {
@@ -113,7 +113,7 @@ fn each(method: &'static str, path: &str, body: &Value) -> Vec<(&'static str, St
     bodies.into_iter().map(|body| (method, path.to_owned(), body)).collect()
 }
 
-/// Where the values of a body are.
+/// JSON pointers to all values of a body.
 fn places(value: &Value, place: String) -> Vec<String> {
     let below: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(name, value)| (format!("{place}/{name}"), value)).collect(),

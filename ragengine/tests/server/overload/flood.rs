@@ -12,19 +12,20 @@ use crate::support::upstream::{Upstream, delta, event_reply, finish};
 
 const CLIENTS: usize = 500;
 
-/// A body that is counted and kept until it is read to its end, and then is no document.
+/// Size of a body that the server must hold until its end, and then refuses as invalid.
 const LARGE_BYTES: usize = 8 << 20;
 
-/// What the clients may make it take. Their bodies alone have 800 MB.
+/// The clients may raise the memory of the server by this much. Their bodies alone have more than 600 MB.
 const MAX_MORE_BYTES: u64 = 450 << 20;
 
-const SETTINGS: &str = "limits: {maxBodiesBytes: 33554432, maxRunningReads: 8, maxWaitingReads: 50, maxRunningChats: 8, \
-                        maxWaitingChats: 50, maxRunningWrites: 4, maxWaitingWrites: 20, sendTimeoutSeconds: 5}";
+const SETTINGS: &str = "limits: {maxBodiesBytes: 33554432, maxRunningReads: 8, maxWaitingReads: 50, \
+                        maxRunningChats: 8, maxWaitingChats: 50, maxRunningWrites: 4, maxWaitingWrites: 20, \
+                        sendTimeoutSeconds: 5}";
 
-/// What became of a client whose connection was closed while it sent. It was not told to come again, as a 429 tells.
+/// The outcome of a client whose connection was closed while it was sending, without a reply.
 const CUT_OFF: &str = "cut off";
 
-/// What a client does.
+/// The behaviour of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Client {
     Asks,
@@ -58,7 +59,7 @@ impl Client {
         (head + &body).into_bytes()
     }
 
-    /// The statuses that it may get.
+    /// The outcomes that are allowed.
     fn may_get(self) -> &'static [&'static str] {
         match self {
             Asks | Chats | Writes => &["200", "429", "503"],
@@ -67,23 +68,23 @@ impl Client {
         }
     }
 
-    /// The status of one that got what it wanted.
+    /// The status of a request that was not refused for overload.
     fn is_answered_with(self) -> &'static str {
         if self == SendsMuch { "422" } else { "200" }
     }
 
-    /// The status that it gets, when it waits for one.
+    /// Sends the request and returns the status of the reply, or "none" for clients that do not wait for one.
     async fn run(self, address: String) -> std::io::Result<String> {
         let mut connection = TcpStream::connect(address).await?;
         let sent = connection.write_all(&self.request()).await;
-        // Who is refused while sending may still read why, or may find that the connection is gone.
+        // A refusal while sending may close the connection before the body is sent completely.
         if self != SendsMuch {
             sent?;
         }
         match self {
             Leaves => Ok("none".to_owned()),
             NeverReads => {
-                // The server ends it, or the test does.
+                // The server or the end of the test closes the connection.
                 tokio::time::sleep(Duration::from_secs(3600)).await;
                 Ok("none".to_owned())
             }
@@ -135,15 +136,15 @@ async fn a_flood_is_survived_with_bounded_memory() {
         let answered = (client, client.is_answered_with().to_owned());
         assert!(outcomes.contains_key(&answered), "{client:?}: {outcomes:?}");
     }
-    assert!(outcomes.keys().any(|(_, status)| status == "429"), "nobody was refused: {outcomes:?}");
-    // Those who never read are still there, and nobody else notices.
+    assert!(outcomes.keys().any(|(_, status)| status == "429"), "no client was refused: {outcomes:?}");
+    // The clients that never read are still connected and do not block others.
     for client in [Asks, Chats, Writes] {
         assert_eq!(client.run(address.clone()).await.unwrap(), "200", "{client:?} afterwards");
     }
     println!("{} MiB more: {outcomes:?}", more_bytes >> 20);
 }
 
-/// A long answer.
+/// A long streamed answer.
 fn answer() -> Response {
     let words = (0..2000).map(|_| delta("word and another word and one more"));
     event_reply(words.chain([finish(), "data: [DONE]\n\n".to_owned()]).map(Ok).collect())

@@ -10,18 +10,18 @@ use tokio::net::TcpStream;
 use crate::support::Server;
 use crate::support::upstream::Upstream;
 
-/// Tells when the language model's stream is dropped.
+/// Sends a message when the language model's stream is dropped.
 struct Ended(tokio::sync::mpsc::UnboundedSender<()>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // The receiver is gone when the test has ended otherwise.
+        // The receiver is gone if the test has already failed.
         self.0.send(()).ok();
     }
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_is_cut_off() {
+async fn a_client_that_stops_reading_is_cut_off() {
     let (ended, mut has_ended) = tokio::sync::mpsc::unbounded_channel();
     let event = Bytes::from(format!("data: {{\"choices\":[],\"padding\":\"{}\"}}\n\n", "x".repeat(64 << 10)));
     let upstream = Upstream::scripted(move |_| {
@@ -40,8 +40,10 @@ async fn a_client_that_takes_nothing_is_cut_off() {
     let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
     let head = format!("{head}content-length: {}\r\n\r\n", body.len());
     client.write_all((head + &body).as_bytes()).await.unwrap();
-    // It reads the beginning and then nothing more.
+    // The client reads the first bytes and then stops reading.
     client.read_exact(&mut [0; 15]).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(60), has_ended.recv()).await.expect("the language model is told to stop");
+    tokio::time::timeout(Duration::from_secs(60), has_ended.recv())
+        .await
+        .expect("the language model's stream is dropped");
     server.wait_for_metric("ragengine_connections_cut_total 1").await;
 }

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use crate::support::process::Process;
 use crate::support::upstream::{completion, json_reply};
 
-/// A server whose language model answers when it is told to, and a chat that it is asked.
+/// A server that is shutting down, and a running chat whose language model answers once `go_on` is notified.
 struct Stopping {
     server: Process,
     chat: tokio::task::JoinHandle<Result<reqwest::Response, reqwest::Error>>,
@@ -18,15 +18,15 @@ struct Stopping {
 }
 
 impl Stopping {
-    /// A server that has been told to stop, and still has a chat to finish.
+    /// Starts a server with a grace period in seconds, sends it a chat and then SIGTERM.
     async fn begun(grace_s: u64) -> Self {
         drop(rustls::crypto::ring::default_provider().install_default());
         let (go_on, asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let (waits, tells) = (Arc::clone(&go_on), Arc::clone(&asked));
+        let (waits, begins) = (Arc::clone(&go_on), Arc::clone(&asked));
         let answer = async move || {
-            tells.notify_one();
+            begins.notify_one();
             waits.notified().await;
             json_reply(200, &completion("Hello."))
         };
@@ -58,9 +58,9 @@ impl Stopping {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_runs_is_finished_before_the_end() {
+async fn running_requests_finish_before_the_server_stops() {
     let Stopping { mut server, chat, go_on, _data } = Stopping::begun(60).await;
-    // No new connection is taken.
+    // New connections are refused.
     assert!(reqwest::get(format!("{}/livez", server.url)).await.is_err());
     go_on.notify_one();
     assert_eq!(chat.await.unwrap().unwrap().status(), 200);
@@ -68,7 +68,7 @@ async fn what_runs_is_finished_before_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_signal_ends_it_at_once() {
+async fn a_second_signal_stops_the_server_at_once() {
     let Stopping { mut server, chat, go_on: _go_on, _data } = Stopping::begun(60).await;
     server.signal("TERM");
     assert_eq!(tokio::task::spawn_blocking(move || server.exit_code()).await.unwrap(), Some(143));
@@ -76,12 +76,12 @@ async fn a_second_signal_ends_it_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_finished_in_time_is_cut_off_and_told() {
+async fn requests_over_the_grace_period_are_cut_off_and_logged() {
     let Stopping { mut server, chat, go_on: _go_on, _data } = Stopping::begun(1).await;
     assert!(chat.await.unwrap().is_err());
     let ended = move || (server.exit_code(), server.log_lines());
     let (exit_code, lines) = tokio::task::spawn_blocking(ended).await.unwrap();
     assert_eq!(exit_code, Some(0));
     let is_said = |words: &str| lines.iter().any(|line| line["message"].as_str().unwrap().starts_with(words));
-    assert!(is_said("request cut off") && !is_said("client left"), "{lines:?}");
+    assert!(is_said("request aborted") && !is_said("client disconnected"), "{lines:?}");
 }

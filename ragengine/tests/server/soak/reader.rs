@@ -1,4 +1,4 @@
-//! A client that only reads, each time something else.
+//! A client that sends random reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,11 +1,11 @@
-//! What a server takes of memory, files and disk.
+//! Memory, open files and disk space of a server.
 
 use std::fmt;
 use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 
-/// What it takes at one moment.
+/// One sample of the resource usage.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
     memory_bytes: u64,
@@ -31,7 +31,7 @@ impl fmt::Display for Usage {
     }
 }
 
-/// The size of a folder. What is removed meanwhile has none.
+/// The size of a folder in bytes. Files that disappear during the count are ignored.
 fn size_of(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     entries
@@ -44,7 +44,8 @@ fn size_of(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Fails when the last third of a run takes more than the first by over a tenth and a little: all that is kept is bounded.
+/// Panics if the median of the last third of a run exceeds that of the first third by more than a tenth plus a fixed
+/// allowance.
 pub fn check(usage: &[Usage]) {
     let third = usage.len() / 3;
     let (first, last) = (&usage[..third], &usage[usage.len() - third..]);

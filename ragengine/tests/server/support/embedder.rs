@@ -8,19 +8,19 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// A remote embedder. Its vectors say which words a text has: texts with the same words are near.
+/// A remote embedder. Its vectors count the words of a text, so texts with the same words are near each other.
 pub struct RemoteEmbedder {
     pub url: String,
     embedded: Arc<AtomicUsize>,
 }
 
 impl RemoteEmbedder {
-    /// One whose vectors have this width.
+    /// An embedder whose vectors have this width.
     pub async fn with_width(width: usize) -> Self {
         Self::scripted(move |inputs| reply(&inputs, |text| words(text, width))).await
     }
 
-    /// One that answers as the script says.
+    /// An embedder that answers with the result of `script` for the input texts.
     pub async fn scripted(script: impl Fn(Vec<String>) -> Response + Clone + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -38,12 +38,12 @@ impl RemoteEmbedder {
         Self { url, embedded }
     }
 
-    /// How many texts it was given.
+    /// The number of texts it has received.
     pub fn embedded(&self) -> usize {
         self.embedded.load(Ordering::Relaxed)
     }
 
-    /// The settings that use it, and what else `yaml` says.
+    /// Settings that use this embedder under the given model name, followed by `yaml`.
     pub fn settings(&self, model: &str, yaml: &str) -> String {
         format!(
             "embedding: {{remote: {{url: '{}', model: {model}}}}}\nretrieval: {{maxDistance: 1.5}}\n{yaml}",
@@ -52,7 +52,7 @@ impl RemoteEmbedder {
     }
 }
 
-/// A reply in OpenAI's shape.
+/// A reply in the shape of OpenAI's API.
 pub fn reply(inputs: &[String], vector: impl Fn(&str) -> Vec<f32>) -> Response {
     let data: Vec<Value> = inputs
         .iter()
@@ -63,7 +63,7 @@ pub fn reply(inputs: &[String], vector: impl Fn(&str) -> Vec<f32>) -> Response {
     Response::builder().header("content-type", "application/json").body(Body::from(body.to_string())).unwrap()
 }
 
-/// One place for each word.
+/// A vector that counts each word at a position that depends on the word.
 pub fn words(text: &str, width: usize) -> Vec<f32> {
     let mut vector = vec![0.0; width];
     for word in

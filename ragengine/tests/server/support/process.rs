@@ -8,17 +8,17 @@ use tempfile::NamedTempFile;
 
 use super::model_directory;
 
-/// The program.
+/// Path of the program `ragengine`.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ragengine");
 
-/// A server in a process of its own, on a port that the system chose.
+/// A server in a separate process, on a free port.
 pub struct Process {
     child: Child,
     log: NamedTempFile,
     pub url: String,
 }
 
-/// A command with the test's settings and none of the caller's environment that could change them.
+/// The program, without the environment variables of the caller that would change its settings.
 pub fn program() -> Command {
     let mut command = Command::new(PROGRAM);
     for name in [
@@ -50,7 +50,7 @@ impl Process {
         Self::start_with(data, &[])
     }
 
-    /// The same with more in its environment.
+    /// Like [`Self::start`], with additional environment variables.
     pub fn start_with(data: &Path, environment: &[(&str, &str)]) -> Self {
         let mut command = command(data);
         command.envs(environment.iter().copied());
@@ -59,14 +59,14 @@ impl Process {
         server
     }
 
-    /// The same with a file of settings.
+    /// Like [`Self::start`], with a file of settings.
     pub fn start_configured(data: &Path, settings: &Path) -> Self {
         let mut server = Self::start_configured_unready(data, settings);
         server.wait_until("is ready", |server| is_ready(&server.url).then_some(()));
         server
     }
 
-    /// The same, but waits only until it listens.
+    /// Like [`Self::start_configured`], but waits only until it listens.
     pub fn start_configured_unready(data: &Path, settings: &Path) -> Self {
         let mut command = command(data);
         command.arg("--config").arg(settings);
@@ -90,14 +90,14 @@ impl Process {
         server
     }
 
-    /// What it has logged, line by line.
+    /// The JSON of every complete line of its log.
     pub fn log_lines(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.log.path()).unwrap();
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
     }
 
-    /// Waits, with a limit, until something can be seen of it.
+    /// Waits up to 60 s until `seen` returns a value, and returns that. `what` completes the sentence "the server …".
     pub fn wait_until<T>(&mut self, what: &str, mut seen: impl FnMut(&Self) -> Option<T>) -> T {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
@@ -105,53 +105,53 @@ impl Process {
                 return value;
             }
             assert!(self.child.try_wait().unwrap().is_none(), "the server ended: {:?}", self.log_lines());
-            assert!(Instant::now() < deadline, "not seen in time that it {what}: {:?}", self.log_lines());
+            assert!(Instant::now() < deadline, "timeout while waiting until the server {what}: {:?}", self.log_lines());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// SIGKILL: nothing that the program does about its end is done.
+    /// Sends SIGKILL, so that the program cannot clean up.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM, and the exit code.
+    /// Sends SIGTERM and returns the exit code.
     pub fn terminate(mut self) -> Option<i32> {
         self.signal("TERM");
         self.exit_code()
     }
 
-    /// Sends a signal.
+    /// Sends a signal, named without its prefix `SIG`.
     pub fn signal(&self, name: &str) {
         let (signal, pid) = (format!("-{name}"), self.child.id().to_string());
         assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
     }
 
-    /// Waits until it has ended; its exit code.
+    /// Waits until the process ends, and returns its exit code. `None` if a signal ended it.
     pub fn exit_code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// The longest that its files may be from now on, as on a full disk. None: as long as they like.
+    /// Limits the size of each file it writes from now on, which simulates a full disk. `None` removes the limit.
     pub fn limit_files_to(&self, bytes: Option<u64>) {
         let pid = rustix::process::Pid::from_child(&self.child);
         let limit = rustix::process::Rlimit { current: bytes, maximum: None };
         rustix::process::prlimit(Some(pid), rustix::process::Resource::Fsize, limit).unwrap();
     }
 
-    /// Measures the most memory anew from now on; how much it takes now.
-    pub fn forget_peak_memory(&self) -> u64 {
+    /// Restarts the measurement of the peak memory, and returns the memory in use in bytes.
+    pub fn reset_peak_memory(&self) -> u64 {
         std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
         self.peak_memory_bytes()
     }
 
-    /// The most memory that it took, since it was started or [`Self::forget_peak_memory`].
+    /// The peak of its resident memory since its start or the last [`Self::reset_peak_memory`].
     pub fn peak_memory_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -178,12 +178,12 @@ fn command(data: &Path) -> Command {
     command
 }
 
-/// What a server that must not start says before it ends.
-pub fn refusal(data: &Path) -> String {
+/// The standard error of a server that must fail to start.
+pub fn startup_error(data: &Path) -> String {
     let mut child = command(data).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(!child.wait().unwrap().success(), "it started");
+    assert!(!child.wait().unwrap().success(), "the server started");
     said
 }
 

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// A request as the language model got it.
+/// A chat request as the language model received it.
 #[derive(Debug, Clone)]
 pub struct Received {
     pub headers: HeaderMap,
@@ -26,7 +26,7 @@ impl Received {
 type Script = dyn Fn(Value) -> Response + Send + Sync;
 type List = dyn Fn(&HeaderMap) -> Response + Send + Sync;
 
-/// A language model whose words the test writes.
+/// A scripted language model that records the chats it receives.
 #[derive(Clone)]
 pub struct Upstream {
     pub url: String,
@@ -36,17 +36,17 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// One that answers as the script says.
+    /// A language model that answers each chat with the result of `script` for its body.
     pub async fn scripted(script: impl Fn(Value) -> Response + Send + Sync + 'static) -> Self {
         Self::with_models(json!({"data": [{"id": "served", "max_model_len": 8192}]}), script).await
     }
 
-    /// One that lists these models.
+    /// Like [`Self::scripted`], with this reply to `/v1/models`.
     pub async fn with_models(models: Value, script: impl Fn(Value) -> Response + Send + Sync + 'static) -> Self {
         Self::listing(move |_| json_reply(200, &models), script).await
     }
 
-    /// One that answers the question for its models as the first script says.
+    /// Like [`Self::scripted`]. `list` makes the reply to `/v1/models` from the headers of the request.
     pub async fn listing(
         list: impl Fn(&HeaderMap) -> Response + Send + Sync + 'static,
         script: impl Fn(Value) -> Response + Send + Sync + 'static,
@@ -62,12 +62,12 @@ impl Upstream {
         upstream
     }
 
-    /// One that answers everything with "Hello."
+    /// A language model that answers every chat with "Hello."
     pub async fn friendly() -> Self {
         Self::scripted(|_| json_reply(200, &completion("Hello."))).await
     }
 
-    /// The settings that use it.
+    /// Settings that use this language model.
     pub fn settings(&self) -> String {
         format!("{{inferenceService: {{url: '{}', timeoutSeconds: 2}}, retrieval: {{maxDistance: 1.1}}}}", self.url)
     }
@@ -102,7 +102,7 @@ pub fn text_reply(status: u16, body: &'static str) -> Response {
     Response::builder().status(status).body(Body::from(body)).unwrap()
 }
 
-/// Events as they are written, each piece by itself.
+/// An event stream whose body consists of these pieces. An error breaks the connection.
 pub fn event_reply(pieces: Vec<Result<String, std::io::Error>>) -> Response {
     let stream = futures_util::stream::iter(pieces);
     ([("content-type", "text/event-stream")], Body::from_stream(stream)).into_response()
@@ -111,7 +111,10 @@ pub fn event_reply(pieces: Vec<Result<String, std::io::Error>>) -> Response {
 pub fn completion(text: &str) -> Value {
     json!({
         "id": "c1", "object": "chat.completion", "created": 1, "model": "served", "system_fingerprint": "fp_1",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "logprobs": {"content": []}, "finish_reason": "length"}],
+        "choices": [{
+            "index": 0, "message": {"role": "assistant", "content": text}, "logprobs": {"content": []},
+            "finish_reason": "length"
+        }],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
     })
 }

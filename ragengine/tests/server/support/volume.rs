@@ -5,23 +5,23 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// How a volume is mounted.
+/// Whether a volume is mounted read-only or writable.
 pub enum Access {
     Write,
     Read,
 }
 
-/// A file system of its own, ext4 in a file: what a disk does that is full, or that fails.
+/// A separate ext4 file system in an image file, which can be filled or made to fail.
 pub struct Volume {
     folder: TempDir,
 }
 
 impl Volume {
-    /// Makes one. None where nothing can be mounted, which is said: to do it, the tests run as root, or as a user for whom sudo asks nothing.
+    /// Creates and mounts a volume. Mounting needs root, or sudo without a password. Otherwise this reports that the
+    /// test is skipped, and returns `None`.
     pub fn new(test: &str, bytes: u64) -> Option<Self> {
         if !as_root("unshare").args(["--mount", "true"]).output().is_ok_and(|output| output.status.success()) {
-            // Not `println`, which the test runner takes.
-            drop(writeln!(std::io::stdout(), "skipped: {test}: only root can mount a volume"));
+            skipped(test, "only root can mount a volume");
             return None;
         }
         let volume = Self { folder: tempfile::tempdir().unwrap() };
@@ -32,12 +32,12 @@ impl Volume {
         Some(volume)
     }
 
-    /// A folder on it.
+    /// The data folder on the volume.
     pub fn data(&self) -> PathBuf {
         self.mounted_at().join("data")
     }
 
-    /// Takes all that is free. The room comes back when the file that is returned is removed.
+    /// Fills the volume with one file and returns its path. Removing the file frees the space.
     pub fn fill(&self) -> PathBuf {
         let path = self.mounted_at().join("filler");
         let mut file = File::create(&path).unwrap();
@@ -54,18 +54,18 @@ impl Volume {
         path
     }
 
-    /// What Linux does with an ext4 that met an error of its disk: what is open can be read, and nothing can be written any more.
+    /// Aborts the file system, as Linux does after a disk error: it stays readable, and every write fails.
     pub fn fail(&self) {
         self.remount("abort");
     }
 
-    /// Lets go of it and mounts it again, as a node does that starts. Nothing of it may be open.
+    /// Unmounts the volume and mounts it again. No file on it may be open.
     pub fn mount_again(&self, access: Access) {
         run(as_root("umount").arg(self.mounted_at()));
         self.mount(access);
     }
 
-    /// Allows writing, while it is in use.
+    /// Remounts the volume writable while it is in use.
     pub fn allow_writing(&self) {
         self.remount("rw");
     }
@@ -93,7 +93,7 @@ impl Volume {
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        // Lazily: a test that fails may have left something open.
+        // Lazy, because a failed test may have left files open.
         drop(as_root("umount").arg("--lazy").arg(self.mounted_at()).output());
     }
 }
@@ -110,7 +110,7 @@ fn as_root(program: &str) -> Command {
     command
 }
 
-/// Lets it be found where it is, which is not in everybody's `PATH`.
+/// Adds the folders of system programs, which may be missing in `PATH`.
 fn sbin(command: &mut Command) -> &mut Command {
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{path}:/usr/sbin:/sbin"))
@@ -119,4 +119,14 @@ fn sbin(command: &mut Command) -> &mut Command {
 fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Reports a skipped test on standard output and in the file that `RAGENGINE_NOTES` names, which ends up in the summary
+/// of the run.
+fn skipped(test: &str, reason: &str) {
+    let line = format!("skipped: {test}: {reason}\n");
+    drop(std::io::stdout().write_all(line.as_bytes()));
+    if let Some(file) = std::env::var_os("RAGENGINE_NOTES") {
+        fs::OpenOptions::new().append(true).create(true).open(file).unwrap().write_all(line.as_bytes()).unwrap();
+    }
 }

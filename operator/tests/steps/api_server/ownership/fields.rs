@@ -1,32 +1,32 @@
-//! The fields of an object by their places, in steps as `fieldsV1` writes them. What Kubernetes takes as one value is one field.
+//! The fields of an object by path, in the notation of `fieldsV1`. An atomic list or map is one field.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// `f:spec`, `f:containers`, `k:{"name":"server"}`, `f:image`.
+/// The steps to a field: `f:spec`, `f:containers`, `k:{"name":"server"}`, `f:image`.
 pub type Path = Vec<String>;
 
-/// What stands at a place.
+/// The kind of value at a path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
-    /// Fields of its own.
+    /// An object with fields.
     Fields,
-    /// Fields of its own, in a list: who sends one owns that it is there.
+    /// A list item with fields. A writer also owns its presence.
     Item,
-    /// One value.
+    /// A scalar or an atomic value.
     Value(Value),
 }
 
 impl Node {
-    /// Whether who applies it owns it, and not only what is in it.
+    /// Whether an apply owns the node itself. Of an object it owns only the fields inside.
     pub fn is_owned(&self) -> bool {
         !matches!(self, Self::Fields)
     }
 }
 
-/// The lists whose items are told apart, and by which of their fields: in Kubernetes' OpenAPI those with `x-kubernetes-list-type: map`. All others
-/// are one value each, but for the finalizers.
+/// The lists with `x-kubernetes-list-type: map` in Kubernetes' OpenAPI, with the keys that identify their items.
+/// The finalizers are a set and have no keys. All other lists are atomic.
 const KEYS: [(&str, &[&str]); 20] = [
     ("claims", &["name"]),
     ("conditions", &["type"]),
@@ -37,13 +37,13 @@ const KEYS: [(&str, &[&str]); 20] = [
     ("imagePullSecrets", &["name"]),
     ("initContainers", &["name"]),
     ("ownerReferences", &["uid"]),
-    // Of a container, then of a Service.
+    // The ports of a container, then those of a Service.
     ("ports", &["containerPort", "protocol"]),
     ("ports", &["port", "protocol"]),
     ("resourceClaims", &["name"]),
     ("schedulingGates", &["name"]),
     ("secrets", &["name"]),
-    // Of an Index.
+    // The sources of an Index.
     ("sources", &["name"]),
     ("topologySpreadConstraints", &["topologyKey", "whenUnsatisfiable"]),
     ("volumeDevices", &["devicePath"]),
@@ -52,7 +52,7 @@ const KEYS: [(&str, &[&str]); 20] = [
     ("finalizers", &[]),
 ];
 
-/// The maps that are one value: those with `x-kubernetes-map-type: atomic`.
+/// The maps with `x-kubernetes-map-type: atomic`.
 const ATOMIC: [&str; 11] = [
     "configMapKeyRef",
     "dataSource",
@@ -67,8 +67,8 @@ const ATOMIC: [&str; 11] = [
     "selector",
 ];
 
-/// The lists whose items are one value each.
-const OF_VALUES: [&str; 4] = ["finalizers", "imagePullSecrets", "ownerReferences", "secrets"];
+/// The lists with atomic items.
+const ATOMIC_ITEMS: [&str; 4] = ["finalizers", "imagePullSecrets", "ownerReferences", "secrets"];
 
 /// Every field of an object.
 pub fn fields(object: &Value) -> BTreeMap<Path, Node> {
@@ -91,7 +91,7 @@ fn collect(name: &str, value: &Value, at: Path, found: &mut BTreeMap<Path, Node>
         Value::Array(items) if items.iter().any(|item| step(name, item).is_some()) => {
             for (item, step) in items.iter().filter_map(|item| Some((item, step(name, item)?))) {
                 let at = beside(step);
-                if OF_VALUES.contains(&name) {
+                if ATOMIC_ITEMS.contains(&name) {
                     found.insert(at, Node::Value(item.clone()));
                 } else {
                     found.insert(at.clone(), Node::Item);
@@ -105,7 +105,7 @@ fn collect(name: &str, value: &Value, at: Path, found: &mut BTreeMap<Path, Node>
     }
 }
 
-/// How an item of this list is told from the others; none where the list is one value.
+/// The path step of an item of this list, or `None` if the list is atomic.
 fn step(list: &str, item: &Value) -> Option<String> {
     let (_, keys) =
         KEYS.iter().find(|(name, keys)| *name == list && keys.first().is_none_or(|key| item.get(key).is_some()))?;
@@ -119,7 +119,7 @@ fn step(list: &str, item: &Value) -> Option<String> {
     Some(format!("k:{}", Value::Object(keys.iter().map(key).collect())))
 }
 
-/// Puts what was sent over what there is; what is not sent stays.
+/// Merges sent fields into the live object. Fields that were not sent stay.
 pub fn merge(live: &mut Value, sent: &Value) {
     merge_field("", live, sent);
 }
@@ -135,23 +135,23 @@ fn merge_field(name: &str, live: &mut Value, sent: &Value) {
             for item in sent {
                 let same = live.iter_mut().find(|live| step(name, live) == step(name, item));
                 match same {
-                    Some(live) if OF_VALUES.contains(&name) => *live = item.clone(),
+                    Some(live) if ATOMIC_ITEMS.contains(&name) => *live = item.clone(),
                     Some(live) => merge_field("", live, item),
                     None => live.push(item.clone()),
                 }
             }
         }
-        // One that is sent empty says nothing of what is in it.
+        // An object that is sent empty changes none of its fields.
         (Value::Object(_), Value::Object(sent)) if sent.is_empty() && !ATOMIC.contains(&name) => {}
         (live, sent) => *live = sent.clone(),
     }
 }
 
-/// Takes a field away, with all that is in it.
+/// Removes a field with everything below it.
 pub fn remove(object: &mut Value, path: &[String]) {
-    let Some((last, way)) = path.split_last() else { return };
+    let Some((last, parents)) = path.split_last() else { return };
     let (mut place, mut list) = (object, "");
-    for (at, part) in way.iter().enumerate() {
+    for (at, part) in parents.iter().enumerate() {
         let found = match part.strip_prefix("f:") {
             Some(name) => place.get_mut(name),
             None => {
@@ -161,7 +161,7 @@ pub fn remove(object: &mut Value, path: &[String]) {
         };
         let Some(found) = found else { return };
         place = found;
-        list = way[at].strip_prefix("f:").unwrap_or_default();
+        list = parents[at].strip_prefix("f:").unwrap_or_default();
     }
     match (last.strip_prefix("f:"), place) {
         (Some(name), Value::Object(fields)) => drop(fields.remove(name)),

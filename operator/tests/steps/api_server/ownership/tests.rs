@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 use super::super::apply::canonical;
 use super::{Operation, Owners, Writer, apply};
 
-/// What a real server made of writes.
-fn recorded() -> Vec<Value> {
+/// Writes to a real API server, with their results.
+fn recorded_writes() -> Vec<Value> {
     serde_saphyr::from_str(include_str!("recorded.yaml")).unwrap()
 }
 
@@ -20,7 +20,7 @@ fn writer(step: &Value) -> Writer {
     Writer { operation, manager: text("manager"), subresource: text("subresource") }
 }
 
-/// Without their times, in the order of their names.
+/// The `managedFields` without their times, in a fixed order.
 fn owners(object: &Value) -> Vec<Value> {
     let mut entries = Owners::of(object).entries().as_array().unwrap().clone();
     entries.iter_mut().for_each(|entry| drop(entry.as_object_mut().unwrap().remove("time")));
@@ -28,9 +28,9 @@ fn owners(object: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_owned_and_kept_is_what_a_real_server_makes_of_it() {
+fn owners_and_fields_match_a_real_server() {
     let mut live = Value::Null;
-    for step in recorded() {
+    for step in recorded_writes() {
         let (what, expected) = (step["what"].as_str().unwrap(), kept(&step));
         if live["metadata"]["name"] != expected["metadata"]["name"] {
             live = Value::Null;
@@ -40,7 +40,7 @@ fn what_is_owned_and_kept_is_what_a_real_server_makes_of_it() {
         object["metadata"]["managedFields"] = match writer.operation {
             Operation::Apply => {
                 let (applied, owners) = apply(&live, &step["sent"], &writer, true, "now").unwrap();
-                // The server itself adds to what is new.
+                // The server adds defaults to a new object, so only later steps are compared.
                 if !live.is_null() {
                     assert_eq!(canonical(&applied)["spec"], expected["spec"], "{what}");
                     for field in ["labels", "annotations"] {
@@ -60,7 +60,7 @@ fn what_is_owned_and_kept_is_what_a_real_server_makes_of_it() {
     }
 }
 
-/// The trees as they were recorded, in our order.
+/// The recorded `fieldsV1` trees, sorted like ours.
 fn owners_as_recorded(object: &Value) -> Vec<Value> {
     let entries = object["metadata"]["managedFields"].as_array().unwrap();
     let mut entries: Vec<&Value> = entries.iter().collect();
@@ -71,7 +71,7 @@ fn owners_as_recorded(object: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn without_force_nothing_is_taken_from_others() {
+fn without_force_a_conflict_is_refused() {
     let ours = Writer { operation: Operation::Apply, manager: "ours".to_owned(), subresource: String::new() };
     let live = json!({"metadata": {}, "data": {"a": "1"}});
     let mut theirs = live.clone();

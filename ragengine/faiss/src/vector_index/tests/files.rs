@@ -20,7 +20,7 @@ fn read_reason(path: &Path, kind: Kind) -> String {
 }
 
 #[test]
-fn what_was_written_is_read_and_can_grow() {
+fn a_written_index_can_be_read_and_extended() {
     for kind in KINDS {
         for count in [0, 1, 300, 2_000] {
             let mut index = VectorIndex::new(kind, DIMENSIONS).unwrap();
@@ -39,7 +39,7 @@ fn what_was_written_is_read_and_can_grow() {
             }
             read.add(&more).unwrap();
             assert_eq!(read.len(), count + 250);
-            // One row trains a quantizer to give all rows the same code.
+            // A quantizer trained with one row gives all rows the same code.
             if count != 1 || kind.stores_exact_vectors() {
                 let last = read.reconstruct(count + 249).unwrap();
                 assert_eq!(search(&read, &last, 1, None)[0].position, count + 249, "{kind}, {count} rows");
@@ -65,18 +65,18 @@ fn a_cut_or_changed_file_is_refused() {
             fs::write(&path, &whole[..cut]).unwrap();
             let reason = read_reason(&path, kind);
             assert!(
-                reason == "it is too short" || reason.starts_with("it is cut short"),
+                reason == "it is too short" || reason.starts_with("it is truncated"),
                 "{kind}, {cut} bytes: {reason}"
             );
         }
-        // A changed byte in the header, which holds sizes, in the middle, in the seal.
+        // Change a byte in the header, which contains sizes, in the middle, and in the seal.
         for place in (0..60).chain([length / 2, length - 49]).chain(length - 48..length) {
             let mut changed = whole.clone();
             changed[place] ^= 0x40;
             fs::write(&path, changed).unwrap();
             let reason = read_reason(&path, kind);
             assert!(
-                reason == "its checksum is wrong" || reason.starts_with("it is cut short"),
+                reason == "its checksum is wrong" || reason.starts_with("it is truncated"),
                 "{kind}, byte {place}: {reason}"
             );
         }
@@ -84,16 +84,16 @@ fn a_cut_or_changed_file_is_refused() {
 }
 
 #[test]
-fn something_else_is_refused() {
+fn a_file_that_is_not_an_index_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vectors.faiss");
     let missing = VectorIndex::read(&path, Kind::Flat, DIMENSIONS).unwrap_err();
     assert!(matches!(&missing, Error::Io { .. }) && missing.to_string().contains("vectors.faiss"), "{missing}");
-    fs::write(&path, "A text that is longer than the seal, but is none the less no index at all.").unwrap();
-    assert!(read_reason(&path, Kind::Flat).contains("something else wrote it"));
-    // A file of FAISS itself, without the seal.
+    fs::write(&path, "A text that is longer than the seal, but is nevertheless not an index at all.").unwrap();
+    assert!(read_reason(&path, Kind::Flat).contains("was not written by this program"));
+    // A file written by FAISS, without the seal.
     write_index(&index_of(Kind::Flat, 10).index, path.to_str().unwrap()).unwrap();
-    assert!(read_reason(&path, Kind::Flat).contains("something else wrote it"));
+    assert!(read_reason(&path, Kind::Flat).contains("was not written by this program"));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn another_kind_or_size_is_refused() {
         for other in KINDS.into_iter().chain([Kind::Hnsw { m: 31 }]).filter(|&other| other != kind) {
             let error = VectorIndex::read(&path, other, DIMENSIONS).unwrap_err();
             assert!(
-                error.to_string().contains(&format!("holds {kind} of 32 dimensions, not {other} of 32: build")),
+                error.to_string().contains(&format!("contains {kind} of 32 dimensions, not {other} of 32: build")),
                 "{error}"
             );
         }
@@ -113,7 +113,7 @@ fn another_kind_or_size_is_refused() {
 }
 
 #[test]
-fn faiss_own_other_indexes_are_refused_even_with_a_seal() {
+fn unsupported_faiss_indexes_are_refused_even_with_a_seal() {
     let rows = clustered(300, DIMENSIONS, 1);
     // description, metric
     for (description, metric) in [
@@ -140,15 +140,15 @@ fn faiss_own_other_indexes_are_refused_even_with_a_seal() {
     }
 }
 
-/// A link that leads out of the graph would be an access beyond its memory.
+/// A link beyond the graph would access memory outside it.
 #[test]
-fn a_graph_with_wild_links_is_refused_even_with_a_seal() {
+fn a_graph_with_invalid_links_is_refused_even_with_a_seal() {
     let index = index_of(Kind::Hnsw { m: 4 }, 300);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vectors.faiss");
     write_index(&index.index, path.to_str().unwrap()).unwrap();
     let whole = fs::read(&path).unwrap();
-    // The vectors come last: a header of 45 bytes and what it announces. Before them is the graph, which ends with 5 numbers.
+    // The vectors come last: a header of 45 bytes and the data. Before them is the graph, which ends with 5 numbers.
     let graph_end = whole.len() - 300 * DIMENSIONS * 4 - 45;
     let mut refused = 0;
     let places: Vec<usize> = (0..graph_end / 4).map(|word| graph_end - 4 * (word + 1)).take(1_500).collect();
@@ -160,24 +160,24 @@ fn a_graph_with_wild_links_is_refused_even_with_a_seal() {
         match VectorIndex::read(&path, Kind::Hnsw { m: 4 }, DIMENSIONS) {
             Err(Error::File { .. }) => refused += 1,
             Err(other) => panic!("{other}"),
-            // A number that no search uses as an address (efConstruction, the end of a list …).
+            // A number that searches do not use as an offset (efConstruction, the end of a list …).
             Ok(read) => assert_eq!(search(&read, &queries(1)[0], 300, None).len(), 300),
         }
     }
     println!("{refused} of {} refused", places.len());
-    assert!(refused * 5 > places.len() * 4, "only {refused} of {} wild numbers were refused", places.len());
+    assert!(refused * 5 > places.len() * 4, "only {refused} of {} invalid numbers were refused", places.len());
 }
 
-/// A row that is not there would be an access beyond the rows that the caller knows; one that is there twice would be found twice.
+/// A row beyond the index would be returned to the caller, and a duplicate row would be found twice.
 #[test]
-fn lists_with_wild_rows_are_refused_even_with_a_seal() {
+fn lists_with_invalid_rows_are_refused_even_with_a_seal() {
     let kind = Kind::Ivf { lists: 4 };
     let index = index_of(kind, 300);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vectors.faiss");
     write_index(&index.index, path.to_str().unwrap()).unwrap();
     let whole = fs::read(&path).unwrap();
-    // The rows of the last list come last.
+    // The rows of the last list are at the end.
     for wild in [-1_i64, 300, i64::MAX, 0, 1, 2] {
         let mut changed = whole.clone();
         let place = changed.len() - 8;
@@ -192,7 +192,7 @@ fn lists_with_wild_rows_are_refused_even_with_a_seal() {
 
 #[test]
 fn a_full_disk_is_an_error() {
-    // A small file is lost only when FAISS closes it, which FAISS does not report.
+    // For a small file, the error occurs when FAISS closes it, and FAISS does not report it.
     let small = index_of(Kind::Flat, 1).write(Path::new("/dev/full")).unwrap_err();
     assert!(small.to_string().contains("only 0 of") && small.to_string().contains("is the disk full?"), "{small}");
     let large = index_of(GRAPH, 2_000).write(Path::new("/dev/full")).unwrap_err();

@@ -3,7 +3,8 @@ use super::*;
 
 const COUNT: usize = 15_000;
 
-/// Checks the promise (as many as there can be, only allowed ones, in order) and returns the recall against an exact search.
+/// Checks the guarantees (the maximum number of rows, only allowed ones, in order) and returns the recall against an
+/// exact search.
 fn checked_recall(
     found: &[Vec<Neighbor>],
     flat: &VectorIndex,
@@ -22,7 +23,7 @@ fn checked_recall(
 }
 
 #[test]
-fn a_filtered_search_returns_as_many_as_are_allowed_and_the_right_ones() {
+fn a_filtered_search_returns_the_nearest_allowed_rows() {
     let flat = index_of(Kind::Flat, COUNT);
     let queries = queries(40);
     for (kind, at_least) in
@@ -40,7 +41,7 @@ fn a_filtered_search_returns_as_many_as_are_allowed_and_the_right_ones() {
     }
 }
 
-/// The graph itself with a filter, also where `search` would not use it.
+/// Tests a filtered graph walk, even where `search` would choose another strategy.
 #[test]
 fn a_graph_walk_keeps_to_the_filter_whatever_its_share() {
     let flat = index_of(Kind::Flat, COUNT);
@@ -57,28 +58,29 @@ fn a_graph_walk_keeps_to_the_filter_whatever_its_share() {
 }
 
 #[test]
-fn a_graph_that_leads_to_too_few_is_made_up_for() {
-    // Two far groups, and only the one away from the query is allowed: with efSearch 1 the walk never gets there.
+fn a_scan_follows_a_graph_walk_that_finds_too_few() {
+    // Two distant groups, of which only the one far from the query is allowed: with efSearch 1 the walk never reaches
+    // it.
     let index = index_of(GRAPH, COUNT);
     let query = &queries(1)[0];
     let mut filter = PositionSet::with_len(COUNT);
     let by_distance = search(&index, query, COUNT, None);
     by_distance.iter().skip(COUNT - 500).for_each(|neighbor| assert!(filter.insert(neighbor.position)));
     let walked = ffi::search(&index.index, query, 20, 1, Some(filter.words())).unwrap();
-    assert!(walked.len() < 20, "the walk found {} and the case is not what it should be", walked.len());
+    assert!(walked.len() < 20, "the walk found {}: the test case is invalid", walked.len());
     let found = index.search_graph(query, 20, Some(&filter), 1).unwrap();
     assert_eq!(found, by_distance[COUNT - 500..][..20]);
 }
 
 #[test]
-fn lists_that_hold_too_few_are_made_up_for() {
+fn all_lists_are_searched_if_the_nearest_have_too_few() {
     let index = index_of(LISTS, COUNT);
     let query = &queries(1)[0];
     let mut filter = PositionSet::with_len(COUNT);
     let by_distance = search(&index, query, COUNT, None);
     by_distance.iter().skip(COUNT - 500).for_each(|neighbor| assert!(filter.insert(neighbor.position)));
     let probed = ffi::search(&index.index, query, 20, 1, Some(filter.words())).unwrap();
-    assert!(probed.len() < 20, "the list has {} and the case is not what it should be", probed.len());
+    assert!(probed.len() < 20, "the list has {}: the test case is invalid", probed.len());
     let found = index.search_lists(query, 20, Some(&filter), 1).unwrap();
     assert_eq!(found, by_distance[COUNT - 500..][..20]);
 }
@@ -98,7 +100,7 @@ fn nothing_allowed_finds_nothing() {
 }
 
 #[test]
-fn a_filter_of_another_length_counts_where_both_have_positions() {
+fn a_filter_may_be_shorter_or_longer_than_the_index() {
     for kind in KINDS {
         let index = index_of(kind, 500);
         let query = &queries(1)[0];

@@ -1,7 +1,7 @@
 use super::*;
 use crate::strategy::{Search, Strategy};
 
-/// The share of what `expected` holds that `found` holds too.
+/// The share of the expected rows that were found.
 pub(super) fn recall(found: &[Vec<Neighbor>], expected: &[Vec<Neighbor>]) -> f64 {
     let pairs = || found.iter().zip(expected);
     let all: usize = pairs().map(|(_, expected)| expected.len()).sum();
@@ -24,7 +24,7 @@ fn a_graph_and_lists_find_nearly_what_flat_finds() {
         for (k, at_least) in [(10, at_10), (100, at_100)] {
             let SearchOptions { ef_search, probes } = SearchOptions::default();
             let strategy = Search { kind, rows: COUNT, allowed: COUNT, k, ef_search, probes }.strategy();
-            assert!(strategy != Strategy::ExactScan, "only a search that may miss some is of interest here");
+            assert!(strategy != Strategy::ExactScan, "the test needs a search that may miss rows");
             let queries = queries(100);
             let all = |index| -> Vec<_> { queries.iter().map(|query| search(index, query, k, None)).collect() };
             let recall = recall(&all(&index), &all(&flat));
@@ -34,10 +34,10 @@ fn a_graph_and_lists_find_nearly_what_flat_finds() {
     }
 }
 
-/// FAISS computes distances one by one or four at a time: the sums have to be the same to the last bit, or equal rows would not be
-/// ties. Dimensions that fill whole vector registers, and others.
+/// FAISS computes distances one by one or four at a time. The sums must be equal to the last bit, or equal rows would
+/// not be ties. Tests dimensions that fill whole vector registers, and others.
 #[test]
-fn a_row_has_one_distance_however_it_was_found() {
+fn every_search_computes_the_same_distance_for_a_row() {
     for dimensions in [5, 32, 37, 384] {
         let rows = clustered(1_000, dimensions, 1);
         for kind in KINDS {
@@ -65,7 +65,7 @@ fn more_probes_find_more() {
     let index = index_of(LISTS, COUNT);
     let queries = queries(200);
     let expected: Vec<_> = queries.iter().map(|query| search(&flat, query, 10, None)).collect();
-    // Each search compares 600 rows at least, about 5 lists.
+    // Each search compares at least 600 rows, which is about 5 lists.
     let recalls = [1, 10, 128].map(|probes| {
         let options = SearchOptions { probes: Some(probes), ..SearchOptions::default() };
         let found: Vec<_> = queries.iter().map(|query| index.search(query, 10, None, options).unwrap()).collect();

@@ -1,12 +1,12 @@
 use super::*;
 
 #[test]
-fn sixteen_threads_give_the_serial_answers() {
+fn sixteen_threads_get_the_same_results_as_one() {
     let filters = [None, Some(random_set(8_000, 0.5, 5)), Some(random_set(8_000, 0.01, 6))];
     let queries = queries(60);
     for kind in KINDS {
         let index = index_of(kind, 8_000);
-        // The low efSearch takes the graph with the first filter too.
+        // With this low efSearch, the graph is used even with the first filter.
         let answers = || -> Vec<Vec<Neighbor>> {
             let cases = queries.iter().flat_map(|query| filters.iter().map(move |filter| (query, filter.as_ref())));
             cases

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use super::super::tests::put;
 use super::*;
-use crate::catalog::{CatalogOptions, Change, TookOver};
+use crate::catalog::{CatalogOptions, PlanChange, TookOver};
 use crate::record::IndexRecord;
 use crate::store::DatabaseFile;
 use crate::store::tests::disk::{Disk, Fault, Survivors};
@@ -27,7 +27,7 @@ fn has(catalog: &Catalog, doc_id: &str) -> bool {
     catalog.get("a").is_ok_and(|index| index.reader().number(doc_id).unwrap().is_some())
 }
 
-/// Changes where the index "a" is. Returns whether that was acknowledged.
+/// Changes the folder of index "a". Returns whether the change was acknowledged.
 type Move = fn(&Catalog) -> bool;
 
 fn take_over(catalog: &Catalog) -> bool {
@@ -36,7 +36,7 @@ fn take_over(catalog: &Catalog) -> bool {
     matches!(catalog.take_over(&serving, &next, folder, || Ok(true)), Ok(TookOver::Yes))
 }
 
-/// The disk of the catalog refuses one operation of a change, and only that, and the machine stops later.
+/// Tests a change with each of its operations refused once; the machine crashes later.
 fn refused_everywhere(change: Move, deletes: bool) {
     for operation in 0.. {
         let hits = [Fault::Refusal, Fault::LateRefusal].map(|fault| refused(operation, fault, change, deletes));
@@ -47,17 +47,17 @@ fn refused_everywhere(change: Move, deletes: bool) {
     }
 }
 
-/// Returns whether there was such an operation.
+/// Returns whether the change has such an operation.
 fn refused(operation: usize, fault: Fault, change: Move, deletes: bool) -> bool {
     let mut was_hit = false;
     for number in 0..4 {
-        // As it was refused, or when the machine stops.
+        // The disk as it is, or after a crash.
         let survivors = if number == 0 { Survivors::All } else { Survivors::Some };
         let (folder, disk) = (tempfile::tempdir().unwrap(), Disk::default());
         let catalog = open(folder.path(), &disk);
         let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
         let target = IndexRecord { max_tokens: 50, ..IndexRecord::of_two_dimensions() };
-        catalog.change_plan("a", |_, _| Ok(Change::Begin(target))).unwrap();
+        catalog.change_plan("a", |_, _| Ok(PlanChange::Begin(target))).unwrap();
         let next = catalog.open_next("a", catalog.planned("a").unwrap().plan.folder().unwrap()).unwrap().unwrap();
         [&index, &next].into_iter().for_each(|index| put(index, "before").unwrap());
         disk.fail_at(operation, fault);
@@ -69,10 +69,10 @@ fn refused(operation: usize, fault: Fault, change: Move, deletes: bool) -> bool 
         let random = &mut Rng::with_seed((operation * 4 + number) as u64);
         let catalog = open(folder.path(), &disk.after_a_stop(survivors, random));
         assert!(catalog.problems().is_empty(), "{case}: {:?}", catalog.problems());
-        match deletes {
-            true if is_acknowledged => assert!(catalog.names().is_empty(), "{case}"),
-            true => assert!(!is_written || has(&catalog, "before"), "{case}"),
-            false => assert!(has(&catalog, "before"), "{case}"),
+        if deletes && is_acknowledged {
+            assert!(catalog.names().is_empty(), "{case}");
+        } else {
+            assert!(has(&catalog, "before") || (deletes && !is_written), "{case}");
         }
         assert!(!is_written || has(&catalog, "after"), "{case}");
     }
@@ -80,18 +80,18 @@ fn refused(operation: usize, fault: Fault, change: Move, deletes: bool) -> bool 
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_when_the_disk_refuses_to_delete_an_index() {
+fn no_acknowledged_change_is_lost_when_the_disk_refuses_to_delete_an_index() {
     refused_everywhere(|catalog| catalog.delete("a").is_ok(), true);
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_when_the_disk_refuses_to_let_a_generation_take_over() {
+fn no_acknowledged_change_is_lost_when_the_disk_refuses_to_switch_generations() {
     refused_everywhere(take_over, false);
 }
 
-/// With a file, which can be opened again.
+/// With a real file, which can be reopened.
 #[test]
-fn after_it_is_opened_again_the_catalog_says_what_is_in_memory() {
+fn a_reopened_catalog_is_rewritten_from_memory() {
     let folder = tempfile::tempdir().unwrap();
     let options = |catalog: &Catalog| catalog.options.clone();
     let catalog = open(folder.path(), &Disk::default());
@@ -101,8 +101,8 @@ fn after_it_is_opened_again_the_catalog_says_what_is_in_memory() {
     let (index, _) = catalog.get_or_create("a", IndexRecord::of_two_dimensions).unwrap();
     put(&index, "before").unwrap();
     let target = IndexRecord { max_tokens: 50, ..IndexRecord::of_two_dimensions() };
-    catalog.change_plan("a", |_, _| Ok(Change::Begin(target))).unwrap();
-    // The change came to the disk, and was refused to whoever asked for it.
+    catalog.change_plan("a", |_, _| Ok(PlanChange::Begin(target))).unwrap();
+    // The change is durable, but its caller gets an error.
     let change = |tables: &mut Tables<'_>| {
         tables.folders.remove("a")?;
         tables.folders.insert("b", 77)?;

@@ -1,8 +1,8 @@
-//! Documents that have cost more than their size says, and others like them.
+//! Documents whose cost was disproportionate to their size, and similar ones.
 
 use super::*;
 
-/// What is repeated to make a document that is difficult to cut as Markdown, as code, as prose, as pages.
+/// Fragments that are repeated to make documents that are hard to cut as Markdown, code, prose or pages.
 const MARKDOWN: [&str; 34] = [
     "#\n",
     "# \n\n",
@@ -115,7 +115,7 @@ const PROSE: [&str; 24] = [
 ];
 const PAGES: [&str; 6] = ["\u{C}", "a\u{C}", "\u{C} ", "a b. \u{C}", "\u{C}\n", "a "];
 
-/// All ways to cut, and what is difficult for each.
+/// All split types, each with fragments that are hard to cut.
 pub(super) fn kinds() -> Vec<(SplitType, &'static [&'static str])> {
     let code = Language::ALL.into_iter().map(|language| (SplitType::Code(language), CODE.as_slice()));
     [
@@ -129,12 +129,12 @@ pub(super) fn kinds() -> Vec<(SplitType, &'static [&'static str])> {
     .collect()
 }
 
-/// As many bytes of repetitions as there are to be.
+/// Repeats a fragment up to a number of bytes.
 pub(super) fn repeated(motif: &str, bytes: usize) -> String {
     motif.repeat(bytes.div_ceil(motif.len().max(1)))
 }
 
-/// Those that were measured.
+/// The documents that were measured.
 pub(super) fn measured(bytes: usize) -> Vec<(&'static str, SplitType, String)> {
     let half = bytes / 2;
     vec![

@@ -1,4 +1,4 @@
-//! What documents cost, in steps and in bytes whose tokens are counted: no more for each of their bytes than is settled here.
+//! Bounds the cost of documents per byte, in steps and in bytes whose tokens are counted.
 
 use std::cell::Cell;
 
@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use super::documents::{kinds, measured, repeated};
 use super::*;
 
-/// Bytes whose tokens are counted, and steps, for each byte of a document. Of prose they are 2 and 5.
+/// The most bytes whose tokens are counted, and the most steps, per byte of a document. Prose needs 2 and 5.
 const MAX_COUNTED: f64 = 24.0;
 const MAX_STEPS: f64 = 160.0;
-/// What a document costs however short it is.
+/// The fixed cost of a document.
 const BASE: f64 = 65_536.0;
 
-/// How tokens may be counted. What has none at all, or one whatever it is, is there, too.
+/// Token counters, including extreme ones: every text has at most one token, or every byte is one.
 fn counts() -> [fn(&str) -> usize; 4] {
     [count, |text| text.len().div_ceil(3), |text| usize::from(!text.trim().is_empty()), |text| text.len()]
 }
@@ -37,7 +37,7 @@ fn effort(text: &str, split: SplitType, max_tokens: usize, count: fn(&str) -> us
 }
 
 #[test]
-fn what_was_too_slow_costs_what_its_size_says() {
+fn measured_documents_cost_in_proportion_to_their_size() {
     for (what, split, text) in measured(200_000) {
         for count in counts() {
             let effort = effort(&text, split, 200, count);
@@ -46,9 +46,9 @@ fn what_was_too_slow_costs_what_its_size_says() {
     }
 }
 
-/// Each is embedded: a document of many small ones costs more than it should, and none of them says much.
+/// Every chunk is embedded, so many tiny chunks are expensive, and none of them is meaningful.
 #[test]
-fn code_and_prose_are_not_cut_into_slivers() {
+fn code_and_prose_are_not_cut_into_tiny_chunks() {
     const MAX_TOKENS: usize = 200;
     const MAX_TIMES: usize = 10;
     for (what, split, text) in measured(50_000) {
@@ -66,11 +66,14 @@ fn code_and_prose_are_not_cut_into_slivers() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
-    /// Parts that repeat something each, in a row.
+    /// A sequence of parts, each of which repeats two fragments.
     #[test]
-    fn any_document_costs_what_its_size_says(
+    fn any_document_costs_in_proportion_to_its_size(
         kind in 0..kinds().len(),
-        parts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1_usize..12_000), 1..6),
+        parts in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1_usize..12_000),
+            1..6,
+        ),
         max_tokens in 16_usize..254,
         count in 0..counts().len(),
     ) {

@@ -1,4 +1,4 @@
-//! A disk in memory whose operations fail, and whose machine stops.
+//! A disk in memory whose operations fail and whose machine crashes.
 
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;
@@ -7,58 +7,58 @@ use fastrand::Rng;
 use parking_lot::Mutex;
 use redb::StorageBackend;
 
-/// What reaches a disk as one, whatever happens.
+/// The unit that is written atomically, even in a crash.
 const SECTOR_BYTES: usize = 512;
 
-/// What goes wrong.
+/// A failure of the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// From then on nothing works: the machine stops.
+    /// The machine crashes: no later operation works.
     Stop,
-    /// From then on nothing can be written: the disk is full.
+    /// The disk is full: no later write works.
     Full,
-    /// One operation is refused, those after it are not.
+    /// One operation fails. Later ones work.
     Refusal,
-    /// One operation is done, and refused all the same.
+    /// One operation is done but reported as failed.
     LateRefusal,
-    /// One write ends half-way, those after it do not.
+    /// One write is cut off. Later ones work.
     HalfWrite,
 }
 
-/// What has reached the disk of the changes that it was not told to keep yet.
+/// Which unsynced changes survive a crash.
 #[derive(Debug, Clone, Copy)]
 pub enum Survivors {
     None,
     All,
-    /// Any of them, and of each any sectors.
+    /// Any of the changes, and any sectors of each.
     Some,
 }
 
 #[derive(Debug)]
-enum Change {
+enum PendingChange {
     Write(usize, Vec<u8>),
     Length(usize),
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What would be there after the machine has stopped.
+    /// The content after a crash.
     kept: Vec<u8>,
-    /// What a reader sees.
+    /// The content that a reader sees.
     seen: Vec<u8>,
-    /// What makes the one the other, but for what was lost when the disk refused to keep it.
-    pending: Vec<Change>,
+    /// The changes from `kept` to `seen`, except those that a failed sync has lost.
+    pending: Vec<PendingChange>,
     operations: usize,
     fault: Option<(usize, Fault)>,
     was_hit: bool,
 }
 
-/// The disk. Its clones are the same one.
+/// The disk. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct Disk(Arc<Mutex<State>>);
 
 impl Disk {
-    /// Lets an operation fail: 0 is the next one.
+    /// Makes an operation fail. 0 is the next one.
     pub fn fail_at(&self, operation: usize, fault: Fault) {
         let mut state = self.0.lock();
         state.fault = Some((state.operations + operation, fault));
@@ -69,7 +69,7 @@ impl Disk {
         self.0.lock().was_hit
     }
 
-    /// What is there when the machine starts again: a disk without faults.
+    /// The disk after a crash, without faults.
     pub fn after_a_stop(&self, survivors: Survivors, random: &mut Rng) -> Self {
         let state = self.0.lock();
         let mut kept = state.kept.clone();
@@ -80,16 +80,16 @@ impl Disk {
     }
 }
 
-fn apply(bytes: &mut Vec<u8>, change: &Change, survivors: Survivors, random: &mut Rng) {
+fn apply(bytes: &mut Vec<u8>, change: &PendingChange, survivors: Survivors, random: &mut Rng) {
     let mut survives = || match survivors {
         Survivors::None => false,
         Survivors::All => true,
         Survivors::Some => random.bool(),
     };
     match change {
-        Change::Length(length) if survives() => bytes.resize(*length, 0),
-        Change::Length(_) => {}
-        Change::Write(offset, data) => {
+        PendingChange::Length(length) if survives() => bytes.resize(*length, 0),
+        PendingChange::Length(_) => {}
+        PendingChange::Write(offset, data) => {
             let mut start = 0;
             while start < data.len() {
                 let end = data.len().min((offset + start) / SECTOR_BYTES * SECTOR_BYTES + SECTOR_BYTES - offset);
@@ -111,7 +111,7 @@ enum Kind {
 }
 
 impl State {
-    /// Counts an operation, and says what goes wrong with it.
+    /// Counts an operation and returns its fault, if any.
     fn begin(&mut self, kind: Kind) -> Result<(), Fault> {
         let operation = self.operations;
         self.operations += 1;
@@ -125,7 +125,7 @@ impl State {
         if fails { Err(fault) } else { Ok(()) }
     }
 
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: PendingChange) {
         apply(&mut self.seen, &change, Survivors::All, &mut Rng::with_seed(0));
         self.pending.push(change);
     }
@@ -155,11 +155,11 @@ impl StorageBackend for Disk {
     fn set_len(&self, length: u64) -> Result<(), Error> {
         let mut state = self.0.lock();
         state.begin(Kind::Change).map_err(error)?;
-        state.change(Change::Length(length as usize));
+        state.change(PendingChange::Length(length as usize));
         Ok(())
     }
 
-    /// What was to be kept and was not is lost: a later success is not one for it.
+    /// A failed sync loses its unsynced changes: a later success does not cover them.
     fn sync_data(&self) -> Result<(), Error> {
         let mut state = self.0.lock();
         let begun = state.begin(Kind::Sync);
@@ -182,7 +182,7 @@ impl StorageBackend for Disk {
             Err(Fault::HalfWrite) => &data[..data.len() / 2],
             Err(Fault::Stop | Fault::Full | Fault::Refusal) => &[],
         };
-        state.change(Change::Write(offset as usize, written.to_vec()));
+        state.change(PendingChange::Write(offset as usize, written.to_vec()));
         begun.map_err(error)
     }
 }

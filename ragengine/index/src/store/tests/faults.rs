@@ -1,5 +1,5 @@
-//! A store on a disk that fails, at each of its operations in turn: what was acknowledged is there afterwards, and nothing is half
-//! there.
+//! Runs a store on a disk that fails at each of its operations in turn. Afterwards, every acknowledged change is there,
+//! and no change is partly there.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ enum Step {
     Move(&'static str, &'static str, String),
 }
 
-/// Enough that the file grows, pages are freed and used again, and every table is touched.
+/// Enough steps for the file to grow, for pages to be freed and reused, and for every table to be written.
 fn steps() -> Vec<Step> {
     vec![
         Step::Put("a", "one".into(), 2),
@@ -73,7 +73,7 @@ fn new_disk() -> Disk {
     disk
 }
 
-/// What a store holds, each of its tables agreeing with the others.
+/// The content of a store. Checks that its tables are consistent.
 fn contents(store: &Store) -> Contents {
     let documents = everything(store);
     let reader = store.reader().unwrap();
@@ -96,13 +96,13 @@ fn contents(store: &Store) -> Contents {
     documents.into_iter().map(|(doc_id, document)| (doc_id, of(document))).collect()
 }
 
-/// What may be in a store: what was acknowledged, and that with the change under way when it failed.
+/// The possible contents of a store: the acknowledged changes, with or without the change that failed.
 struct Possible {
     acknowledged: Contents,
     with_the_next: Contents,
 }
 
-/// Takes every step until the disk fails.
+/// Performs every step until the disk fails.
 fn live(store: &Store, fault: Fault) -> Possible {
     let mut acknowledged = Contents::new();
     let steps = steps();
@@ -125,7 +125,7 @@ fn live(store: &Store, fault: Fault) -> Possible {
     Possible { with_the_next: acknowledged.clone(), acknowledged }
 }
 
-/// Opens what is left; the machine may stop once more while that is done.
+/// Reopens the store. The machine may crash once more during that.
 fn reopen(disk: &Disk, random: &mut Rng) -> Store {
     disk.fail_at(random.usize(..30), Fault::Stop);
     drop(open(disk));
@@ -135,7 +135,7 @@ fn reopen(disk: &Disk, random: &mut Rng) -> Store {
 fn check(store: &Store, possible: &Possible, case: &str) {
     let found = contents(store);
     assert!(found == possible.acknowledged || found == possible.with_the_next, "{case}: {:?}", found.keys());
-    // It can be written to, and no number is given twice.
+    // The store is writable and reuses no number.
     let highest = everything(store).values().map(|(number, ..)| *number).max();
     let number = put(store, "later", "later", 1);
     assert!(highest.is_none_or(|highest| number > highest), "{case}");
@@ -151,7 +151,7 @@ fn fail_everywhere(fault: Fault) {
         let possible = live(&store, fault);
         let was_hit = disk.was_hit();
         drop(store);
-        // Where only the disk fails, the system still has what was written.
+        // If only the disk fails, the operating system still has the written data.
         let survivors: &[Survivors] = match fault {
             Fault::Stop => &[Survivors::None, Survivors::All, Survivors::Some, Survivors::Some],
             Fault::Full | Fault::Refusal | Fault::LateRefusal | Fault::HalfWrite => &[Survivors::All, Survivors::Some],
@@ -170,33 +170,34 @@ fn fail_everywhere(fault: Fault) {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_a_machine_that_stops_at_any_operation() {
+fn acknowledged_changes_survive_a_crash_at_any_operation() {
     fail_everywhere(Fault::Stop);
 }
 
 #[test]
-fn what_was_acknowledged_outlives_a_disk_that_is_full_from_any_write_on() {
+fn acknowledged_changes_survive_a_disk_that_is_full_from_any_write_on() {
     fail_everywhere(Fault::Full);
 }
 
 #[test]
-fn what_was_acknowledged_outlives_an_operation_that_is_refused() {
+fn acknowledged_changes_survive_an_operation_that_fails() {
     fail_everywhere(Fault::Refusal);
 }
 
 #[test]
-fn what_was_acknowledged_outlives_an_operation_that_is_done_and_refused() {
+fn acknowledged_changes_survive_an_operation_that_is_done_but_reported_as_failed() {
     fail_everywhere(Fault::LateRefusal);
 }
 
 #[test]
-fn what_was_acknowledged_outlives_a_write_that_ends_half_way() {
+fn acknowledged_changes_survive_a_write_that_is_cut_off() {
     fail_everywhere(Fault::HalfWrite);
 }
 
-/// The catalog does not name it before it is whole: it must only be told, and not be taken for an index.
+/// The catalog lists an index only when it is complete. So opening an incomplete store must fail cleanly, without being
+/// taken for an index.
 #[test]
-fn a_store_that_was_not_made_whole_is_not_opened() {
+fn an_incomplete_store_is_not_opened() {
     for operation in 0.. {
         let disk = Disk::default();
         disk.fail_at(operation, Fault::Stop);
@@ -215,7 +216,7 @@ fn a_store_that_was_not_made_whole_is_not_opened() {
     }
 }
 
-/// Whoever only reads learns of it, too: redb reads nothing more after it.
+/// A failed read also sets the flag: redb reads nothing more after it.
 #[test]
 fn a_disk_that_refuses_to_read_is_noticed() {
     let disk = new_disk();
@@ -228,5 +229,5 @@ fn a_disk_that_refuses_to_read_is_noticed() {
     let reader = store.reader().unwrap();
     let read = || reader.each_vector(ALL_ROWS, |_, _| Ok::<_, StoreError>(()));
     assert!(matches!(read(), Err(StoreError::Disk(_))) && disk.was_hit() && store.has_failed());
-    assert!(matches!(read(), Err(StoreError::Latched)), "the disk would read it now");
+    assert!(matches!(read(), Err(StoreError::Latched)), "although the disk would work now");
 }

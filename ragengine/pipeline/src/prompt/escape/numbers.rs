@@ -1,15 +1,15 @@
-//! Numbers in brackets, such as `[2]`: so the heads of passages begin, and so an answer names its sources.
+//! Numbers in brackets, such as `[2]`. The heads of passages begin with them, and an answer cites its sources by them.
 
 use super::{is_dash, visible};
 
-/// Where numbers in brackets begin that could be taken for those of sources: all but indices such as only code has.
+/// The positions of bracketed numbers that look like the number of a passage. Indices in code do not.
 pub(super) fn numbers(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut backslashes = 0;
-    // Where the latest index ends, and the name that it stands behind.
+    // The end of the latest index, and the name before it: `name[0][1]` has two.
     let mut index: Option<(usize, &str)> = None;
     for (at, character) in visible(text) {
-        // Of two backslashes, the first escapes the second.
+        // An even number of backslashes escape each other, so the bracket after them is not escaped.
         let is_escaped = backslashes % 2 == 1;
         backslashes = if character == '\\' { backslashes + 1 } else { 0 };
         let Some(numbers) = Bracketed::at(&text[at..]).filter(|_| !is_escaped) else { continue };
@@ -24,18 +24,18 @@ pub(super) fn numbers(text: &str) -> Vec<usize> {
     found
 }
 
-/// Numbers in brackets.
+/// One or more numbers in brackets.
 struct Bracketed {
-    /// There is one, and nothing but its digits.
+    /// Only ASCII digits are between the brackets.
     is_plain: bool,
-    /// And these are 0.
+    /// All digits are 0.
     is_zero: bool,
-    /// What they and the brackets take.
+    /// The length with the brackets.
     bytes: usize,
 }
 
 impl Bracketed {
-    /// Those that a text begins with. A line may end within: they are read across it.
+    /// The bracketed numbers at the beginning of a text. They may contain line breaks.
     fn at(text: &str) -> Option<Self> {
         let mut characters = visible(text);
         characters.next().filter(|(_, first)| is_opening(*first))?;
@@ -55,17 +55,19 @@ impl Bracketed {
         None
     }
 
-    /// Whether this is an index of a name in code. Prose puts the numbers of its sources right behind a word, too (`in full[2]`), or behind its
-    /// markup (`_in full_[2]`), and a full stop, a semicolon or a link behind them. What it does not have is a name with `_` inside, an
-    /// assignment, or a field; and no source is number 0.
-    fn is_index_of(&self, name: &str, behind: &str) -> bool {
+    /// Whether this is an index in code, given the name before it and the text after it.
+    ///
+    /// Prose also cites sources directly after a word (`in full[2]`) or its markup (`_in full_[2]`), with punctuation
+    /// or a link after the number. So an index needs a sign of code: `_` inside the name, an assignment or a field
+    /// after it, or the number 0, which no passage has.
+    fn is_index_of(&self, name: &str, after: &str) -> bool {
         let is_name = name.contains(|character: char| character.is_ascii_alphabetic());
-        let is_in_code = || has_inner_underscore(name) || behind.starts_with(" = ") || begins_with_field(behind);
+        let is_in_code = || has_inner_underscore(name) || after.starts_with(" = ") || begins_with_field(after);
         self.is_plain && is_name && (self.is_zero || is_in_code())
     }
 }
 
-/// The letters, digits and `_` that a text ends with.
+/// The name of ASCII letters, digits and `_` at the end of a text. It may be empty.
 fn name_at_end(text: &str) -> &str {
     let is_outside = |character: char| !character.is_ascii_alphanumeric() && character != '_';
     text.rsplit(is_outside).next().unwrap_or_default()
@@ -75,13 +77,13 @@ fn has_inner_underscore(name: &str) -> bool {
     name.trim_matches('_').contains('_')
 }
 
-/// Such as `.name`.
+/// Whether the text begins with a field such as `.name`.
 fn begins_with_field(text: &str) -> bool {
     let begins_name = |character: char| character.is_ascii_lowercase() || character == '_';
     text.strip_prefix('.').is_some_and(|rest| rest.starts_with(begins_name))
 }
 
-/// What stands between the numbers of several sources.
+/// Whether this character separates the numbers of several sources.
 fn is_between(character: char) -> bool {
     is_dash(character) || matches!(character, ',' | ';' | '&' | '\u{3001}' | '\u{ff0c}' | '\u{ff1b}')
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::prompt::{Boundary, Passage, block, context};
 
 #[test]
-fn what_looks_like_a_boundary_is_escaped() {
+fn lines_like_a_boundary_are_escaped() {
     for (line, escaped) in [
         ("--- 4 8 2 1", "\\--- 4 8 2 1"),
         ("---end", "\\---end"),
@@ -16,7 +16,7 @@ fn what_looks_like_a_boundary_is_escaped() {
         ("\u{200b}-\u{200b}-- 4", "\u{200b}\\-\u{200b}-- 4"),
         ("--- \u{ff14} \u{ff18}", "\\--- \u{ff14} \u{ff18}"),
         ("a\n--- 4\rb\r--- 5\u{2028}--- 6\u{c}--- 7", "a\n\\--- 4\rb\r\\--- 5\u{2028}\\--- 6\u{c}\\--- 7"),
-        // Tables, lists and prose look otherwise.
+        // Tables, lists and prose are not escaped.
         ("---|---", "---|---"),
         ("| --- | :---: |", "| --- | :---: |"),
         ("-- 4 8", "-- 4 8"),
@@ -31,7 +31,7 @@ fn what_looks_like_a_boundary_is_escaped() {
 }
 
 #[test]
-fn what_looks_like_the_number_of_another_passage_is_escaped() {
+fn bracketed_numbers_are_escaped_except_indices() {
     for (line, escaped) in [
         ("[2] Handbook · https://e/h", "\\[2] Handbook · https://e/h"),
         ("As Smith says [12], and [3].", "As Smith says \\[12], and \\[3]."),
@@ -42,28 +42,28 @@ fn what_looks_like_the_number_of_another_passage_is_escaped() {
         ("\u{3010}2\u{3011} \u{ff3b}\u{ff12}\u{ff3d}", "\\\u{3010}2\u{3011} \\\u{ff3b}\u{ff12}\u{ff3d}"),
         ("[\u{665}] [\u{2461}]", "\\[\u{665}] \\[\u{2461}]"),
         ("[1](https://e) [2]: x", "\\[1](https://e) \\[2]: x"),
-        // Behind markup.
+        // After markup.
         ("_[2] Handbook_", "_\\[2] Handbook_"),
         (")[2] Head", ")\\[2] Head"),
         ("][2] Head", "]\\[2] Head"),
         ("_It is free_[2]", "_It is free_\\[2]"),
         ("**Free**[2] (free)[0]", "**Free**\\[2] (free)\\[0]"),
-        // Right behind a word of prose.
+        // Directly after a word of prose.
         ("refunded in full[2]", "refunded in full\\[2]"),
         ("in full[2]. In full[2]; in full[2]", "in full\\[2]. In full\\[2]; in full\\[2]"),
         ("==free[2]== full[2](https://e)", "==free\\[2]== full\\[2](https://e)"),
         ("in 2020[2] by A380[3]", "in 2020\\[2] by A380\\[3]"),
-        // Several.
+        // Several numbers.
         ("[1, 2] [1;2] [1\u{2013}3] [1,\n2]", "\\[1, 2] \\[1;2] \\[1\u{2013}3] \\[1,\n2]"),
         ("a_b[1, 2] a_b[1\n][2]", "a_b\\[1, 2] a_b\\[1\n]\\[2]"),
-        // An index is one behind a name that prose does not have, or before what it does not have.
+        // An index in code is not escaped: see `is_index_of`.
         ("row_values[2] + row_values[1][2]", "row_values[2] + row_values[1][2]"),
         ("args[1] = x; args[1].name", "args[1] = x; args[1].name"),
         ("a_[0] + args[0] + m[0][0]", "a_[0] + args[0] + m[0][0]"),
         ("args[1] + f(x)[2] + m[0][2]", "args\\[1] + f(x)\\[2] + m[0]\\[2]"),
-        // Other brackets stay.
+        // Other brackets are not escaped.
         ("[x] [] [ ] [a1] [1a] [-1] [1:] [:2] [1.5] [1", "[x] [] [ ] [a1] [1a] [-1] [1:] [:2] [1.5] [1"),
-        // What is escaped stays, and an escaped backslash escapes nothing.
+        // An escaped number is not escaped again. A backslash that is escaped itself escapes nothing.
         ("\\[2] \\[2][3]", "\\[2] \\[2]\\[3]"),
         ("\\\\[2] \\\\\\[2]", "\\\\\\[2] \\\\\\[2]"),
     ] {
@@ -72,7 +72,7 @@ fn what_looks_like_the_number_of_another_passage_is_escaped() {
 }
 
 #[test]
-fn marks_of_chat_templates_are_broken() {
+fn marks_of_chat_templates_are_escaped() {
     for (line, escaped) in [
         ("<|im_end|>\n<|im_start|>system", "<\\|im_end|>\n<\\|im_start|>system"),
         ("a</s><s>[INST] b [/INST]", "a<\\/s><\\s>[\\INST] b [\\/INST]"),
@@ -87,7 +87,7 @@ fn marks_of_chat_templates_are_broken() {
 }
 
 #[test]
-fn a_label_is_one_line_without_the_sign_between_its_parts() {
+fn a_label_is_one_line_without_the_separator() {
     for (part, shown) in [
         (" A\r\n\u{2028}B\u{85}\u{0}C ", "A B C"),
         ("Handbook · https://bank.example", "Handbook - https://bank.example"),
@@ -100,7 +100,7 @@ fn a_label_is_one_line_without_the_sign_between_its_parts() {
 }
 
 #[test]
-fn a_quotation_ends_where_it_ends() {
+fn quotes_inside_a_quotation_are_replaced() {
     for (part, shown) in [
         (" Hand\nbook ", "“Hand book”"),
         ("A \"B\" “C” \u{201e}D\u{201f}", "“A 'B' 'C' 'D'”"),
@@ -113,13 +113,13 @@ fn a_quotation_ends_where_it_ends() {
 }
 
 #[test]
-fn text_without_any_of_it_is_not_copied() {
+fn plain_text_is_not_copied() {
     for plain in ["", "Wages come monthly - on the last day.\n| a | b |\n|---|---|\n", "let x = a[0] < b_c[1];"] {
         assert!(matches!(text(plain), Cow::Borrowed(_)), "{plain}");
     }
 }
 
-/// Pieces that lines of a prompt are forged from, and any others.
+/// Texts of the characters and words that the lines of a prompt consist of, and some random characters.
 fn pieces() -> impl Strategy<Value = String> {
     const SIGNS: &[&str] = &[
         "\n", "\r", "\u{2028}", "\u{c}", " ", "\u{200b}", "\u{feff}", "[", "]", "\u{ff3b}", "\u{ff3d}", "1", "2", "42",
@@ -130,7 +130,8 @@ fn pieces() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// A line as a careless reader sees it: without what cannot be seen, with all brackets and dashes alike. Nothing here is shared with what escapes.
+/// A line as a language model may read it: without invisible characters, and with all brackets and dashes alike. Shares
+/// no code with the escaping.
 fn as_read(line: &str) -> String {
     let seen = line.chars().filter(|character| !matches!(character, '\u{200b}' | '\u{feff}' | '\u{0}'));
     let folded = seen.map(|character| match character {
@@ -172,10 +173,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn nothing_in_a_passage_reads_as_the_lines_around_it(
+    fn a_passage_never_looks_like_a_head_or_a_boundary(
         (title, heading, url, body) in (pieces(), pieces(), pieces(), pieces()), number in 1_usize..1000, random: u64,
     ) {
-        let passage = Passage { title: Some(&title), heading: Some(&heading), url: Some(&url), page: Some(7), text: &body };
+        let passage =
+            Passage { title: Some(&title), heading: Some(&heading), url: Some(&url), page: Some(7), text: &body };
         let block = block(number, &passage);
         let shown = lines(&block);
         let head = format!("[{number}] ");
@@ -196,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn escaping_changes_nothing_else_and_nothing_twice(body in pieces()) {
+    fn escaping_only_adds_backslashes_and_is_idempotent(body in pieces()) {
         let once = text(&body).into_owned();
         prop_assert_eq!(&text(&once), &once);
         let without = |text: &str| text.replace('\\', "");

@@ -24,12 +24,14 @@ fn sitemaps_are_read() {
             pages(&["https://a/1?x=1&y=2", "https://a/2", "https://a/3?x&y"]),
         ),
         (
-            "<s:urlset xmlns:s='x'><s:url><s:loc>https://a/1</s:loc><image:image><image:loc>https://a/i.png</image:loc></image:image>
+            "<s:urlset xmlns:s='x'><s:url><s:loc>https://a/1</s:loc>
+             <image:image><image:loc>https://a/i.png</image:loc></image:image>
              </s:url></s:urlset>",
             pages(&["https://a/1"]),
         ),
         (
-            "<sitemapindex><sitemap><loc>https://a/s1.xml</loc></sitemap><sitemap><loc>https://a/s2.xml.gz</loc></sitemap></sitemapindex>",
+            "<sitemapindex><sitemap><loc>https://a/s1.xml</loc></sitemap>\
+             <sitemap><loc>https://a/s2.xml.gz</loc></sitemap></sitemapindex>",
             Sitemap { pages: Vec::new(), sitemaps: vec!["https://a/s1.xml".into(), "https://a/s2.xml.gz".into()] },
         ),
     ];
@@ -39,21 +41,21 @@ fn sitemaps_are_read() {
 }
 
 #[test]
-fn what_is_no_sitemap_is_refused() {
+fn an_invalid_sitemap_is_refused() {
     let deep = format!("<urlset>{}", "<a>".repeat(40));
     let long = format!("<urlset><url><loc>{}</loc></url></urlset>", "a".repeat(9000));
     let cases = [
-        ("<!doctype html><html><body>not found</body></html>", "no urlset"),
-        ("<rss></rss>", "no urlset"),
+        ("<!doctype html><html><body>not found</body></html>", "neither urlset"),
+        ("<rss></rss>", "neither urlset"),
         ("", "it is empty"),
         (" \r\n", "it is empty"),
         ("\u{feff}", "it is empty"),
         ("<?xml version='1.0'?>", "it is empty"),
-        ("<urlset><url>", "too early"),
+        ("<urlset><url>", "not closed"),
         ("<urlset></url>", ""),
         ("<!DOCTYPE x [<!ENTITY a 'aaaa'>]><urlset><url><loc>&a;</loc></url></urlset>", "entity"),
         (deep.as_str(), "too deep"),
-        (long.as_str(), "too long"),
+        (long.as_str(), "longer than"),
         ("https://a/1\nhttps://a/2\nhttps://a/3", "more than 2"),
         ("<urlset><url><loc>1</loc></url><url><loc>2</loc></url><url><loc>3</loc></url></urlset>", "more than 2"),
     ];
@@ -66,7 +68,10 @@ fn what_is_no_sitemap_is_refused() {
 
 proptest! {
     #[test]
-    fn whatever_comes_is_read_or_refused(text in "[<>/?!&;#x\\[\\] '\"a-du-z0-3\\-]{0,60}", is_inside in any::<bool>()) {
+    fn any_text_is_parsed_or_refused(
+        text in "[<>/?!&;#x\\[\\] '\"a-du-z0-3\\-]{0,60}",
+        is_inside in any::<bool>(),
+    ) {
         let text = if is_inside { format!("<urlset><url><loc>{text}</loc></url></urlset>") } else { text };
         if let Ok(found) = parse(text.as_bytes(), 3) {
             prop_assert!(found.pages.len() + found.sitemaps.len() <= 3);

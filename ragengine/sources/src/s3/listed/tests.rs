@@ -9,7 +9,7 @@ fn page(objects: &[(&str, u64)]) -> String {
 }
 
 #[test]
-fn an_odd_key_costs_itself_alone() {
+fn an_invalid_key_does_not_affect_other_objects() {
     let good = [("a.md", 1), ("empty.md", 0), ("R&amp;D/f.md", 1)];
     let odd = ["a//b.md", "sub/", "/c.md", "d/../e.md", "g&amp;//h.md", "./i.md", "/", "//", "docs//"];
     for size in [0, 1] {
@@ -17,9 +17,9 @@ fn an_odd_key_costs_itself_alone() {
         let listed = files_of(page(&objects).as_bytes()).unwrap();
         let named: Vec<_> = odd
             .iter()
-            .map(|key| match key.ends_with('/') && size == 0 {
-                true => LeftOut::Folder,
-                false => LeftOut::Odd(key.replace("&amp;", "&")),
+            .map(|key| {
+                let is_folder = key.ends_with('/') && size == 0;
+                if is_folder { LeftOut::Folder } else { LeftOut::Odd(key.replace("&amp;", "&")) }
             })
             .collect();
         assert_eq!(listed.left_out, named);
@@ -29,7 +29,7 @@ fn an_odd_key_costs_itself_alone() {
 }
 
 #[test]
-fn what_is_no_whole_page_is_refused() {
+fn an_incomplete_page_is_refused() {
     let cases = [
         ("", PageError::NoListing),
         ("not XML", PageError::NoListing),
@@ -50,11 +50,12 @@ fn what_is_no_whole_page_is_refused() {
 }
 
 #[test]
-fn a_page_without_objects_is_one() {
+fn a_page_may_have_no_objects() {
     for text in [
         "<ListBucketResult/>",
         "<s:ListBucketResult xmlns:s='x'></s:ListBucketResult>",
-        "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>",
+        "<ListBucketResult><IsTruncated>true</IsTruncated>\
+         <NextContinuationToken>x</NextContinuationToken></ListBucketResult>",
     ] {
         let whole = Listed { xml: text.as_bytes().to_vec(), left_out: Vec::new() };
         assert_eq!(files_of(text.as_bytes()), Ok(whole), "{text}");

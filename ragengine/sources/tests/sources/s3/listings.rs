@@ -1,4 +1,4 @@
-//! Listings that no file system can produce.
+//! Listings with keys that cannot be paths in a file system.
 
 use ragengine_settings::sync::{Origin, S3};
 use ragengine_sources::{Extent, Opened, SourceError};
@@ -9,7 +9,8 @@ use crate::support::{Bench, paths, serve};
 fn page(objects: &[(&str, u64)]) -> String {
     let object = |(key, size): &(&str, u64)| {
         format!(
-            "<Contents><Key>{key}</Key><Size>{size}</Size><LastModified>2026-05-01T10:00:00Z</LastModified><ETag>\"a\"</ETag></Contents>"
+            "<Contents><Key>{key}</Key><Size>{size}</Size>\
+             <LastModified>2026-05-01T10:00:00Z</LastModified><ETag>\"a\"</ETag></Contents>"
         )
     };
     let objects: String = objects.iter().map(object).collect();
@@ -25,7 +26,7 @@ async fn open(page: String) -> Result<Opened, SourceError> {
 }
 
 #[tokio::test]
-async fn an_odd_key_costs_itself_alone() {
+async fn an_invalid_key_does_not_affect_other_objects() {
     let good = [("a.md", 3), ("e/f.md", 3)];
     let odd = [("b//c.md", 3), ("/d.md", 3), ("x//y.png", 3), ("//", 3), ("docs//", 3), ("e/", 3), ("/", 3)];
     let opened = open(page(&[&good[..], &odd].concat())).await.unwrap();
@@ -38,7 +39,7 @@ async fn an_odd_key_costs_itself_alone() {
 }
 
 #[tokio::test]
-async fn an_empty_object_is_a_file_unless_its_key_is_that_of_a_folder() {
+async fn an_empty_object_is_a_file_unless_its_key_ends_with_a_slash() {
     let objects = [("a.md", 0), ("sub/", 0), ("sub/b.md", 1), ("/", 0), ("//", 0), ("sub//", 0), ("c//d.md", 0)];
     let opened = open(page(&objects)).await.unwrap();
     assert_eq!(paths(&opened), ["a.md", "sub/b.md"]);
@@ -47,13 +48,13 @@ async fn an_empty_object_is_a_file_unless_its_key_is_that_of_a_folder() {
 }
 
 #[tokio::test]
-async fn what_is_no_whole_listing_is_not_taken_for_an_empty_one() {
+async fn an_incomplete_listing_is_an_error() {
     let cut_off = "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>";
     let cases = [
-        ("", "no listing"),
-        ("<html><body>Down for maintenance</body></html>", "no listing"),
-        ("<Error><Code>SlowDown</Code></Error>", "no listing"),
-        ("<ListBucketResult><Contents>", "no listing"),
+        ("", "not a bucket listing"),
+        ("<html><body>Down for maintenance</body></html>", "not a bucket listing"),
+        ("<Error><Code>SlowDown</Code></Error>", "not a bucket listing"),
+        ("<ListBucketResult><Contents>", "not a bucket listing"),
         (cut_off, "no token for the next page"),
     ];
     for (text, words) in cases {

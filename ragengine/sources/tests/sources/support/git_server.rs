@@ -1,4 +1,4 @@
-//! Git's own server over HTTP, and its own command to fill repositories.
+//! A git server over HTTP, and repositories, both with the `git` command.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use axum::response::{IntoResponse, Response};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// A repository that is served, and the folder in which commits are made.
+/// A repository with a working tree for commits.
 pub struct Repository {
     pub folder: PathBuf,
 }
 
 impl Repository {
-    /// An empty one.
+    /// Creates an empty repository.
     pub fn new(folder: &Path) -> Self {
         std::fs::create_dir_all(folder).unwrap();
         let repository = Self { folder: folder.to_owned() };
@@ -26,7 +26,7 @@ impl Repository {
         repository
     }
 
-    /// Runs git in it and gives back what it says.
+    /// Runs git in the repository, and returns its output.
     pub fn git(&self, arguments: &[&str]) -> String {
         let mut command = std::process::Command::new("git");
         let identity = [("NAME", "somebody"), ("EMAIL", "somebody@example.com"), ("DATE", "2024-01-01T00:00:00Z")];
@@ -39,25 +39,25 @@ impl Repository {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Commits everything and gives back the commit.
+    /// Commits all files, and returns the id of the commit.
     pub fn commit(&self) -> String {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", "a change"]);
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Lets clients leave files out.
+    /// Allows partial clones.
     pub fn allow_filter(&self) {
         self.git(&["config", "uploadpack.allowFilter", "true"]);
     }
 }
 
-/// How the server treats requests.
+/// The behaviour of the server, and its log.
 #[derive(Clone, Default)]
 pub struct Rules {
-    /// The value of the header that is wanted.
+    /// The required value of the `Authorization` header.
     pub authorization: Option<&'static str>,
-    /// How many requests were answered, by path.
+    /// The paths of all requests.
     pub requests: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
 }
 
@@ -78,7 +78,7 @@ pub async fn serve(folder: &Path, rules: Rules) -> SocketAddr {
     super::serve(Router::new().fallback(answer)).await
 }
 
-/// Hands a request to git as RFC 3875 says.
+/// Passes a request to git by CGI (RFC 3875).
 async fn run(folder: &Path, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let text =

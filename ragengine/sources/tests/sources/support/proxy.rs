@@ -1,4 +1,4 @@
-//! tinyproxy, at a port of its own.
+//! Starts tinyproxy at a free port.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -17,7 +17,8 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts it, and waits until it listens. It cannot choose a port itself: another program may be faster to take one that was free.
+    /// Starts the proxy, and waits until it listens. tinyproxy cannot choose a free port itself, so this is repeated if
+    /// another program takes the port first.
     pub async fn start() -> Self {
         loop {
             if let Some(proxy) = Self::try_to_start().await {
@@ -32,7 +33,7 @@ impl Proxy {
         drop(free);
         let folder = tempfile::tempdir().unwrap();
         let (settings, log) = (folder.path().join("settings"), folder.path().join("log"));
-        // Without a list of ports every one may be asked for.
+        // Without `ConnectPort`, connections to all ports are allowed.
         let text = format!(
             "Port {}\nListen 127.0.0.1\nTimeout 60\nMaxClients 50\nLogLevel Info\nLogFile \"{}\"\n",
             address.port(),
@@ -59,7 +60,7 @@ impl Proxy {
         Some(Self { url: format!("http://{address}"), log, _folder: folder, _process: process })
     }
 
-    /// What it was asked for.
+    /// The log, which has all requests.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }

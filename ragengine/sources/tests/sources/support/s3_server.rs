@@ -1,4 +1,4 @@
-//! An S3 server over a folder.
+//! An S3 server for a folder.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,14 +12,14 @@ use tokio::net::TcpListener;
 pub const ACCESS_KEY_ID: &str = "test-key-id";
 pub const SECRET_ACCESS_KEY: &str = "test-secret-key";
 
-/// Serves the folders in a folder as buckets until the test ends. It wants requests to be signed.
+/// Serves each subfolder as a bucket until the test ends. Requests must be signed.
 pub async fn serve(folder: &Path) -> SocketAddr {
     let mut builder = S3ServiceBuilder::new(s3s_fs::FileSystem::new(folder).unwrap());
     builder.set_auth(SimpleAuth::from_single(ACCESS_KEY_ID, SECRET_ACCESS_KEY));
     run(builder).await
 }
 
-/// The same for anyone.
+/// Like [`serve`], but also accepts unsigned requests.
 pub async fn serve_to_anyone(folder: &Path) -> SocketAddr {
     run(S3ServiceBuilder::new(s3s_fs::FileSystem::new(folder).unwrap())).await
 }

@@ -1,4 +1,4 @@
-//! TLS in front of a server.
+//! A TLS proxy in front of a server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// Where the server is reached over TLS, and the authority that says so.
+/// The HTTPS address of the server, and the certificate authority in PEM.
 pub struct TlsFront {
     pub url: String,
     pub authority: String,
 }
 
-/// Passes everything on to a server until the test ends, with a certificate for `localhost`.
+/// Forwards connections to a server until the test ends, with a certificate for `localhost`.
 pub async fn serve(behind: SocketAddr) -> TlsFront {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A token is a word; what has none has none.
+/// A tokenizer for which each word is a token.
 fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
@@ -12,14 +12,14 @@ fn numbered(count: usize) -> String {
 }
 
 #[test]
-fn what_the_model_reads_at_once_is_one_window_as_it_is() {
+fn a_question_that_fits_is_one_unchanged_window() {
     for text in ["one two", " spaces stay ", &numbered(10)] {
         assert_eq!(cut(text, 10, 1, &words, &Waiter::default()).unwrap(), [text]);
     }
 }
 
 #[test]
-fn a_question_at_the_end_of_a_long_paste_is_a_window_of_its_own() {
+fn a_question_at_the_end_of_a_long_paste_has_its_own_window() {
     let question = "How long is a month on the moon?";
     let windows = cut(&format!("{}.\n\n{question}", numbered(100)), 20, 20, &words, &Waiter::default()).unwrap();
     assert_eq!(windows.last().unwrap(), question);
@@ -27,19 +27,19 @@ fn a_question_at_the_end_of_a_long_paste_is_a_window_of_its_own() {
     assert!(windows.contains(&question.to_owned()), "{windows:?}");
 }
 
-/// More of a line than an end of a question has bytes.
+/// Repeats a line beyond [`END_BYTES`].
 fn much(line: &str) -> String {
     line.repeat(2 * END_BYTES / line.len())
 }
 
 #[test]
-fn a_question_is_a_window_of_its_own_wherever_it_stands_at_an_end() {
+fn a_question_at_either_end_has_its_own_window() {
     let question = "How long is a month on the moon?";
     let code = format!("```\n{}```\n", much("let x = 1;\n"));
     let log = much("12:00:01 INFO worker started\n");
     let one_line = much("word ");
     for (text, asked) in [
-        // Behind a fence whose beginning is far above.
+        // After a code block whose opening fence is beyond the end.
         (format!("{code}{question}"), question),
         (format!("{code}How long is a month\non the moon?"), question),
         (format!("{question}\n{code}"), question),
@@ -48,12 +48,12 @@ fn a_question_is_a_window_of_its_own_wherever_it_stands_at_an_end() {
         (format!("{log}{question}\r\n\r\n---\r\n"), question),
         (format!("{question}\n{log}"), question),
         (format!("{}\u{2028}{question}", one_line.trim_end()), question),
-        // Of fewer words than a sentence has.
+        // With fewer words than a sentence.
         (format!("{log}Sick leave?"), "Sick leave?"),
         (format!("Sick leave?\n\n{log}"), "Sick leave?"),
         (format!("{one_line}end. Sick leave?"), "Sick leave?"),
         (format!("Sick leave? {one_line}"), "Sick leave?"),
-        // A heading, as it is.
+        // A heading.
         (format!("{log}# Sick leave"), "# Sick leave"),
     ] {
         let windows = cut(&text, 20, 1000, &words, &Waiter::default()).unwrap();
@@ -63,7 +63,7 @@ fn a_question_is_a_window_of_its_own_wherever_it_stands_at_an_end() {
 }
 
 #[test]
-fn what_stands_at_an_end_is_a_window_once() {
+fn the_text_at_an_end_is_not_repeated() {
     let text = format!("What is it?\n\n{}.\n\nSick leave?", numbered(100));
     let windows = cut(&text, 20, 20, &words, &Waiter::default()).unwrap();
     for end in ["What is it?", "Sick leave?"] {
@@ -72,31 +72,31 @@ fn what_stands_at_an_end_is_a_window_once() {
 }
 
 #[test]
-fn windows_overlap_and_the_last_ends_where_the_question_does() {
+fn windows_overlap_and_reach_the_end_of_the_question() {
     let windows = cut(&numbered(35), 20, 20, &words, &Waiter::default()).unwrap();
     assert_eq!(windows.len(), 2, "{windows:?}");
     assert!(windows[0].ends_with("word19") && windows[1].starts_with("word18 ") && windows[1].ends_with("word34"));
 }
 
 #[test]
-fn what_is_too_long_says_how_long_it_may_be() {
+fn the_error_for_a_long_question_names_the_limit() {
     let too_long =
         |text: &str, max_windows| cut(text, 20, max_windows, &words, &Waiter::default()).unwrap_err().to_string();
     let words = too_long(&numbered(400), 4);
     for said in ["400 tokens", "at most about 72 tokens", "retrieval.maxQuestionWindows"] {
         assert!(words.contains(said), "{said}: {words}");
     }
-    // Nothing is counted of what no window could hold.
+    // A text that cannot fit is refused without counting.
     let counted = |_: &str| panic!("counted");
     let error =
         cut(&"x".repeat(20 * 4 * MAX_BYTES_PER_QUERY_TOKEN + 1), 20, 4, &counted, &Waiter::default()).unwrap_err();
     assert!(error.to_string().contains("5121 bytes"), "{error}");
-    // Two short windows too many.
+    // Too many windows, because of their overlap.
     assert!(too_long(&numbered(75), 4).contains("75 tokens"));
 }
 
 #[test]
-fn a_question_of_few_tokens_and_many_bytes_is_read_whole() {
+fn a_question_of_few_tokens_and_many_bytes_is_split() {
     let gap = " ".repeat(20 * MAX_BYTES_PER_QUERY_TOKEN);
     let windows = cut(&format!("first of all{gap}and the question"), 20, 20, &words, &Waiter::default()).unwrap();
     assert!(windows.iter().all(|window| window.len() <= 20 * MAX_BYTES_PER_QUERY_TOKEN));
@@ -104,8 +104,8 @@ fn a_question_of_few_tokens_and_many_bytes_is_read_whole() {
 }
 
 #[test]
-fn what_surely_fits_is_known_without_counting() {
-    // text, limit, whether
+fn short_texts_are_known_to_fit() {
+    // text, limit, expected
     let table = [
         ("", 0, false),
         ("", 1, true),
@@ -122,7 +122,7 @@ fn what_surely_fits_is_known_without_counting() {
 }
 
 proptest! {
-    /// Every word is in a window, and every window is read whole.
+    /// Every word is in a window, and every window fits.
     #[test]
     fn nothing_is_left_out(
         text in "([a-z]{1,9}[ .\n]{1,3}){1,80}",
@@ -133,14 +133,14 @@ proptest! {
             prop_assert!(words(window) <= max_tokens, "{}", window);
         }
         let all: Vec<&str> = windows.iter().flat_map(|window| window.split_whitespace()).collect();
-        // A window may end behind a full stop, though no space follows it.
+        // A window may end after a full stop that no space follows.
         for word in text.split(['.', ' ', '\n']) {
             prop_assert!(all.iter().any(|other| other.contains(word)), "{} {:?}", word, windows);
         }
     }
 
     #[test]
-    fn what_surely_fits_does(text in "\\PC{0,40}", limit in 0_usize..200) {
+    fn texts_that_surely_fit_do_fit(text in "\\PC{0,40}", limit in 0_usize..200) {
         if surely_fits(&text, limit) {
             prop_assert!(text.len() < limit);
         }

@@ -12,13 +12,13 @@ fn address(last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
 }
 
-/// An order, and the time that passes in it.
-struct Passing {
+/// An order, with a clock.
+struct TimedOrder {
     order: Order<u64>,
     now: Instant,
 }
 
-impl Passing {
+impl TimedOrder {
     fn new(max: usize) -> Self {
         Self { order: Order::new(max, 0), now: Instant::now() }
     }
@@ -28,13 +28,13 @@ impl Passing {
         self.now
     }
 
-    /// One more, whose handle is its number.
+    /// Opens a connection, whose handle is its number.
     fn open(&mut self) -> Result<Id, NoPlace> {
         let (now, number) = (self.later(), self.order.next);
         self.order.open(address(1), now, number)
     }
 
-    /// A whole request.
+    /// Serves a whole request.
     fn serve(&mut self, id: Id) {
         self.order.begin(id);
         self.order.has_to_send(id);
@@ -45,57 +45,57 @@ impl Passing {
 }
 
 #[test]
-fn room_is_made_by_the_one_that_is_idle_longest() {
-    let mut passing = Passing::new(3);
-    let ids = [(); 3].map(|()| passing.open().unwrap());
-    // The first has had a request since, and the third has one.
-    passing.serve(ids[0]);
-    passing.order.begin(ids[2]);
-    assert_eq!(passing.open(), Err(NoPlace::AtAll));
-    assert_eq!(passing.order.make_room(), Some(1));
-    // It is on its way: nobody else has to go.
-    assert_eq!(passing.order.make_room(), None);
-    passing.order.remove(ids[1]);
-    let fourth = passing.open().unwrap();
-    assert_eq!(passing.order.make_room(), Some(0));
-    // It has begun a request in that moment: another one goes.
-    passing.order.begin(ids[0]);
-    assert_eq!(passing.order.make_room(), Some(3));
-    passing.order.remove(fourth);
-    passing.open().unwrap();
-    passing.order.make_room();
-    assert_eq!(passing.order.make_room(), None, "nobody is idle");
+fn the_longest_idle_connection_makes_room() {
+    let mut timed = TimedOrder::new(3);
+    let ids = [(); 3].map(|()| timed.open().unwrap());
+    // The first has had a request since then, and the third has one.
+    timed.serve(ids[0]);
+    timed.order.begin(ids[2]);
+    assert_eq!(timed.open(), Err(NoPlace::AtAll));
+    assert_eq!(timed.order.make_room(), Some(1));
+    // It is closing, so no other connection has to close.
+    assert_eq!(timed.order.make_room(), None);
+    timed.order.remove(ids[1]);
+    let fourth = timed.open().unwrap();
+    assert_eq!(timed.order.make_room(), Some(0));
+    // It has just started a request, so another one has to close.
+    timed.order.begin(ids[0]);
+    assert_eq!(timed.order.make_room(), Some(3));
+    timed.order.remove(fourth);
+    timed.open().unwrap();
+    timed.order.make_room();
+    assert_eq!(timed.order.make_room(), None, "no connection is idle");
 }
 
 #[test]
 fn a_request_lasts_until_its_reply_has_been_sent() {
-    let mut passing = Passing::new(1);
-    let id = passing.open().unwrap();
-    passing.order.begin(id);
-    let now = passing.now;
-    passing.order.has_sent(id, now);
-    assert!(passing.order.is_busy(id), "only a part of the reply");
-    passing.order.has_to_send(id);
-    passing.order.end(id, now);
-    assert!(passing.order.is_busy(id), "its end is not sent");
-    passing.order.has_sent(id, now);
-    assert!(!passing.order.is_busy(id));
+    let mut timed = TimedOrder::new(1);
+    let id = timed.open().unwrap();
+    timed.order.begin(id);
+    let now = timed.now;
+    timed.order.has_sent(id, now);
+    assert!(timed.order.is_busy(id), "only a part of the reply is sent");
+    timed.order.has_to_send(id);
+    timed.order.end(id, now);
+    assert!(timed.order.is_busy(id), "the end of the reply is not sent");
+    timed.order.has_sent(id, now);
+    assert!(!timed.order.is_busy(id));
 }
 
 #[test]
-fn a_request_whose_body_is_still_read_lasts() {
-    let mut passing = Passing::new(1);
-    let (id, now) = (passing.open().unwrap(), passing.now);
-    passing.order.begin(id);
-    passing.order.has_to_send(id);
-    passing.order.has_sent(id, now);
-    assert!(passing.order.is_busy(id));
-    passing.order.end(id, now);
-    assert!(!passing.order.is_busy(id));
+fn a_request_lasts_until_its_body_is_read() {
+    let mut timed = TimedOrder::new(1);
+    let (id, now) = (timed.open().unwrap(), timed.now);
+    timed.order.begin(id);
+    timed.order.has_to_send(id);
+    timed.order.has_sent(id, now);
+    assert!(timed.order.is_busy(id));
+    timed.order.end(id, now);
+    assert!(!timed.order.is_busy(id));
 }
 
 #[test]
-fn an_address_is_a_network_of_ipv6() {
+fn an_ipv6_network_counts_as_one_address() {
     let mut order = Order::new(100, 1);
     let mut opens = |address: &str| order.open(address.parse().unwrap(), Instant::now(), ()).is_ok();
     for (address, expected) in [
@@ -130,7 +130,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a model knows of a connection.
+/// A connection in the model.
 #[derive(Debug, Clone, Copy)]
 struct Modelled {
     id: Id,
@@ -144,7 +144,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn it_is_as_a_list_that_is_searched(steps in prop::collection::vec(step(), 1..80)) {
+    fn the_order_behaves_like_a_simple_list(steps in prop::collection::vec(step(), 1..80)) {
         let mut order: Order<u64> = Order::new(MAX, MAX_PER_ADDRESS);
         let mut model: Vec<Modelled> = Vec::new();
         let mut now = Instant::now();

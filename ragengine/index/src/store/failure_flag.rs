@@ -5,43 +5,43 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use redb::{BackendError, StorageBackend};
 
-/// A storage of which it is noted when it refuses something: redb says so to whoever asked for it, and to nobody else.
+/// A storage that sets a flag when an operation fails. redb reports a failure only to the caller of the operation.
 #[derive(Debug)]
-pub(super) struct Watched<S> {
+pub(super) struct FailureFlag<S> {
     storage: S,
     has_failed: Arc<AtomicBool>,
 }
 
-impl<S> Watched<S> {
-    /// `has_failed` becomes true when something is refused.
+impl<S> FailureFlag<S> {
+    /// `has_failed` becomes true when an operation fails.
     pub(super) fn new(storage: S, has_failed: Arc<AtomicBool>) -> Self {
         Self { storage, has_failed }
     }
 
-    fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
+    fn recorded<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.inspect_err(|_| self.has_failed.store(true, Ordering::Release))
     }
 }
 
-impl<S: StorageBackend> StorageBackend for Watched<S> {
+impl<S: StorageBackend> StorageBackend for FailureFlag<S> {
     fn len(&self) -> io::Result<u64> {
-        self.noted(self.storage.len())
+        self.recorded(self.storage.len())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.noted(self.storage.read(offset, out))
+        self.recorded(self.storage.read(offset, out))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.noted(self.storage.set_len(len))
+        self.recorded(self.storage.set_len(len))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.noted(self.storage.sync_data())
+        self.recorded(self.storage.sync_data())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.noted(self.storage.write(offset, data))
+        self.recorded(self.storage.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -1,0 +1,58 @@
+use std::sync::Arc;
+
+use ragengine_pipeline::request::Request;
+
+use super::ongoing::Ongoing;
+use crate::admission::{Deadline, Permit, Work};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::language_model::Origin;
+
+/// A chat request that has arrived. Starts its report and its deadline.
+pub struct Arrival {
+    pub(super) report: Ongoing,
+    pub(super) deadline: ChatDeadline,
+    /// The origin of the request.
+    pub(super) origin: Origin,
+    /// The permit of the queue, held until the request to an endpoint.
+    pub(super) permit: Option<Permit>,
+}
+
+impl Arrival {
+    /// Starts the report and the deadline of a chat.
+    pub fn new(app: &App, origin: Origin, permit: Option<Permit>) -> Self {
+        Self {
+            report: Ongoing::begin(&app.metrics, &origin.request_id),
+            deadline: ChatDeadline(app.admission.deadline(Work::Chat)),
+            origin,
+            permit,
+        }
+    }
+
+    /// Waits for the parsing of the request.
+    ///
+    /// # Errors
+    ///
+    /// The error of the parser, or [`crate::admission::Refused::Late`]. The report is ended then.
+    pub async fn read(
+        self,
+        app: &App,
+        reading: impl Future<Output = Result<Arc<Request>, ApiError>>,
+    ) -> Result<(Self, Arc<Request>), ApiError> {
+        match self.deadline.keep(app, reading).await {
+            Ok(request) => Ok((self, request)),
+            Err(error) => Err(self.report.failed(error)),
+        }
+    }
+}
+
+/// The deadline for all work of this server on a chat. Time of the language model does not count.
+pub(super) struct ChatDeadline(Deadline);
+
+impl ChatDeadline {
+    /// Runs a part of the work. At the deadline the work is dropped, and the chat is counted as refused.
+    pub async fn keep<T>(&self, app: &App, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+        let done = self.0.keep(work).await;
+        done.inspect_err(|late| app.admission.refused(Work::Chat, late))?
+    }
+}

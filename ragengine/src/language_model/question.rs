@@ -1,0 +1,104 @@
+use std::sync::Arc;
+
+use axum::http::HeaderValue;
+use bytes::Bytes;
+use ragengine_pipeline::chat_body::BodyChanges;
+use ragengine_pipeline::request::Request;
+use serde_json::{Map, Value, json};
+
+use super::LlmError;
+use super::extractive::Quotable;
+use crate::admission::Held;
+
+/// Where a question came from.
+pub struct Origin {
+    /// The id of the request, which goes along.
+    pub request_id: HeaderValue,
+    /// The room that the caller's body takes, until the language model has the question.
+    pub room: Option<Arc<Held>>,
+}
+
+/// What the language model is asked.
+pub struct Question {
+    pub(super) origin: Option<Origin>,
+    pub(super) content: Content,
+}
+
+/// A question as its language model takes it.
+pub(super) enum Content {
+    /// A chat in OpenAI's format.
+    Chat(Chat),
+    /// What the built-in model answers from.
+    Quotable(Box<Quotable>),
+}
+
+/// The body of a chat.
+pub(super) enum Chat {
+    /// A caller's. It says itself whether the answer is a stream.
+    Sent(Bytes),
+    /// One that this server makes.
+    Own(Map<String, Value>),
+}
+
+impl Question {
+    /// A question that this server asks for itself. `parameters` are further fields of the body, such as
+    /// `temperature`. A stream ends with the usage. Without a model the endpoint chooses one.
+    pub fn of(model: Option<&str>, messages: Vec<Value>, parameters: Map<String, Value>) -> Self {
+        let mut body = parameters;
+        body.insert("messages".to_owned(), messages.into());
+        if let Some(model) = model {
+            body.insert("model".to_owned(), model.into());
+        }
+        Self { origin: None, content: Content::Chat(Chat::Own(body)) }
+    }
+
+    /// A caller's request with changes. The language model gets the caller's own bytes where nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`LlmError::ShuttingDown`].
+    pub async fn changed(request: &Arc<Request>, changes: BodyChanges, origin: Origin) -> Result<Self, LlmError> {
+        let bytes = request.body.bytes().len() + changes.about_bytes();
+        let request = Arc::clone(request);
+        let write = move |_: &_| Ok::<_, LlmError>(Bytes::from(request.body.forwardable(&changes)));
+        let body = ragengine_compute::run(bytes, write).await?;
+        Ok(Self { origin: Some(origin), content: Content::Chat(Chat::Sent(body)) })
+    }
+
+    /// A caller's request, byte for byte.
+    pub fn as_sent(request: &Request, origin: Origin) -> Self {
+        Self { origin: Some(origin), content: Content::Chat(Chat::Sent(request.body.bytes().clone())) }
+    }
+
+    /// Passages that the built-in model quotes.
+    pub fn quoting(quotable: Quotable) -> Self {
+        Self { origin: None, content: Content::Quotable(Box::new(quotable)) }
+    }
+
+    /// The same question, asked for this request: its id goes along.
+    pub fn asked_by(self, origin: Origin) -> Self {
+        Self { origin: Some(origin), ..self }
+    }
+}
+
+impl Chat {
+    /// The body for a whole answer.
+    pub(super) fn for_whole(self) -> Bytes {
+        match self {
+            Self::Sent(body) => body,
+            Self::Own(body) => Value::Object(body).to_string().into(),
+        }
+    }
+
+    /// The body for a stream.
+    pub(super) fn for_stream(self) -> Bytes {
+        match self {
+            Self::Sent(body) => body,
+            Self::Own(mut body) => {
+                body.insert("stream".to_owned(), true.into());
+                body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+                Value::Object(body).to_string().into()
+            }
+        }
+    }
+}
