@@ -1,5 +1,5 @@
-//! The language model: an OpenAI-compatible endpoint, the built-in one, or none. It is asked by [`LanguageModel::complete`] and
-//! [`LanguageModel::stream`], whichever it is.
+//! The language model: an OpenAI-compatible endpoint, the built-in one, or none. It is asked by
+//! [`LanguageModel::complete`] and [`LanguageModel::stream`], whichever it is.
 
 pub mod address;
 mod allowed;
@@ -57,8 +57,8 @@ impl LanguageModel {
         }
     }
 
-    /// Asks for an answer as a stream of events. [`StreamReply::events`] says what they say. [`StreamReply::pieces`] are
-    /// the untouched bytes, for an answer that is passed through.
+    /// Asks for an answer as a stream of events. [`StreamReply::events`] says what they say. [`StreamReply::pieces`]
+    /// are the untouched bytes, for an answer that is passed through.
     ///
     /// # Errors
     ///

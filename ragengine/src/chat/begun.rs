@@ -25,7 +25,8 @@ pub(super) enum Begun {
 }
 
 impl Begun {
-    /// Asks the language model. A stream that an endpoint has not begun after the pause begins without it. The built-in model is waited for.
+    /// Asks the language model. A stream that an endpoint has not begun after the pause begins without it. The built-in
+    /// model is waited for.
     pub async fn of(request: UpstreamRequest) -> Self {
         let UpstreamRequest { model, question, wants_stream, passing, sources, explanation, keep_alive } = request;
         let explanation = explanation.map(|explanation| ("explanation", explanation));

@@ -17,7 +17,8 @@ use crate::language_model::{EventStream, LlmError, Reply, StreamReply};
 /// A comment, which clients skip.
 const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// What an answer gets: names and JSON values. They go in as text: as a JSON value, 32-bit distances would show digits that they do not have.
+/// What an answer gets: names and JSON values. They go in as text: as a JSON value, 32-bit distances would show digits
+/// that they do not have.
 pub(super) type Fields = Vec<(&'static str, String)>;
 
 /// How a streamed answer goes on to the client.
@@ -88,7 +89,7 @@ impl Source {
         }
     }
 
-    /// The head has a timeout of its own.
+    /// The time until the head comes has another limit.
     fn counts_silence(&self) -> bool {
         !matches!(self, Self::Sending { .. })
     }
@@ -135,8 +136,8 @@ impl Relay {
         Self { source, pace, silence: Duration::ZERO, report: None }
     }
 
-    /// Event by event, as they come, with our fields on the one that carries the finish reason. Of a stream that breaks, the event that
-    /// was not finished is left out: the error behind it could not be read otherwise.
+    /// Event by event, as they come, with our fields on the one that carries the finish reason. Of a stream that
+    /// breaks, the event that was not finished is left out: the error behind it could not be read otherwise.
     pub fn events(mut self: Box<Self>, report: Option<Ongoing>) -> BoxStream<'static, Result<Bytes, Infallible>> {
         self.report = report;
         stream::unfold(Some(self), |relay| next_bytes(relay).map(|next| next.map(|(bytes, relay)| (Ok(bytes), relay))))
@@ -161,7 +162,8 @@ impl Relay {
         }
     }
 
-    /// Takes note of the first word, and of what became of the answer. Clients leave at the end's mark, which is no reason to say that they left.
+    /// Takes note of the first word, and of what became of the answer. Clients leave at the end's mark, which is no
+    /// reason to say that they left.
     fn take_note(&mut self) {
         if let (true, Some(report)) = (self.source.has_words(), &mut self.report) {
             report.first_word_came();

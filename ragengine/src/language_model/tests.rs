@@ -39,12 +39,18 @@ async fn endpoint() -> LanguageModel {
             let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
             response(200, "text/event-stream", events)
         };
-        let one = |index: u64, text: &str, reason: Option<&str>| json!({"choices": [{"index": index, "delta": {"content": text}, "finish_reason": reason}]});
+        let one = |index: u64, text: &str, reason: Option<&str>| {
+            let choice = json!({"index": index, "delta": {"content": text}, "finish_reason": reason});
+            json!({"choices": [choice]})
+        };
         match (body["user"].as_str(), body["stream"] == true) {
             (Some("refuse"), _) => response(429, "application/json", r#"{"error": {"message": "slow down"}}"#.into()),
             (Some("break"), true) => stream(&[one(0, "a", None)]),
             (Some("whole"), _) | (_, false) => {
-                let choice = |index: u64, text: &str, reason: &str| json!({"index": index, "message": {"content": text}, "finish_reason": reason});
+                let choice = |index: u64, text: &str, reason: &str| {
+                    let message = json!({"content": text});
+                    json!({"index": index, "message": message, "finish_reason": reason})
+                };
                 let choices = [choice(1, "b", "length"), choice(0, "a", "stop")];
                 let whole = json!({"choices": choices, "usage": usage, "system_fingerprint": fingerprint});
                 response(200, "application/json", whole.to_string())

@@ -1,5 +1,6 @@
-//! An answer from an index on its way to the client: what the language model says is read as deltas and written as deltas, so that something
-//! between the two can hold text back or change it. An event that nothing has changed goes on as the bytes that it came as.
+//! An answer from an index on its way to the client: what the language model says is read as deltas and written as
+//! deltas, so that something between the two can hold text back or change it. An event that nothing has changed goes on
+//! as the bytes that it came as.
 
 use bytes::Bytes;
 
@@ -65,8 +66,8 @@ impl Reader {
     }
 }
 
-/// Writes what is said, with fields of ours on the event that says why the answer ended. Where none does, they get an event of their own
-/// before the mark of the end. It takes note of what goes by.
+/// Writes what is said, with fields of ours on the event that says why the answer ended. Where none does, they get an
+/// event of their own before the mark of the end. It takes note of what goes by.
 #[derive(Debug, Default)]
 pub struct Writer {
     /// Names and JSON values, until they have been written.
@@ -146,7 +147,8 @@ impl Writer {
         Some(format!("{before}{marked}{behind}").into())
     }
 
-    /// The mark of the end with an event of ours before it, when nothing has carried our fields. An answer that failed has none.
+    /// The mark of the end with an event of ours before it, when nothing has carried our fields. An answer that failed
+    /// has none.
     fn before_the_end(&mut self, mark: &Chunk) -> Option<Bytes> {
         if self.fields.is_empty() || self.has_error {
             return None;

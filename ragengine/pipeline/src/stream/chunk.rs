@@ -87,7 +87,8 @@ impl Chunk {
 
 fn said(data: &str) -> Said {
     let Ok(wire) = serde_json::from_str::<Wire<'_>>(data) else { return said_oddly(data) };
-    // Whether it ends the answer, fails or reports tokens is decided as for a stream that nobody reads: this parser takes more for JSON.
+    // Whether it ends the answer, fails or reports tokens is decided as for a stream that is not read: this parser
+    // takes more for JSON.
     let has_error = wire.error.is_some() && is_error(data);
     let usage = wire.usage.and_then(|_| usage(data));
     let may_finish = wire.choices.iter().any(|choice| choice.finish_reason.is_some());

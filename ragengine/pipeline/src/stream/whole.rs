@@ -113,7 +113,8 @@ impl Whole {
         is_json.then_some(Self { choices: Vec::new(), usage: None, created: Created::Said })
     }
 
-    /// The answer that this was read from, with the time when it was made: its own, else `seconds` since 1970. Clients rely on it.
+    /// The answer that this was read from, with the time when it was made: its own, else `seconds` since 1970. Clients
+    /// rely on it.
     pub fn dated<'a>(&self, answer: &'a str, seconds: u64) -> Cow<'a, str> {
         match self.created {
             Created::Said => answer.into(),
