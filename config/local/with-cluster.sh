@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Prepares what the tests on a cluster need and then runs the command that is given: `cargo xtask test` does.
 #
-# The cluster is that of `make cluster-up`, with images built here; or the one that KUBECONFIG names, with the images that RAGENGINE_IMAGE,
-# RAGENGINE_OPERATOR_IMAGE and RAGENGINE_E2E_IMAGE name, and RAGENGINE_PREVIOUS_IMAGE and RAGENGINE_PREVIOUS_OPERATOR_IMAGE for the test of an
-# upgrade. RAGENGINE_E2E_PREVIOUS=1 asks for the previous release, which that test needs.
+# The cluster is that of `make cluster-up`, with images built here. Or KUBECONFIG names one, and RAGENGINE_IMAGE,
+# RAGENGINE_OPERATOR_IMAGE and RAGENGINE_E2E_IMAGE name its images; RAGENGINE_PREVIOUS_IMAGE and
+# RAGENGINE_PREVIOUS_OPERATOR_IMAGE are for the test of an upgrade. RAGENGINE_E2E_PREVIOUS=1 provides the previous
+# release, which that test needs.
 #
 # usage: with-cluster.sh COMMAND...
 set -euo pipefail
@@ -33,8 +34,8 @@ provide_cluster() {
     local status
     attempt make_cluster
     ((status == 0)) || return 0
-    export KUBECONFIG="$cluster_kubeconfig" RAGENGINE_IMAGE=ragengine:dev RAGENGINE_OPERATOR_IMAGE=ragengine-operator:dev \
-        RAGENGINE_E2E_IMAGE=ragengine-e2e:dev
+    export KUBECONFIG="$cluster_kubeconfig" RAGENGINE_IMAGE=ragengine:dev
+    export RAGENGINE_OPERATOR_IMAGE=ragengine-operator:dev RAGENGINE_E2E_IMAGE=ragengine-e2e:dev
     # The lock keeps other test runs out of this cluster.
     export RAGENGINE_E2E_SWEEP=1
     # images/check.sh runs as tests where the images were built here.
@@ -62,7 +63,8 @@ provide_previous_release() {
     attempt logged_stage "$log" "The previous release" make_previous_release
     if ((status == 0)); then
         export RAGENGINE_PREVIOUS_CHART="$previous_release/chart"
-        kubeconfig_is_foreign || export RAGENGINE_PREVIOUS_IMAGE="$previous_image" RAGENGINE_PREVIOUS_OPERATOR_IMAGE="$previous_operator_image"
+        kubeconfig_is_foreign || export RAGENGINE_PREVIOUS_IMAGE="$previous_image" \
+            RAGENGINE_PREVIOUS_OPERATOR_IMAGE="$previous_operator_image"
     else
         RAGENGINE_PREVIOUS_FAILURE=$(tail --lines 40 "$log")
         export RAGENGINE_PREVIOUS_FAILURE

@@ -1,5 +1,5 @@
-//! The language model: an OpenAI-compatible endpoint, the built-in one, or none. It is asked by
-//! [`LanguageModel::complete`] and [`LanguageModel::stream`], whichever it is.
+//! The language model: an OpenAI-compatible endpoint, the built-in model, or none. [`LanguageModel::complete`] and
+//! [`LanguageModel::stream`] work for all three.
 
 pub mod address;
 mod allowed;
@@ -30,22 +30,22 @@ use serde_json::Value;
 pub use upstream::Upstream;
 use upstream::UpstreamReply;
 
-/// Which language model answers.
+/// The language model that answers chats.
 pub enum LanguageModel {
-    /// An endpoint.
+    /// An OpenAI-compatible endpoint.
     Upstream(Arc<Upstream>),
-    /// The built-in one.
+    /// The built-in model.
     Extractive,
-    /// None: chat is refused, everything else works.
+    /// No model: chats are refused, everything else works.
     None,
 }
 
 impl LanguageModel {
-    /// Asks for a whole answer.
+    /// Requests a whole answer.
     ///
     /// # Errors
     ///
-    /// [`LlmError`].
+    /// [`LlmError`] if there is no usable answer.
     pub async fn complete(&self, question: Question) -> Result<Answer, LlmError> {
         let Question { origin, content } = question;
         match (self, content) {
@@ -57,12 +57,12 @@ impl LanguageModel {
         }
     }
 
-    /// Asks for an answer as a stream of events. [`StreamReply::events`] says what they say. [`StreamReply::pieces`]
-    /// are the untouched bytes, for an answer that is passed through.
+    /// Requests a streamed answer. [`StreamReply::events`] returns it as typed deltas. [`StreamReply::pieces`] returns
+    /// the untouched bytes, for pass-through.
     ///
     /// # Errors
     ///
-    /// [`LlmError`].
+    /// [`LlmError`] if the stream could not be started.
     pub async fn stream(&self, question: Question) -> Result<Reply, LlmError> {
         let Question { origin, content } = question;
         match (self, content) {
@@ -74,12 +74,12 @@ impl LanguageModel {
         }
     }
 
-    /// Whether another server computes its answers.
+    /// Whether another server computes the answers.
     pub fn is_endpoint(&self) -> bool {
         matches!(self, Self::Upstream(_))
     }
 
-    /// How long an answer may take: the whole of it, or the time between two pieces of a stream.
+    /// The time limit for a whole answer, or for the time between two pieces of a stream.
     pub fn answer_timeout(&self) -> Duration {
         match self {
             Self::Upstream(upstream) => upstream.answer_timeout(),
@@ -87,7 +87,7 @@ impl LanguageModel {
         }
     }
 
-    /// What is wrong with it, in words, as far as is known. The built-in one has no faults.
+    /// Describes what is wrong with the language model. None if nothing is known. The built-in model has no faults.
     pub fn problem(&self) -> Option<String> {
         match self {
             Self::Upstream(upstream) => upstream.problem(),
@@ -99,7 +99,7 @@ impl LanguageModel {
     ///
     /// # Errors
     ///
-    /// [`Rejection::Model`], which lists those that it may ask for. The built-in model takes any name.
+    /// [`Rejection::Model`], which lists the allowed models. The built-in model accepts any name.
     pub fn require_allowed<'a>(&self, asked: impl Iterator<Item = &'a str>) -> Result<(), Rejection> {
         match self {
             Self::Upstream(upstream) => upstream.allowed_models().require(asked),
@@ -107,7 +107,7 @@ impl LanguageModel {
         }
     }
 
-    /// Whether a name that a caller sent is a model's: only those are logged.
+    /// Whether a name from a caller is the name of a model. Other names are not logged.
     pub fn knows(&self, model: &str) -> bool {
         match self {
             Self::Upstream(upstream) => upstream.knows(model),
@@ -116,7 +116,7 @@ impl LanguageModel {
         }
     }
 
-    /// Whether it answers. None when nothing is known, or when it is no endpoint.
+    /// Whether the endpoint answers. None if nothing is known or the model is not an endpoint.
     pub fn is_up(&self) -> Option<bool> {
         match self {
             Self::Upstream(upstream) => upstream.is_up(),
@@ -125,7 +125,7 @@ impl LanguageModel {
     }
 }
 
-/// Asks an endpoint. The room for the caller's body is free when the endpoint has the question.
+/// Sends a chat to an endpoint. The memory reserved for the caller's body is freed once the endpoint has the chat.
 async fn ask(upstream: &Upstream, body: Bytes, origin: Option<Origin>) -> Result<UpstreamReply, LlmError> {
     let reply = upstream.send(body, origin.as_ref().map(|origin| &origin.request_id)).await;
     drop(origin);
@@ -135,99 +135,103 @@ async fn ask(upstream: &Upstream, body: Bytes, origin: Option<Origin>) -> Result
 /// Why the language model gave no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LlmError {
-    /// It answered with an error.
+    /// The endpoint answered with an error.
     #[error("the language model answered {status}: {message}")]
     Refused {
-        /// Its HTTP status.
+        /// The HTTP status of the endpoint.
         status: u16,
-        /// Its words.
+        /// The error message of the endpoint.
         message: String,
-        /// Its body, when that has the shape of OpenAI's errors.
+        /// The body of the endpoint's error, if it has the shape of OpenAI's errors.
         body: Option<Box<Value>>,
-        /// When it wants to be asked again.
+        /// The `Retry-After` header of the endpoint.
         retry_after: Option<String>,
     },
-    /// It took too long.
+    /// The answer took too long.
     #[error(
-        "the language model at {url} did not answer within {seconds} s: try again, or raise inferenceService.timeoutSeconds"
+        "the language model at {url} did not answer within {seconds} s: try again, or raise \
+         inferenceService.timeoutSeconds"
     )]
     Timeout {
-        /// Its address.
+        /// The address of the endpoint.
         url: Arc<str>,
-        /// How long it was waited for.
+        /// The time limit in seconds.
         seconds: u64,
     },
-    /// Its stream stopped.
+    /// The stream paused for too long.
     #[error(
         "the language model's stream was silent for {seconds} s: try again, or raise inferenceService.timeoutSeconds"
     )]
     Silent {
-        /// How long it was waited for.
+        /// The time limit in seconds.
         seconds: u64,
     },
-    /// Nothing answers at its address, or the connection broke.
+    /// The endpoint cannot be reached, or the connection broke.
     #[error("the language model at {url} cannot be reached: {reason}")]
     Unreachable {
-        /// Its address.
+        /// The address of the endpoint.
         url: Arc<str>,
-        /// What happened.
+        /// The cause, without the address.
         reason: String,
     },
-    /// It does not say in time which models it has.
+    /// The endpoint did not list its models in time.
     #[error("the language model at {url} did not list its models within {seconds} s: try again")]
     ListTimeout {
-        /// Its address.
+        /// The address of the endpoint.
         url: Arc<str>,
-        /// How long it was waited for.
+        /// The time limit in seconds.
         seconds: u64,
     },
-    /// Enough wait already for its first list of models.
+    /// Too many requests already wait for the first list of models.
     #[error(
-        "the language model is slow to list its models, and {waiting} requests wait for that already: try again in a moment"
+        "the language model is slow to list its models, and {waiting} requests wait for that already: \
+         try again in a moment"
     )]
     ListAwaited {
-        /// How many wait.
+        /// The number of waiting requests.
         waiting: usize,
     },
-    /// It is asked as much as it may be, and as many wait as may.
+    /// The queue is full: the maximum of running and of waiting chats is reached.
     #[error(
-        "the language model is asked {running} times at once and {waiting} chats wait already: try again in a moment, or raise \
-         inferenceService.maxConcurrentRequests or inferenceService.maxWaitingRequests"
+        "{running} chats are with the language model and {waiting} are already waiting: try again in a moment, or \
+         raise inferenceService.maxConcurrentRequests or inferenceService.maxWaitingRequests"
     )]
     QueueFull {
-        /// How often at once.
+        /// The maximum of running chats.
         running: u32,
-        /// How many may wait.
+        /// The maximum of waiting chats.
         waiting: u32,
     },
-    /// It is asked as much as it may be, and no turn came in time.
+    /// The chat waited too long in the queue.
     #[error(
-        "the chat waited {seconds} s for its turn with the language model (inferenceService.queueTimeoutSeconds): try again in a moment"
+        "the chat waited {seconds} s for its turn with the language model (inferenceService.queueTimeoutSeconds): \
+         try again in a moment"
     )]
     WaitedTooLong {
-        /// How long.
+        /// The time limit in seconds.
         seconds: u64,
     },
-    /// It answers elsewhere, which is nothing that a caller could follow.
+    /// The endpoint redirects to another address. Redirects are not followed.
     #[error(
-        "the language model's answer cannot be used: it redirects ({status}) to {location}: set inferenceService.url to the address that answers"
+        "the language model's answer cannot be used: it redirects ({status}) to {location}: \
+         set inferenceService.url to the address that answers"
     )]
     Elsewhere {
-        /// Its HTTP status.
+        /// The HTTP status of the endpoint.
         status: u16,
-        /// Where to, without the query.
+        /// The target of the redirect, without its query.
         location: String,
     },
-    /// Its answer is not one.
+    /// The answer cannot be used.
     #[error("the language model's answer cannot be used: {0}")]
     Nonsense(String),
-    /// There is none for such a request.
+    /// No language model is configured for this request.
     #[error("there is no language model for this request: set inferenceService.url")]
     Missing,
-    /// The built-in one cannot compare sentences.
+    /// The built-in model could not compute embeddings.
     #[error(transparent)]
     Embedding(#[from] EmbeddingError),
-    /// The server stops.
+    /// The server is shutting down.
     #[error(transparent)]
     ShuttingDown(#[from] ShuttingDown),
 }

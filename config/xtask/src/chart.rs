@@ -1,5 +1,5 @@
-//! The Helm chart: lint, what the schema of its values refuses and in which words, its definitions, the kustomize base. What it renders to
-//! is compared with the other generated files.
+//! Checks of the Helm chart: lint, the values that its schema refuses, its definitions, the kustomize base. Its rendered
+//! templates are compared with the other generated files.
 
 use std::fs;
 use std::path::Path;

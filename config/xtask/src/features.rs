@@ -1,4 +1,4 @@
-//! The server alone has to be built with the features that the whole workspace wants of its dependencies: see ragengine/features.
+//! The server alone must be built with the dependency features that the whole workspace needs: see ragengine/features.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,8 @@ pub fn check(place: &Place) -> Result<()> {
     let missing: Vec<&str> = server.difference(&workspace).map(String::as_str).collect();
     ensure!(
         missing.is_empty(),
-        "`make run` and the tests would compile these twice. Add the features that the workspace has to ragengine/features/Cargo.toml:\n{}",
+        "`make run` and the tests would compile these dependencies twice. Add the features of the workspace to \
+         ragengine/features/Cargo.toml:\n{}",
         missing.join("\n")
     );
     Ok(())

@@ -1,4 +1,5 @@
-//! What is generated from the code: references, definitions of resources, the chart's copies of them, and what the chart renders to.
+//! Files generated from the code: references, definitions of resources and the chart's copies of them, and the rendered
+//! chart.
 
 use std::fs;
 use std::path::Path;

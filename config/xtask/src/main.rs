@@ -1,4 +1,4 @@
-//! `cargo xtask`: what the project does with its own sources. What a machine needs first is installed by `config/local/setup.sh`.
+//! `cargo xtask`: generated files, checks and tests. `config/local/setup.sh` installs what they need.
 
 #![expect(clippy::print_stdout, reason = "a program for a terminal")]
 
@@ -17,6 +17,8 @@ mod stage;
 mod summary;
 mod test;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use place::Place;
@@ -31,7 +33,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write the references in docs/, the definitions in crds/, the chart's copies of them, and what the chart renders to.
+    /// Write the references in docs/, the definitions in crds/ and the chart, and the rendered chart.
     Generate {
         /// Write nothing; fail on the first file that differs, and show the difference.
         #[arg(long)]
@@ -53,7 +55,7 @@ enum Command {
     },
     /// Change the pure code in many small ways and run its tests against each change, with cargo-mutants.
     Mutants {
-        /// Only this crate, for example `ragengine-pipeline`. Can be given several times. Default: all that config/mutants names.
+        /// Only this crate, for example `ragengine-pipeline`. Can be given several times. Default: all pure code.
         #[arg(long)]
         package: Vec<String>,
         /// Only every Nth change, to see a sample. Default: all of them.
@@ -62,12 +64,24 @@ enum Command {
     },
 }
 
-fn main() -> Result<()> {
-    let place = Place::find()?;
-    match Arguments::parse().command {
-        Command::Generate { check } => generate::generate(&place, check),
-        Command::Check { only } => check::check(&place, &only),
-        Command::Test { which, arguments } => test::test(&place, which, &arguments),
-        Command::Mutants { package, one_of } => mutants::mutants(&place, &package, one_of),
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    let place = Place::find()?;
+    match command {
+        Command::Generate { check } => generate::generate(&place, check)?,
+        Command::Check { only } => check::check(&place, &only)?,
+        // It has reported a failure above the closing line.
+        Command::Test { which, arguments } => return test::test(&place, which, &arguments),
+        Command::Mutants { package, one_of } => mutants::mutants(&place, &package, one_of)?,
+    }
+    Ok(ExitCode::SUCCESS)
 }

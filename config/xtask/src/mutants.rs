@@ -1,5 +1,5 @@
-//! Mutation tests of the pure code, with cargo-mutants: each small change of the code should fail a test. Those that fail none are named
-//! in config/mutants/survivors.txt, each with its reason.
+//! Mutation tests of the pure code, with cargo-mutants: each small change of the code should fail a test.
+//! config/mutants/survivors.txt names the changes that may fail none, each with a reason.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -30,8 +30,8 @@ pub struct Place {
 
 /// Prints what [`Place`] holds, in its order, a line each.
 const ASK: &str = r#"source e2e/cluster/paths.sh >&2
-printf '%s\n' "$root" "$target_dir" "$cluster_bin" "$cargo_deny_dir/bin" "$cargo_nextest_dir/bin" "$cargo_mutants_dir/bin" \
-    "$kubernetes_version" "$python_venv/bin/python" "$llama_index_venv/bin/python""#;
+printf '%s\n' "$root" "$target_dir" "$cluster_bin" "$cargo_deny_dir/bin" "$cargo_nextest_dir/bin" \
+    "$cargo_mutants_dir/bin" "$kubernetes_version" "$python_venv/bin/python" "$llama_index_venv/bin/python""#;
 
 impl Place {
     /// Asks the scripts.

@@ -1,4 +1,4 @@
-//! What the Helm chart renders to: config/base with its default values, charts/ragengine/tests with each of the values there.
+//! The rendered Helm chart: config/base with the default values, charts/ragengine/tests with each of the values there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,8 @@ pub fn values(place: &Place) -> Result<Vec<PathBuf>> {
     Ok(values)
 }
 
-/// Renders the chart into `folder`, with those of its files that are generated and already there. `head` goes before each file.
+/// Renders the chart into `folder`, with the generated chart files that `folder` already has. Each rendered file begins
+/// with `head`.
 ///
 /// # Errors
 ///

@@ -26,7 +26,8 @@ pub fn stage(title: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-fn record(title: &str, took: Duration) {
+/// Adds a row to the table.
+pub fn record(title: &str, took: Duration) {
     let Some(file) = env::var_os(PARTS) else { return };
     let line = format!("{}\t{title}\n", took.as_secs());
     // A table without this row is no reason to fail.

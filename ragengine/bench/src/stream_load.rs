@@ -66,7 +66,7 @@ impl StreamLoadResult {
     }
 
     /// Median time from the request to the first event, without the time spent in the upstream, in milliseconds.
-    pub fn from_request_ms(&self) -> f64 {
+    pub fn since_request_ms(&self) -> f64 {
         self.median_ms(|timing| timing.from_request)
     }
 
@@ -145,7 +145,7 @@ mod tests {
         for pace in [EventPace::AtOnce, EventPace::EveryMs(1)] {
             let streamed = load(&upstream, Streaming { tokens: 20, pace }).run(&[std::process::id()]).await.unwrap();
             assert_eq!((streamed.first_events.len(), streamed.tokens), (7, 140));
-            assert!(streamed.from_request_ms() > streamed.in_transit_ms() && streamed.in_transit_ms() > 0.0);
+            assert!(streamed.since_request_ms() > streamed.in_transit_ms() && streamed.in_transit_ms() > 0.0);
         }
     }
 

@@ -1,7 +1,7 @@
-//! OpenAI's wire: a chat request is read from it, and the body for the language model is written in it.
+//! OpenAI's chat format: parses a chat request and writes the body for the language model.
 //!
-//! The body stays the bytes that came. Only what the algorithm looks at is read out of them, so that a request costs what it weighs,
-//! and numbers and their order go on as they were sent.
+//! The body stays in memory as the original bytes, and only the fields that the server uses are parsed. So a request
+//! costs about its own size in memory, and its numbers and their order are forwarded unchanged.
 
 mod fields;
 
@@ -15,11 +15,11 @@ use crate::conversation::{Conversation, Message};
 use crate::request::Request;
 use crate::{Rejection, plan};
 
-/// Messages of one conversation: more than any model reads.
+/// The most messages in one conversation. No model accepts that many.
 const MAX_MESSAGES: usize = 10_000;
 
-/// Reads a body: its JSON, the types of the fields that are looked at, and the bounds of `context_token_ratio`
-/// (which hold with or without an index). Fields that are not looked at are the upstream's to judge.
+/// Parses a body and checks its JSON, the types of the fields that the server uses, and the range of
+/// `context_token_ratio` (with or without an index). The language model checks all other fields.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
         body: ChatBody::new(&body, model.is_some(), |name| fields.get(name).is_some()),
         model,
     };
-    // What is passed through is the language model's to judge: some take -1 for no bound.
+    // The language model checks these values if the request is passed through: some accept -1 for no limit.
     if plan::bypass(&request).is_none() {
         choices?;
         max_tokens?;
@@ -50,7 +50,7 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
     Ok(request)
 }
 
-/// The messages of a body, whose field this is.
+/// Parses the field `messages` of this body.
 fn conversation(body: &Bytes, field: Option<&RawValue>) -> Result<Conversation, Rejection> {
     let wrong = || Rejection::wrong_type("messages", "a list of messages");
     let list = field.filter(|field| field.get().starts_with('[')).ok_or_else(wrong)?;
@@ -60,7 +60,7 @@ fn conversation(body: &Bytes, field: Option<&RawValue>) -> Result<Conversation, 
             MAX_MESSAGES => {
                 Err(Rejection::wrong_type("messages", &format!("a list of at most {MAX_MESSAGES} messages")))
             }
-            // It was borrowed from the body.
+            // The message borrows from the body, so this slice does not copy it.
             position => Message::parse(position, body.slice_ref(message.get().as_bytes())),
         };
         match parsed {

@@ -1,4 +1,4 @@
-//! Streams of server-sent events: cutting the bytes into events, and putting the sources onto the right one.
+//! Streams of server-sent events: splits the bytes into events and adds the sources to the event that ends the answer.
 
 mod answering;
 mod chunk;
@@ -13,15 +13,15 @@ pub use marking::{Marking, Ready, Usage, with_fields};
 pub use relaying::{Broken, Relaying, Verdict};
 pub use whole::{Choice, Whole};
 
-/// The largest event that is held. A chunk of an answer has a few hundred bytes.
+/// The largest event that is buffered, in bytes. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;
 
-/// An event longer than [`MAX_EVENT_BYTES`].
+/// The error for an event longer than [`MAX_EVENT_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is longer than {MAX_EVENT_BYTES} bytes")]
 pub struct EventTooLong;
 
-/// Cuts a stream of bytes into events, wherever the pieces end.
+/// Splits a stream of bytes into events, regardless of how the bytes are cut into pieces.
 #[derive(Debug, Default)]
 pub struct Events {
     pending: Vec<u8>,
@@ -29,11 +29,11 @@ pub struct Events {
 }
 
 impl Events {
-    /// Takes the next piece of the stream. `whole` sees each event that it ends, with the empty line behind it, as it came.
+    /// Adds the next piece of the stream. Calls `whole` with each event that is complete now, including its empty line.
     ///
     /// # Errors
     ///
-    /// [`EventTooLong`] when the event that has not ended yet is too long.
+    /// [`EventTooLong`] if the unfinished event exceeds [`MAX_EVENT_BYTES`].
     pub fn push(&mut self, piece: &[u8], whole: impl FnMut(&[u8])) -> Result<(), EventTooLong> {
         if self.pending.len() + piece.len() > MAX_EVENT_BYTES {
             return Err(EventTooLong);
@@ -46,23 +46,24 @@ impl Events {
             let taken = each_event(&self.pending, self.searched, whole);
             self.pending.drain(..taken);
         }
-        // An end may straddle two pieces: its longest form has four bytes.
+        // The end of an event may span two pieces. Its longest form has four bytes.
         self.searched = self.pending.len().saturating_sub(3);
         Ok(())
     }
 
-    /// Whether no event has begun.
+    /// Whether no unfinished event is buffered.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// What is left when the stream has ended: the beginning of an event without its end.
+    /// The bytes that remain when the stream has ended: an event without its empty line.
     pub fn rest(self) -> Vec<u8> {
         self.pending
     }
 }
 
-/// Shows every whole event; the first one does not end before `searched`. Returns where the last one ends.
+/// Calls `whole` with every complete event. The first event does not end before `searched`. Returns where the last one
+/// ends.
 fn each_event(bytes: &[u8], searched: usize, mut whole: impl FnMut(&[u8])) -> usize {
     let (mut start, mut from) = (0, searched);
     while let Some(end) = event_end(bytes, from) {
@@ -72,7 +73,7 @@ fn each_event(bytes: &[u8], searched: usize, mut whole: impl FnMut(&[u8])) -> us
     start
 }
 
-/// Where the first event at or after `from` ends, behind its empty line.
+/// Returns the position after the first event that ends at or after `from`, including its empty line.
 fn event_end(bytes: &[u8], from: usize) -> Option<usize> {
     memchr::memchr_iter(b'\n', &bytes[from..]).find_map(|at| match bytes.get(from + at + 1..)? {
         [b'\n', ..] => Some(from + at + 2),
@@ -81,7 +82,7 @@ fn event_end(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// The data of an event, where it is one line as every OpenAI-compatible server writes it.
+/// The data of an event. None if it has more than one `data:` line, which no OpenAI-compatible server sends.
 pub fn data(event: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(event).ok()?;
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -91,9 +92,9 @@ pub fn data(event: &[u8]) -> Option<&str> {
     }
 }
 
-/// Whether this chunk of an answer says why the answer ended.
+/// Whether this chunk of an answer has a finish reason.
 pub fn is_finish(data: &str) -> bool {
-    // Nearly all chunks have the field with null in it: they are not parsed.
+    // Nearly all chunks have a null here, so they are not parsed.
     if values_of(data, "\"finish_reason\"").all(|value| value.starts_with("null")) {
         return false;
     }
@@ -101,13 +102,14 @@ pub fn is_finish(data: &str) -> bool {
     chunk["choices"].as_array().is_some_and(|choices| choices.iter().any(|choice| choice["finish_reason"].is_string()))
 }
 
-/// What stands behind each place where this name is a field, maybe: a text may hold it, too. `quoted` is the name in quotes.
+/// The text after each place where this name looks like a field. It may also be part of a string. `quoted` is the name
+/// in quotes.
 fn values_of<'a>(data: &'a str, quoted: &'a str) -> impl Iterator<Item = &'a str> {
     let behind = memchr::memmem::find_iter(data.as_bytes(), quoted).map(|at| data[at + quoted.len()..].trim_start());
     behind.filter_map(|rest| rest.strip_prefix(':').map(str::trim_start))
 }
 
-/// An event with this data.
+/// Formats an event with this data.
 pub fn event(data: &str) -> String {
     format!("data: {data}\n\n")
 }

@@ -17,10 +17,10 @@ pub use source_url::parse_url;
 /// Decides which addresses requests may be sent to.
 ///
 /// - Link-local, loopback, unspecified and multicast addresses, and those of the API server, are refused unless they
-/// are allowed.
+///   are allowed.
 /// - Cloud metadata addresses, which hand out credentials, are always refused.
 /// - Private addresses are permitted, because servers in the cluster have them, but not if a public server redirects to
-/// them.
+///   them.
 /// - An IPv6 address that embeds an IPv4 address must be permitted as both.
 #[derive(Debug, Clone, Default)]
 pub struct AddressPolicy {

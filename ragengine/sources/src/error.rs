@@ -143,7 +143,7 @@ pub enum FetchError {
     #[error(transparent)]
     Refused(#[from] RefusedAddress),
     /// The server requires credentials, or refuses the ones that were sent.
-    #[error("the server responded with status {status}: check the Secret in accessSecret (keys: {keys})")]
+    #[error("status {status}: check {keys} in the Secret of accessSecret")]
     Unauthorized {
         /// The HTTP status, 401 or 403.
         status: u16,

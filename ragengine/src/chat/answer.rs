@@ -1,4 +1,4 @@
-//! The answer on its way to the client.
+//! Sends the answer to the client.
 
 use std::convert::Infallible;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,27 +14,27 @@ use super::relay::{Fields, Relay};
 use crate::error::ApiError;
 use crate::language_model::{Answer, LlmError};
 
-/// A reply to a chat.
+/// The reply to a chat.
 pub enum ChatReply {
-    /// The whole answer.
+    /// A whole answer.
     Whole {
-        /// Its content type.
+        /// The content type of the reply.
         content_type: HeaderValue,
-        /// Its bytes.
+        /// The body of the reply.
         body: Bytes,
     },
-    /// Events, as they come.
+    /// An event stream.
     Events(BoxStream<'static, Result<Bytes, Infallible>>),
 }
 
-/// Sends what the language model says, with our fields.
+/// Sends the answer of the language model with our fields.
 ///
 /// # Errors
 ///
-/// What it says before the reply has begun.
+/// [`ApiError`] if the language model fails before the reply has started.
 pub(super) async fn send(begun: Begun, mut report: Ongoing) -> Result<ChatReply, ApiError> {
     match begun {
-        // The built-in model is done: a client that leaves now has been answered.
+        // The built-in model has finished, so a client that disconnects now still counts as answered.
         Begun::Stream { relay, ready: Some(usage) } => {
             report.was_reported(Some(usage));
             report.first_word_came();
@@ -66,9 +66,10 @@ async fn marked_apart(
     Ok((ChatReply::Whole { content_type, body }, usage))
 }
 
-/// A whole answer with our fields. What cannot be used is not quoted: it may hold a user's text, or the key.
+/// A whole answer with our fields. The error does not quote the answer, because it may contain a user's text or the
+/// key.
 fn marked(answer: &Answer, fields: &[(&'static str, String)]) -> Result<String, LlmError> {
-    // It was read before, as UTF-8.
+    // The answer was checked to be UTF-8 when it was parsed.
     let text = String::from_utf8_lossy(&answer.raw);
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     with_fields(&answer.said.dated(&text, seconds), fields)

@@ -6,27 +6,27 @@ use super::relay::{Fields, Pace, Relay, Source};
 use super::upstream_request::UpstreamRequest;
 use crate::language_model::{Answer, LlmError, Reply};
 
-/// An answer that the language model has begun, or is about to.
+/// An answer that the language model has begun or is about to begin.
 pub(super) enum Begun {
-    /// A whole one.
+    /// A whole answer.
     Whole {
-        /// The answer.
+        /// The answer, or why there is none.
         answer: Result<Answer, LlmError>,
-        /// Our fields.
+        /// The fields to add.
         fields: Fields,
     },
-    /// A stream.
+    /// A streamed answer.
     Stream {
-        /// The stream.
+        /// The stream to forward.
         relay: Box<Relay>,
-        /// What it costs, where all of it is there already.
+        /// The tokens of the answer. None unless the whole answer is known already.
         ready: Option<Usage>,
     },
 }
 
 impl Begun {
-    /// Asks the language model. A stream that an endpoint has not begun after the pause begins without it. The built-in
-    /// model is waited for.
+    /// Sends the request to the language model. If an endpoint has not replied after `keep_alive`, the stream to the
+    /// client starts without it. The built-in model is awaited without this limit.
     pub async fn of(request: UpstreamRequest) -> Self {
         let UpstreamRequest { model, question, wants_stream, passing, sources, explanation, keep_alive } = request;
         let explanation = explanation.map(|explanation| ("explanation", explanation));

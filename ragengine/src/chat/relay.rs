@@ -1,4 +1,4 @@
-//! Passing a streamed answer on: as deltas where it is from an index, untouched where nothing looks into it.
+//! Forwards a streamed answer: as typed deltas if it is from an index, as untouched bytes if it is passed through.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,50 +14,50 @@ use super::ongoing::Ongoing;
 use crate::error::{ApiError, OpenAiError};
 use crate::language_model::{EventStream, LlmError, Reply, StreamReply};
 
-/// A comment, which clients skip.
+/// An SSE comment, which clients ignore.
 const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// What an answer gets: names and JSON values. They go in as text: as a JSON value, 32-bit distances would show digits
-/// that they do not have.
+/// The fields that are added to an answer: names and JSON values. The values are text, because a JSON value would print
+/// 32-bit distances with digits that they do not have.
 pub(super) type Fields = Vec<(&'static str, String)>;
 
-/// How a streamed answer goes on to the client.
+/// How a streamed answer is forwarded to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
-    /// Untouched but for our fields: nothing looks into it.
+    /// As untouched bytes. Only our fields are added.
     AsItComes,
-    /// Read as deltas and written as deltas.
+    /// As typed deltas.
     Deltas,
 }
 
-/// How long a stream may pause.
+/// The time limits for pauses in a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// The pause after which the client gets a comment.
+    /// The pause after which the client gets an SSE comment.
     pub keep_alive: Duration,
     /// The pause after which the answer has failed.
     pub answer_timeout: Duration,
 }
 
-/// Where the answer comes from, and what becomes of it on its way.
+/// The source of the answer and the way it is forwarded.
 pub(super) enum Source {
-    /// The head of the reply has not come yet.
+    /// The head of the reply has not arrived.
     Sending {
-        /// The reply.
+        /// The pending reply.
         reply: BoxFuture<'static, Result<Reply, LlmError>>,
-        /// How the answer goes on.
+        /// How the answer is forwarded.
         passing: Passing,
-        /// What it gets.
+        /// The fields to add.
         fields: Fields,
     },
-    /// Bytes in, bytes out.
+    /// Untouched bytes.
     AsItComes(BoxStream<'static, Result<Bytes, LlmError>>, Relaying),
-    /// Deltas in, deltas out.
+    /// Typed deltas.
     Deltas(EventStream, Writer),
 }
 
 impl Source {
-    /// A stream that gets these fields.
+    /// Forwards a stream and adds these fields.
     pub fn of(stream: StreamReply, passing: Passing, fields: Fields) -> Self {
         match passing {
             Passing::AsItComes => Self::AsItComes(stream.pieces(), Relaying::new(fields)),
@@ -65,14 +65,14 @@ impl Source {
         }
     }
 
-    /// What goes on of the next piece: the whole events that end in it. Nothing is lost when this is dropped before it
-    /// is done.
+    /// The bytes to send for the next piece: the complete events that end in it. Nothing is lost if the future is
+    /// dropped early.
     async fn next(&mut self) -> Option<Result<Bytes, LlmError>> {
         if let Self::Sending { reply, passing, fields } = self {
             match reply.await {
                 Ok(Reply::Stream(stream)) => *self = Self::of(stream, *passing, std::mem::take(fields)),
                 Ok(Reply::Whole(_)) => {
-                    return Some(Err(LlmError::Nonsense("a stream was asked for, and it is none".to_owned())));
+                    return Some(Err(LlmError::Nonsense("expected an event stream".to_owned())));
                 }
                 Err(error) => return Some(Err(error)),
             }
@@ -89,12 +89,12 @@ impl Source {
         }
     }
 
-    /// The time until the head comes has another limit.
+    /// Whether a pause counts as silence. The time until the head arrives has a separate limit.
     fn counts_silence(&self) -> bool {
         !matches!(self, Self::Sending { .. })
     }
 
-    /// Whether a word of the answer has gone by.
+    /// Whether any content has been forwarded.
     fn has_words(&self) -> bool {
         match self {
             Self::Sending { .. } => false,
@@ -103,7 +103,7 @@ impl Source {
         }
     }
 
-    /// What became of the answer, once its end or the mark of it has gone by.
+    /// The result of the answer. None until its end or `[DONE]` has been seen.
     fn verdict(&self) -> Option<Verdict> {
         match self {
             Self::Sending { .. } => None,
@@ -120,31 +120,31 @@ fn relayed(relaying: &mut Relaying, piece: Bytes) -> Result<Bytes, LlmError> {
     })
 }
 
-/// A stream under way. It holds one piece at a time: a client that reads slowly slows the language model down.
+/// A running stream. It buffers one piece at a time, so a slow client slows the language model down.
 pub(super) struct Relay {
     source: Source,
     pace: Pace,
-    /// How long nothing has come.
+    /// How long the stream has been silent.
     silence: Duration,
-    /// None once the answer has ended.
+    /// None once the result of the answer is reported.
     report: Option<Ongoing>,
 }
 
 impl Relay {
-    /// A stream from this source.
+    /// Forwards this source.
     pub fn new(source: Source, pace: Pace) -> Self {
         Self { source, pace, silence: Duration::ZERO, report: None }
     }
 
-    /// Event by event, as they come, with our fields on the one that carries the finish reason. Of a stream that
-    /// breaks, the event that was not finished is left out: the error behind it could not be read otherwise.
+    /// The events as they arrive, with our fields on the event with the finish reason. If the stream breaks, the
+    /// unfinished event is dropped, because the client could not parse the error after it.
     pub fn events(mut self: Box<Self>, report: Option<Ongoing>) -> BoxStream<'static, Result<Bytes, Infallible>> {
         self.report = report;
         stream::unfold(Some(self), |relay| next_bytes(relay).map(|next| next.map(|(bytes, relay)| (Ok(bytes), relay))))
             .boxed()
     }
 
-    /// The next piece, or nothing when there was a pause that is worth a comment.
+    /// The next piece. The outer None means that the client gets an SSE comment because of a pause.
     async fn next_piece(&mut self) -> Option<Option<Result<Bytes, LlmError>>> {
         let Pace { keep_alive, answer_timeout } = self.pace;
         let pause = keep_alive.min(answer_timeout.saturating_sub(self.silence));
@@ -162,8 +162,8 @@ impl Relay {
         }
     }
 
-    /// Takes note of the first word, and of what became of the answer. Clients leave at the end's mark, which is no
-    /// reason to say that they left.
+    /// Reports the first content and the result of the answer. The result is reported at `[DONE]`, because clients
+    /// disconnect there and would count as disconnected early.
     fn take_note(&mut self) {
         if let (true, Some(report)) = (self.source.has_words(), &mut self.report) {
             report.first_word_came();
@@ -179,7 +179,7 @@ impl Relay {
         }
     }
 
-    /// The last event of a stream that broke. No `[DONE]` follows it.
+    /// The error event that ends a broken stream. No `[DONE]` follows it.
     fn break_off(&mut self, error: LlmError) -> Bytes {
         let error = ApiError::from(error);
         let error = match self.report.take() {

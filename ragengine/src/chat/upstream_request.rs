@@ -1,4 +1,4 @@
-//! What is left to do when everything has been decided: what the language model is asked, and what its answer gets.
+//! Builds the request to the language model from the decisions of the earlier steps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,21 +20,21 @@ use crate::error::ApiError;
 use crate::language_model::extractive::{NOTHING_FITS, NOTHING_RELEVANT, Quotable};
 use crate::language_model::{LanguageModel, Origin, Question};
 
-/// What the language model is asked, and what its answer gets.
+/// A request to the language model, and the fields to add to its answer.
 pub(super) struct UpstreamRequest {
-    /// The language model.
+    /// The language model that answers.
     pub model: Arc<LanguageModel>,
-    /// The question.
+    /// The question to send.
     pub question: Question,
-    /// Whether the answer is wanted as a stream.
+    /// Whether the caller requests a stream.
     pub wants_stream: bool,
-    /// How the answer goes on to the client.
+    /// How the answer is forwarded to the client.
     pub passing: Passing,
-    /// The documents that went into the prompt: a JSON list. None when there are none.
+    /// The chunks in the prompt, as a JSON list. None if no chunk is in the prompt.
     pub sources: Option<String>,
-    /// What was decided: a JSON object, when the request asks for it.
+    /// The explanation of the decisions, as a JSON object. None unless the request asks for it.
     pub explanation: Option<String>,
-    /// The pause after which a stream gets a comment.
+    /// The pause after which the client of a stream gets an SSE comment.
     pub keep_alive: Duration,
 }
 
@@ -45,7 +45,7 @@ impl UpstreamRequest {
     }
 }
 
-/// A request as it is: the caller's own bytes, unless one of our fields has to go.
+/// A pass-through request: the caller's original bytes, unless one of our fields must be removed.
 pub(super) async fn pass_through(
     app: &App,
     request: Arc<Request>,
@@ -72,17 +72,17 @@ pub(super) async fn pass_through(
     Ok(UpstreamRequest { passing: Passing::AsItComes, ..to_ask(app, question, &request, report)? })
 }
 
-/// What was found for a question.
+/// The result of the search for a question.
 pub(super) struct Findings<'a> {
-    /// The question, as it was decided.
+    /// The question and its budget.
     pub asked: &'a Asked,
-    /// Its vectors.
+    /// The vectors of the question.
     pub vectors: Windows,
-    /// What goes into the prompt.
+    /// The context for the prompt.
     pub context: Context,
 }
 
-/// An answer from an index.
+/// Builds the request for an answer from an index.
 pub(super) async fn answer(
     app: &App,
     findings: Findings<'_>,
@@ -130,7 +130,7 @@ fn to_ask(app: &App, question: Question, request: &Request, report: &Ongoing) ->
     })
 }
 
-/// Why no context was found. What would help is said where a person looks for it.
+/// The reason why the prompt has no context. Logs advice if chunks were found but do not fit.
 fn without_context(report: &Ongoing, relevant: usize) -> &'static str {
     match relevant {
         0 => "nothing_relevant",
@@ -138,21 +138,22 @@ fn without_context(report: &Ongoing, relevant: usize) -> &'static str {
             tracing::warn!(
                 request_id = report.request_id,
                 relevant,
-                "no relevant chunk fits into the context budget: raise max_tokens (or context_token_ratio) in the request"
+                "no relevant chunk fits into the context budget: raise max_tokens \
+                 (or context_token_ratio) in the request"
             );
             "over_budget"
         }
     }
 }
 
-/// The chunks that are in the prompt, as a JSON list.
+/// The chunks in the prompt, as a JSON list.
 async fn sources(selected: Vec<RetrievedChunk>) -> Result<String, ApiError> {
     let bytes = selected.iter().map(|chunk| chunk.text.len() + chunk.metadata_bytes).sum();
     let write = move |_: &_| json_text(&selected.into_iter().map(source_node).collect::<Vec<_>>());
     ragengine_compute::run(bytes, write).await
 }
 
-/// A chunk as chat replies show it.
+/// Converts a chunk to the form in chat replies.
 fn source_node(chunk: RetrievedChunk) -> SourceNode {
     SourceNode {
         doc_id: chunk.doc_id,

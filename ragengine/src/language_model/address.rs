@@ -1,34 +1,34 @@
-//! Where an OpenAI-compatible endpoint's paths are.
+//! The addresses of an OpenAI-compatible endpoint.
 
 use std::sync::Arc;
 
 use reqwest::Url;
 
-/// The addresses below one endpoint.
+/// The addresses of one endpoint, derived from its base address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addresses {
-    /// Where chats go.
+    /// The address for chats.
     pub chat: Url,
-    /// Where the models are listed.
+    /// The address of the list of models.
     pub models: Url,
-    /// Where llama.cpp's server tells about itself.
+    /// The address where llama.cpp's server reports its properties.
     pub props: Url,
-    /// Where Ollama lists the models that it runs.
+    /// The address where Ollama lists the models that it runs.
     pub running: Url,
-    /// The address for messages: without user, password and query.
+    /// The address for messages, without user, password and query.
     pub shown: Arc<str>,
 }
 
 impl Addresses {
-    /// From what a user wrote: a path that ends in `/chat/completions` is used as it is, to one that ends in `/v1` the rest
-    /// is added, and to anything else `/v1/chat/completions`. One that ends in `/completions`, where older servers are asked without a
-    /// conversation, means the `/chat/completions` beside it.
+    /// Derives the addresses from a user's setting. A path that ends in `/chat/completions` is kept, one that ends in
+    /// `/v1` is completed, and `/v1/chat/completions` is appended to any other. In a path that ends in `/completions`,
+    /// the API of older servers without conversations, that part is replaced with `/chat/completions`.
     ///
     /// # Errors
     ///
-    /// In words, when it is no HTTP address.
+    /// A message if it is not an HTTP address.
     pub fn new(url: &str) -> Result<Self, String> {
-        // Not repeated: it may hold a password.
+        // The address is not quoted, because it may contain a password.
         let not_http = || "inferenceService.url is not an address such as http://127.0.0.1:8000/v1".to_owned();
         let parsed = Url::parse(url)
             .ok()

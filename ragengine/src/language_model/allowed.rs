@@ -1,34 +1,34 @@
-//! Which models callers may ask for.
+//! The models that callers may request.
 
 use ragengine_pipeline::Rejection;
 use serde_json::Value;
 
-/// The models that callers may ask for. None: any.
+/// The models that callers may request. None allows any model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedModels(Option<Vec<String>>);
 
 impl AllowedModels {
-    /// Those of the settings. The one for requests that name none is always among them.
+    /// The models of the settings, which always include the default model.
     pub fn new(models: &[String], default: Option<&String>) -> Self {
         let more = default.filter(|default| !models.contains(default));
         Self((!models.is_empty()).then(|| more.into_iter().chain(models).cloned().collect()))
     }
 
-    /// Whether some models may not be asked for.
+    /// Whether the models are restricted.
     pub fn are_few(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether this one may be asked for.
+    /// Whether this model is allowed.
     pub fn includes(&self, model: &str) -> bool {
         self.0.as_ref().is_none_or(|allowed| allowed.iter().any(|known| known == model))
     }
 
-    /// Whether all of these may be asked for.
+    /// Checks that all of these models are allowed.
     ///
     /// # Errors
     ///
-    /// [`Rejection::Model`], with the first that may not, and those that may.
+    /// [`Rejection::Model`] with the first model that is not allowed, and the list of allowed ones.
     pub fn require<'a>(&self, mut asked: impl Iterator<Item = &'a str>) -> Result<(), Rejection> {
         match (&self.0, asked.find(|model| !self.includes(model))) {
             (Some(allowed), Some(asked)) => {
@@ -38,14 +38,14 @@ impl AllowedModels {
         }
     }
 
-    /// The model for requests that name none, of those that the endpoint lists: its first that may be asked for, and where it lists none of
-    /// these, the first of the settings.
+    /// The model for requests that name none: the first listed model that is allowed. If no listed model is allowed,
+    /// the first one of the settings.
     pub fn first_of(&self, listed: &[String]) -> Option<String> {
         let first_listed = listed.iter().find(|model| self.includes(model));
         first_listed.or_else(|| self.0.as_ref()?.first()).cloned()
     }
 
-    /// A list of models without those that may not be asked for.
+    /// Removes the models that are not allowed from a list.
     pub fn filter(&self, models: &mut Vec<Value>) {
         if self.are_few() {
             models.retain(|model| model["id"].as_str().is_some_and(|id| self.includes(id)));
@@ -53,7 +53,7 @@ impl AllowedModels {
     }
 }
 
-/// A name that a caller sent is shown to it up to here.
+/// The longest part of a caller's model name that an error repeats, in characters.
 const MAX_SHOWN: usize = 100;
 
 #[cfg(test)]

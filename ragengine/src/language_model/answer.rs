@@ -4,19 +4,19 @@ use ragengine_pipeline::stream::Whole;
 
 use super::LlmError;
 
-/// A whole answer.
+/// A whole answer of the language model.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The content type that it came with.
+    /// The content type of the reply. None for the built-in model.
     pub content_type: Option<HeaderValue>,
-    /// What it says: the text of each choice, why it ended, and the tokens that it reports.
+    /// The parsed answer: the text and finish reason of each choice, and the reported tokens.
     pub said: Whole,
-    /// The answer as it came, in OpenAI's format. It is valid UTF-8.
+    /// The original bytes of the answer in OpenAI's format. They are valid UTF-8.
     pub raw: Bytes,
 }
 
 impl Answer {
-    /// Reads an answer. The errors do not quote it, because it may contain a user's text or the key.
+    /// Parses an answer. Errors do not quote it, because it may contain a user's text or the key.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! The built-in model: it answers with the sentences of the context that are nearest to the question, and never invents.
+//! The built-in model. It answers with the sentences of the context that are nearest to the question and writes no text
+//! itself.
 
 mod wire;
 
@@ -9,56 +10,57 @@ use ragengine_pipeline::stream::Usage;
 
 use super::{Answer, LlmError, StreamReply};
 
-/// Its name in replies.
+/// The name of the built-in model in replies.
 pub const MODEL: &str = "extractive";
 
-/// Its context window in tokens of the embedding model.
+/// The context window of the built-in model, in tokens of the embedding model.
 pub const WINDOW_TOKENS: u64 = 8192;
 
-/// What it says when nothing in the index is near enough.
+/// The answer if no chunk of the index is relevant.
 pub const NOTHING_RELEVANT: &str = "The documents do not say anything about this.";
 
-/// What it says when something is near enough but too long for the context budget.
-pub const NOTHING_FITS: &str = "Passages about this were found, but none fits into the context: raise max_tokens or context_token_ratio in the request.";
+/// The answer if relevant chunks exist but are too long for the context budget.
+pub const NOTHING_FITS: &str = "Passages about this were found, but none fits into the context: \
+    raise max_tokens or context_token_ratio in the request.";
 
-/// Sentences that are compared with the question, from the nearest chunks on. Each costs an embedding.
+/// The most sentences that are compared with the question, starting with the nearest chunks. Each costs an embedding.
 const MAX_COMPARED: usize = 64;
 
-/// What an answer is made of.
+/// The input of the built-in model.
 pub struct Quotable {
-    /// The model of the question's vectors: that of the index, which is not the server's while its next generation is built, or after that was
-    /// given up.
+    /// The embedding model that made the vectors of the question. It is the index's model, which differs from the
+    /// server's while a new generation is built and after a failed rebuild.
     pub embedding: Embedding,
-    /// The server's own, whose tokens are counted.
+    /// The server's embedding model, which counts the tokens.
     pub counter: Embedding,
-    /// The question.
+    /// The vectors of the question.
     pub question: Windows,
-    /// The texts of the selected chunks; the first has number 1.
+    /// The texts of the selected chunks. The first has number 1.
     pub passages: Vec<String>,
-    /// What is said where there is none.
+    /// The answer if there are no passages.
     pub otherwise: &'static str,
-    /// The tokens of the prompt.
+    /// The number of tokens in the prompt.
     pub prompt_tokens: u64,
     /// Whether a stream ends with the usage.
     pub include_usage: bool,
 }
 
 impl Quotable {
-    /// The answer, whole.
+    /// Returns the whole answer.
     ///
     /// # Errors
     ///
-    /// When the sentences cannot be embedded.
+    /// [`LlmError`] if the sentences cannot be embedded.
     pub(super) async fn complete(self) -> Result<Answer, LlmError> {
         let (sentences, usage) = self.answer().await?;
         Answer::read(None, wire::whole(&sentences, usage).into())
     }
 
-    /// The answer, sentence by sentence.
+    /// Streams the answer, one sentence per event.
     ///
     /// # Errors
     ///
-    /// As [`Self::complete`].
+    /// See [`Self::complete`].
     pub(super) async fn stream(self) -> Result<StreamReply, LlmError> {
         let include_usage = self.include_usage;
         let (sentences, usage) = self.answer().await?;
@@ -79,7 +81,7 @@ impl Quotable {
     }
 }
 
-/// The sentences of the answer, each with the number of its source, in reading order.
+/// The sentences of the answer in reading order, each with the number of its source.
 async fn nearest(embedding: &Embedding, question: &Windows, passages: &[String]) -> Result<Vec<String>, Error> {
     let numbered = (1..).zip(passages);
     let compared: Vec<Sentence> =
@@ -95,7 +97,7 @@ async fn nearest(embedding: &Embedding, question: &Windows, passages: &[String])
     Ok(if picked.is_empty() { whole_passages(passages) } else { picked })
 }
 
-/// Chunks without a sentence, such as code: the nearest is quoted whole.
+/// Quotes the nearest chunk whole. Used if no chunk contains a sentence, such as code.
 fn whole_passages(passages: &[String]) -> Vec<String> {
     passages.first().map(|text| quote(&Sentence { number: 1, text: text.clone() })).into_iter().collect()
 }

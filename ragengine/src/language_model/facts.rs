@@ -1,4 +1,4 @@
-//! What an endpoint says about its models.
+//! What an endpoint reports about its models.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 /// The models of an endpoint and their context windows in tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The models that it lists, in its order.
+    /// The listed models, in the endpoint's order.
     pub models: Vec<String>,
     windows: HashMap<String, u64>,
-    /// The window of the one model that it serves, where it says so.
+    /// The window of the one model that is served, in tokens. None if the endpoint does not report it.
     served_window: Option<u64>,
 }
 
 impl Facts {
-    /// Reads the replies of `/v1/models` and, from llama.cpp's server, `/props`, or, from Ollama, `/api/ps`.
+    /// Parses the replies of `/v1/models` and of `/props` (llama.cpp's server) or `/api/ps` (Ollama).
     pub fn read(models: &Value, props: Option<&Value>, running: Option<&Value>) -> Self {
         let listed: Vec<&Value> = models["data"].as_array().into_iter().flatten().collect();
         let id = |model: &&Value| model["id"].as_str().map(str::to_owned);
@@ -30,14 +30,14 @@ impl Facts {
         }
     }
 
-    /// The first model that it lists.
+    /// The first listed model.
     pub fn first_model(&self) -> Option<&str> {
         self.models.first().map(String::as_str)
     }
 
     /// The context window of a model in tokens.
     pub fn window(&self, model: &str) -> Option<u64> {
-        // What a server was started with is less than what its model was trained for.
+        // The window that a server was started with is smaller than the one that its model was trained for.
         self.served_window.or_else(|| self.windows.get(model).copied())
     }
 }
@@ -47,8 +47,8 @@ pub fn is_ollama(models: &Value) -> bool {
     models["data"].as_array().into_iter().flatten().any(|model| model["owned_by"] == "library")
 }
 
-/// vLLM says `max_model_len`, llama.cpp `meta.n_ctx_train`, OpenRouter and Ollama's `/api/ps`
-/// `context_length`.
+/// The context window of a model in tokens: `max_model_len` from vLLM, `meta.n_ctx_train` from llama.cpp,
+/// `context_length` from OpenRouter and Ollama's `/api/ps`.
 fn window(model: &Value) -> Option<u64> {
     [&model["max_model_len"], &model["context_length"], &model["context_window"], &model["meta"]["n_ctx_train"]]
         .into_iter()

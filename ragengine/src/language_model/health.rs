@@ -1,18 +1,19 @@
-//! Whether the language model is there, from what is seen of it.
+//! The health of the language model, derived from its replies.
 //!
-//! A background task asks the endpoint for its list of models; chats say the rest. Neither is a perfect witness: some endpoints list
-//! their models to everybody and refuse chats without a key, others have no list, or hide it from keys that may chat.
+//! A background task fetches the endpoint's list of models, and each chat reports its result. Neither is reliable
+//! alone: some endpoints list their models without a key but refuse chats without one, others have no list, or hide it
+//! from keys that are valid for chats.
 
 use std::fmt;
 
 use parking_lot::RwLock;
 
-/// What came of asking: what happened in our words, and what the endpoint said about it.
+/// A failed reply of the endpoint: our description and the endpoint's own message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// What happened: its status, or why there was no answer.
+    /// What happened: the HTTP status, or why there was no reply.
     pub what: String,
-    /// Its words, or nothing.
+    /// The endpoint's message. Empty if there is none.
     pub message: String,
 }
 
@@ -25,31 +26,31 @@ impl fmt::Display for Heard {
     }
 }
 
-/// Something that was seen of the endpoint.
+/// One observation of the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sign {
-    /// It listed its models.
+    /// The endpoint listed its models.
     Listed,
-    /// It has no list, or one that says nothing.
+    /// The endpoint has no list, or one that does not show its health.
     NoList,
-    /// It refused to list them: 401 or 403.
+    /// The endpoint refused to list its models, with 401 or 403.
     ListRefused(Heard),
-    /// It did not answer, or with an error of its own.
+    /// The endpoint did not reply, or replied with a server error.
     Silent(Heard),
-    /// It answered a chat.
+    /// The endpoint answered a chat.
     ChatAnswered,
-    /// It refused a chat for its key: 401.
+    /// The endpoint refused a chat because of the key, with 401.
     ChatUnauthorized(Heard),
-    /// It refused a chat, which may be because of the key or of that chat: 403.
+    /// The endpoint refused a chat with 403, because of the key or because of that chat.
     ChatForbidden(Heard),
-    /// It did not answer a chat, or with an error of its own. That happens to one chat or another.
+    /// The endpoint did not reply to a chat, or replied with a server error. Single chats can fail like this.
     ChatFailed,
 }
 
-/// Why the language model is taken to be down.
+/// Why the language model is considered down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// It does not answer.
+    /// It does not reply.
     Silent,
     /// It refuses to list its models.
     ListRefused,
@@ -60,7 +61,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Its name in the log.
+    /// The name of the cause in the log.
     pub fn label(self) -> &'static str {
         match self {
             Self::Silent => "silent",
@@ -71,33 +72,33 @@ impl Cause {
     }
 }
 
-/// What is known.
+/// The known state of the language model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
+    /// No observation yet.
     #[default]
     Unknown,
     /// It answers.
     Up,
-    /// It does not.
+    /// It does not answer.
     Down {
-        /// Why.
+        /// Why it is considered down.
         cause: Cause,
-        /// What it said, or what happened.
+        /// The failed reply.
         heard: Heard,
     },
 }
 
-/// What the signs come down to.
+/// The state derived from all observations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Diagnosis {
     state: State,
-    /// Whether the list of models says something about chats. It does not where chats are answered while the list is not.
+    /// Whether the list of models shows if chats work. It does not if chats are answered while the list fails.
     trusts_list: bool,
 }
 
 impl Diagnosis {
-    /// The next one. Whether the list is there decides, but for a chat that is answered, or refused for its key.
+    /// The next diagnosis. The list decides, except for a chat that is answered or refused because of the key.
     fn after(&self, sign: Sign) -> Self {
         let down = |cause, heard| State::Down { cause, heard };
         let cause = match &self.state {
@@ -106,7 +107,7 @@ impl Diagnosis {
         };
         let same = || self.state.clone();
         let (state, trusts_list) = match (sign, cause) {
-            // A list that everybody may read does not make the key a good one.
+            // A list that is readable without a key does not prove that the key is valid.
             (Sign::Listed, Some(Cause::ChatUnauthorized)) => (same(), true),
             (Sign::Listed, _) => (State::Up, true),
             (Sign::NoList, Some(Cause::Silent | Cause::ListRefused)) => (State::Unknown, self.trusts_list),
@@ -126,16 +127,16 @@ impl Diagnosis {
     }
 }
 
-/// A change that is worth a line in the log.
+/// A change of the state that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It is down now, or for another reason than before.
+    /// It is down now, or down for another cause.
     WentDown(Cause),
-    /// It was down, and answers again.
+    /// It was down and answers again.
     CameBack,
 }
 
-/// What is known of the language model's endpoint.
+/// The health of the endpoint, shared between tasks.
 pub struct Health(RwLock<Diagnosis>);
 
 impl Default for Health {
@@ -145,14 +146,14 @@ impl Default for Health {
 }
 
 impl Health {
-    /// What is known now.
+    /// The current state.
     pub fn state(&self) -> State {
         self.0.read().state.clone()
     }
 
-    /// Takes something that was seen into account.
+    /// Updates the state with an observation. Returns the change, if there is one to log.
     pub fn sees(&self, sign: Sign) -> Option<Change> {
-        // Every chat says this, and it is no news.
+        // Every chat reports this, so the common case needs only the read lock.
         if sign == Sign::ChatAnswered && self.0.read().state == State::Up {
             return None;
         }

@@ -1,4 +1,4 @@
-//! A list of models as callers get it.
+//! The list of models that callers get.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use super::allowed::AllowedModels;
 
-/// A list of models, written out.
+/// A list of models as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelList {
-    /// All of it.
+    /// The whole list.
     pub whole: Bytes,
     each: HashMap<String, Bytes>,
 }
 
 impl ModelList {
-    /// The list of an endpoint, as it came but for models that may not be asked for. Nothing when it is not JSON.
+    /// The list of an endpoint, unchanged except that models that are not allowed are removed. None if it is not JSON.
     pub(super) fn read(body: &Bytes, allowed: &AllowedModels) -> Option<Self> {
         let mut list: Value = serde_json::from_slice(body).ok()?;
         if let Some(models) = models_mut(&mut list) {
@@ -26,17 +26,17 @@ impl ModelList {
         Some(Self { whole, each: each(&mut list) })
     }
 
-    /// A list of our own.
+    /// A list that this server writes.
     pub fn of(mut list: Value) -> Self {
         Self { whole: written(&list), each: each(&mut list) }
     }
 
-    /// One of the models.
+    /// The JSON of one model. None if it is not listed.
     pub fn get(&self, id: &str) -> Option<Bytes> {
         self.each.get(id).cloned()
     }
 
-    /// The names of the models.
+    /// The names of the listed models.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.each.keys().map(String::as_str)
     }
@@ -47,7 +47,7 @@ fn each(list: &mut Value) -> HashMap<String, Bytes> {
     models.filter_map(|model| Some((model["id"].as_str()?.to_owned(), written(model)))).collect()
 }
 
-/// As OpenAI has them, or bare, as some have.
+/// The models in OpenAI's format or in a bare list, which some endpoints send.
 fn models_mut(list: &mut Value) -> Option<&mut Vec<Value>> {
     match list {
         Value::Array(models) => Some(models),

@@ -10,39 +10,39 @@ use super::LlmError;
 use super::extractive::Quotable;
 use crate::admission::Held;
 
-/// Where a question came from.
+/// The request that a question belongs to.
 pub struct Origin {
-    /// The id of the request, which goes along.
+    /// The id of the request, which is sent to the endpoint.
     pub request_id: HeaderValue,
-    /// The room that the caller's body takes, until the language model has the question.
+    /// The memory reserved for the caller's body, held until the language model has the question.
     pub room: Option<Arc<Held>>,
 }
 
-/// What the language model is asked.
+/// A question for the language model.
 pub struct Question {
     pub(super) origin: Option<Origin>,
     pub(super) content: Content,
 }
 
-/// A question as its language model takes it.
+/// A question in the form that its language model accepts.
 pub(super) enum Content {
     /// A chat in OpenAI's format.
     Chat(Chat),
-    /// What the built-in model answers from.
+    /// The passages that the built-in model quotes.
     Quotable(Box<Quotable>),
 }
 
 /// The body of a chat.
 pub(super) enum Chat {
-    /// A caller's. It says itself whether the answer is a stream.
+    /// A caller's body. It already says whether the answer is streamed.
     Sent(Bytes),
-    /// One that this server makes.
+    /// A body that this server writes.
     Own(Map<String, Value>),
 }
 
 impl Question {
-    /// A question that this server asks for itself. `parameters` are further fields of the body, such as
-    /// `temperature`. A stream ends with the usage. Without a model the endpoint chooses one.
+    /// A question that this server asks itself. `parameters` are further fields of the body, such as `temperature`. A
+    /// stream ends with the usage. If `model` is None, the endpoint chooses one.
     pub fn of(model: Option<&str>, messages: Vec<Value>, parameters: Map<String, Value>) -> Self {
         let mut body = parameters;
         body.insert("messages".to_owned(), messages.into());
@@ -52,7 +52,7 @@ impl Question {
         Self { origin: None, content: Content::Chat(Chat::Own(body)) }
     }
 
-    /// A caller's request with changes. The language model gets the caller's own bytes where nothing is changed.
+    /// A caller's request with changes. The caller's original bytes are sent if nothing is changed.
     ///
     /// # Errors
     ///
@@ -75,14 +75,14 @@ impl Question {
         Self { origin: None, content: Content::Quotable(Box::new(quotable)) }
     }
 
-    /// The same question, asked for this request: its id goes along.
+    /// Links the question to a request, whose id is sent to the endpoint.
     pub fn asked_by(self, origin: Origin) -> Self {
         Self { origin: Some(origin), ..self }
     }
 }
 
 impl Chat {
-    /// The body for a whole answer.
+    /// The body that requests a whole answer.
     pub(super) fn for_whole(self) -> Bytes {
         match self {
             Self::Sent(body) => body,
@@ -90,7 +90,7 @@ impl Chat {
         }
     }
 
-    /// The body for a stream.
+    /// The body that requests a stream.
     pub(super) fn for_stream(self) -> Bytes {
         match self {
             Self::Sent(body) => body,

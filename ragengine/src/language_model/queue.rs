@@ -1,4 +1,4 @@
-//! Chats that are ready: so many ask the language model at a time, so many wait for their turn, and one more is told to come again.
+//! The queue of chats for the language model. It limits the running chats and the waiting chats and refuses any more.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::LlmError;
 use crate::admission::{Gate, Permit};
 use crate::telemetry::metrics::AdmissionMetrics;
 
-/// The label of this queue.
+/// The metric label of this queue.
 const WORK: &str = "language_model";
 
-/// The queue before the language model.
+/// Limits the chats that run at the language model.
 pub(super) struct Queue {
     gate: Gate,
     max_running: u32,
@@ -20,7 +20,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// What the settings say.
+    /// A queue with the limits of the settings.
     pub fn new(settings: &InferenceService, metrics: &AdmissionMetrics) -> Self {
         let (running, waiting) = (settings.max_concurrent_requests, settings.max_waiting_requests);
         Self {
@@ -31,7 +31,7 @@ impl Queue {
         }
     }
 
-    /// Waits for the turn, which lasts until it is dropped. Who stops waiting leaves the queue.
+    /// Waits for a permit. The chat runs until the permit is dropped. Dropping the future leaves the queue.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::telemetry::metrics::Metrics;
 
-    /// One asks, one waits, two seconds long.
+    /// A queue for one running and one waiting chat, which waits two seconds.
     fn narrow(metrics: &Metrics) -> Queue {
         let settings = InferenceService {
             max_concurrent_requests: 1,
@@ -78,7 +78,7 @@ mod tests {
             assert!(shown.contains(r#"ragengine_requests_waiting{work="language_model"} 1"#), "{shown}");
             assert!(matches!(queue.turn().await, Err(LlmError::QueueFull { running: 1, waiting: 1 })));
         }
-        // Who stopped waiting has left the queue.
+        // The caller that stopped waiting has left the queue.
         assert!(matches!(queue.turn().await, Err(LlmError::WaitedTooLong { seconds: 2 })));
         drop(asking);
         assert!(queue.turn().now_or_never().unwrap().is_ok());

@@ -8,11 +8,11 @@ use super::LlmError;
 use super::answer::Answer;
 use super::upstream::UpstreamReply;
 
-/// The reply to a question that asks for a stream. Its head has arrived.
+/// The reply to a request for a streamed answer. Its head has arrived.
 pub enum Reply {
-    /// A stream.
+    /// An event stream.
     Stream(StreamReply),
-    /// A whole answer, although a stream was asked for. Some endpoints have no streams.
+    /// A whole answer, although a stream was requested. Some endpoints do not support streams.
     Whole(WholeReply),
 }
 
@@ -25,15 +25,15 @@ impl From<UpstreamReply> for Reply {
     }
 }
 
-/// A whole answer that is arriving.
+/// A whole answer whose body is still arriving.
 pub struct WholeReply(pub(super) UpstreamReply);
 
 impl WholeReply {
-    /// Waits for the answer and reads it.
+    /// Waits for the answer and parses it.
     ///
     /// # Errors
     ///
-    /// If it does not come in time, breaks off, is too large, or is not JSON.
+    /// [`LlmError`] if it times out, breaks off, is too large, or is not JSON.
     pub async fn answer(self) -> Result<Answer, LlmError> {
         let content_type: Option<HeaderValue> = self.0.content_type().cloned();
         let raw = self.0.body().await?;
@@ -41,7 +41,7 @@ impl WholeReply {
     }
 }
 
-/// A stream that is arriving.
+/// A stream whose events are still arriving.
 pub struct StreamReply(Source);
 
 enum Source {
@@ -50,12 +50,12 @@ enum Source {
 }
 
 impl StreamReply {
-    /// The events of the built-in model, which has them all.
+    /// A stream of the built-in model, whose events are all known.
     pub(super) fn built_in(events: Vec<String>, usage: Usage) -> Self {
         Self(Source::BuiltIn { events, usage })
     }
 
-    /// The tokens of the answer, if they are known before it has come.
+    /// The tokens of the answer. None unless they are known before the stream starts.
     pub fn usage(&self) -> Option<Usage> {
         match &self.0 {
             Source::Upstream(_) => None,
@@ -63,13 +63,13 @@ impl StreamReply {
         }
     }
 
-    /// The stream as what it says.
+    /// The stream as typed deltas.
     pub fn events(self) -> EventStream {
         EventStream { pieces: self.pieces(), reader: Reader::default(), has_ended: false }
     }
 
-    /// The stream as it comes, for an answer that is passed through and not read. An error is the last item. It may be
-    /// polled again after its end.
+    /// The stream as untouched bytes, for pass-through. An error is the last item. It may be polled again after its
+    /// end.
     pub fn pieces(self) -> BoxStream<'static, Result<Bytes, LlmError>> {
         match self.0 {
             Source::Upstream(reply) => reply.pieces().fuse().boxed(),
@@ -80,8 +80,8 @@ impl StreamReply {
     }
 }
 
-/// A stream that is read as it comes: what each piece says, beside its bytes. Pieces keep together, so that an answer
-/// that nothing changes costs one write for each.
+/// A stream that is parsed while it arrives. Each item is one piece: its typed events and its original bytes. The
+/// events of a piece stay together, so an unchanged answer costs one write for each piece.
 pub struct EventStream {
     pieces: BoxStream<'static, Result<Bytes, LlmError>>,
     reader: Reader,
@@ -89,8 +89,8 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// The next piece. None after the last one. An error is the last item: a stream that ends before its answer does
-    /// ends with one. Nothing is lost if the future is dropped before it is done.
+    /// The next piece. None after the last one. An error is the last item, and a stream that ends before its answer
+    /// ends with an error. Nothing is lost if the future is dropped early.
     pub async fn next(&mut self) -> Option<Result<Piece, LlmError>> {
         match self.pieces.next().await {
             Some(Ok(piece)) => Some(self.reader.push(piece).map_err(|error| broken(error.into()))),
@@ -103,7 +103,7 @@ impl EventStream {
         }
     }
 
-    /// Whether the stream has come to its end, and the answer with it.
+    /// Whether the stream and its answer are complete.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }

@@ -1,4 +1,4 @@
-//! Both functions, asked without a caller's request.
+//! Tests of [`LanguageModel::complete`] and [`LanguageModel::stream`] without a caller's request.
 
 use std::time::Duration;
 
@@ -26,7 +26,8 @@ async fn serve(router: Router) -> String {
     url
 }
 
-/// An endpoint that replies by the field `user`. It counts the messages and shows the request id as a fingerprint.
+/// An endpoint whose reply depends on the field `user`. It reports the number of messages and the request id as a
+/// fingerprint.
 async fn endpoint() -> LanguageModel {
     async fn reply(headers: HeaderMap, body: Bytes) -> Response<Body> {
         let body: Value = serde_json::from_slice(&body).unwrap();
@@ -73,7 +74,7 @@ fn question(user: &str) -> Question {
     Question::of(Some("served"), vec![json!({"role": "user", "content": "Hi"})], parameters)
 }
 
-/// What a stream says: its deltas, its usage, and the error that ends it.
+/// The content of a stream: its deltas, its usage, and the error that ends it.
 async fn said(reply: Reply) -> (Vec<Delta>, Option<Usage>, Option<LlmError>) {
     let Reply::Stream(stream) = reply else { panic!("it is whole") };
     let (mut events, mut all, mut cost) = (stream.events(), Vec::new(), None);
@@ -147,7 +148,7 @@ async fn a_stream_that_ends_before_its_answer_ends_with_an_error() {
     assert!(error.unwrap().to_string().contains("its stream ended before the answer did"));
 }
 
-/// A question for the built-in model, of which every sentence is as near as any.
+/// A question for the built-in model in which all sentences are equally near.
 async fn quotable(passages: &[&str]) -> Quotable {
     async fn embed(Json(body): Json<Value>) -> Json<Value> {
         let count = body["input"].as_array().map_or(1, Vec::len);

@@ -32,7 +32,7 @@ use crate::telemetry::REQUEST_ID;
 use crate::telemetry::metrics::AdmissionMetrics;
 use ragengine_errors::texts;
 
-/// The window of a model about which nothing is known.
+/// The context window in tokens for a model about which nothing is known.
 const DEFAULT_WINDOW_TOKENS: u64 = 4096;
 
 /// An OpenAI-compatible chat endpoint.
@@ -49,9 +49,9 @@ pub struct Upstream {
     limits: Limits,
     queue: Queue,
     health: Health,
-    /// How often the endpoint is asked whether it is there.
+    /// The time between two health checks of the endpoint.
     probe_period: Option<Duration>,
-    /// Wakes whoever asks before the period is over.
+    /// Wakes the health check before its period is over.
     is_in_doubt: Notify,
     has_warned_of_window: AtomicBool,
     has_warned_of_tokenizer: AtomicBool,
@@ -68,7 +68,7 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// In words, when the address, the key or the tokenizer cannot be used.
+    /// A message if the address, the key or the tokenizer is invalid.
     pub fn new(
         settings: &InferenceService,
         url: &str,
@@ -108,7 +108,7 @@ impl Upstream {
         })
     }
 
-    /// The model for requests that name none: the one in the settings, else the first that the endpoint lists and that may be asked for.
+    /// The model for requests that name none: the configured one, else the first listed model that is allowed.
     pub async fn default_model(&self) -> Option<String> {
         match &self.model {
             Some(model) => Some(model.clone()),
@@ -116,25 +116,25 @@ impl Upstream {
         }
     }
 
-    /// The models that callers may ask for.
+    /// The models that callers may request.
     pub fn allowed_models(&self) -> &AllowedModels {
         &self.allowed
     }
 
-    /// Whether this is a model of the settings or the endpoint, as far as is known.
+    /// Whether the settings or the endpoint name this model, as far as is known.
     pub fn knows(&self, model: &str) -> bool {
         self.model.as_deref() == Some(model)
             || self.allowed.are_few() && self.allowed.includes(model)
             || self.endpoint.has_listed(model)
     }
 
-    /// A model's name for the log, which has no names that only a caller knows.
+    /// The model's name for the log. None for a name that only a caller uses.
     fn logged<'a>(&self, model: &'a str) -> Option<&'a str> {
         if self.knows(model) { Some(model) } else { texts::text(model) }
     }
 
-    /// The context window of a model in tokens: from the settings, else from the endpoint, else what is known of OpenAI's models, else
-    /// 4,096.
+    /// The context window of a model in tokens: from the settings, else from the endpoint, else from the known models
+    /// of OpenAI, else 4,096.
     pub async fn window_tokens(&self, model: &str) -> u64 {
         if let Some(tokens) = self.window_tokens {
             return tokens;
@@ -152,7 +152,7 @@ impl Upstream {
         })
     }
 
-    /// How the tokens of a model are counted: by the tokenizer in the settings, else by OpenAI's own for its models, else estimated.
+    /// The tokenizer of a model: the one in the settings, else OpenAI's for its own models, else an estimate.
     pub fn tokenizer(&self, model: &str) -> Tokenizer {
         let known = self.tokenizer.clone().or_else(|| Tokenizer::openai(model));
         known.unwrap_or_else(|| {
@@ -166,11 +166,12 @@ impl Upstream {
         })
     }
 
-    /// Waits for its turn, sends a chat request and waits for the head of the reply. The request id goes along; nothing else of the caller's head does.
+    /// Waits for a permit, sends a chat request and waits for the head of the reply. Of the caller's headers, only the
+    /// request id is sent.
     ///
     /// # Errors
     ///
-    /// [`LlmError`]: refused with its own status and words, too late, out of reach, no turn.
+    /// [`LlmError`]: refused with the endpoint's status and message, timed out, unreachable, or no permit.
     pub async fn send(&self, body: Bytes, request_id: Option<&HeaderValue>) -> Result<UpstreamReply, LlmError> {
         let result = self.ask(body, request_id).await;
         self.chat_was(result.as_ref().err());
@@ -207,7 +208,7 @@ impl Upstream {
         }
     }
 
-    /// How long an answer may take: the whole of it, or the time between two pieces of a stream.
+    /// The time limit for a whole answer, or for the time between two pieces of a stream.
     pub fn answer_timeout(&self) -> Duration {
         self.limits.answer_timeout
     }

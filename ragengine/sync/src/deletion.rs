@@ -140,9 +140,9 @@ pub struct TruncatedFile {
 /// Decides which documents are deleted. Two rules hold deletions back until they are confirmed:
 ///
 /// - If the source is suddenly empty, or has lost more than half of its files, all documents are kept: a broken mount
-/// must not empty an index.
+///   must not empty an index.
 /// - If a file has no documents any more, has fewer than half of them, or has parse errors, its documents are kept: it
-/// may still be being written.
+///   may still be being written.
 ///
 /// A file whose content now has another path is moved, not lost.
 pub fn plan_deletions(

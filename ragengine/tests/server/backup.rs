@@ -237,7 +237,7 @@ async fn an_incomplete_or_damaged_download_never_replaces_a_backup() {
     damaged[place] = b'P';
     for (reply, closes, words) in [
         (reply(part, whole.len()), true, "no answer from"),
-        (reply(part, part.len()), true, "it is not whole"),
+        (reply(part, part.len()), true, "it is incomplete"),
         (reply(&damaged, damaged.len()), true, "it is damaged"),
         (reply(b"<html>", 6), true, "neither a backup nor"),
         (reply(part, whole.len()), false, "no data arrived for 1 s"),
@@ -379,7 +379,7 @@ async fn a_truncated_stalled_or_damaged_restore_changes_nothing() {
         "{silent}"
     );
     let short = status_of(upload(&server, part, part.len()).await).await;
-    assert!(short.starts_with("HTTP/1.1 400") && short.contains("not whole"), "{short}");
+    assert!(short.starts_with("HTTP/1.1 400") && short.contains("it is incomplete"), "{short}");
     let mut damaged = whole.clone();
     let place = damaged.windows(4).position(|bytes| bytes == b"purr").unwrap();
     damaged[place] = b'P';

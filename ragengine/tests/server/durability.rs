@@ -177,7 +177,7 @@ fn a_server_that_cannot_create_its_data_folder_is_not_ready() {
     let mut server = Process::start_unready(&data);
     let ready = server.wait_until("says why it is not ready", |server| {
         let ready = get(&format!("{}/readyz", server.url));
-        ready["checks"]["indexes"]["detail"].as_str().unwrap().contains("refused").then_some(ready)
+        ready["checks"]["indexes"]["detail"].as_str().unwrap().contains("the disk failed").then_some(ready)
     });
     assert_eq!(ready["ready"], false);
     assert!(ready["checks"]["volume"]["detail"].as_str().unwrap().contains("cannot be written"), "{ready}");

@@ -85,7 +85,7 @@ async fn an_unusable_data_folder_is_reported() {
     let app = Arc::clone(&server.app);
     tokio::spawn(async move { start(&app).await });
     let failed = wait_for(&server, ProblemKind::IndexesFailed).await;
-    assert!(failed.detail.contains("refused"), "{failed:?}");
+    assert!(failed.detail.contains("the disk failed"), "{failed:?}");
     assert_eq!(kinds(&status(&server).await)[0], ProblemKind::VolumeFailed);
 }
 

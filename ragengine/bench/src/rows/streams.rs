@@ -43,7 +43,7 @@ async fn first_tokens(bench: &Bench, nginx: &Nginx, table: &mut Table) -> anyhow
         in_transit.push(ours.run(&[]).await?.in_transit_ms(), theirs.run(&[]).await?.in_transit_ms());
         let streamed = from_index.run(&[]).await?;
         index_in_transit.push(streamed.in_transit_ms());
-        index_from_request.push(streamed.from_request_ms());
+        index_from_request.push(streamed.since_request_ms());
     }
     table.push(in_transit.row("first token of a stream against nginx, from the upstream to the client, p50 ms"));
     let name = "first token of a stream from an index, from the upstream to the client, p50 ms";

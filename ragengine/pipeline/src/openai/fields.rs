@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use crate::Rejection;
 use crate::chat_body::MAX_TOKENS_FIELDS;
 
-/// The fields that the algorithm looks at.
+/// The fields that the server uses.
 const KNOWN: [&str; 13] = [
     "index_name",
     "context_token_ratio",
@@ -21,21 +21,21 @@ const KNOWN: [&str; 13] = [
     "functions",
 ];
 
-/// Models to ask one after the other.
+/// The most models in one request. A router tries them one after the other.
 const MAX_MODELS: usize = 100;
 
-/// Bytes of a name in JSON, such as that of a model: it is kept beside the body.
+/// The longest name in bytes of JSON, such as the name of a model. Names are stored in addition to the body.
 const MAX_NAME_BYTES: usize = 1000;
 
-/// Those of a body, each as the text that was sent.
+/// The known fields of a body, each as the original JSON text.
 pub(super) struct Fields<'a> {
     known: [Option<&'a RawValue>; KNOWN.len()],
-    /// The values of fields that some endpoints take for `model` or `models`, because they read names without regard to case.
+    /// The values of fields that some endpoints read as `model` or `models`, because they ignore case in names.
     alike: Vec<&'a RawValue>,
 }
 
 impl<'a> Fields<'a> {
-    /// Reads a body. Of every other field nothing is kept.
+    /// Parses a body. Unknown fields are skipped.
     pub fn read(body: &'a [u8]) -> Result<Self, Rejection> {
         let text = std::str::from_utf8(body).map_err(|error| Rejection::Json(error.to_string()))?;
         let (mut known, mut alike, mut twice) = ([None; KNOWN.len()], Vec::new(), None);
@@ -47,7 +47,7 @@ impl<'a> Fields<'a> {
         match (read, twice) {
             (Err(error), _) if error.is_data() => Err(Rejection::wrong_type("body", "a JSON object")),
             (Err(error), _) => Err(Rejection::Json(error.to_string())),
-            // Which one counts would be another one for the language model than here.
+            // The language model might use the other one of the two values.
             (Ok(()), Some(name)) => Err(Rejection::wrong_type(name, "given once")),
             (Ok(()), None) => Ok(Self { known, alike }),
         }
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
         self.get(name).filter(|value| value.get() != "null")
     }
 
-    /// A name.
+    /// The value of a field that is a string. None if it is absent or null.
     pub fn string(&self, name: &str) -> Result<Option<String>, Rejection> {
         let read = |value: &RawValue| match value.get() {
             text if text.starts_with('"') && text.len() > MAX_NAME_BYTES => {
@@ -108,8 +108,8 @@ impl<'a> Fields<'a> {
         self.present("context_token_ratio").map(read).transpose()
     }
 
-    /// The models that an endpoint may ask besides `model`: those in `models`, and in fields that are called alike. One that is no name is
-    /// shown as JSON.
+    /// The models that an endpoint may use besides `model`: those in `models` and in fields with a similar name. An
+    /// entry that is not a string is returned as JSON.
     pub fn other_models(&self) -> Result<Vec<String>, Rejection> {
         let mut models = Vec::new();
         for value in self.present("models").into_iter().chain(self.alike.iter().copied()) {
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
     pub fn include_usage(&self) -> bool {
         let mut wanted = false;
         if let Some(options) = self.present("stream_options") {
-            // One that is no object is the upstream's to judge.
+            // The language model checks options that are not an object.
             drop(each_field(options.get(), |name, value| {
                 if name == "include_usage" {
                     wanted = value.get() == "true";
@@ -146,7 +146,8 @@ fn add(model: &RawValue, models: &mut Vec<String>) -> Result<(), serde_json::Err
     Ok(())
 }
 
-/// Whether an endpoint may take a field for `model` or `models`. Go's decoder compares names as Unicode folds their letters.
+/// Whether an endpoint may read this field as `model` or `models`. Go's decoder compares names with Unicode case
+/// folding.
 fn is_like_model(name: &str) -> bool {
     name.len() <= 12 && ["MODEL", "MODELS"].contains(&name.to_uppercase().as_str())
 }

@@ -9,7 +9,7 @@ fn parse(body: Value) -> Result<Request, Rejection> {
     read(body.to_string())
 }
 
-/// From whatever the tests write a body as.
+/// Accepts every type in which the tests write a body.
 fn read(body: impl Into<Bytes>) -> Result<Request, Rejection> {
     super::read(body.into())
 }
@@ -109,16 +109,18 @@ fn the_ratio_has_bounds_with_or_without_an_index() {
 
 #[test]
 fn text_parts_are_joined_by_a_line_break() {
-    let request =
-        parse(json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]}))
-            .unwrap();
+    let request = parse(json!({"messages": [
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
+    ]}))
+    .unwrap();
     assert_eq!(request.conversation.text(0), "a\nb");
 }
 
 #[test]
 fn what_is_forwarded_is_what_was_sent_without_our_fields() {
     let request = parse(json!({
-        "zeta": {"b": 1, "a": [1.50, null]}, "index_name": "", "messages": hello(), "context_token_ratio": 0.5, "seed": 7
+        "zeta": {"b": 1, "a": [1.50, null]}, "index_name": "", "messages": hello(),
+        "context_token_ratio": 0.5, "seed": 7
     }))
     .unwrap();
     assert!(!request.body.is_forwardable_as_sent());
@@ -133,11 +135,17 @@ fn what_is_forwarded_is_what_was_sent_without_our_fields() {
 
 #[test]
 fn numbers_and_escapes_go_on_as_they_were_sent() {
-    let sent = r#"{"explain": true, "model":"m", "x": 1.50, "big": 123456789012345678901234567890, "messages" : [{"role":"user","content":"\u00e4\/"}]}"#;
+    let sent = concat!(
+        r#"{"explain": true, "model":"m", "x": 1.50, "big": 123456789012345678901234567890, "#,
+        r#""messages" : [{"role":"user","content":"\u00e4\/"}]}"#,
+    );
     let request = read(sent).unwrap();
     assert_eq!(
         forwarded(&request, &BodyChanges::default()),
-        r#"{"model":"m","x":1.50,"big":123456789012345678901234567890,"messages":[{"role":"user","content":"\u00e4\/"}]}"#
+        concat!(
+            r#"{"model":"m","x":1.50,"big":123456789012345678901234567890,"#,
+            r#""messages":[{"role":"user","content":"\u00e4\/"}]}"#,
+        )
     );
     assert_eq!(request.conversation.text(0), "ä/");
 }
@@ -224,7 +232,7 @@ fn models_are_found_whatever_the_case_of_the_field() {
         (r#""model":"a""#, vec![]),
         (r#""model":"a","models":["b","c"]"#, vec!["b", "c"]),
         (r#""model":"a","Model":"b","MODELS":["c"]"#, vec!["b", "c"]),
-        // The long s, which Go takes for an s.
+        // The long s, which Go's decoder treats as an s.
         (r#""model\u017f":["b"]"#, vec!["b"]),
         (r#""models":[{"name":"b"}],"modeling":"c""#, vec![r#"{"name":"b"}"#]),
     ] {

@@ -1,6 +1,5 @@
-//! An answer from an index on its way to the client: what the language model says is read as deltas and written as
-//! deltas, so that something between the two can hold text back or change it. An event that nothing has changed goes on
-//! as the bytes that it came as.
+//! Streams an answer from an index to the client. The answer is read as typed deltas and written as typed deltas, so a
+//! step between the two can hold text back or change it. An unchanged event keeps its original bytes.
 
 use bytes::Bytes;
 
@@ -9,16 +8,16 @@ use super::closing::Head;
 use super::marking::with_fields;
 use super::{Broken, EventTooLong, Events, Ready, Usage, Verdict, event};
 
-/// A piece of a stream, and what it says.
+/// A piece of a stream and the events in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The piece as it came.
+    /// The original bytes of the piece.
     pub raw: Bytes,
-    /// The events that end in it, in their order. The first may have begun in an earlier piece.
+    /// The events that end in it, in order. The first may have begun in an earlier piece.
     pub chunks: Vec<Chunk>,
 }
 
-/// Reads the pieces of a stream as what they say. It holds at most one event that has not ended.
+/// Parses the pieces of a stream into events. It buffers at most one unfinished event.
 #[derive(Debug, Default)]
 pub struct Reader {
     events: Events,
@@ -26,16 +25,16 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the next piece.
+    /// Parses the next piece.
     ///
     /// # Errors
     ///
-    /// [`EventTooLong`], as [`Events::push`].
+    /// [`EventTooLong`], see [`Events::push`].
     pub fn push(&mut self, raw: Bytes) -> Result<Piece, EventTooLong> {
         let (mut chunks, mut has_ended) = (Vec::new(), self.has_ended);
         let within = raw.as_ptr_range();
         self.events.push(&raw, |event| {
-            // An event that began in an earlier piece is a copy.
+            // An event that began in an earlier piece is not part of this one, so it is copied.
             let event = match within.contains(&event.as_ptr()) {
                 true => raw.slice_ref(event),
                 false => Bytes::copy_from_slice(event),
@@ -48,12 +47,12 @@ impl Reader {
         Ok(Piece { raw, chunks })
     }
 
-    /// Reads what is left when the stream has ended: an event without an empty line behind it. None if nothing is left.
+    /// Parses what remains when the stream has ended: an event without an empty line after it. None if nothing remains.
     ///
     /// # Errors
     ///
-    /// [`Broken::Early`] if the answer did not come to its end and carries no error. What is left is dropped, because
-    /// an error behind it could not be read.
+    /// [`Broken::Early`] if the answer is incomplete and carries no error. The remaining bytes are then dropped,
+    /// because the client could not parse an error after them.
     pub fn end(&mut self) -> Result<Option<Piece>, Broken> {
         let raw = Bytes::from(std::mem::take(&mut self.events).rest());
         let chunk = Chunk::read(raw.clone());
@@ -66,11 +65,11 @@ impl Reader {
     }
 }
 
-/// Writes what is said, with fields of ours on the event that says why the answer ended. Where none does, they get an
-/// event of their own before the mark of the end. It takes note of what goes by.
+/// Writes the events of an answer and adds our fields to the event with the finish reason. If no event has one, the
+/// fields get a separate event before `[DONE]`. It records what it has written.
 #[derive(Debug, Default)]
 pub struct Writer {
-    /// Names and JSON values, until they have been written.
+    /// Names and JSON values. Empty once they are written.
     fields: Vec<(&'static str, String)>,
     head: Head,
     usage: Option<Usage>,
@@ -80,12 +79,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// One that writes these fields: names and JSON values.
+    /// Adds these fields, given as names and JSON values.
     pub fn new(fields: Vec<(&'static str, String)>) -> Self {
         Self { fields, ..Self::default() }
     }
 
-    /// The bytes of the events that end in a piece. They are the piece itself if nothing was changed.
+    /// The bytes of the events that end in a piece. This is the piece itself if nothing was changed.
     pub fn write(&mut self, piece: Piece) -> Bytes {
         let Piece { raw, chunks } = piece;
         let within = raw.as_ptr_range();
@@ -100,17 +99,17 @@ impl Writer {
         if is_as_it_came { raw } else { written.concat().into() }
     }
 
-    /// Whether a word of the answer has gone by.
+    /// Whether any content has been written: text, reasoning, a refusal or a tool call.
     pub fn has_words(&self) -> bool {
         self.has_words
     }
 
-    /// Whether the mark of the end has gone by.
+    /// Whether `[DONE]` has been written.
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// What became of the answer, as far as it has gone by.
+    /// The tokens and the error that have been seen so far.
     pub fn verdict(&self) -> Verdict {
         Verdict { usage: self.usage, has_error: self.has_error }
     }
@@ -132,7 +131,7 @@ impl Writer {
         .unwrap_or(chunk.raw)
     }
 
-    /// The event with our fields, when it is the one for them.
+    /// The event with our fields. None if they do not belong on this event.
     fn with_our_fields(&mut self, chunk: &Chunk) -> Option<Bytes> {
         if self.fields.is_empty() {
             return None;
@@ -147,8 +146,7 @@ impl Writer {
         Some(format!("{before}{marked}{behind}").into())
     }
 
-    /// The mark of the end with an event of ours before it, when nothing has carried our fields. An answer that failed
-    /// has none.
+    /// `[DONE]` after a separate event with our fields. None if the fields are written already or the answer failed.
     fn before_the_end(&mut self, mark: &Chunk) -> Option<Bytes> {
         if self.fields.is_empty() || self.has_error {
             return None;
@@ -158,7 +156,7 @@ impl Writer {
     }
 }
 
-/// Reads an answer and writes it, with nothing between the two. The fuzz target compares it with
+/// A [`Reader`] and a [`Writer`] with no step between them. The fuzz target compares it with
 /// [`Relaying`](super::Relaying).
 #[derive(Debug, Default)]
 pub struct Answering {
@@ -168,16 +166,16 @@ pub struct Answering {
 }
 
 impl Answering {
-    /// An answer that gets these fields: names and JSON values.
+    /// Adds these fields, given as names and JSON values, to an answer.
     pub fn new(fields: Vec<(&'static str, String)>) -> Self {
         Self { writer: Writer::new(fields), ..Self::default() }
     }
 
-    /// What to send for the next piece: the whole events that end in it.
+    /// The bytes to send for the next piece: the complete events that end in it.
     ///
     /// # Errors
     ///
-    /// [`Broken::TooLong`]. What was pushed before has been sent; of this piece nothing is.
+    /// [`Broken::TooLong`]. Earlier pieces have been sent. Nothing of this piece is sent.
     pub fn push(&mut self, piece: &Bytes) -> Result<Ready, Broken> {
         let sent = self.writer.write(self.reader.push(piece.clone())?);
         Ok(match sent.as_ptr_range() == piece.as_ptr_range() {
@@ -186,18 +184,18 @@ impl Answering {
         })
     }
 
-    /// What to send last, when the stream has ended.
+    /// The bytes to send last, when the stream has ended.
     ///
     /// # Errors
     ///
-    /// As [`Reader::end`].
+    /// See [`Reader::end`].
     pub fn end(&mut self) -> Result<Vec<u8>, Broken> {
         let rest = self.reader.end()?.map(|piece| self.writer.write(piece)).unwrap_or_default();
         self.has_ended = true;
         Ok(rest.into())
     }
 
-    /// What became of the answer, once its end or the mark of it has gone by.
+    /// The tokens and the error of the answer. None until its end or `[DONE]` has been seen.
     pub fn verdict(&self) -> Option<Verdict> {
         (self.has_ended || self.writer.is_done()).then(|| self.writer.verdict())
     }

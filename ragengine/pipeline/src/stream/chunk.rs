@@ -1,4 +1,4 @@
-//! What one event of a streamed answer says, beside the bytes that it came as.
+//! The typed content of one event of a streamed answer, next to its original bytes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,48 +11,48 @@ use serde_json::value::RawValue;
 use super::marking::{holds_words, is_error, usage};
 use super::{Usage, data, is_finish};
 
-/// A part of one of the answers.
+/// A part of one choice of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delta {
-    /// Which of the answers, from 0.
+    /// The index of the choice, from 0.
     pub choice: u64,
-    /// More of its text.
+    /// The text to append to the choice.
     pub text: String,
-    /// Why it has ended, where it has.
+    /// Why the choice ended. None while it continues.
     pub finish_reason: Option<String>,
 }
 
-/// What an event says.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// Parts of answers, and maybe what they cost.
+    /// Parts of the answer, with the token counts if the event has them.
     Answer {
-        /// The parts, in their order.
+        /// The parts, in order.
         deltas: Vec<Delta>,
         /// The tokens of the whole answer.
         usage: Option<Usage>,
-        /// Whether it holds a word: text, reasoning, a refusal or a tool call.
+        /// Whether it has content: text, reasoning, a refusal or a tool call.
         has_words: bool,
-        /// Whether it carries an error. Some servers send one instead of a part, others together with the last part.
+        /// Whether it carries an error. Some servers send the error alone, others together with the last part.
         has_error: bool,
     },
-    /// The mark of the end.
+    /// `[DONE]`, which ends the stream.
     Done,
-    /// Nothing that an answer is made of, such as a comment.
+    /// No part of an answer, such as a comment.
     Nothing,
 }
 
 /// One event of a streamed answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// The event as it came, with the empty line behind it.
+    /// The original bytes of the event, including its empty line.
     pub raw: Bytes,
-    /// What it says.
+    /// Its typed content.
     pub said: Said,
 }
 
 impl Chunk {
-    /// Reads an event.
+    /// Parses an event.
     pub fn read(raw: Bytes) -> Self {
         let said = match data(&raw) {
             None => Said::Nothing,
@@ -62,12 +62,12 @@ impl Chunk {
         Self { raw, said }
     }
 
-    /// The event's data, where it is one line.
+    /// The data of the event. None if it has more than one `data:` line.
     pub fn data(&self) -> Option<&str> {
         data(&self.raw)
     }
 
-    /// Whether it says why an answer has ended.
+    /// Whether it has a finish reason.
     pub fn is_finish(&self) -> bool {
         match &self.said {
             Said::Answer { deltas, .. } => deltas.iter().any(|delta| delta.finish_reason.is_some()),
@@ -75,7 +75,7 @@ impl Chunk {
         }
     }
 
-    /// Whether the answer has come to its end with this event, or has failed.
+    /// Whether the answer is complete or has failed with this event.
     pub(super) fn ends_the_answer(&self) -> bool {
         match &self.said {
             Said::Answer { has_error, .. } => *has_error || self.is_finish(),
@@ -87,8 +87,8 @@ impl Chunk {
 
 fn said(data: &str) -> Said {
     let Ok(wire) = serde_json::from_str::<Wire<'_>>(data) else { return said_oddly(data) };
-    // Whether it ends the answer, fails or reports tokens is decided as for a stream that is not read: this parser
-    // takes more for JSON.
+    // The finish reason, errors and tokens are decided by the functions for a pass-through stream, because this parser
+    // accepts more input as JSON.
     let has_error = wire.error.is_some() && is_error(data);
     let usage = wire.usage.and_then(|_| usage(data));
     let may_finish = wire.choices.iter().any(|choice| choice.finish_reason.is_some());
@@ -105,7 +105,7 @@ fn said(data: &str) -> Said {
     Said::Answer { deltas: deltas.collect(), usage, has_words, has_error }
 }
 
-/// What an event of another shape says, as far as can be told.
+/// Reads as much as possible from an event whose JSON has another shape.
 fn said_oddly(data: &str) -> Said {
     let finish_reason = is_finish(data).then(|| "unknown".to_owned());
     let deltas = finish_reason.map(|reason| Delta { choice: 0, text: String::new(), finish_reason: Some(reason) });
@@ -137,7 +137,7 @@ struct Choice<'a> {
     finish_reason: Option<&'a RawValue>,
 }
 
-/// What a delta says.
+/// The content of a delta.
 #[derive(Default)]
 struct Words<'a> {
     text: Cow<'a, str>,
@@ -172,7 +172,7 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
-/// A text in JSON. One without escapes is not copied.
+/// Decodes a JSON string. A string without escapes is not copied.
 pub(super) fn text(json: &str) -> Result<Cow<'_, str>, serde_json::Error> {
     match json.trim_matches('"') {
         plain if plain.len() + 2 == json.len() && !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
@@ -191,9 +191,11 @@ mod tests {
 
     #[test]
     fn an_event_is_read_with_the_numbers_of_its_answers() {
-        let chunk = read(
-            r#"{"choices":[{"index":1,"delta":{"content":"a\n\"b\""},"finish_reason":null},{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#,
-        );
+        let chunk = read(concat!(
+            r#"{"choices":[{"index":1,"delta":{"content":"a\n\"b\""},"finish_reason":null},"#,
+            r#"{"index":0,"delta":{},"finish_reason":"stop"}],"#,
+            r#""usage":{"prompt_tokens":3,"completion_tokens":2}}"#,
+        ));
         let delta = |choice, text: &str, reason: Option<&str>| Delta {
             choice,
             text: text.to_owned(),
@@ -233,9 +235,10 @@ mod tests {
 
     #[test]
     fn an_error_beside_the_end_of_an_answer_is_both() {
-        let chunk = read(
-            r#"{"error":{"code":502,"message":"gone"},"choices":[{"delta":{"content":""},"finish_reason":"error"}],"usage":{"prompt_tokens":3}}"#,
-        );
+        let chunk = read(concat!(
+            r#"{"error":{"code":502,"message":"gone"},"#,
+            r#""choices":[{"delta":{"content":""},"finish_reason":"error"}],"usage":{"prompt_tokens":3}}"#,
+        ));
         assert!(chunk.is_finish());
         let Said::Answer { usage, has_error, .. } = chunk.said else { panic!("no answer") };
         assert_eq!((usage.map(|usage| usage.prompt_tokens), has_error), (Some(3), true));

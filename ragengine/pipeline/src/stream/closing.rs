@@ -1,10 +1,10 @@
-//! The chunk of ours behind an answer none of whose chunks said why it ended.
+//! The chunk that this server adds if no chunk of an answer has a finish reason.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-/// What the chunks of an answer have in common, as JSON, from the first one that says something.
+/// The fields that all chunks of an answer share, as JSON. They are copied from the first chunk with choices.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     is_known: bool,
@@ -15,7 +15,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Takes note of a chunk. Only the first one is looked through.
+    /// Copies the shared fields from the first chunk with choices and ignores all later chunks.
     pub fn notice(&mut self, chunk: &str) {
         #[derive(Deserialize)]
         struct Chunk {
@@ -28,7 +28,7 @@ impl Head {
         if self.is_known {
             return;
         }
-        // Some servers begin with a chunk without choices that has neither an id nor a model.
+        // Some servers start with a chunk that has no choices, no id and no model.
         if let Ok(Chunk { id, object, created, model, choices }) = serde_json::from_str(chunk)
             && !choices.is_empty()
         {
@@ -36,7 +36,7 @@ impl Head {
         }
     }
 
-    /// A chunk without choices, as the one with the usage has none: clients know such chunks.
+    /// A chunk without choices. Clients accept it because the chunk with the usage has none either.
     pub fn closing_chunk(&self) -> String {
         let object = self.object.as_deref().map_or(r#""chat.completion.chunk""#, RawValue::get);
         let known = [("id", &self.id), ("created", &self.created), ("model", &self.model)];

@@ -4,38 +4,38 @@ use serde_json::{Map, Value};
 use super::closing::Head;
 use super::{EventTooLong, Events, data, event, is_finish, values_of};
 
-/// What to pass on for a piece of a stream.
+/// The bytes to forward for one piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// The piece itself.
+    /// The piece is forwarded unchanged.
     AsItCame,
-    /// These bytes: whole events. None when no event has ended yet.
+    /// These bytes: complete events. Empty if no event is complete yet.
     Bytes(Vec<u8>),
 }
 
-/// The tokens of an answer, as the language model counted them.
+/// The token counts of an answer, as the language model reported them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// Tokens in the prompt.
     #[serde(default)]
     pub prompt_tokens: u64,
-    /// Tokens of the answer.
+    /// Tokens in the answer.
     #[serde(default)]
     pub completion_tokens: u64,
 }
 
-/// Passes the events of an answer on, puts fields onto the one that carries the finish reason, and takes note of what goes by. Where
-/// no event carries one, the fields get an event of their own before the mark of the end. Every other byte stays as it came.
+/// Forwards the events of an answer, adds fields to the event with the finish reason, and records what it has seen. If
+/// no event has a finish reason, the fields get a separate event before `[DONE]`. Every other byte is unchanged.
 #[derive(Debug, Default)]
 pub struct Marking {
     events: Events,
     notes: Notes,
 }
 
-/// What there is to put, and what has gone by.
+/// The fields to add, and what has been seen so far.
 #[derive(Debug, Default)]
 struct Notes {
-    /// Names and JSON values, until they have been put.
+    /// Names and JSON values. Empty once they are added.
     fields: Vec<(&'static str, String)>,
     head: Head,
     usage: Option<Usage>,
@@ -46,20 +46,20 @@ struct Notes {
 }
 
 impl Marking {
-    /// A stream that gets these fields: names and JSON values.
+    /// Adds these fields, given as names and JSON values, to a stream.
     pub fn new(fields: Vec<(&'static str, String)>) -> Self {
         Self { events: Events::default(), notes: Notes { fields, ..Notes::default() } }
     }
 
-    /// Takes the next piece of the stream.
+    /// Adds the next piece of the stream.
     ///
     /// # Errors
     ///
-    /// [`EventTooLong`], as [`Events::push`].
+    /// [`EventTooLong`], see [`Events::push`].
     pub fn push(&mut self, piece: &[u8]) -> Result<Ready, EventTooLong> {
         let begins_an_event = self.events.is_empty();
         let notes = &mut self.notes;
-        // Events that are as they came are only counted, while they are the piece's own first bytes: most pieces need no copy.
+        // Unchanged events at the start of a piece are only counted, because most pieces then need no copy.
         let (mut unchanged, mut copied) = (0, (!begins_an_event).then(Vec::new));
         self.events.push(piece, |event| match (notes.look_at(event), &mut copied) {
             (None, None) => unchanged += event.len(),
@@ -74,40 +74,40 @@ impl Marking {
         })
     }
 
-    /// What is left when the stream has ended: an event without an empty line behind it.
+    /// The bytes that remain when the stream has ended: an event without an empty line after it.
     pub fn rest(&mut self) -> Vec<u8> {
         let rest = std::mem::take(&mut self.events).rest();
         self.notes.look_at(&rest).map_or(rest, String::into_bytes)
     }
 
-    /// The tokens that the language model has reported by now.
+    /// The tokens that the language model has reported so far.
     pub fn usage(&self) -> Option<Usage> {
         self.notes.usage
     }
 
-    /// Whether a word of the answer has gone by: text, reasoning, a refusal or a tool call.
+    /// Whether any content has been seen: text, reasoning, a refusal or a tool call.
     pub fn has_words(&self) -> bool {
         self.notes.has_words
     }
 
-    /// Whether the mark of the stream's end has gone by.
+    /// Whether `[DONE]` has been seen.
     pub fn is_done(&self) -> bool {
         self.notes.is_done
     }
 
-    /// Whether the answer has come to its end: the reason why it ended has gone by, or the mark.
+    /// Whether the answer is complete: a finish reason or `[DONE]` has been seen.
     pub fn is_whole(&self) -> bool {
         self.notes.is_done || self.notes.has_finished
     }
 
-    /// Whether the language model has sent an error in the place of a chunk.
+    /// Whether the language model has sent an error instead of a chunk.
     pub fn has_error(&self) -> bool {
         self.notes.has_error
     }
 }
 
 impl Notes {
-    /// The event with our fields, when it is the one for them.
+    /// The event with our fields. None if they do not belong on this event.
     fn look_at(&mut self, bytes: &[u8]) -> Option<String> {
         let chunk = data(bytes)?;
         if chunk == "[DONE]" {
@@ -131,7 +131,7 @@ impl Notes {
         Some(format!("{before}{marked}{behind}"))
     }
 
-    /// The mark of the end with an event of ours before it, when nothing has carried our fields. An answer that failed has none.
+    /// `[DONE]` after a separate event with our fields. None if the fields are added already or the answer failed.
     fn put_before(&mut self, mark: &[u8]) -> Option<String> {
         if self.fields.is_empty() || self.has_error {
             return None;
@@ -141,7 +141,7 @@ impl Notes {
     }
 }
 
-/// A JSON object with more fields at its end, every other byte as it was. Nothing when the text is not an object.
+/// Adds fields at the end of a JSON object and keeps every other byte. None if the text is not an object.
 pub fn with_fields(object: &str, fields: &[(&'static str, String)]) -> Option<String> {
     let body = object.trim_end().strip_suffix('}')?;
     let is_empty = body.trim_start().strip_prefix('{')?.trim().is_empty();
@@ -156,7 +156,7 @@ pub fn with_fields(object: &str, fields: &[(&'static str, String)]) -> Option<St
     Some(marked)
 }
 
-/// The usage in a chunk of an answer. Most chunks are ruled out without being parsed.
+/// The usage in a chunk of an answer. Most chunks are ruled out without parsing.
 pub(super) fn usage(object: &str) -> Option<Usage> {
     #[derive(Deserialize)]
     struct Reported {
@@ -168,7 +168,7 @@ pub(super) fn usage(object: &str) -> Option<Usage> {
     serde_json::from_str::<Reported>(object).ok()?.usage
 }
 
-/// Whether an event is an error, as OpenAI's servers and vLLM send it.
+/// Whether an event is an error in the form that OpenAI and vLLM send.
 pub(super) fn is_error(event: &str) -> bool {
     #[derive(Deserialize)]
     struct Failed {

@@ -1,27 +1,28 @@
 use super::{EventTooLong, Marking, Ready, Usage};
 
-/// Why a stream is not passed on to its end.
+/// Why a stream could not be forwarded to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// An event is too long to be held.
+    /// An event is too long to be buffered.
     #[error(transparent)]
     TooLong(#[from] EventTooLong),
-    /// It ended, however orderly its connection was closed.
+    /// The stream ended before the answer did, even if its connection was closed properly.
     #[error("its stream ended before the answer did")]
     Early,
 }
 
-/// What became of an answer that was passed on.
+/// The result of an answer that was forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// The tokens that it reported.
+    /// The tokens that the language model reported.
     pub usage: Option<Usage>,
-    /// Whether it carries an error in the place of a chunk.
+    /// Whether an error was sent instead of a chunk.
     pub has_error: bool,
 }
 
-/// An answer on its way from the language model to a client: pieces of a stream in, bytes to send out. It holds at most one event that has
-/// not ended; when the stream breaks, that event is left out, because an error behind it could not be read.
+/// Forwards an answer from the language model to a client: pieces of a stream in, bytes to send out. It buffers at most
+/// one unfinished event. If the stream breaks, that event is dropped, because the client could not parse an error after
+/// it.
 #[derive(Debug, Default)]
 pub struct Relaying {
     marking: Marking,
@@ -29,37 +30,38 @@ pub struct Relaying {
 }
 
 impl Relaying {
-    /// A stream that gets these fields: names and JSON values.
+    /// Adds these fields, given as names and JSON values, to a stream.
     pub fn new(fields: Vec<(&'static str, String)>) -> Self {
         Self { marking: Marking::new(fields), has_ended: false }
     }
 
-    /// What to send for the next piece: whatever whole events it ends.
+    /// The bytes to send for the next piece: the complete events that end in it.
     ///
     /// # Errors
     ///
-    /// [`Broken::TooLong`]. What was pushed before has been sent; of this piece nothing is.
+    /// [`Broken::TooLong`]. Earlier pieces have been sent. Nothing of this piece is sent.
     pub fn push(&mut self, piece: &[u8]) -> Result<Ready, Broken> {
         Ok(self.marking.push(piece)?)
     }
 
-    /// What to send last, when the stream has ended.
+    /// The bytes to send last, when the stream has ended.
     ///
     /// # Errors
     ///
-    /// [`Broken::Early`] when the answer had not come to its end, and carries no error either.
+    /// [`Broken::Early`] if the answer is incomplete and carries no error.
     pub fn end(&mut self) -> Result<Vec<u8>, Broken> {
         let rest = self.marking.rest();
         self.has_ended = self.marking.is_whole() || self.marking.has_error();
         if self.has_ended { Ok(rest) } else { Err(Broken::Early) }
     }
 
-    /// Whether a word of the answer has gone by.
+    /// Whether any content has been forwarded: text, reasoning, a refusal or a tool call.
     pub fn has_words(&self) -> bool {
         self.marking.has_words()
     }
 
-    /// What became of the answer, once its end or the mark of it has gone by: a client that leaves at the mark has not left early.
+    /// The result of the answer. None until its end or `[DONE]` has been seen: a client that disconnects after `[DONE]`
+    /// has not disconnected early.
     pub fn verdict(&self) -> Option<Verdict> {
         let has_come = self.has_ended || self.marking.is_done();
         has_come.then(|| Verdict { usage: self.marking.usage(), has_error: self.marking.has_error() })

@@ -99,7 +99,8 @@ fn marked(pieces: &[&str], fields: &[(&'static str, &str)]) -> (String, Marking)
     (out, marking)
 }
 
-const ANSWER: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}\n\n\
+const ANSWER: &str = "\
+    data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}\n\n\
     data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":null}]}\n\n\
     data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n\
     data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
@@ -133,7 +134,7 @@ fn the_end_of_an_answer_is_told_from_the_end_of_its_stream() {
         let (_, marking) = marked(&pieces, &[]);
         assert_eq!((marking.is_whole(), marking.has_error()), (is_whole, has_error), "{pieces:?}");
     }
-    // Servers may leave out the empty line behind the last event.
+    // Servers may leave out the empty line after the last event.
     let mut marking = Marking::new(vec![("source_nodes", "[]".to_owned())]);
     marking.push(finish.trim_end().as_bytes()).unwrap();
     assert_eq!(marking.rest(), finish.trim_end().replace("]}", "],\"source_nodes\":[]}").as_bytes());
@@ -142,7 +143,10 @@ fn the_end_of_an_answer_is_told_from_the_end_of_its_stream() {
 
 #[test]
 fn an_answer_that_never_says_why_it_ended_gets_the_fields_before_the_mark() {
-    let first = r#"{"id":"c1","object":"chat.completion.chunk","created":5,"model":"m","choices":[{"delta":{"content":"Hi"}}]}"#;
+    let first = concat!(
+        r#"{"id":"c1","object":"chat.completion.chunk","created":5,"model":"m","#,
+        r#""choices":[{"delta":{"content":"Hi"}}]}"#,
+    );
     let closing =
         r#"{"id":"c1","created":5,"model":"m","object":"chat.completion.chunk","choices":[],"source_nodes":[1]}"#;
     let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7}}\n\n";
@@ -157,7 +161,7 @@ fn an_answer_that_never_says_why_it_ended_gets_the_fields_before_the_mark() {
             assert!(marking.is_whole());
         }
     }
-    // Of nothing, something that clients can read.
+    // A stream without any chunk still gets an event that clients can parse.
     let (out, _) = marked(&["data: [DONE]\n\n"], &[("source_nodes", "[1]")]);
     assert_eq!(
         out,
@@ -225,7 +229,7 @@ fn usage_is_read_where_it_is() {
     }
 }
 
-/// What a client gets of a stream: its bytes, or what it gets before it breaks.
+/// The bytes that a client gets from a stream, up to its end or the point where it breaks.
 fn relayed(pieces: &[&str]) -> (String, Result<Verdict, Broken>) {
     let mut relaying = Relaying::new(vec![("source_nodes", "[]".to_owned())]);
     let mut sent = String::new();
@@ -272,7 +276,8 @@ fn the_mark_of_the_end_is_enough_for_a_verdict() {
     assert_eq!(relaying.verdict(), Some(Verdict { usage: None, has_error: false }));
 }
 
-/// What an answer from an index and one that is passed through untouched send for the same pieces.
+/// Sends the same pieces as an answer from an index and as a pass-through answer. Returns the bytes and the verdict of
+/// both.
 fn both_ways(pieces: &[&str]) -> [(Vec<u8>, Option<Verdict>); 2] {
     let fields = || vec![("source_nodes", "[1]".to_owned())];
     let (mut answering, mut relaying) = (Answering::new(fields()), Relaying::new(fields()));
@@ -299,10 +304,11 @@ const EVENTS: [&str; 18] = [
     "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\n",
     "data: {\"choices\":\"none\",\"usage\":{\"prompt_tokens\":3}}\n\n",
     "data: {\"error\":{\"message\":\"no\"}}\n\n",
-    // As OpenRouter sends an error in the middle of a stream.
-    "data: {\"id\":\"c\",\"error\":{\"code\":502},\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"error\"}],\"usage\":{\"prompt_tokens\":5}}\n\n",
+    // OpenRouter sends errors in the middle of a stream like this.
+    "data: {\"id\":\"c\",\"error\":{\"code\":502},\
+     \"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"error\"}],\"usage\":{\"prompt_tokens\":5}}\n\n",
     "data: {\"error\":{},\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n",
-    // What one parser takes for JSON and another does not.
+    // Events that one parser accepts as JSON and the other does not.
     "data: {\"choices\":[{\"delta\":{\"x\":\"\\ud800\"},\"finish_reason\":\"stop\"}]}\n\n",
     "data: {\"choices\":[{\"delta\":{},\"finish\\u005freason\":\"stop\"}]}\n\n",
     "data: {\"error\":\"\\ud800\",\"choices\":[]}\n\n",
@@ -330,7 +336,8 @@ proptest! {
 #[test]
 fn an_error_that_ends_an_answer_carries_the_fields() {
     let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
-    let error = "data: {\"error\":{\"code\":502},\"choices\":[{\"delta\":{},\"finish_reason\":\"error\"}],\"usage\":{\"prompt_tokens\":5}}\n\n";
+    let error = "data: {\"error\":{\"code\":502},\
+        \"choices\":[{\"delta\":{},\"finish_reason\":\"error\"}],\"usage\":{\"prompt_tokens\":5}}\n\n";
     let [said, passed] = both_ways(&[word, error]);
     let expected = [word.to_owned(), error.replace("}}\n", "},\"source_nodes\":[1]}\n")].concat();
     assert_eq!(String::from_utf8(said.0.clone()).unwrap(), expected);

@@ -1,4 +1,4 @@
-//! An answer that is no stream.
+//! Answers that are not streamed.
 
 use std::borrow::Cow;
 
@@ -9,41 +9,41 @@ use serde_json::value::RawValue;
 use super::chunk::text;
 use super::{Usage, with_fields};
 
-/// A whole answer of the language model, which is JSON.
+/// A whole answer of the language model, parsed from JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Whole {
-    /// The answers in it, in their order. None if it has another shape.
+    /// The choices, in order. Empty if they have an unexpected shape.
     pub choices: Vec<Choice>,
-    /// The tokens that it reports.
+    /// The tokens that the language model reported.
     pub usage: Option<Usage>,
     created: Created,
 }
 
-/// One of the answers to a question.
+/// One choice of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Which of the answers, from 0.
+    /// The index of the choice, from 0.
     pub index: u64,
-    /// Its text. Empty if it has none, as a call of a tool.
+    /// Its text. Empty if it has no text, such as a tool call.
     pub text: String,
-    /// Why it has ended.
+    /// Why it ended.
     pub finish_reason: Option<String>,
 }
 
-/// A string in JSON. None if the value is something else.
+/// Decodes a JSON string. None if the value has another type.
 fn string(value: &RawValue) -> Option<String> {
     let is_string = value.get().starts_with('"');
     is_string.then(|| text(value.get()).ok())?.map(Cow::into_owned)
 }
 
-/// Whether an answer says when it was made.
+/// How the field `created` of an answer is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Created {
-    /// It does, or it is no answer that could.
+    /// It has a value, or the answer is not an object.
     Said,
-    /// It does not.
+    /// The field is absent.
     Missing,
-    /// It has null there, at this place.
+    /// The field is null, at this byte offset.
     Null(usize),
 }
 
@@ -57,7 +57,7 @@ struct Wire<'a> {
     choices: Vec<WireChoice<'a>>,
 }
 
-/// The same where the choices have another shape.
+/// [`Wire`] for answers whose choices have an unexpected shape.
 #[derive(Deserialize)]
 struct WithoutChoices<'a> {
     #[serde(borrow)]
@@ -93,7 +93,7 @@ impl From<WireChoice<'_>> for Choice {
 }
 
 impl Whole {
-    /// Reads an answer. Nothing when it is not JSON.
+    /// Parses an answer. None if it is not JSON.
     pub fn read(answer: &str) -> Option<Self> {
         let whole = |usage: Option<&RawValue>, created: Option<&RawValue>, choices| Self {
             choices,
@@ -113,8 +113,8 @@ impl Whole {
         is_json.then_some(Self { choices: Vec::new(), usage: None, created: Created::Said })
     }
 
-    /// The answer that this was read from, with the time when it was made: its own, else `seconds` since 1970. Clients
-    /// rely on it.
+    /// The answer with its time of creation. If it has none, `seconds` since 1970 is added, because clients rely on the
+    /// field.
     pub fn dated<'a>(&self, answer: &'a str, seconds: u64) -> Cow<'a, str> {
         match self.created {
             Created::Said => answer.into(),
@@ -126,7 +126,7 @@ impl Whole {
     }
 }
 
-/// A value that is null is told from one that is not there.
+/// Distinguishes a null value from an absent one.
 fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -173,11 +173,17 @@ mod tests {
         };
         for (choices, expected) in [
             (
-                r#"[{"index":1,"message":{"role":"assistant","content":"a\n"},"finish_reason":"stop"},{"message":{"content":"b"}}]"#,
+                concat!(
+                    r#"[{"index":1,"message":{"role":"assistant","content":"a\n"},"finish_reason":"stop"},"#,
+                    r#"{"message":{"content":"b"}}]"#,
+                ),
                 vec![choice(1, "a\n", Some("stop")), choice(0, "b", None)],
             ),
             (
-                r#"[{"index":0,"message":{"content":null,"tool_calls":[]},"finish_reason":null},{"message":null,"finish_reason":1}]"#,
+                concat!(
+                    r#"[{"index":0,"message":{"content":null,"tool_calls":[]},"finish_reason":null},"#,
+                    r#"{"message":null,"finish_reason":1}]"#,
+                ),
                 vec![choice(0, "", None), choice(0, "", None)],
             ),
             (r#"[{"message":{"content":["parts"]}}]"#, vec![choice(0, "", None)]),

@@ -1,4 +1,4 @@
-//! The built-in model's answers in OpenAI's wire.
+//! Writes the built-in model's answers in OpenAI's format.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::MODEL;
 
-/// What everything that belongs to one answer begins with.
+/// The fields that a whole answer and the chunks of a stream share.
 fn head() -> Value {
     json!({
         "id": format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
@@ -24,7 +24,7 @@ fn reported(usage: Usage) -> Value {
     })
 }
 
-/// A whole answer.
+/// Formats a whole answer.
 pub(super) fn whole(sentences: &[String], usage: Usage) -> String {
     let mut answer = head();
     answer["object"] = json!("chat.completion");
@@ -38,7 +38,8 @@ pub(super) fn whole(sentences: &[String], usage: Usage) -> String {
     answer.to_string()
 }
 
-/// The events of an answer: one for the role, one for each sentence, one that ends it, and one with the usage where that is wanted.
+/// The events of an answer: one for the role, one for each sentence, one with the finish reason, and one with the usage
+/// if it is given.
 pub(super) fn events(sentences: &[String], usage: Option<Usage>) -> Vec<String> {
     let head = head();
     let chunk = |choices: Value| {

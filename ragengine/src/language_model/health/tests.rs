@@ -12,7 +12,7 @@ fn health(signs: Vec<Sign>) -> Health {
     health
 }
 
-/// `unknown`, `up`, or the words of what is down.
+/// The final state: `unknown`, `up`, or the description of the failure.
 fn after(signs: Vec<Sign>) -> String {
     match health(signs).state() {
         State::Unknown => "unknown".to_owned(),
@@ -72,9 +72,9 @@ fn chats_that_fail_decide_nothing_but_a_refused_key_does() {
 #[test]
 fn a_list_for_everybody_does_not_make_a_key_good() {
     assert_eq!(after(vec![unauthorized(), Sign::Listed]), "unauthorized");
-    // Where the list wants the key, too, it is a good witness.
+    // A list that also requires the key is reliable.
     assert_eq!(after(vec![unauthorized(), list_refused(), Sign::Listed]), "up");
-    // A 403 may have been about that one chat.
+    // The 403 may have concerned only that one chat.
     assert_eq!(after(vec![forbidden(), Sign::Listed]), "up");
 }
 
@@ -84,7 +84,7 @@ fn a_list_that_is_hidden_while_chats_are_answered_is_no_witness() {
         let answered = [hidden.clone(), Sign::ChatAnswered];
         let and = |more: Vec<Sign>| after(answered.iter().cloned().chain(more).collect());
         assert_eq!(and(vec![hidden.clone()]), "up");
-        // It is one again when a chat fails, or when it has been read.
+        // The list is trusted again after a chat fails or the list has been read.
         assert_ne!(and(vec![Sign::ChatFailed, hidden.clone()]), "up");
         assert_ne!(and(vec![Sign::Listed, hidden.clone()]), "up");
         assert_ne!(and(vec![unauthorized()]), "up");

@@ -14,37 +14,37 @@ use super::reply::read_bounded;
 use crate::language_model::address::Addresses;
 use crate::language_model::facts::{self, Facts};
 
-/// How long the endpoint may take to say what it serves.
+/// The time limit for fetching what the endpoint serves.
 const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The longest list of models.
+/// The longest list of models, in bytes.
 pub const MAX_FACTS_BYTES: usize = 4 << 20;
 
-/// When the endpoint is asked again, because another model may be served by then.
+/// The age after which the facts are fetched again, because the endpoint may serve another model by then.
 const FACTS_VALIDITY: Duration = Duration::from_secs(60);
 
-/// When an endpoint that did not say is asked again.
+/// The time before a failed fetch is repeated.
 const FACTS_RETRY: Duration = Duration::from_secs(30);
 
-/// What asking the endpoint takes, and what it said.
+/// The connection to the endpoint and the facts that it reported.
 pub struct Endpoint {
     pub http: reqwest::Client,
     pub addresses: Addresses,
     pub api_key: Option<Secret>,
     authorization: Option<HeaderValue>,
     facts: RwLock<Option<(Arc<Facts>, Instant)>>,
-    /// The models that it listed last, to whomever.
+    /// The models that it listed last, for any caller.
     listed: RwLock<HashSet<String>>,
-    /// Held by whoever asks the endpoint what it serves.
+    /// Held while the facts are fetched, so that one task fetches them at a time.
     asking: Mutex<()>,
 }
 
 impl Endpoint {
-    /// An endpoint that has not been asked anything.
+    /// Prepares an endpoint. Nothing is sent yet.
     ///
     /// # Errors
     ///
-    /// In words, when the address or the key cannot be used.
+    /// A message if the address or the key is invalid.
     pub fn new(http: reqwest::Client, url: &str, api_key: Option<Secret>) -> Result<Self, String> {
         Ok(Self {
             http,
@@ -57,7 +57,8 @@ impl Endpoint {
         })
     }
 
-    /// What the endpoint serves. It is asked when nothing is known; later, requests go on with what is known while one task asks.
+    /// What the endpoint serves. The first call waits for it. Later calls return the known facts while one task
+    /// refreshes them.
     pub async fn facts(self: &Arc<Self>) -> Arc<Facts> {
         match self.known() {
             Some((facts, asked)) => {
@@ -79,7 +80,7 @@ impl Endpoint {
         self.facts.read().clone()
     }
 
-    /// Asks, unless somebody else does; then it waits for that one when nothing is known.
+    /// Fetches the facts unless another task does. If no facts are known, it waits for that task.
     async fn ask(&self) {
         let before = self.known().map(|(_, asked)| asked);
         let _asking = match (before, self.asking.try_lock()) {
@@ -99,7 +100,7 @@ impl Endpoint {
                 "asked the language model's endpoint what it serves"
             );
         }
-        // An endpoint that says nothing for a moment still serves what it served.
+        // An endpoint that fails to answer once still serves the same models.
         let facts = if facts.first_model().is_some() { facts } else { old.unwrap_or(facts) };
         *self.facts.write() = Some((facts, Instant::now()));
     }
@@ -114,21 +115,21 @@ impl Endpoint {
         Facts::read(&models, props.as_ref(), running.as_ref())
     }
 
-    /// Takes note of the models that it lists.
+    /// Stores the models that the endpoint lists.
     pub fn lists<'a>(&self, models: impl Iterator<Item = &'a str>) {
         let models: HashSet<String> = models.map(str::to_owned).collect();
-        // One that is silent for a moment still has what it had.
+        // An endpoint that fails to answer once still has the same models.
         if !models.is_empty() {
             *self.listed.write() = models;
         }
     }
 
-    /// Whether it has listed this model.
+    /// Whether the endpoint has listed this model.
     pub fn has_listed(&self, model: &str) -> bool {
         self.listed.read().contains(model)
     }
 
-    /// The JSON at one of the addresses.
+    /// The JSON at an address. None if it cannot be read.
     async fn get(&self, url: &Url) -> Option<Value> {
         let request = self.http.get(url.clone()).headers(self.authorization()).timeout(FACTS_TIMEOUT);
         let response = request.send().await.ok()?.error_for_status().ok()?;
@@ -136,7 +137,7 @@ impl Endpoint {
         serde_json::from_slice(&body).ok()
     }
 
-    /// The header with the key, when there is one.
+    /// The header with the key. Empty if there is no key.
     pub fn authorization(&self) -> HeaderMap {
         self.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone())).collect()
     }

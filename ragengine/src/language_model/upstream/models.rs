@@ -1,4 +1,5 @@
-//! The endpoint's list of models for callers who ask for it. One asks at a time, on behalf of all; what it was told is kept for a moment.
+//! The endpoint's list of models for callers who request it. One request at a time is sent for all callers, and its
+//! result is cached briefly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,25 +14,25 @@ use super::reply::{read_bounded, refusal, unreachable};
 use crate::language_model::{LlmError, ModelList};
 use crate::telemetry::metrics::AdmissionMetrics;
 
-/// How long the list may take.
+/// The time limit for fetching the list.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For so long a list is not asked for again.
+/// The age up to which a list is shown without fetching it again.
 const VALIDITY: Duration = Duration::from_secs(10);
 
-/// For so long an older one is shown while it is asked for again.
+/// The age up to which a list is shown while it is fetched again.
 const USEFULNESS: Duration = Duration::from_secs(60);
 
-/// For so long a failure is not tried again.
+/// The age up to which a failure is shown without fetching again.
 const FAILURE_VALIDITY: Duration = Duration::from_secs(2);
 
-/// Callers that may wait when there is nothing to show.
+/// The most callers that may wait while there is no list to show.
 const MAX_WAITING: usize = 64;
 
-/// The label of those that wait.
+/// The metric label for callers that wait.
 const WORK: &str = "models";
 
-/// What the endpoint said last, and who waits for more.
+/// The cached list of models, and the callers that wait for a new one.
 pub(super) struct Listing {
     told: watch::Sender<Told>,
     is_asking: AtomicBool,
@@ -39,16 +40,16 @@ pub(super) struct Listing {
     metrics: AdmissionMetrics,
 }
 
-/// What the endpoint said.
+/// The last result of fetching the list.
 #[derive(Clone, Default)]
 struct Told {
-    /// How often it has been asked.
+    /// The number of fetches so far.
     times: u64,
-    /// What it said last, and when.
+    /// The last result and its time. None before the first fetch has ended.
     last: Option<(Result<Arc<ModelList>, LlmError>, Instant)>,
 }
 
-/// What to do about somebody who asks.
+/// How to answer a caller.
 #[derive(Debug)]
 enum Decision {
     Show(Result<Arc<ModelList>, LlmError>),
@@ -81,12 +82,12 @@ impl Listing {
 }
 
 impl Upstream {
-    /// The endpoint's list of models, at most a minute old, without those that may not be asked for. Only who asks when there is nothing to
-    /// show waits, with a bounded number of others.
+    /// The endpoint's list of models, at most a minute old, without models that are not allowed. A caller waits only if
+    /// there is no list to show. The number of waiting callers is limited.
     ///
     /// # Errors
     ///
-    /// [`LlmError`]: refused with its own status and words, too late, out of reach, or too many wait.
+    /// [`LlmError`]: refused with the endpoint's status and message, timed out, unreachable, or too many callers wait.
     pub async fn models(self: &Arc<Self>) -> Result<Arc<ModelList>, LlmError> {
         let listing = &self.listing;
         let (decision, times) = {
@@ -108,13 +109,13 @@ impl Upstream {
         let _waiting = listing.metrics.waits(WORK);
         let mut told = listing.told.subscribe();
         self.ask_for_models();
-        // A little more than asking takes at most.
+        // Fetching has a shorter time limit, so its own error is reported first.
         let answered = timeout(TIMEOUT * 2, told.wait_for(|told| told.times > times)).await;
         let answer = answered.ok().and_then(Result::ok).and_then(|told| told.last.clone());
         answer.map_or_else(|| Err(self.is_slow_to_list()), |(answer, _)| answer)
     }
 
-    /// Asks in the background, unless that is under way: whoever asked first may leave.
+    /// Fetches the list in the background unless a fetch is running. So it continues if the first caller disconnects.
     fn ask_for_models(self: &Arc<Self>) {
         if self.listing.is_asking.swap(true, Ordering::AcqRel) {
             return;
@@ -146,7 +147,7 @@ impl Upstream {
             return Err(refusal(status, &headers, &body, endpoint.api_key.as_ref()));
         }
         let (allowed, bytes) = (self.allowed.clone(), body.len());
-        // Some list thousands.
+        // Some endpoints list thousands of models.
         let reading = tokio::task::spawn_blocking(move || ModelList::read(&body, &allowed));
         let list = reading.await.ok().flatten();
         let list =
@@ -160,7 +161,7 @@ impl Upstream {
     }
 }
 
-/// Somebody asks, until this is dropped.
+/// Marks a fetch as running until this is dropped.
 struct Asking<'a>(&'a AtomicBool);
 
 impl Drop for Asking<'_> {

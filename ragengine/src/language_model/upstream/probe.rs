@@ -15,17 +15,17 @@ use crate::language_model::LlmError;
 use crate::language_model::health::{Cause, Change, Heard, Sign, State};
 use ragengine_errors::texts;
 
-/// How long the list of models may take.
+/// The time limit for fetching the list of models.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest list of models that is read.
+/// The longest list of models that is read, in bytes.
 const MAX_BYTES: usize = 4 << 20;
 
-/// The longest words of a refusal in characters.
+/// The longest error message, in characters.
 const MAX_WORDS: usize = 300;
 
 impl Upstream {
-    /// Asks the endpoint for its list of models, again and again, for as long as the server runs. The first time is now.
+    /// Fetches the endpoint's list of models periodically until the server stops. The first fetch is immediate.
     pub async fn watch(self: Arc<Self>) {
         let Some(period) = self.probe_period else { return };
         loop {
@@ -38,7 +38,7 @@ impl Upstream {
         }
     }
 
-    /// What is wrong with the endpoint, in words. None when it answers, and when nothing is known.
+    /// Describes what is wrong with the endpoint. None if it answers or nothing is known.
     pub fn problem(&self) -> Option<String> {
         let State::Down { cause, heard } = self.health.state() else { return None };
         let subject = format!("the language model at {}", self.endpoint.addresses.shown);
@@ -49,7 +49,7 @@ impl Upstream {
         })
     }
 
-    /// Whether the endpoint answers. None when nothing is known.
+    /// Whether the endpoint answers. None if nothing is known.
     pub fn is_up(&self) -> Option<bool> {
         match self.health.state() {
             State::Unknown => None,
@@ -58,7 +58,7 @@ impl Upstream {
         }
     }
 
-    /// Takes into account what became of a chat.
+    /// Updates the health with the result of a chat.
     pub(super) fn chat_was(&self, failure: Option<&LlmError>) {
         let sign = match failure {
             None => Sign::ChatAnswered,
@@ -85,7 +85,7 @@ impl Upstream {
             Some(Change::CameBack) => info!("language model is back"),
             None => {}
         }
-        // Whether the list is refused, too, says what later lists are worth.
+        // Fetching the list now shows whether it is refused too, and so whether later lists can be trusted.
         if change == Some(Change::WentDown(Cause::ChatUnauthorized)) {
             self.is_in_doubt.notify_one();
         }
@@ -93,7 +93,7 @@ impl Upstream {
 }
 
 impl Endpoint {
-    /// Asks for the list of models, once.
+    /// Fetches the list of models once.
     async fn probe(&self) -> Sign {
         let asking = async {
             let response = self.http.get(self.addresses.models.clone()).headers(self.authorization()).send().await?;
@@ -116,12 +116,12 @@ impl Endpoint {
     }
 }
 
-/// What an answer to the question for the list says.
+/// Interprets the reply to a request for the list of models.
 fn sign(status: StatusCode, body: &[u8], api_key: Option<&Secret>) -> Sign {
     let words = || refusal(status.as_u16(), &said(body, api_key).0);
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Sign::ListRefused(words()),
-        // That is what says "I have no such thing" among the errors of a server.
+        // Among the 5xx errors, only this one means that the endpoint has no list.
         StatusCode::NOT_IMPLEMENTED => Sign::NoList,
         status if status.is_server_error() => Sign::Silent(words()),
         StatusCode::OK if is_list(body) => Sign::Listed,
@@ -133,7 +133,7 @@ fn is_list(body: &[u8]) -> bool {
     serde_json::from_slice::<Value>(body).is_ok_and(|models| models["data"].is_array() || models.is_array())
 }
 
-/// The names in a list of models. None in anything else.
+/// The names in a list of models. Empty if the body is not a list of models.
 fn listed(body: &[u8]) -> Vec<String> {
     #[derive(Deserialize)]
     struct List {
@@ -155,7 +155,7 @@ fn happened(what: String) -> Heard {
     Heard { what, message: String::new() }
 }
 
-/// A pause of about this length, so that servers that were started together do not ask together.
+/// A random pause of about this length, so that servers started together do not send requests together.
 fn spread(period: Duration, random: u64) -> Duration {
     period.mul_f64(0.9) + period.mul_f64(0.2 * (random as f64 / u64::MAX as f64))
 }

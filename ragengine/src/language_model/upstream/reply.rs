@@ -16,39 +16,39 @@ use super::transport::ReplyBody;
 use crate::admission::Permit;
 use crate::language_model::LlmError;
 
-/// The longest refusal that is read.
+/// The longest error body that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 1 << 20;
 
-/// A reply whose head has arrived.
+/// A reply of the endpoint. Its head has arrived, its body may not.
 pub struct UpstreamReply {
     pub(super) response: Response<ReplyBody>,
     pub(super) shown_address: Arc<str>,
     pub(super) answer_timeout: Duration,
-    /// When an answer that is no stream must have ended.
+    /// The deadline for a whole answer. Streams have no deadline.
     pub(super) deadline: Instant,
     pub(super) max_bytes: usize,
     pub(super) api_key: Option<Secret>,
-    /// The request counts as running until its answer has ended.
+    /// The permit of the chat, which counts as running until its answer has ended.
     pub(super) turn: Permit,
 }
 
 impl UpstreamReply {
-    /// The content type that came with it.
+    /// The content type of the reply.
     pub fn content_type(&self) -> Option<&HeaderValue> {
         self.response.headers().get(header::CONTENT_TYPE)
     }
 
-    /// Whether it is a stream of events.
+    /// Whether the reply is an event stream.
     pub fn is_event_stream(&self) -> bool {
         let content_type = self.content_type().and_then(|value| value.to_str().ok());
         content_type.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     ///
     /// # Errors
     ///
-    /// When it does not come in time, breaks off, or is too large.
+    /// [`LlmError`] if the body times out, breaks off, or is too large.
     pub async fn body(self) -> Result<Bytes, LlmError> {
         let (address, limit, max_bytes) = (self.shown_address, self.answer_timeout, self.max_bytes);
         let _turn = self.turn;
@@ -61,7 +61,7 @@ impl UpstreamReply {
         }
     }
 
-    /// The body piece by piece, as it comes. An error is the last item.
+    /// The body in pieces, as they arrive. An error is the last item.
     pub fn pieces(self) -> impl Stream<Item = Result<Bytes, LlmError>> + Send + 'static {
         let (address, turn) = (self.shown_address, self.turn);
         BodyDataStream::new(self.response.into_body()).map(move |piece| {
@@ -70,7 +70,7 @@ impl UpstreamReply {
         })
     }
 
-    /// The error that a reply without success is.
+    /// Converts a reply with an error status into an error.
     pub(super) async fn into_refusal(self) -> LlmError {
         let (head, body) = self.response.into_parts();
         let reading = timeout_at(self.deadline, read_bounded(BodyDataStream::new(body), MAX_REFUSAL_BYTES));
@@ -79,7 +79,7 @@ impl UpstreamReply {
     }
 }
 
-/// The error that a reply with this status is.
+/// The error for a reply with this status.
 pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8], api_key: Option<&Secret>) -> LlmError {
     let retry_after = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let (message, body) = said(text, api_key);
@@ -92,15 +92,15 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8], api_
     })
 }
 
-/// A redirect: it is nothing that a caller could follow, and chats are only sent to where the settings say.
+/// The error for a redirect. Redirects are not followed, because chats are only sent to the configured address.
 fn elsewhere(status: StatusCode, headers: &HeaderMap) -> Option<LlmError> {
     let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
-    // Its query may hold a key.
+    // The query may contain a key.
     let location = location.split(['?', '#']).next().unwrap_or_default();
     status.is_redirection().then(|| LlmError::Elsewhere { status: status.as_u16(), location: location.to_owned() })
 }
 
-/// A body of at most so many bytes; nothing when it is longer or breaks off. One that comes in one piece is not copied.
+/// Reads a body of at most `max_bytes`. None if it is longer or breaks off. A body in one piece is not copied.
 pub(super) async fn read_bounded<E>(pieces: impl Stream<Item = Result<Bytes, E>>, max_bytes: usize) -> Option<Bytes> {
     let mut pieces = std::pin::pin!(pieces);
     let mut body = Bytes::new();
@@ -120,7 +120,7 @@ pub(super) async fn read_bounded<E>(pieces: impl Stream<Item = Result<Bytes, E>>
     Some(if joined.is_empty() { body } else { joined.freeze() })
 }
 
-/// An endpoint may repeat the key that it was given.
+/// Removes the key from a text, because an endpoint may repeat the key that it received.
 fn without_key(text: &str, api_key: Option<&Secret>) -> String {
     match api_key {
         Some(key) => text.replace(key.expose(), "***"),
@@ -128,7 +128,7 @@ fn without_key(text: &str, api_key: Option<&Secret>) -> String {
     }
 }
 
-/// The same for every text in a body. In JSON a key may be written in many ways.
+/// Removes the key from every string in a body. JSON can escape a key in many ways, so the raw text is not enough.
 fn without_key_inside(body: &mut Value, api_key: Option<&Secret>) {
     match body {
         Value::String(text) => *text = without_key(text, api_key),
@@ -138,7 +138,7 @@ fn without_key_inside(body: &mut Value, api_key: Option<&Secret>) {
     }
 }
 
-/// What a refusal says in words, and its body when that has the shape of OpenAI's errors: both without the key.
+/// The message of an error, and its body if that has the shape of OpenAI's errors. Both are without the key.
 pub(super) fn said(text: &[u8], api_key: Option<&Secret>) -> (String, Option<Value>) {
     let (text, body) = words_of(&String::from_utf8_lossy(text), api_key);
     let body = body.filter(|body| body["error"].is_object());
@@ -146,7 +146,7 @@ pub(super) fn said(text: &[u8], api_key: Option<&Secret>) -> (String, Option<Val
     (said.unwrap_or_else(|| text.trim().chars().take(1000).collect()), body)
 }
 
-/// The words of a refusal, and its JSON. Where the key is in that, it is written anew without it.
+/// The text of an error and its JSON. A JSON text that contains the key is serialized again without it.
 fn words_of(text: &str, api_key: Option<&Secret>) -> (String, Option<Value>) {
     let Ok(said) = serde_json::from_str::<Value>(text) else { return (without_key(text, api_key), None) };
     let mut body = said.clone();
@@ -155,20 +155,21 @@ fn words_of(text: &str, api_key: Option<&Secret>) -> (String, Option<Value>) {
     (text, Some(body))
 }
 
-/// The innermost reason, without the address: reqwest would print it with its query.
+/// The error with its innermost cause and without the address, because reqwest prints the query too.
 pub(super) fn unreachable(error: &(dyn Error + 'static), url: Arc<str>) -> LlmError {
     let mut reason = error;
     while let Some(source) = reason.source() {
         reason = source;
     }
-    let reason = match is_connect_timeout(error, reason) {
-        true => "it takes no connection within inferenceService.connectTimeoutSeconds".to_owned(),
-        false => reason.to_string(),
+    let reason = if is_connect_timeout(error, reason) {
+        "it accepts no connection within inferenceService.connectTimeoutSeconds".to_owned()
+    } else {
+        reason.to_string()
     };
     LlmError::Unreachable { url, reason }
 }
 
-/// As reqwest says it, or as hyper's connector does, for which the time of tokio has run out.
+/// Whether a connection timed out, reported by reqwest or by hyper's connector, which uses the error of tokio's timer.
 fn is_connect_timeout(error: &(dyn Error + 'static), innermost: &(dyn Error + 'static)) -> bool {
     let by_reqwest =
         error.downcast_ref::<reqwest::Error>().is_some_and(|error| error.is_connect() && error.is_timeout());

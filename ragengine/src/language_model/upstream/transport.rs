@@ -12,38 +12,39 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use ragengine_settings::InferenceService;
 use reqwest::Url;
 
-/// How often the kernel asks a silent connection whether its other end lives, and when it gives up: as reqwest has it.
+/// How often the kernel probes an idle connection. The values are the defaults of reqwest.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_TRIES: u32 = 3;
 const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The body of a reply, as it comes.
+/// The body of a reply, which is still arriving.
 pub type ReplyBody = Either<Incoming, reqwest::Body>;
 
-/// Why there is no reply.
+/// The error of a request without a reply.
 pub type SendError = Box<dyn Error + Send + Sync>;
 
-/// How chats reach the endpoint.
+/// The way in which chats reach the endpoint.
 pub enum Transport {
-    /// Plain HTTP with nothing between, as inside a cluster. reqwest would go through its layers for redirects and retries and parse
-    /// the address three times for each chat, which is a tenth of what passing one on costs.
+    /// Plain HTTP without a proxy, such as inside a cluster. For each chat, reqwest would run its layers for redirects
+    /// and retries and parse the address three times. That is a tenth of the cost of passing a chat through.
     Direct {
-        /// hyper's own client.
+        /// The HTTP client of hyper.
         client: Box<Client<HttpConnector, Full<Bytes>>>,
-        /// Where chats go.
+        /// The address for chats.
         chat: Uri,
     },
     /// TLS, HTTP/2, a proxy, or a password in the address.
     Reqwest {
-        /// The client.
+        /// The HTTP client of reqwest.
         client: reqwest::Client,
-        /// Where chats go.
+        /// The address for chats.
         chat: Url,
     },
 }
 
 impl Transport {
-    /// The simplest that reaches this address. The environment says whether there is a proxy (`HTTP_PROXY`, `NO_PROXY` and the like).
+    /// The simplest transport that reaches this address. Proxies are read from the environment (`HTTP_PROXY`,
+    /// `NO_PROXY` and similar).
     pub fn new(settings: &InferenceService, chat: &Url, client: &reqwest::Client) -> Self {
         match direct(chat) {
             Some(chat) => Self::Direct { client: Box::new(hyper_client(settings)), chat },
@@ -55,7 +56,7 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// When the endpoint cannot be reached or the connection breaks.
+    /// [`SendError`] if the endpoint cannot be reached or the connection breaks.
     pub async fn post(&self, headers: HeaderMap, body: Bytes) -> Result<Response<ReplyBody>, SendError> {
         match self {
             Self::Direct { client, chat } => {
@@ -71,7 +72,7 @@ impl Transport {
     }
 }
 
-/// The address, when nothing but a plain connection is between.
+/// The address for [`Transport::Direct`]. None if the address needs reqwest.
 fn direct(chat: &Url) -> Option<Uri> {
     let is_plain = chat.scheme() == "http" && chat.username().is_empty() && chat.password().is_none();
     let uri = is_plain.then(|| chat.as_str().parse().ok()).flatten()?;
