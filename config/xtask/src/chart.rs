@@ -158,13 +158,16 @@ impl Chart<'_> {
     }
 }
 
-/// Replaces the first description in a definition.
+/// Replaces the first description in a definition that is one line.
 fn describe_with_braces(definition: &Path) -> Result<()> {
     let text = fs::read_to_string(definition)?;
-    let Some(line) = text.lines().find(|line| line.trim_start().starts_with("description: ")) else {
-        bail!("{} has no description", definition.display());
-    };
-    let indent = line.len() - line.trim_start().len();
-    let described = format!("{}description: '{BRACES}'", " ".repeat(indent));
+    let lines: Vec<&str> = text.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let one_line = lines.windows(2).find(|pair| {
+        let value = pair[0].trim_start().strip_prefix("description: ");
+        value.is_some_and(|value| value.starts_with(char::is_uppercase)) && indent(pair[1]) <= indent(pair[0])
+    });
+    let Some([line, _]) = one_line else { bail!("{} has no description of one line", definition.display()) };
+    let described = format!("{}description: '{BRACES}'", " ".repeat(indent(line)));
     Ok(fs::write(definition, text.replacen(line, &described, 1))?)
 }
