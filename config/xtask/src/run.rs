@@ -7,10 +7,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
-/// The checkout: this crate is two folders below it.
+/// The checkout. `cargo xtask` names the folder of this crate, which is two folders below it. The folder is not compiled
+/// in, because checkouts may share a target folder. Without cargo it is the current folder.
 pub fn root() -> PathBuf {
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_folder.ancestors().nth(2).unwrap_or(crate_folder).to_owned()
+    let crate_folder = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = crate_folder.and_then(|folder| Some(folder.ancestors().nth(2)?.to_owned()));
+    root.unwrap_or_else(|| PathBuf::from("."))
 }
 
 /// A command that runs in the folder `root` and reads nothing.
