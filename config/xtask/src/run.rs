@@ -25,7 +25,7 @@ pub fn command(program: impl AsRef<OsStr>, root: &Path) -> Command {
 /// `cargo` with arguments, as the cargo that runs this.
 pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), root);
-    // Each crate that is compiled reads these of its own package, not of this one.
+    // Cargo sets these for every package. The values of this package would be wrong for others.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
         cargo.env_remove(name);
     }

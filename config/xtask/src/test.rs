@@ -75,7 +75,7 @@ fn selection(which: Which, arguments: &[String]) -> Vec<String> {
         Which::Cluster => ON_A_CLUSTER.to_owned(),
         Which::All => "all()".to_owned(),
     };
-    // What the user selects may be a part of the workspace, of which the tests on a cluster are none.
+    // A selected package may lack the feature of the tests on a cluster.
     let selected = which == Which::Fast && !arguments.is_empty();
     let workspace = ["--workspace", "--features", "ragengine-e2e/cluster", "--filterset", &filter];
     let workspace = if selected { &[][..] } else { &workspace[..] };
