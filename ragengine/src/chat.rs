@@ -35,15 +35,16 @@ use crate::retrieval;
 /// [`ApiError`] when the algorithm refuses the request, the index is unknown, or a step fails.
 pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Arrival) -> Result<ChatReply, ApiError> {
     let Arrival { mut report, deadline, origin, permit } = arrival;
-    let prepared = deadline.keep(app, prepare(app, caller, request, origin, &mut report)).await;
-    let begun = match prepared {
+    // Boxed here and below, because a large future that is passed by value is copied at each call.
+    let preparing = Box::pin(prepare(app, caller, request, origin, &mut report));
+    let begun = match deadline.keep(app, preparing).await {
         // The endpoint does the work, so the chat frees its permit while it waits.
         Ok(request) if request.is_for_endpoint() => {
             drop(permit);
             Ok(Begun::of(request).await)
         }
         // The built-in model works in this process, so the permit and the deadline apply.
-        Ok(request) => deadline.keep(app, async { Ok(Begun::of(request).await) }).await,
+        Ok(request) => deadline.keep(app, Box::pin(async { Ok(Begun::of(request).await) })).await,
         Err(error) => Err(error),
     };
     match begun {

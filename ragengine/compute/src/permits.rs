@@ -40,7 +40,12 @@ where
     T: Send + 'static,
     E: From<ShuttingDown> + Send + 'static,
 {
-    if bytes <= MAX_INLINE_BYTES { work(&Waiter::default()) } else { run_on_thread(work).await }
+    if bytes <= MAX_INLINE_BYTES {
+        work(&Waiter::default())
+    } else {
+        // Boxed, so that callers whose work runs at once do not carry and copy the state of the other way.
+        Box::pin(run_on_thread(work)).await
+    }
 }
 
 /// Runs work on another thread, when a permit is free. Unlike [`run`], it does so for any size. It does not wait for

@@ -69,9 +69,8 @@ async fn marked_apart(
 /// A whole answer with our fields. The error does not quote the answer, because it may contain a user's text or the
 /// key.
 fn marked(answer: &Answer, fields: &[(&'static str, String)]) -> Result<String, LlmError> {
-    // The answer was checked to be UTF-8 when it was parsed.
-    let text = String::from_utf8_lossy(&answer.raw);
+    let text = answer.json()?;
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    with_fields(&answer.said.dated(&text, seconds), fields)
+    with_fields(&answer.said.dated(text, seconds), fields)
         .ok_or_else(|| LlmError::Nonsense(format!("it is not a JSON object, of {} bytes", text.len())))
 }

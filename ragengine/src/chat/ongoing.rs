@@ -19,7 +19,8 @@ use crate::telemetry::metrics::{Counted, Metrics};
 /// The report of a running chat, which also updates the metrics. If it is dropped before its end, the chat is reported
 /// as left by the client.
 pub struct Ongoing {
-    report: ChatReport,
+    /// Boxed, because the report is large and moves with the chat from step to step.
+    report: Box<ChatReport>,
     metrics: Arc<Metrics>,
     started: Instant,
     stage_started: Instant,
@@ -33,7 +34,7 @@ impl Ongoing {
         let now = Instant::now();
         let request_id = request_id.to_str().unwrap_or_default().to_owned();
         Self {
-            report: ChatReport { request_id, ..ChatReport::default() },
+            report: Box::new(ChatReport { request_id, ..ChatReport::default() }),
             in_flight: Some(metrics.chat.begins()),
             metrics: Arc::clone(metrics),
             started: now,

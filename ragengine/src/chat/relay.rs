@@ -172,9 +172,10 @@ impl Relay {
             && let Some(mut report) = self.report.take()
         {
             report.was_reported(verdict.usage);
-            match verdict.has_error {
-                true => drop(report.failed(LlmError::Nonsense("its stream carries an error".to_owned()).into())),
-                false => report.succeeded(),
+            if verdict.has_error {
+                report.failed(LlmError::Nonsense("its stream carries an error".to_owned()).into());
+            } else {
+                report.succeeded();
             }
         }
     }

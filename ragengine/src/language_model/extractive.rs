@@ -68,9 +68,10 @@ impl Quotable {
     }
 
     async fn answer(self) -> Result<(Vec<String>, Usage), LlmError> {
-        let sentences = match self.passages.is_empty() {
-            true => vec![self.otherwise.to_owned()],
-            false => nearest(&self.embedding, &self.question, &self.passages).await?,
+        let sentences = if self.passages.is_empty() {
+            vec![self.otherwise.to_owned()]
+        } else {
+            nearest(&self.embedding, &self.question, &self.passages).await?
         };
         let (counter, prompt_tokens) = (self.counter, self.prompt_tokens);
         let count = move |_: &_| {

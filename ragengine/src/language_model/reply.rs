@@ -18,9 +18,10 @@ pub enum Reply {
 
 impl From<UpstreamReply> for Reply {
     fn from(reply: UpstreamReply) -> Self {
-        match reply.is_event_stream() {
-            true => Self::Stream(StreamReply(Source::Upstream(reply))),
-            false => Self::Whole(WholeReply(reply)),
+        if reply.is_event_stream() {
+            Self::Stream(StreamReply(Source::Upstream(reply)))
+        } else {
+            Self::Whole(WholeReply(reply))
         }
     }
 }

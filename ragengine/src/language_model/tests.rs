@@ -108,8 +108,8 @@ const USAGE: Usage = Usage { prompt_tokens: 1, completion_tokens: 2 };
 async fn an_endpoint_answers_a_question_of_this_server() {
     let model = endpoint().await;
     let answer = model.complete(question("ann")).await.unwrap();
-    assert_eq!(answer.said.choices, [choice(1, "b", "length"), choice(0, "a", "stop")]);
-    assert_eq!((answer.text(), answer.said.usage), ("b", Some(USAGE)));
+    assert_eq!(answer.choices(), [choice(1, "b", "length"), choice(0, "a", "stop")]);
+    assert_eq!((&*answer.text(), answer.said.usage), ("b", Some(USAGE)));
     assert!(!String::from_utf8_lossy(&answer.raw).contains("r1"));
 
     let origin = Origin { request_id: HeaderValue::from_static("r1"), room: None };
@@ -174,7 +174,7 @@ async fn quotable(passages: &[&str]) -> Quotable {
 async fn the_built_in_model_answers_in_the_same_types() {
     for (passages, text) in [(&["Bees make honey."][..], "Bees make honey. [1]"), (&[], NOTHING_RELEVANT)] {
         let answer = LanguageModel::Extractive.complete(Question::quoting(quotable(passages).await)).await.unwrap();
-        assert_eq!(answer.said.choices, [choice(0, text, "stop")]);
+        assert_eq!(answer.choices(), [choice(0, text, "stop")]);
         let cost = answer.said.usage.unwrap();
         assert_eq!(cost.prompt_tokens, 7);
         assert!(cost.completion_tokens > 0);

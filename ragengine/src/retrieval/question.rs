@@ -35,7 +35,8 @@ impl Asker {
 ///
 /// # Errors
 ///
-/// An error of class `Invalid` when the question has more than `retrieval.maxQuestionWindows` windows, and errors of the model.
+/// An error of class `Invalid` when the question has more than `retrieval.maxQuestionWindows` windows, and errors of
+/// the model.
 pub async fn embed(app: &App, embedding: &Embedding, text: &str, asker: Asker) -> Result<Windows, ApiError> {
     let max_tokens = embedding.max_query_tokens();
     if surely_fits(text, max_tokens)

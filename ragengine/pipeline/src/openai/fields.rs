@@ -113,9 +113,10 @@ impl<'a> Fields<'a> {
     pub fn other_models(&self) -> Result<Vec<String>, Rejection> {
         let mut models = Vec::new();
         for value in self.present("models").into_iter().chain(self.alike.iter().copied()) {
-            let read = match value.get().starts_with('[') {
-                true => each_item(&mut serde_json::Deserializer::from_str(value.get()), |item| add(item, &mut models)),
-                false => add(value, &mut models),
+            let read = if value.get().starts_with('[') {
+                each_item(&mut serde_json::Deserializer::from_str(value.get()), |item| add(item, &mut models))
+            } else {
+                add(value, &mut models)
             };
             let expected = || format!("a list of at most {MAX_MODELS} models, each of at most {MAX_NAME_BYTES} bytes");
             read.map_err(|_| Rejection::wrong_type("models", &expected()))?;

@@ -35,10 +35,8 @@ impl Reader {
         let within = raw.as_ptr_range();
         self.events.push(&raw, |event| {
             // An event that began in an earlier piece is not part of this one, so it is copied.
-            let event = match within.contains(&event.as_ptr()) {
-                true => raw.slice_ref(event),
-                false => Bytes::copy_from_slice(event),
-            };
+            let is_inside = within.contains(&event.as_ptr());
+            let event = if is_inside { raw.slice_ref(event) } else { Bytes::copy_from_slice(event) };
             let chunk = Chunk::read(event);
             has_ended = has_ended || chunk.ends_the_answer();
             chunks.push(chunk);
@@ -178,10 +176,8 @@ impl Answering {
     /// [`Broken::TooLong`]. Earlier pieces have been sent. Nothing of this piece is sent.
     pub fn push(&mut self, piece: &Bytes) -> Result<Ready, Broken> {
         let sent = self.writer.write(self.reader.push(piece.clone())?);
-        Ok(match sent.as_ptr_range() == piece.as_ptr_range() {
-            true => Ready::AsItCame,
-            false => Ready::Bytes(sent.into()),
-        })
+        let is_untouched = sent.as_ptr_range() == piece.as_ptr_range();
+        Ok(if is_untouched { Ready::AsItCame } else { Ready::Bytes(sent.into()) })
     }
 
     /// The bytes to send last, when the stream has ended.

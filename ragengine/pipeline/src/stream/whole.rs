@@ -9,11 +9,9 @@ use serde_json::value::RawValue;
 use super::chunk::text;
 use super::{Usage, with_fields};
 
-/// A whole answer of the language model, parsed from JSON.
+/// What a whole answer of the language model reports besides its choices, parsed from JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Whole {
-    /// The choices, in order. Empty if they have an unexpected shape.
-    pub choices: Vec<Choice>,
     /// The tokens that the language model reported.
     pub usage: Option<Usage>,
     created: Created,
@@ -47,19 +45,14 @@ enum Created {
     Null(usize),
 }
 
-#[derive(Deserialize)]
-struct Wire<'a> {
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "as_written")]
-    created: Option<&'a RawValue>,
+#[derive(Default, Deserialize)]
+struct Choices<'a> {
     #[serde(borrow, default)]
     choices: Vec<WireChoice<'a>>,
 }
 
-/// [`Wire`] for answers whose choices have an unexpected shape.
 #[derive(Deserialize)]
-struct WithoutChoices<'a> {
+struct Wire<'a> {
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "as_written")]
@@ -92,25 +85,29 @@ impl From<WireChoice<'_>> for Choice {
     }
 }
 
+impl Choice {
+    /// The choices of an answer, in order. Empty if they have an unexpected shape.
+    pub fn read_all(answer: &str) -> Vec<Self> {
+        let Choices { choices } = serde_json::from_str(answer).unwrap_or_default();
+        choices.into_iter().map(Self::from).collect()
+    }
+}
+
 impl Whole {
     /// Parses an answer. None if it is not JSON.
     pub fn read(answer: &str) -> Option<Self> {
-        let whole = |usage: Option<&RawValue>, created: Option<&RawValue>, choices| Self {
-            choices,
+        let whole = |Wire { usage, created }: Wire<'_>| Self {
             usage: usage.and_then(|usage| serde_json::from_str(usage.get()).ok()),
             created: created.map_or(Created::Missing, |created| match created.get() {
                 "null" => Created::Null(created.get().as_ptr().addr() - answer.as_ptr().addr()),
                 _ => Created::Said,
             }),
         };
-        if let Ok(Wire { usage, created, choices }) = serde_json::from_str(answer) {
-            return Some(whole(usage, created, choices.into_iter().map(Choice::from).collect()));
-        }
-        if let Ok(WithoutChoices { usage, created }) = serde_json::from_str(answer) {
-            return Some(whole(usage, created, Vec::new()));
+        if let Ok(wire) = serde_json::from_str(answer) {
+            return Some(whole(wire));
         }
         let is_json = serde_json::from_str::<IgnoredAny>(answer).is_ok();
-        is_json.then_some(Self { choices: Vec::new(), usage: None, created: Created::Said })
+        is_json.then_some(Self { usage: None, created: Created::Said })
     }
 
     /// The answer with its time of creation. If it has none, `seconds` since 1970 is added, because clients rely on the
@@ -192,7 +189,7 @@ mod tests {
         ] {
             let answer = format!(r#"{{"choices":{choices},"usage":{{"prompt_tokens":3}},"created":null}}"#);
             let whole = Whole::read(&answer).unwrap();
-            assert_eq!(whole.choices, expected, "{answer}");
+            assert_eq!(Choice::read_all(&answer), expected, "{answer}");
             // Neither the tokens nor the time depend on the shape of the choices.
             assert_eq!(whole.usage.map(|usage| usage.prompt_tokens), Some(3), "{answer}");
             assert!(whole.dated(&answer, 7).ends_with(r#""created":7}"#), "{answer}");

@@ -108,10 +108,7 @@ impl Endpoint {
     async fn asked(&self) -> Facts {
         let (models, props) = tokio::join!(self.get(&self.addresses.models), self.get(&self.addresses.props));
         let models = models.unwrap_or_default();
-        let running = match facts::is_ollama(&models) {
-            true => self.get(&self.addresses.running).await,
-            false => None,
-        };
+        let running = if facts::is_ollama(&models) { self.get(&self.addresses.running).await } else { None };
         Facts::read(&models, props.as_ref(), running.as_ref())
     }
 
