@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 /// The metadata of a document: any JSON object.
 pub type Metadata = Map<String, Value>;
 
-/// Limits on the metadata of one document, and on a filter.
+/// Limits on the metadata of one document.
 pub const METADATA: Bounds = Bounds { max_values: 1_000, max_depth: 8 };
 
 /// Maximum number of documents or document ids in one request. No setting can raise it.
@@ -46,9 +46,12 @@ fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::E
     METADATA.object(deserializer)
 }
 
-/// Like [`metadata`], for fields where null and an empty object differ.
-fn optional_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Metadata>, D::Error> {
+/// Deserializes a metadata filter within [`Bounds::METADATA_FILTER`]. Null and an empty object differ.
+fn metadata_filter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Metadata>, D::Error> {
     #[derive(Deserialize)]
-    struct Bounded(#[serde(deserialize_with = "metadata")] Metadata);
+    struct Bounded(#[serde(deserialize_with = "filter")] Metadata);
+    fn filter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
+        Bounds::METADATA_FILTER.object(deserializer)
+    }
     Ok(Option::<Bounded>::deserialize(deserializer)?.map(|bounded| bounded.0))
 }

@@ -8,12 +8,13 @@ mod filter;
 #[path = "../../index/src/sources/check.rs"]
 mod source_check;
 
-use filter::{Filter, MetadataIndex};
+use filter::MetadataIndex;
 use libfuzzer_sys::fuzz_target;
 use ragengine_client::wire::{
     AddDocuments, DeleteDocuments, IndexSettings, Metadata, PutSourceSync, Retrieve, UpdateDocuments,
 };
 use ragengine_client::{content_hash, default_doc_id};
+use ragengine_pipeline::filter::Filter;
 use ragengine_settings::VectorIndexKind;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,14 +53,17 @@ fn check_round_trip<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debu
     Some(value)
 }
 
-/// A list in a filter matches any of its values, and an empty list matches nothing.
+/// A list in a filter matches any of its values, and an empty list matches nothing. A filter with operators is only
+/// evaluated.
 fn check_matches_own_metadata(metadata: &Metadata) {
     let Ok(filter) = Filter::new(metadata) else { return };
     let mut index = MetadataIndex::default();
     index.insert(1, metadata);
     let has_empty_list = metadata.values().any(|value| value.as_array().is_some_and(Vec::is_empty));
     if !filter.is_empty() {
-        assert_eq!(index.candidates(&filter).matching().contains(1), !has_empty_list);
+        let has_operators = serde_json::to_string(metadata).is_ok_and(|text| text.contains("\"$"));
+        let matches = index.candidates(&filter).matching().contains(1);
+        assert!(has_operators || matches != has_empty_list);
         index.remove(1, metadata);
         assert!(index.candidates(&filter).matching().is_empty());
     }

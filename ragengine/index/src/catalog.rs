@@ -3,15 +3,15 @@
 //! `catalog.redb` lists the indexes. Each index has a separate folder, named by a number that is never reused. A folder
 //! that is not in the catalog is left over from a deleted or unfinished index and is removed at start.
 
-mod doubt;
-mod kept;
-mod listed;
+mod completeness;
+mod creation;
 mod loading;
 mod lock;
 mod plans;
 mod staging;
 mod tables;
 mod unavailable;
+mod uncertain;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,11 +74,11 @@ impl Catalog {
     ///
     /// [`StoreError::InUse`] if another process has the folder, or another error of the disk.
     pub fn open(options: CatalogOptions) -> Result<Self, IndexError> {
-        listed::require_file(&options.directory)?;
+        completeness::require_file(&options.directory)?;
         // redb may panic on a damaged file.
         let opening = || Self::open_with(options, DatabaseFile::open);
         let failed = || Err(StoreError::Damaged("reading it failed; see the log".to_owned()).into());
-        catch_unwind(AssertUnwindSafe(opening)).unwrap_or_else(|_| failed()).map_err(listed::of_catalog)
+        catch_unwind(AssertUnwindSafe(opening)).unwrap_or_else(|_| failed()).map_err(completeness::of_catalog)
     }
 
     fn open_with(
@@ -116,7 +116,7 @@ impl Catalog {
     ///
     /// If the catalog cannot be read.
     pub fn load(&self, mut progress: impl FnMut(Loading<'_>)) -> Result<(), IndexError> {
-        let folders = self.folders().map_err(IndexError::from).map_err(listed::of_catalog)?;
+        let folders = self.folders().map_err(IndexError::from).map_err(completeness::of_catalog)?;
         for (done, (name, folder)) in folders.iter().enumerate() {
             let mut progress = |step| progress(Loading { done, of: folders.len(), index: name, step });
             self.open_or_set_apart(name, self.path(*folder), &mut progress);
@@ -269,7 +269,7 @@ impl Catalog {
         let serving = self.folders()?.into_iter().map(|(_, folder)| folder);
         let next = self.plans.read().values().filter_map(|planned| planned.plan.folder()).collect::<Vec<_>>();
         let known: Vec<PathBuf> = serving.chain(next).map(|folder| self.path(folder)).collect();
-        for path in listed::index_folders(&self.options.directory)? {
+        for path in completeness::index_folders(&self.options.directory)? {
             if !known.contains(&path) {
                 info!(path = %path.display(), "removing a folder that belongs to no index");
                 fs::remove_dir_all(&path)?;

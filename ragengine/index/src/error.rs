@@ -4,11 +4,11 @@ use ragengine_embedding::Error as EmbeddingError;
 
 use super::archive::ArchiveError;
 use super::chunking::ChunkingError;
-use super::filter::FilterError;
 use super::name::InvalidName;
 use super::persisted::PersistedError;
 use super::sources::Held;
 use super::store::StoreError;
+use ragengine_pipeline::filter::FilterError;
 
 /// Why an operation on an index failed.
 #[derive(Debug, thiserror::Error)]

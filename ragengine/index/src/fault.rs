@@ -5,7 +5,6 @@ use ragengine_errors::{Class, Fault, Logged, RetryAfter, texts};
 
 use super::IndexError;
 use super::archive::ArchiveError;
-use super::filter::FilterError;
 use super::persisted::PersistedError;
 use super::sources::InvalidSync;
 use super::store::StoreError;
@@ -24,7 +23,7 @@ impl Fault for IndexError {
             | Self::Document { .. }
             | Self::SlowDocument { .. }
             | Self::Chunking(_)
-            | Self::Filter(FilterError::NotAnObject | FilterError::TooLong)
+            | Self::Filter(_)
             | Self::ManyIndexes { .. }
             | Self::NotInCopy { .. } => Class::Invalid,
             Self::TooMany(_) | Self::OtherModel { .. } | Self::Exists(_) | Self::SourceHeld(_) => Class::Conflict,
@@ -99,6 +98,7 @@ impl Logged for IndexError {
             }
             Self::Persisted(PersistedError::Odd(_) | PersistedError::Store(_)) => Some(self.to_string()),
             Self::Embedding(error) => error.own_words(),
+            Self::Filter(error) => Some(error.own_words()),
             Self::TooMany(_)
             | Self::OtherModel { .. }
             | Self::Exists(_)
@@ -107,7 +107,6 @@ impl Logged for IndexError {
             | Self::Superseded(_)
             | Self::StillChanging
             | Self::NoGeneration(_)
-            | Self::Filter(_)
             | Self::Chunking(_)
             | Self::Vectors(_)
             | Self::Store(_)

@@ -1,171 +1,145 @@
-//! Metadata filters: a JSON object whose every key must match.
+//! Finds the documents that match a metadata filter.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ragengine_client::wire::{METADATA, Metadata};
+use ragengine_client::wire::Metadata;
+use ragengine_pipeline::filter::{Condition, Filter, MetadataValue};
 use roaring::RoaringTreemap;
-use serde_json::Value;
-
-/// The most keys of a filter plus values in its lists.
-const MAX_VALUES: usize = 1000;
-
-/// A filter is invalid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FilterError {
-    /// It is not a JSON object in a string.
-    #[error("Invalid metadata filter format. Must be a valid JSON string.")]
-    NotAnObject,
-    /// It has too many values.
-    #[error("the metadata filter has more than {MAX_VALUES} values")]
-    TooLong,
-}
-
-/// A filter on metadata. Every key must match: the document's value equals the filter's value or is a list that
-/// contains it. A list in the filter matches any of its values.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    clauses: Vec<(String, Vec<String>)>,
-}
-
-impl Filter {
-    /// A filter from a JSON object.
-    ///
-    /// # Errors
-    ///
-    /// [`FilterError::TooLong`].
-    pub fn new(object: &Metadata) -> Result<Self, FilterError> {
-        let clauses: Vec<(String, Vec<String>)> = object
-            .iter()
-            .map(|(key, value)| match value {
-                Value::Array(choices) => (key.clone(), choices.iter().map(canonical).collect()),
-                value => (key.clone(), vec![canonical(value)]),
-            })
-            .collect();
-        match clauses.iter().map(|(_, values)| values.len().max(1)).sum::<usize>() {
-            values if values > MAX_VALUES => Err(FilterError::TooLong),
-            _ => Ok(Self { clauses }),
-        }
-    }
-
-    /// A filter from a JSON object in a string.
-    ///
-    /// # Errors
-    ///
-    /// [`FilterError::NotAnObject`] or [`FilterError::TooLong`].
-    pub fn parse(text: &str) -> Result<Self, FilterError> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let object = METADATA.object(&mut deserializer).and_then(|object| deserializer.end().map(|()| object));
-        let object = object.map_err(|error| {
-            if error.is_data() && text.trim_start().starts_with('{') {
-                FilterError::TooLong
-            } else {
-                FilterError::NotAnObject
-            }
-        })?;
-        Self::new(&object)
-    }
-
-    /// Whether the filter matches every document.
-    pub fn is_empty(&self) -> bool {
-        self.clauses.is_empty()
-    }
-}
 
 /// An inverted index of the documents' metadata. Sets are copied on write, so readers keep a consistent state.
 #[derive(Debug, Default)]
 pub struct MetadataIndex {
-    documents: HashMap<String, HashMap<String, Arc<RoaringTreemap>>>,
+    keys: HashMap<String, Postings>,
+    /// All documents.
+    documents: Arc<RoaringTreemap>,
 }
 
-/// The document sets that answer a filter, as of one moment: for each key, the documents with each of its values.
+/// The documents that have a key, and those that have each value of it.
+#[derive(Debug, Default)]
+struct Postings {
+    documents: Arc<RoaringTreemap>,
+    values: BTreeMap<MetadataValue, Arc<RoaringTreemap>>,
+}
+
+/// The document sets that answer a filter, as of one moment.
 #[derive(Debug, Clone)]
-pub struct Candidates {
-    clauses: Vec<Vec<Arc<RoaringTreemap>>>,
+pub struct Candidates(Sets);
+
+#[derive(Debug, Clone)]
+enum Sets {
+    All(Vec<Sets>),
+    Any(Vec<Sets>),
+    /// The documents that are not in these sets.
+    Not(Box<Sets>, Arc<RoaringTreemap>),
+    /// The documents that are in one of these sets.
+    Union(Vec<Arc<RoaringTreemap>>),
+    Everything(Arc<RoaringTreemap>),
 }
 
 impl Candidates {
-    /// Returns the documents that match. The filter must not be empty.
+    /// Returns the documents that match.
     pub fn matching(&self) -> RoaringTreemap {
-        let any_of = |values: &Vec<Arc<RoaringTreemap>>| {
-            let mut values = values.iter();
-            let first = values.next().map(|numbers| (**numbers).clone()).unwrap_or_default();
-            values.fold(first, |all, numbers| all | &**numbers)
-        };
-        let mut clauses = self.clauses.iter().map(any_of);
-        let first = clauses.next().unwrap_or_default();
-        clauses.fold(first, |left, right| left & right)
+        self.0.matching()
     }
+}
+
+impl Sets {
+    fn matching(&self) -> RoaringTreemap {
+        match self {
+            Self::Everything(all) => (**all).clone(),
+            Self::Union(sets) => union(sets),
+            Self::Not(sets, all) => &**all - sets.matching(),
+            Self::Any(sets) => sets.iter().map(Self::matching).fold(RoaringTreemap::new(), |all, set| all | set),
+            Self::All(sets) => {
+                let mut sets = sets.iter().map(Self::matching);
+                let first = sets.next().unwrap_or_default();
+                sets.fold(first, |all, set| all & set)
+            }
+        }
+    }
+}
+
+/// The union of many sets. Most have one document when the values are ids or times, so those are sorted first.
+fn union(sets: &[Arc<RoaringTreemap>]) -> RoaringTreemap {
+    let (single, large): (Vec<_>, Vec<_>) = sets.iter().partition(|set| set.len() == 1);
+    let mut numbers: Vec<u64> = single.into_iter().filter_map(|set| set.min()).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let all = RoaringTreemap::from_sorted_iter(numbers).unwrap_or_default();
+    large.into_iter().fold(all, |all, set| all | &**set)
 }
 
 impl MetadataIndex {
     /// Adds a document.
     pub fn insert(&mut self, number: u64, metadata: &Metadata) {
-        for (key, value) in pairs(metadata) {
-            let numbers = self.documents.entry(key.to_owned()).or_default().entry(value).or_default();
-            Arc::make_mut(numbers).insert(number);
+        Arc::make_mut(&mut self.documents).insert(number);
+        for (key, value) in metadata {
+            let postings = self.keys.entry(key.clone()).or_default();
+            Arc::make_mut(&mut postings.documents).insert(number);
+            for value in values(value) {
+                Arc::make_mut(postings.values.entry(value).or_default()).insert(number);
+            }
         }
     }
 
     /// Removes a document that was added with this metadata.
     pub fn remove(&mut self, number: u64, metadata: &Metadata) {
-        for (key, value) in pairs(metadata) {
-            let Some(values) = self.documents.get_mut(key) else { continue };
-            if let Some(numbers) = values.get_mut(&value) {
-                Arc::make_mut(numbers).remove(number);
-                if numbers.is_empty() {
-                    values.remove(&value);
+        Arc::make_mut(&mut self.documents).remove(number);
+        for (key, value) in metadata {
+            let Some(postings) = self.keys.get_mut(key) else { continue };
+            Arc::make_mut(&mut postings.documents).remove(number);
+            for value in values(value) {
+                if let Some(numbers) = postings.values.get_mut(&value) {
+                    Arc::make_mut(numbers).remove(number);
+                    if numbers.is_empty() {
+                        postings.values.remove(&value);
+                    }
                 }
             }
-            if values.is_empty() {
-                self.documents.remove(key);
+            if postings.documents.is_empty() {
+                self.keys.remove(key);
             }
         }
     }
 
     /// Returns the document sets that answer a filter.
     pub fn candidates(&self, filter: &Filter) -> Candidates {
-        let any_of = |(key, values): &(String, Vec<String>)| {
-            let known = self.documents.get(key);
-            values.iter().filter_map(|value| known?.get(value).cloned()).collect()
-        };
-        Candidates { clauses: filter.clauses.iter().map(any_of).collect() }
+        let everything = || Sets::Everything(Arc::clone(&self.documents));
+        Candidates(filter.condition().map_or_else(everything, |condition| self.sets(condition)))
     }
-}
 
-/// The keys and values under which a document is found: each value, and each element of a list.
-fn pairs(metadata: &Metadata) -> impl Iterator<Item = (&str, String)> {
-    metadata.iter().flat_map(|(key, value)| {
-        let elements = value.as_array().into_iter().flatten();
-        elements.chain([value]).map(|value| (key.as_str(), canonical(value)))
-    })
-}
-
-/// A text that is the same for equal values: 1 and 1.0 are equal, and the order of an object's keys does not matter.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            number.as_f64().map_or_else(|| number.to_string(), |float| float.to_string())
+    fn sets(&self, condition: &Condition) -> Sets {
+        match condition {
+            Condition::All(conditions) if conditions.is_empty() => Sets::Everything(Arc::clone(&self.documents)),
+            Condition::All(conditions) => Sets::All(conditions.iter().map(|each| self.sets(each)).collect()),
+            Condition::Any(conditions) => Sets::Any(conditions.iter().map(|each| self.sets(each)).collect()),
+            Condition::Not(condition) => Sets::Not(Box::new(self.sets(condition)), Arc::clone(&self.documents)),
+            Condition::Exists(key) => {
+                Sets::Union(self.keys.get(key).map(|postings| Arc::clone(&postings.documents)).into_iter().collect())
+            }
+            Condition::In(key, values) => {
+                let postings = self.keys.get(key);
+                Sets::Union(values.iter().filter_map(|value| postings?.values.get(value).cloned()).collect())
+            }
+            Condition::Within(key, bounds) => {
+                let postings = self.keys.get(key).into_iter();
+                let values = postings.flat_map(|postings| postings.values.range(bounds.clone()));
+                Sets::Union(values.map(|(_, numbers)| Arc::clone(numbers)).collect())
+            }
         }
-        Value::Object(_) | Value::Array(_) => sorted(value).to_string(),
-        other => other.to_string(),
     }
 }
 
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let in_order: BTreeMap<&String, Value> = fields.iter().map(|(key, value)| (key, sorted(value))).collect();
-            in_order.into_iter().map(|(key, value)| (key.clone(), value)).collect()
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => Value::from(canonical(other)),
-    }
+/// The values under which a document is found: its value, and each element of a list.
+fn values(value: &serde_json::Value) -> impl Iterator<Item = MetadataValue> {
+    let elements = value.as_array().into_iter().flatten();
+    elements.chain([value]).flat_map(MetadataValue::all_of)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -211,6 +185,51 @@ mod tests {
     }
 
     #[test]
+    fn operators_compare_values_of_one_type() {
+        let mut index = MetadataIndex::default();
+        let documents = [
+            json!({"priority": 7, "category": "abo_policies", "date": "2026-01-31"}),
+            json!({"priority": 6.5, "category": ["a", "b"], "date": "2026-02-01T01:00:00+02:00"}),
+            json!({"priority": "9", "open": false, "date": "2026-02-01T00:00:00Z"}),
+            json!({"priority": null, "date": "soon"}),
+            json!({}),
+            json!({"priority": [1, 8], "date": 2026}),
+        ];
+        documents.into_iter().zip(1..).for_each(|(metadata, number)| index.insert(number, &object(metadata)));
+        for (filter, expected) in [
+            (json!({"priority": {"$gte": 7}}), vec![1, 6]),
+            (json!({"priority": {"$gt": 6.5, "$lt": 7.5}}), vec![1, 6]),
+            (json!({"priority": {"$lt": 7}}), vec![2, 6]),
+            (json!({"priority": {"$lte": "9"}}), vec![3]),
+            (json!({"priority": {"$eq": 7.0}}), vec![1]),
+            (json!({"priority": {"$ne": 7}}), vec![2, 3, 4, 5, 6]),
+            (json!({"priority": {"$in": [7, "9", null]}}), vec![1, 3, 4]),
+            (json!({"priority": {"$nin": [7, 8]}}), vec![2, 3, 4, 5]),
+            (json!({"priority": {"$exists": true}}), vec![1, 2, 3, 4, 6]),
+            (json!({"priority": {"$exists": false}}), vec![5]),
+            (json!({"category": {"$in": ["b", "c"]}}), vec![2]),
+            (json!({"category": {"$gt": "a"}}), vec![1, 2]),
+            (json!({"open": {"$eq": false}}), vec![3]),
+            // 2026-02-01T01:00+02:00 is still January in UTC.
+            (json!({"date": {"$lt": "2026-02-01"}}), vec![1, 2]),
+            (json!({"date": {"$gte": "2026-01-31T23:00:00Z"}}), vec![2, 3]),
+            (json!({"date": {"$eq": "2026-01-31T23:00:00Z"}}), vec![2]),
+            (json!({"date": "2026-02-01"}), vec![]),
+            (json!({"date": {"$gt": "a"}}), vec![4]),
+            (json!({"$or": [{"priority": 7}, {"open": false}]}), vec![1, 3]),
+            (
+                json!({"$and": [{"priority": {"$exists": true}}, {"open": {"$exists": false}}], "category": "a"}),
+                vec![2],
+            ),
+            (json!({"$not": {"priority": {"$exists": true}}}), vec![5]),
+            (json!({"$not": {}}), vec![]),
+            (json!({"category": {"$in": ["abo_policies"]}, "priority": {"$gte": 7}}), vec![1]),
+        ] {
+            assert_eq!(matching(&index, filter.clone()), expected, "{filter}");
+        }
+    }
+
+    #[test]
     fn a_removed_document_leaves_nothing_behind() {
         let mut index = index();
         index.remove(1, &object(json!({"team": "a", "year": 2024, "tags": ["x", "y"]})));
@@ -220,7 +239,7 @@ mod tests {
         index.remove(3, &object(json!({"team": "a", "nested": {"k": 1, "l": [2.0]}, "none": null})));
         index.remove(4, &object(json!({"id": 1_234_567_890_123_456_789_u64})));
         index.remove(5, &object(json!({"id": 1_234_567_890_123_456_788_u64})));
-        assert!(index.documents.is_empty());
+        assert!(index.keys.is_empty() && index.documents.is_empty());
     }
 
     #[test]
@@ -231,15 +250,5 @@ mod tests {
         index.remove(1, &object(json!({"team": "a", "year": 2024, "tags": ["x", "y"]})));
         assert_eq!(before.matching().iter().collect::<Vec<_>>(), [1, 3]);
         assert_eq!(matching(&index, json!({"team": "a"})), [3, 9]);
-    }
-
-    #[test]
-    fn invalid_filters_are_rejected() {
-        for text in ["", "{", "[]", "1", "\"a\"", "{} {}"] {
-            assert_eq!(Filter::parse(text), Err(FilterError::NotAnObject), "{text}");
-        }
-        assert!(Filter::parse("{}").unwrap().is_empty());
-        let long = json!({"a": vec![1; MAX_VALUES + 1]}).to_string();
-        assert_eq!(Filter::parse(&long), Err(FilterError::TooLong));
     }
 }

@@ -2,14 +2,14 @@
 //! generation is built beside it and takes over when it holds the same documents.
 
 mod building;
+mod decision;
 mod hand_over;
-mod wanted;
 
 pub use building::Building;
+pub use decision::{Decision, Model, RequestedSettings, decide_at_start, decide_on_request, decide_on_resume};
 pub(crate) use hand_over::HoldBack;
 use ragengine_client::wire::{GenerationPhase, NextGeneration};
 use serde::{Deserialize, Serialize};
-pub use wanted::{Decision, Model, RequestedSettings, decide_at_start, decide_on_request, decide_on_resume};
 
 use super::record::IndexRecord;
 

@@ -52,6 +52,7 @@ use self::background::Background;
 use self::lifecycle::{Lifecycle, Stage};
 use self::record::IndexRecord;
 use self::recovery::Opening;
+use self::search::FilterCache;
 use self::sources::Syncs;
 use self::store::{Reader, Store};
 use self::view::View;
@@ -81,6 +82,7 @@ pub struct Index {
     view: RwLock<View>,
     syncs: RwLock<Syncs>,
     search: SearchSettings,
+    filters: FilterCache,
     metrics: Arc<IndexMetrics>,
     lifecycle: Lifecycle,
     writes: Writes,
@@ -147,6 +149,7 @@ impl Index {
             view: RwLock::new(view),
             syncs: RwLock::new(syncs),
             search,
+            filters: FilterCache::default(),
             metrics: Arc::clone(metrics),
             lifecycle: Lifecycle::default(),
             writes: Writes::default(),

@@ -2,8 +2,8 @@
 
 use ragengine_client::wire::{DocumentList, ListedDocument, SourceDocument, SourceDocuments};
 
-use super::filter::Filter;
 use super::{Index, IndexError};
+use ragengine_pipeline::filter::Filter;
 
 /// A page of a list.
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! Searching the chunks that are nearest to a query.
 
+mod allowed;
 mod pool;
 
 use std::collections::HashMap;
@@ -8,13 +9,15 @@ use std::sync::Arc;
 use ragengine_client::wire::Metadata;
 use ragengine_faiss::SearchOptions;
 
-use super::filter::Filter;
 use super::record::DocumentRecord;
 use super::store::{Reader, StoreError};
-use super::vectors::{Hit, least_distances, nearest_first};
+use super::vectors::{AllowedRows, Hit, VectorSnapshot, least_distances, nearest_first};
+use super::view::{Matching, View};
 use super::{Index, IndexError};
 use ragengine_embedding::Windows;
+use ragengine_pipeline::filter::Filter;
 
+pub use allowed::FilterCache;
 pub use pool::SearchPool;
 
 /// A search.
@@ -104,9 +107,9 @@ impl Index {
     pub fn search(self: &Arc<Self>, query: &Query) -> Result<Candidates, IndexError> {
         let (matching, vectors, reader) = {
             let view = self.view.read();
-            (view.matching(&query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
+            (self.matching(&view, &query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
         };
-        let allowed = matching.map(|matching| matching.rows());
+        let allowed = matching.map(|matching| self.allowed(matching, &query.filter, &vectors));
         let options = SearchOptions { ef_search: self.search.ef_search, probes: self.search.n_probe };
         let search = |vector: &[f32]| vectors.search(vector, query.top_k, allowed.as_deref(), options);
         let mut hits = search(query.vectors.first())?;
@@ -119,6 +122,34 @@ impl Index {
         }
         Ok(Candidates { index: Arc::clone(self), hits, reader })
     }
+
+    /// The documents that match a filter, or their rows if they are kept. None for an empty filter.
+    fn matching(&self, view: &View, filter: &Filter) -> Option<Allowed> {
+        match self.filters.get(filter, view.changes()) {
+            Some(kept) => Some(Allowed::Kept(kept)),
+            None => view.matching(filter).map(|documents| Allowed::Of { documents, changes: view.changes() }),
+        }
+    }
+
+    /// The rows that a filter allows. Call it without the view's lock.
+    fn allowed(&self, matching: Allowed, filter: &Filter, vectors: &VectorSnapshot) -> Arc<AllowedRows> {
+        match matching {
+            Allowed::Kept(rows) => rows,
+            Allowed::Of { documents, changes } => {
+                let rows = Arc::new(vectors.allowed(&documents.rows()));
+                self.filters.put(filter, changes, &rows);
+                rows
+            }
+        }
+    }
+}
+
+/// What is known of the rows that a filter allows.
+enum Allowed {
+    /// They are kept from an earlier search.
+    Kept(Arc<AllowedRows>),
+    /// They must be collected from these documents.
+    Of { documents: Matching, changes: u64 },
 }
 
 /// Replaces approximate distances by those of the stored vectors, so that a threshold means the same for every kind of

@@ -10,11 +10,11 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::chunking::Chunk;
-use super::filter::Filter;
 use super::listing::{Page, TextLength};
 use super::search::Query;
 use super::writer::{Embedded, Incoming};
 use super::*;
+use ragengine_pipeline::filter::Filter;
 
 const WIDTH: usize = 6;
 const TEAMS: u8 = 3;

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use kind::{is_built, kind_for};
-use ragengine_faiss::{Error, Kind, SearchOptions};
+use ragengine_faiss::{Error, Kind, PositionSet, SearchOptions};
 use ragengine_settings::VectorIndexKind;
 use segment::Part;
 pub use segment::Segment;
@@ -38,6 +38,10 @@ pub struct Hit {
     pub distance: f32,
 }
 
+/// The rows that a search may return: their positions in each part of a snapshot.
+#[derive(Debug, Default)]
+pub struct AllowedRows(Vec<PositionSet>);
+
 /// The vectors at one moment. Rows that are added or removed later do not affect it.
 #[derive(Clone)]
 pub struct VectorSnapshot {
@@ -50,16 +54,22 @@ impl VectorSnapshot {
         self.parts.iter().all(|part| part.kind().stores_exact_vectors())
     }
 
-    /// Returns the `k` nearest rows, nearest first. `allowed` are sorted ranges of rows; None allows every row.
+    /// The rows in these sorted ranges, for a search in this snapshot.
+    pub fn allowed(&self, rows: &[Range<u64>]) -> AllowedRows {
+        AllowedRows(self.parts.iter().map(|part| part.allowed_positions(rows)).collect())
+    }
+
+    /// Returns the `k` nearest rows, nearest first. `allowed` is of this snapshot; None allows every row.
     pub fn search(
         &self,
         query: &[f32],
         k: usize,
-        allowed: Option<&[Range<u64>]>,
+        allowed: Option<&AllowedRows>,
         options: SearchOptions,
     ) -> Result<Vec<Hit>, Error> {
         let mut hits = Vec::new();
-        for part in self.parts.iter().filter(|part| part.alive() > 0) {
+        for (place, part) in self.parts.iter().enumerate().filter(|(_, part)| part.alive() > 0) {
+            let allowed = allowed.map(|allowed| &allowed.0[place]);
             hits.extend(part.search(query, k, allowed, options)?);
         }
         nearest_first(&mut hits);

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use document_rows::DocumentRows;
 use ragengine_client::wire::Metadata;
+use ragengine_pipeline::filter::Filter;
 use roaring::RoaringTreemap;
 
-use super::filter::{Candidates, Filter, MetadataIndex};
+use super::filter::{Candidates, MetadataIndex};
 use super::record::{DocumentRecord, IndexRecord};
 use super::store::Reader;
 use super::vectors::{Addition, VectorSet};
@@ -95,6 +96,8 @@ pub struct View {
     sources: HashMap<String, SourceView>,
     vectors: VectorSet,
     text_bytes: u64,
+    /// See [`Self::changes`].
+    changes: u64,
 }
 
 impl View {
@@ -111,6 +114,7 @@ impl View {
             sources: HashMap::new(),
             vectors: VectorSet::new(record.vector_index, record.dimensions),
             text_bytes: 0,
+            changes: 0,
         };
         reader.each_document(|number, document| view.insert(number, Shown::from(&document)))?;
         Ok(view)
@@ -133,7 +137,13 @@ impl View {
 
     /// The vectors, for a rebuild.
     pub fn vectors_mut(&mut self) -> &mut VectorSet {
+        self.changes += 1;
         &mut self.vectors
+    }
+
+    /// The number of changes so far. While it is the same, so are the documents and the parts of the vectors.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// The size of the index.
@@ -168,6 +178,7 @@ impl View {
 
     /// Applies prepared changes.
     pub fn show(&mut self, change: ViewChange) {
+        self.changes += 1;
         self.reader = change.reader;
         // Vectors are added first, because a document may be written and deleted by the same changes.
         change.vectors.into_iter().for_each(|addition| self.vectors.add(addition));

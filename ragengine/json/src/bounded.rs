@@ -16,6 +16,9 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// The limits on a metadata filter, whose conditions are nested more deeply than metadata.
+    pub const METADATA_FILTER: Self = Self { max_values: 1_000, max_depth: 24 };
+
     /// Creates a budget, which several values can share.
     pub fn budget(self) -> Budget {
         Budget { bounds: self, left: self.max_values }

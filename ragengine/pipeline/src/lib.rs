@@ -4,6 +4,7 @@
 //!
 //! - [`openai`] reads a [`chat_body`] into a [`request`] with its [`conversation`]
 //! - [`plan`] decides whether the request is passed through or answered from an index
+//! - [`filter`] reads the conditions on the documents that may be retrieved
 //! - [`budget`] divides the context window
 //! - [`select`] selects the retrieved chunks that go into the prompt
 //! - [`prompt`] writes the prompt; [`finish`] shortens it until it fits
@@ -14,6 +15,7 @@ pub mod budget;
 pub mod chat_body;
 pub mod conversation;
 pub mod extract;
+pub mod filter;
 pub mod finish;
 pub mod openai;
 pub mod plan;

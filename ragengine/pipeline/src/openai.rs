@@ -18,12 +18,12 @@ use crate::{Rejection, plan};
 /// The most messages in one conversation. No model accepts that many.
 const MAX_MESSAGES: usize = 10_000;
 
-/// Parses a body and checks its JSON, the types of the fields that the server uses, and the range of
-/// `context_token_ratio` (with or without an index). The language model checks all other fields.
+/// Parses a body and checks its JSON, the types of the fields that the server uses, the range of `context_token_ratio`
+/// and the filter (with or without an index). The language model checks all other fields.
 ///
 /// # Errors
 ///
-/// [`Rejection::Json`], [`Rejection::Type`] or [`Rejection::ContextTokenRatio`].
+/// [`Rejection::Json`], [`Rejection::Type`], [`Rejection::ContextTokenRatio`] or [`Rejection::Filter`].
 pub fn read(body: Bytes) -> Result<Request, Rejection> {
     let fields = Fields::read(&body)?;
     let (choices, max_tokens) = (fields.natural("n"), fields.max_tokens());
@@ -31,6 +31,7 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
     let request = Request {
         context_token_ratio: fields.context_token_ratio()?,
         index_name: fields.string("index_name")?.filter(|name| !name.is_empty()),
+        metadata_filter: fields.metadata_filter()?,
         explain: fields.boolean("explain")?,
         conversation: conversation(&body, fields.get("messages"))?,
         other_models: fields.other_models()?,

@@ -2,6 +2,8 @@
 
 use ragengine_errors::{Class, Fault, Logged};
 
+use crate::filter::FilterError;
+
 /// An invalid chat request. The status is always 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
@@ -19,6 +21,9 @@ pub enum Rejection {
     /// `context_token_ratio` is out of bounds. Holds the number as the caller wrote it.
     #[error("Invalid context_token_ratio: {0}. Must be between 0.2 and 0.8.")]
     ContextTokenRatio(String),
+    /// `metadata_filter` is not a filter.
+    #[error("{0}")]
+    Filter(FilterError),
     /// The settings do not allow the model that the caller named.
     #[error(
         "The model '{asked}' is not allowed (inferenceService.models). Allowed models: '{}'.",
@@ -67,6 +72,7 @@ impl Fault for Rejection {
             Self::Json(_) => "json",
             Self::Type { .. } => "type",
             Self::ContextTokenRatio(_) => "context_token_ratio",
+            Self::Filter(_) => "invalid_filter",
             Self::Model { .. } => "model_not_allowed",
             Self::SeveralChoices => "several_choices",
             Self::EmptyUserContent(_) => "empty_user_content",
@@ -80,6 +86,7 @@ impl Fault for Rejection {
             Self::Json(_) => None,
             Self::Type { param, .. } => Some(param),
             Self::ContextTokenRatio(_) => Some("context_token_ratio"),
+            Self::Filter(_) => Some("metadata_filter"),
             Self::Model { .. } => Some("model"),
             Self::SeveralChoices => Some("n"),
             Self::EmptyUserContent(_) | Self::NoUserPrompt | Self::ContextWindow => Some("messages"),
@@ -96,6 +103,7 @@ impl Logged for Rejection {
             | Self::EmptyUserContent(_)
             | Self::NoUserPrompt
             | Self::ContextWindow => Some(self.to_string()),
+            Self::Filter(error) => Some(error.own_words()),
             Self::ContextTokenRatio(_) | Self::Model { .. } => None,
         }
     }

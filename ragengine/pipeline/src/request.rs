@@ -2,6 +2,7 @@
 
 use crate::chat_body::ChatBody;
 use crate::conversation::Conversation;
+use crate::filter::Filter;
 
 /// A chat request. The types of its fields have been checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,6 +11,8 @@ pub struct Request {
     pub index_name: Option<String>,
     /// The share of the tokens left that the context may use.
     pub context_token_ratio: Option<f64>,
+    /// The documents that may be used.
+    pub metadata_filter: Filter,
     /// Whether the reply reports the decisions and their reasons.
     pub explain: bool,
     /// The conversation.

@@ -2,7 +2,7 @@
 
 mod connector;
 mod endpoint;
-mod listed;
+mod listing_page;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use connector::Connector;
 use endpoint::{DEFAULT_REGION, endpoint_of};
 use futures_util::StreamExt;
-use listed::{LeftOut, PageError};
+use listing_page::{LeftOut, PageError};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;

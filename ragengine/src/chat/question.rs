@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ragengine_embedding::{Embedding, Windows};
 use ragengine_index::Index;
-use ragengine_index::filter::Filter;
 use ragengine_index::search::Query;
 use ragengine_pipeline::budget::{Budget, BudgetInput, budget};
 use ragengine_pipeline::plan::{Plan, Turn, plan as decide};
@@ -59,7 +58,7 @@ pub(super) struct Asked {
 impl Asked {
     /// The query for the index.
     pub fn query(&self, vectors: &Windows) -> Query {
-        Query { vectors: vectors.clone(), top_k: self.budget.top_k, filter: Filter::default() }
+        Query { vectors: vectors.clone(), top_k: self.budget.top_k, filter: self.request.metadata_filter.clone() }
     }
 }
 

@@ -22,11 +22,11 @@ use crate::access::{Action, Caller, may};
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::{self as compute, Waiter};
-use ragengine_index::filter::Filter;
 use ragengine_index::listing::{Page, TextLength};
 use ragengine_index::name::check_name;
 use ragengine_index::writer::{Incoming, Limits, Mode, WriteOutcome, check_documents};
 use ragengine_index::{Index, IndexError};
+use ragengine_pipeline::filter::Filter;
 
 /// Initial size of the buffer for a page of documents.
 const ABOUT_BYTES: usize = 64 << 10;

@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::response::Response;
 use ragengine_client::wire::{ErrorDetail, Retrieve, Retrieved, RetrievedNode, RetrievedSource};
 use ragengine_index::IndexError;
-use ragengine_index::filter::Filter;
 use ragengine_index::search::{Query, RetrievedChunk, similarity};
+use ragengine_pipeline::filter::Filter;
 
 use super::extract::{JsonBody, out_of_bounds};
 use super::reply;

@@ -19,6 +19,7 @@ mod documents;
 mod durability;
 mod embeddings;
 mod faults;
+mod filters;
 mod forwarding;
 mod generations;
 mod goldens;

@@ -1,7 +1,7 @@
 use ragengine::access::{Action, Caller};
 use ragengine::retrieval;
-use ragengine_index::filter::Filter;
 use ragengine_index::search::Query;
+use ragengine_pipeline::filter::Filter;
 use serde_json::{Value, json};
 
 use crate::support::upstream::Upstream;

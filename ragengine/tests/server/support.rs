@@ -134,6 +134,12 @@ impl Server {
         Self::reply(self.http.get(format!("{}{path}", self.url))).await
     }
 
+    /// A GET with query parameters.
+    pub async fn get_with(&self, path: &str, query: &[(&str, String)]) -> Reply {
+        let url = reqwest::Url::parse_with_params(&format!("{}{path}", self.url), query).unwrap();
+        Self::reply(self.http.get(url)).await
+    }
+
     pub async fn delete(&self, path: &str) -> Reply {
         Self::reply(self.http.delete(format!("{}{path}", self.url))).await
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use ragengine_faiss::{SearchOptions, VectorIndex};
 use ragengine_index::Index;
-use ragengine_index::filter::Filter;
 use ragengine_index::search::Query;
+use ragengine_pipeline::filter::Filter;
 use serde_json::json;
 
 use super::clusters::Clusters;

@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use super::{Explanation, SourceNode};
 
-/// OpenAI's chat completion request, with three additional fields. All other fields are sent to the language model
+/// OpenAI's chat completion request, with four additional fields. All other fields are sent to the language model
 /// unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatCompletionRequest {
@@ -20,6 +20,10 @@ pub struct ChatCompletionRequest {
     /// The share of the free context window that documents may fill, 0.2 to 0.8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_token_ratio: Option<f64>,
+    /// Restricts the context to documents whose metadata matches, as for `/retrieve`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata_filter: Option<Map<String, Value>>,
     /// Whether the reply explains the decision about every chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,

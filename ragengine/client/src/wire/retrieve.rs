@@ -14,8 +14,10 @@ pub struct Retrieve {
     #[serde(default = "default_max_node_count")]
     #[schema(minimum = 1, maximum = 300, default = 5)]
     pub max_node_count: usize,
-    /// Restricts the search to documents whose metadata has these values. A list matches any of its values.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::optional_metadata")]
+    /// Restricts the search to documents whose metadata matches: `{"team": "people", "year": {"$gte": 2025}}`. A list
+    /// matches any of its values. Operators: `$eq`, `$ne`, `$in`, `$nin`, `$gt`, `$gte`, `$lt`, `$lte`, `$exists`,
+    /// `$and`, `$or`, `$not`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::metadata_filter")]
     #[schema(value_type = Option<Object>)]
     pub metadata_filter: Option<Metadata>,
 }

@@ -28,11 +28,12 @@ fn the_numbers_of_rows_determine_the_strategy() {
         (100_000, 100_000, 2_000, Strategy::ExactScan),
         (100_000, 100_000, usize::MAX, Strategy::ExactScan),
         // A filter also raises efSearch.
-        (100_000, 50_000, 10, graph(256)),
+        (100_000, 99_000, 10, graph(129)),
+        (100_000, 50_000, 10, graph(192)),
         (100_000, 50_000, 100, graph(500)),
-        (100_000, 20_000, 10, graph(256)),
-        (100_000, 12_801, 10, graph(256)),
-        (100_000, 12_800, 10, Strategy::ExactScan),
+        (100_000, 20_000, 10, graph(230)),
+        (100_000, 12_001, 10, graph(240)),
+        (100_000, 12_000, 10, Strategy::ExactScan),
         (100_000, 20_000, 100, Strategy::ExactScan),
         // With a selective filter, all allowed rows are compared, regardless of their number.
         (10_000_000, 300_000, 10, graph(832)),

@@ -10,9 +10,9 @@ use super::*;
 use crate::Index;
 use crate::catalog::{Catalog, CatalogOptions};
 use crate::chunking::Chunk;
-use crate::filter::Filter;
 use crate::search::Query;
 use crate::writer::{Embedded, Limits, Mode, check_documents};
+use ragengine_pipeline::filter::Filter;
 
 const SEARCH: SearchSettings = SearchSettings { exact_below_rows: 50, ef_search: 64, n_probe: None };
 

@@ -148,11 +148,10 @@ impl Part {
         &self,
         query: &[f32],
         k: usize,
-        allowed: Option<&[Range<u64>]>,
+        allowed: Option<&PositionSet>,
         options: SearchOptions,
     ) -> Result<Vec<Hit>, Error> {
-        let allowed = allowed.map(|rows| self.allowed_positions(rows));
-        let filter = allowed.as_ref().or((self.dead > 0).then_some(&*self.alive));
+        let filter = allowed.or((self.dead > 0).then_some(&*self.alive));
         let found = self.segment.index.search(query, k, filter, options)?;
         let hit =
             |near: &ragengine_faiss::Neighbor| Hit { row: self.segment.rows[near.position], distance: near.distance };
@@ -160,7 +159,7 @@ impl Part {
     }
 
     /// The alive positions of rows in sorted ranges.
-    fn allowed_positions(&self, allowed: &[Range<u64>]) -> PositionSet {
+    pub(super) fn allowed_positions(&self, allowed: &[Range<u64>]) -> PositionSet {
         let mut positions = PositionSet::with_len(self.segment.rows.len());
         let (Some(&first), Some(&last)) = (self.segment.rows.first(), self.segment.rows.last()) else {
             return positions;

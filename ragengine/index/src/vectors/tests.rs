@@ -77,7 +77,9 @@ fn add(set: &mut VectorSet, rows: Range<u64>) {
 }
 
 fn nearest(set: &VectorSet, number: u64, k: usize, allowed: Option<&[Range<u64>]>) -> Vec<u64> {
-    let hits = set.snapshot().search(&point(number), k, allowed, SearchOptions::default()).unwrap();
+    let snapshot = set.snapshot();
+    let allowed = allowed.map(|rows| snapshot.allowed(rows));
+    let hits = snapshot.search(&point(number), k, allowed.as_ref(), SearchOptions::default()).unwrap();
     assert!(hits.is_sorted_by(|left, right| left.distance <= right.distance));
     hits.iter().map(|hit| hit.row).collect()
 }

@@ -7,11 +7,11 @@ use crate::SearchSettings;
 use ragengine_compute::{Presence, Waiter};
 
 use crate::chunking::{Chunk, ChunkingError, Stopped};
-use crate::filter::Filter;
 use crate::record::IndexRecord;
 use crate::search::Query;
 use crate::store::Store;
 use crate::vectors::tests::refuse;
+use ragengine_pipeline::filter::Filter;
 
 const LIMITS: Limits =
     Limits { max_documents: 9, max_document_bytes: 99, max_metadata_bytes: 99, cut_timeout: Duration::from_secs(9) };

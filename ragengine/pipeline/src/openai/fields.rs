@@ -3,11 +3,13 @@ use serde_json::value::RawValue;
 
 use crate::Rejection;
 use crate::chat_body::MAX_TOKENS_FIELDS;
+use crate::filter::Filter;
 
 /// The fields that the server uses.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "index_name",
     "context_token_ratio",
+    "metadata_filter",
     "explain",
     "messages",
     "model",
@@ -106,6 +108,14 @@ impl<'a> Fields<'a> {
             _ => Err(Rejection::wrong_type("context_token_ratio", "a number between 0.2 and 0.8")),
         };
         self.present("context_token_ratio").map(read).transpose()
+    }
+
+    pub fn metadata_filter(&self) -> Result<Filter, Rejection> {
+        let Some(value) = self.present("metadata_filter") else { return Ok(Filter::default()) };
+        if !value.get().starts_with('{') {
+            return Err(Rejection::wrong_type("metadata_filter", "an object"));
+        }
+        Filter::parse(value.get()).map_err(Rejection::Filter)
     }
 
     /// The models that an endpoint may use besides `model`: those in `models` and in fields with a similar name. An

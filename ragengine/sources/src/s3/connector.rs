@@ -7,7 +7,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 
-use super::listed::{LeftOut, files_of};
+use super::listing_page::{LeftOut, files_of};
 
 /// The maximum size of a page of a listing. A page has at most 1000 keys of 1 KiB each.
 const MAX_PAGE_BYTES: usize = 16 << 20;

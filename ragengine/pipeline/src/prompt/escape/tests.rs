@@ -204,4 +204,9 @@ proptest! {
         let without = |text: &str| text.replace('\\', "");
         prop_assert_eq!(without(&once), without(&body));
     }
+
+    #[test]
+    fn text_that_looks_plain_has_nothing_to_escape(body in prop_oneof![pieces(), "[a-e -.1\\\\~\\n\\t]{0,40}"]) {
+        prop_assert!(!is_plain(&body) || escaped(&body) == body);
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::listed::number_of;
+use super::completeness::number_of;
 use super::{Catalog, Planned, Tables};
 use crate::store::StoreError;
 
@@ -19,7 +19,7 @@ impl Catalog {
     ) -> Result<T, StoreError> {
         self.write(change).inspect_err(|_| {
             if self.database.has_failed() {
-                names.iter().for_each(|name| self.doubt(name));
+                names.iter().for_each(|name| self.mark_unavailable(name));
             }
         })
     }
@@ -57,7 +57,7 @@ impl Catalog {
     }
 
     /// Makes an index unavailable until the catalog has been reopened.
-    fn doubt(&self, name: &str) {
+    fn mark_unavailable(&self, name: &str) {
         if let Ok(index) = self.get(name) {
             self.set_apart(name, index.directory.clone(), "the disk refused to record its folder".to_owned(), true);
             index.store.close();

@@ -57,7 +57,7 @@ fn a_page_may_have_no_objects() {
         "<ListBucketResult><IsTruncated>true</IsTruncated>\
          <NextContinuationToken>x</NextContinuationToken></ListBucketResult>",
     ] {
-        let whole = Listed { xml: text.as_bytes().to_vec(), left_out: Vec::new() };
+        let whole = ListingPage { xml: text.as_bytes().to_vec(), left_out: Vec::new() };
         assert_eq!(files_of(text.as_bytes()), Ok(whole), "{text}");
     }
 }

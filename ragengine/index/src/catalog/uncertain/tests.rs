@@ -111,7 +111,7 @@ fn a_reopened_catalog_is_rewritten_from_memory() {
     };
     catalog.write(change).unwrap();
     catalog.database.fail();
-    catalog.doubt("a");
+    catalog.mark_unavailable("a");
     assert!(matches!(catalog.get("a"), Err(IndexError::Unavailable { .. })));
     assert_eq!(catalog.heal().len(), 1);
     put(&catalog.get("a").unwrap(), "after").unwrap();

@@ -7,7 +7,7 @@ use quick_xml::events::{BytesStart, Event};
 
 /// A page of a listing, without the objects that are not files.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListingPage {
     /// The page, as XML.
     pub xml: Vec<u8>,
     /// The objects that were removed.
@@ -39,12 +39,12 @@ pub enum PageError {
 /// # Errors
 ///
 /// When the page is not a complete listing.
-pub fn files_of(xml: &[u8]) -> Result<Listed, PageError> {
+pub fn files_of(xml: &[u8]) -> Result<ListingPage, PageError> {
     let page = read(xml).filter(|page| page.is_whole).ok_or(PageError::NoListing)?;
     if page.is_truncated && !page.has_next {
         return Err(PageError::NoNextPage);
     }
-    let mut listed = Listed { xml: Vec::with_capacity(xml.len()), left_out: Vec::new() };
+    let mut listed = ListingPage { xml: Vec::with_capacity(xml.len()), left_out: Vec::new() };
     let mut from = 0;
     for object in page.objects {
         let range = object.range.clone();
