@@ -28,12 +28,17 @@ const REPAIRER: &str = "ragengine-operator-repair";
 
 /// An object that the API server or the operator refuses to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{object}: {message}")]
+#[error("{message}")]
 pub struct Refused {
-    /// Kind and name of the object.
-    pub object: String,
-    /// Why it was refused, and what to do.
+    /// Which object was refused, why, and what to do.
     pub message: String,
+}
+
+impl Refused {
+    /// An object that the API server refuses.
+    pub fn by_api_server(object: &str, why: &str) -> Self {
+        Self { message: format!("the API server refuses {object}: {why}") }
+    }
 }
 
 /// Why an object could not be written.
@@ -214,9 +219,12 @@ impl Writer<'_> {
 
     /// Refuses an object that was not created for this RAGEngine.
     fn is_ours(&self, metadata: &ObjectMeta, object: &str) -> Result<(), ApplyError> {
-        let message = "already exists and was not created by this RAGEngine: \
-                       delete or rename it, or give the RAGEngine another name";
-        let refused = || Refused { object: object.to_owned(), message: message.to_owned() };
+        let refused = || Refused {
+            message: format!(
+                "{object} already exists and was not created by this RAGEngine: \
+                 delete or rename it, or give the RAGEngine another name"
+            ),
+        };
         if self.identity.made(metadata) { Ok(()) } else { Err(ApplyError::Refused(refused())) }
     }
 }
@@ -245,7 +253,7 @@ fn is_invalid(error: &kube::Error) -> bool {
 pub fn classify(object: String, error: kube::Error) -> ApplyError {
     match error {
         kube::Error::Api(status) if matches!(status.code, 400 | 403 | 413 | 422) => {
-            ApplyError::Refused(Refused { object, message: status.message.clone() })
+            ApplyError::Refused(Refused::by_api_server(&object, &status.message))
         }
         source => ApplyError::Failed { object, source },
     }

@@ -49,6 +49,24 @@ impl Conditions<'_> {
 #[error("{}", .0.join("; "))]
 pub struct Invalid(pub Vec<String>);
 
+/// Shortens a text of another program to one line of at most `max_chars`. An ellipsis marks a text that was cut.
+pub(crate) fn quoted(text: &str, max_chars: usize) -> String {
+    let is_cut = text.chars().nth(max_chars).is_some();
+    let kept = if is_cut { max_chars.saturating_sub(1) } else { max_chars };
+    let line = text.chars().map(|character| if character.is_control() { ' ' } else { character }).take(kept);
+    line.chain(is_cut.then_some('…')).collect()
+}
+
+/// The text without a full stop at its end, for a message that continues after it.
+pub(crate) fn unended(text: &str) -> &str {
+    text.trim_end().trim_end_matches('.')
+}
+
+/// A number with its noun: `1 document`, `2 documents`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// Shortens a text to at most `max_bytes` and replaces control characters by spaces.
 pub(crate) fn shortened(text: &str, max_bytes: usize) -> String {
     let mut short = String::new();
@@ -59,4 +77,26 @@ pub(crate) fn shortened(text: &str, max_bytes: usize) -> String {
         short.push(character);
     }
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_text_ends_with_an_ellipsis() {
+        for (text, expected) in [("é2345", "é2345"), ("é23456", "é234…"), ("a\nb", "a b"), ("", "")] {
+            assert_eq!(quoted(text, 5), expected);
+        }
+    }
+
+    #[test]
+    fn a_count_has_its_noun() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "file")), ["0 files", "1 file", "2 files"]);
+    }
+
+    #[test]
+    fn a_full_stop_is_not_doubled() {
+        assert_eq!([unended("a."), unended("a"), unended("a.b. ")], ["a", "a", "a.b"]);
+    }
 }

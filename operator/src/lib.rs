@@ -12,7 +12,7 @@ pub mod args;
 pub mod backoff;
 pub mod context;
 pub mod defaults;
-pub mod departed;
+pub mod deleted_index;
 pub mod departures;
 pub mod engine;
 pub mod error;

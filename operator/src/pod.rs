@@ -1,12 +1,13 @@
 //! Reads the state of a pod of the server or of a Job.
 
+use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
 use ragengine_operator_api::Reason;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, unended};
 use crate::names::CONTAINER;
 use crate::warnings::Warning;
 
@@ -14,6 +15,34 @@ use crate::warnings::Warning;
 const MAX_LAST_WORDS: usize = 600;
 /// The maximum number of lines of it.
 const MAX_LAST_LINES: usize = 12;
+
+/// Whose pod a message is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodOf<'a> {
+    /// The server of a RAGEngine.
+    Server,
+    /// The Job of this name, of an Index.
+    Job(&'a str),
+}
+
+impl fmt::Display for PodOf<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server => Ok(()),
+            Self::Job(name) => write!(formatter, " of Job {name}"),
+        }
+    }
+}
+
+impl PodOf<'_> {
+    /// Of which resource the fields are that a message names.
+    fn resource(self) -> &'static str {
+        match self {
+            Self::Server => "",
+            Self::Job(_) => " of the RAGEngine",
+        }
+    }
+}
 
 /// The current pod: the youngest that is not being deleted. A pod that has not ended is preferred to one that has, such
 /// as an evicted one.
@@ -63,40 +92,59 @@ fn server(pod: &Pod) -> Option<&ContainerStatus> {
 }
 
 /// The problem that keeps a pod from starting, if any.
-pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
-    unschedulable(pod).or_else(|| statuses(pod).find_map(waiting)).or_else(|| warned(pod, warnings))
+pub fn obstacle(pod: &Pod, of: PodOf<'_>, warnings: &[Warning]) -> Option<Finding> {
+    unschedulable(pod, of)
+        .or_else(|| statuses(pod).find_map(|status| waiting(status, of)))
+        .or_else(|| warned(pod, of, warnings))
 }
 
 /// The finding that no node can run the pod.
-pub fn unschedulable(pod: &Pod) -> Option<Finding> {
+pub fn unschedulable(pod: &Pod, of: PodOf<'_>) -> Option<Finding> {
     let conditions = pod.status.as_ref()?.conditions.as_deref().unwrap_or_default();
     let scheduled = conditions.iter().find(|condition| condition.type_ == "PodScheduled")?;
     let is_refused = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
     is_refused.then(|| {
         let message = scheduled.message.as_deref().unwrap_or("Kubernetes gives no reason");
-        Finding::new(Reason::PodUnschedulable, format!("no node can run the pod: {message}"))
+        let requests = match of {
+            PodOf::Server => "resources.requests",
+            PodOf::Job(_) => "resources.requests of the Index",
+        };
+        Finding::new(
+            Reason::PodUnschedulable,
+            format!(
+                "no node can run the pod{of}: {}. Lower {requests}, or check the node selector and the taints",
+                unended(message)
+            ),
+        )
     })
 }
 
 /// The finding that Kubernetes cannot start a container.
-pub fn waiting(status: &ContainerStatus) -> Option<Finding> {
+pub fn waiting(status: &ContainerStatus, of: PodOf<'_>) -> Option<Finding> {
     let waiting = status.state.as_ref()?.waiting.as_ref()?;
-    let message = waiting.message.as_deref().unwrap_or("Kubernetes gives no reason");
+    let message = unended(waiting.message.as_deref().unwrap_or("Kubernetes gives no reason"));
+    let of_resource = of.resource();
     match waiting.reason.as_deref()? {
         "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" | "ImageInspectError" => {
             Some(Finding::new(
                 Reason::ImagePullFailed,
                 format!(
-                    "the image {} cannot be pulled: {message}. \
-                     Correct spec.image, or add a Secret to podTemplate.spec.imagePullSecrets",
+                    "the image {}{of} cannot be pulled: {message}. \
+                     Correct spec.image{of_resource} or the chart value serverImage, \
+                     or add a Secret to podTemplate.spec.imagePullSecrets{of_resource}",
                     status.image
                 ),
             ))
         }
-        "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => Some(Finding::new(
-            container_refused(message),
-            format!("the container {} cannot be started: {message}", status.name),
-        )),
+        "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" => {
+            let reason = container_refused(message);
+            let advice = match reason {
+                Reason::SecretKeyMissing => "Add the key to the Secret".to_owned(),
+                _ => format!("Check podTemplate{of_resource}"),
+            };
+            let name = &status.name;
+            Some(Finding::new(reason, format!("the container {name}{of} cannot be started: {message}. {advice}")))
+        }
         _ => None,
     }
 }
@@ -137,7 +185,7 @@ fn in_words(line: &str) -> String {
 }
 
 /// The problem that only the events of a pod show: a missing key of a Secret, or a volume that cannot be mounted.
-pub fn warned(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
+pub fn warned(pod: &Pod, of: PodOf<'_>, warnings: &[Warning]) -> Option<Finding> {
     let warnings = warnings.iter().filter(|warning| Some(&warning.uid) == pod.metadata.uid.as_ref());
     let warning = warnings.rev().find(|warning| {
         ["FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"]
@@ -147,10 +195,12 @@ pub fn warned(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
     if warning.message.contains("failed to sync") || has_begun(pod) {
         return None;
     }
-    let reason = if warning.message.contains("non-existent secret key") {
-        Reason::SecretKeyMissing
+    let (reason, advice) = if warning.message.contains("non-existent secret key") {
+        (Reason::SecretKeyMissing, ". Add the key to the Secret")
+    } else if warning.reason == "FailedCreatePodSandBox" {
+        (Reason::VolumeNotMounted, "")
     } else {
-        Reason::VolumeNotMounted
+        (Reason::VolumeNotMounted, ". Check that the volume exists and that no other node holds it")
     };
-    Some(Finding::new(reason, format!("the pod cannot be set up: {}", warning.message)))
+    Some(Finding::new(reason, format!("the pod{of} cannot be set up: {}{advice}", unended(&warning.message))))
 }

@@ -24,7 +24,7 @@ use prepare::EngineInput;
 use ragengine_operator_api::RagEngine;
 
 use crate::context::Context;
-use crate::departed::{self, DeletionProgress};
+use crate::deleted_index::{self, DeletionProgress};
 use crate::error::Error;
 use crate::names::Identity;
 use crate::report::report;
@@ -55,7 +55,7 @@ pub async fn reconcile(engine: &RagEngine, context: &Context) -> Result<Action, 
     let deletion = match attempted.hold() {
         Some(Hold::Paused) => DeletionProgress::default(),
         Some(Hold::Queued { .. }) | None => {
-            departed::delete_next(context, engine, attempted.observed().loaded_status()).await
+            deleted_index::delete_next(context, engine, attempted.observed().loaded_status()).await
         }
     };
     let applied = attempted.complete()?;

@@ -22,6 +22,7 @@ use crate::access::{Action, Caller, WriteToken, may};
 use crate::admission::Admission;
 use crate::error::ApiError;
 use crate::language_model::LanguageModel;
+use crate::retrieval::preparation::QueryRules;
 use crate::telemetry::metrics::Metrics;
 use ragengine_embedding::Embedding;
 use ragengine_index::Index;
@@ -36,6 +37,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// Queues and limits for requests.
     pub admission: Admission,
+    /// What is done to a query before the search.
+    pub query_rules: Arc<QueryRules>,
     /// The language model.
     pub language_model: Arc<LanguageModel>,
     /// The token for writes. `None`: writes need no token.

@@ -7,6 +7,7 @@ mod context;
 mod ongoing;
 mod question;
 mod relay;
+mod search;
 mod served;
 mod tokens;
 mod upstream_request;
@@ -25,8 +26,6 @@ use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::Origin;
-use crate::report::Stage;
-use crate::retrieval;
 
 /// Answers a chat.
 ///
@@ -68,7 +67,7 @@ async fn prepare(
     }
 }
 
-/// Prepares an answer from an index: budget, embedding, search, selection, prompt.
+/// Prepares an answer from an index: budget, search, selection, prompt.
 async fn answer_from_index(
     app: &App,
     caller: &Caller,
@@ -77,9 +76,7 @@ async fn answer_from_index(
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
     let asked = question::divide(app, turn, report).await?;
-    let vectors = question::embed(app, &asked, report).await?;
-    let candidates = retrieval::retrieve(app.loaded()?, caller, &asked.index, asked.query(&vectors)).await?;
-    report.stage_ends(Stage::Search);
+    let (vectors, candidates) = search::search(app, caller, &asked, report).await?;
     let context = context::build(app.loaded()?, &asked, candidates, report).await?;
     upstream_request::answer(app, Findings { asked: &asked, vectors, context }, origin, report).await
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ragengine_client::wire::{ContextTokens, ExplainedChunk, Explanation};
+use ragengine_client::wire::{ContextTokens, ExplainedChunk, ExplainedStage, Explanation};
 use ragengine_pipeline::budget::Budget;
 use ragengine_pipeline::select::Decision;
 use ragengine_pipeline::stream::Usage;
@@ -34,6 +34,8 @@ pub struct ChatReport {
     pub max_distance: Option<f32>,
     /// Number of windows of the question, each with a vector.
     pub question_windows: Option<usize>,
+    /// The stages of the pipeline that were on, in order.
+    pub stages: Vec<ExplainedStage>,
     /// The selected chunks.
     pub selection: Option<Selected>,
     /// Tokens of the finished prompt.
@@ -142,6 +144,7 @@ impl ChatReport {
             max_tokens: self.max_tokens,
             prompt_tokens: self.prompt_tokens,
             question_windows: self.question_windows,
+            stages: self.stages.clone(),
             chunks: self.selection.as_ref().map(|selection| selection.chunks.clone()).unwrap_or_default(),
         }
     }

@@ -3,12 +3,14 @@ mod compute;
 mod cors;
 mod egress;
 mod embedding;
+mod endpoints;
 mod guardrails;
 mod image;
 mod inference_service;
 mod network_policy;
 mod pod;
 mod retrieval;
+mod rewrite;
 mod status;
 mod storage;
 
@@ -20,12 +22,14 @@ pub use compute::{Compute, LabelSelector};
 pub use cors::Cors;
 pub use egress::{Destination, DestinationPort, Egress, IpBlock, Protocol};
 pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
+pub use endpoints::{Endpoints, PipelineStages};
 pub use guardrails::{ConfigMapReference, Guardrails};
 pub use image::{Image, ImagePullPolicy};
 pub use inference_service::InferenceService;
 pub use network_policy::{NetworkPeer, NetworkPolicy};
 pub use pod::{PodTemplate, PodTemplateMetadata, Resources};
-pub use retrieval::Retrieval;
+pub use retrieval::{FilterRule, Retrieval};
+pub use rewrite::Rewrite;
 pub use status::RagEngineStatus;
 pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
 
@@ -105,6 +109,12 @@ pub struct RagEngineSpec {
     /// How a chat retrieves chunks from an index.
     #[serde(default)]
     pub retrieval: Retrieval,
+    /// How questions are rewritten before they are searched for. Default: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewrite: Option<Rewrite>,
+    /// Which stages of the pipeline each endpoint of the server has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoints: Option<Endpoints>,
     /// Access control.
     #[serde(default)]
     pub auth: Auth,
@@ -145,6 +155,8 @@ impl Default for RagEngineSpec {
             guardrails: None,
             storage: None,
             retrieval: Retrieval::default(),
+            rewrite: None,
+            endpoints: None,
             auth: Auth::default(),
             cors: None,
             allowed_hosts: Vec::new(),

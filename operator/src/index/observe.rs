@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::validate::references;
 use crate::context::Context;
-use crate::departed;
+use crate::deleted_index;
 use crate::engine::Target;
 use crate::job::{self, Stage};
 use crate::names::{Identity, IndexIdentity};
@@ -119,9 +119,9 @@ pub async fn observe(context: &Context, index: &Index) -> Result<Observed, kube:
         record: context.records.record(&identity.uid),
         generation: engine.as_deref().and_then(|engine| growing(context, engine, index.index_name())),
         rival: rival(index, &context.index_store.state()),
-        scope: engine.as_deref().map(|engine| departed::scope_of(caches, engine)).unwrap_or_default(),
+        scope: engine.as_deref().map(|engine| deleted_index::scope_of(caches, engine)).unwrap_or_default(),
         api_server: context.api_server.addresses(),
-        is_cleared: departed::is_cleared(context, &identity),
+        is_cleared: deleted_index::is_cleared(context, &identity),
         hosts_are_required: context.defaults.require_secret_hosts,
         is_crowded: is_crowded(context, namespace),
         is_unbounded: engine.as_deref().is_some_and(|engine| is_unbounded(caches, engine)),

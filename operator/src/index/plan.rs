@@ -9,12 +9,11 @@ use ragengine_operator_api::{
 
 use super::desired_revision::{DesiredRevision, annotation, data_id, desired_revision};
 use super::observe::Observed;
-use super::pod;
 use super::validate::Validated;
 use crate::finding::{Finding, Invalid};
 use crate::hash::hash;
 use crate::job::{self, Stage};
-use crate::pod::of_job;
+use crate::pod::{PodOf, obstacle, of_job};
 use crate::times::{later, retry_at};
 
 /// How long to wait for a Job that the cache does not show yet, before the next look.
@@ -173,11 +172,12 @@ fn running(input: PlanInput<'_>) -> Option<Plan> {
     if job::stage(found) != Stage::Running {
         return Some(rest(State::AwaitingResult));
     }
-    let obstacle = of_job(&observed.pods, found).and_then(|pod| pod::obstacle(pod, &observed.warnings));
+    let name = found.metadata.name.as_deref().unwrap_or_default();
+    let obstacle = of_job(&observed.pods, found).and_then(|pod| obstacle(pod, PodOf::Job(name), &observed.warnings));
     let Some(obstacle) = obstacle else { return Some(rest(State::Running)) };
     // The newer revision may fix what the stuck Job lacks.
     let is_outdated = desired_revision.as_ref().is_some_and(|desired| desired.wanted != job::wanted(found));
-    let step = if is_outdated { Step::Stop(found.metadata.name.clone().unwrap_or_default()) } else { Step::Wait };
+    let step = if is_outdated { Step::Stop(name.to_owned()) } else { Step::Wait };
     // No `look_again` is needed: the pod is watched, and its events are read at growing intervals.
     Some(Plan { step, ..rest(State::Stuck(obstacle)) })
 }
@@ -216,7 +216,8 @@ fn idle(input: PlanInput<'_>) -> Plan {
 fn crowded() -> Finding {
     Finding::new(
         Reason::Syncing,
-        "waiting for a free slot: the operator runs no more synchronisations at a time (--max-jobs)",
+        "waiting: the limit of running synchronisations is reached \
+         (chart value maxJobs, of which one namespace gets at most half)",
     )
 }
 

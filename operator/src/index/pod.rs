@@ -1,23 +1,9 @@
 //! Describes the pod of a Job for the status of its Index.
 
 use k8s_openapi::api::core::v1::Pod;
-use ragengine_operator_api::Reason;
 
-use crate::finding::Finding;
 use crate::names::CONTAINER;
 use crate::pod;
-use crate::warnings::Warning;
-
-/// Why the pod cannot run, if so.
-pub fn obstacle(pod: &Pod, warnings: &[Warning]) -> Option<Finding> {
-    let found = pod::obstacle(pod, warnings)?;
-    Some(match found.reason {
-        Reason::ImagePullFailed => {
-            Finding::new(found.reason, format!("the Job uses the RAGEngine's image: {}", found.message))
-        }
-        _ => found,
-    })
-}
 
 /// The last output of a container that ended.
 pub fn last_words(pod: &Pod) -> Option<String> {

@@ -14,7 +14,7 @@ use ragengine_operator_api::{
 use super::desired_revision::{annotation, data_id};
 use super::observe::Observed;
 use super::pod;
-use crate::finding::shortened;
+use crate::finding::{counted, shortened, unended};
 use crate::hash::hash;
 use crate::job::{self, Stage};
 use crate::pod::of_job;
@@ -83,7 +83,8 @@ fn outcome(index: &Index, observed: &Observed, job: &Job) -> Option<SyncOutcome>
         let is_silent = observed.target.is_none() || record.is_some_and(|record| record.failures >= PATIENCE);
         // A completed Job is asked about until the engine answers, as long as the engine exists.
         let is_over = is_silent && (has_failed || observed.engine.is_none());
-        return is_over.then(|| unread(SyncResult::Failed, Some(why(observed, job))));
+        let message = || if has_failed { failed_job(observed, job) } else { unknown_result(index, job) };
+        return is_over.then(|| unread(SyncResult::Failed, Some(message())));
     };
     Some(read(index, observed, job, sources))
 }
@@ -111,7 +112,8 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
     }
     if is_cut_off {
         let reason = if has_failed { why(observed, job) } else { "a source was not read".to_owned() };
-        failed.push(format!("the Job ended before all sources were synchronised ({reason})"));
+        let (name, log) = (name_of(job), log_of(job));
+        failed.push(format!("Job {name} ended before all sources were synchronised ({reason}): see {log}"));
     }
     let held = Held::of(&syncs, &removed(index, &sources, is_ours));
     let confirmation = held.confirmation(job::sync_id(job));
@@ -121,7 +123,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
             (SyncResult::HeldBack, Some(held.words.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
         }
         (false, true, _) => (SyncResult::Failed, Some(failed.join("; "))),
-        (true, true, true) => (SyncResult::Failed, Some(why(observed, job))),
+        (true, true, true) => (SyncResult::Failed, Some(failed_job(observed, job))),
     };
     SyncOutcome { result, message, confirmation, sources: Some(sources), is_through }
 }
@@ -152,9 +154,12 @@ impl Held {
         let mut held = Self::default();
         let named = named.iter().filter_map(|(name, sync)| Some((*name, (*sync)?)));
         for (name, sync) in named.chain(removed.iter().copied()).filter(|(_, sync)| sync.held_back > 0) {
-            let why = sync.message.as_ref();
-            let why = why.map_or_else(String::new, |message| format!(" ({})", shortened(message, MAX_BYTES.2)));
-            held.words.push(format!("source {name} would lose {} documents{why}", sync.held_back));
+            let documents = counted(sync.held_back, "document");
+            let why = match &sync.message {
+                Some(message) => format!(" ({})", shortened(message, MAX_BYTES.2)),
+                None => " at once and may be broken".to_owned(),
+            };
+            held.words.push(format!("source {name} would lose {documents}{why}"));
             held.confirmations.extend(sync.confirmation.clone());
         }
         held
@@ -181,7 +186,28 @@ impl Held {
 /// Why a Job failed, according to its pod or to Kubernetes.
 fn why(observed: &Observed, job: &Job) -> String {
     let words = of_job(&observed.pods, job).and_then(pod::last_words);
-    words.or_else(|| job::failure(job).map(str::to_owned)).unwrap_or_else(|| "no reason is known".to_owned())
+    let words = words.or_else(|| job::failure(job).map(str::to_owned));
+    words.map_or_else(|| "no reason is known".to_owned(), |words| unended(&words).to_owned())
+}
+
+/// The message about a Job that has failed.
+fn failed_job(observed: &Observed, job: &Job) -> String {
+    format!("Job {} failed ({}): see {}", name_of(job), why(observed, job), log_of(job))
+}
+
+/// The message about a Job that has ended when its engine is gone.
+fn unknown_result(index: &Index, job: &Job) -> String {
+    let engine = &index.spec.engine_ref.name;
+    format!("the result of Job {} is not known, because RAGEngine {engine} does not exist", name_of(job))
+}
+
+fn name_of(job: &Job) -> &str {
+    job.metadata.name.as_deref().unwrap_or_default()
+}
+
+/// The command that prints the log of a Job.
+fn log_of(job: &Job) -> String {
+    format!("kubectl logs job/{}", name_of(job))
 }
 
 /// A Job that has ended, with its result.

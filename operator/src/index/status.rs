@@ -11,7 +11,7 @@ use super::desired_revision::{DesiredRevision, data_id};
 use super::observe::Observed;
 use super::plan::{Plan, State};
 use crate::apply::Refused;
-use crate::finding::{Conditions, Finding, shortened};
+use crate::finding::{Conditions, Finding, counted, shortened};
 use crate::job;
 use crate::times::whole_seconds;
 
@@ -90,20 +90,19 @@ fn failure(input: StatusInput<'_>, status: &IndexStatus) -> Option<Finding> {
         }
         SyncResult::HeldBack => Some(Finding::new(
             Reason::HeldBack,
-            format!(
-                "{why}. Nothing was deleted, because a source that loses so many documents at once may be broken\
-                 {}{again}",
-                confirm(input, last)
-            ),
+            format!("{why}. These documents are kept. {}{again}", confirm(input, last)),
         )),
     }
 }
 
-/// The command that confirms the deletions, if they can be confirmed.
+/// The command that confirms the deletions, or what to do when they cannot be confirmed.
 fn confirm(input: StatusInput<'_>, last: &LastSync) -> String {
-    let Some(confirmation) = &last.confirmation else { return String::new() };
+    let Some(confirmation) = &last.confirmation else {
+        return "Their deletion cannot be confirmed: correct the sources, or delete the documents with the API"
+            .to_owned();
+    };
     let name = input.index.metadata.name.as_deref().unwrap_or_default();
-    format!(". To delete them: kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite")
+    format!("To delete them: kubectl annotate index {name} ragengine.dev/confirm-delete={confirmation} --overwrite")
 }
 
 /// Whether a synchronisation was for the current specification, at any scheduled time.
@@ -149,11 +148,11 @@ fn ready(input: StatusInput<'_>, status: &IndexStatus) -> (ConditionStatus, Find
 fn synced(input: StatusInput<'_>, status: &IndexStatus, last: &LastSync) -> String {
     let sources = input.index.spec.sources.len();
     format!(
-        "the index {} has the content of its {} at {}: {} documents",
+        "the index {} has the content that its {} had at {}, when the last synchronisation started: {}",
         input.index.index_name(),
         if sources == 1 { "source".to_owned() } else { format!("{sources} sources") },
         last.started_at.0,
-        status.documents.unwrap_or(0)
+        counted(status.documents.unwrap_or(0), "document")
     )
 }
 
@@ -217,7 +216,7 @@ fn bad_files(status: &IndexStatus) -> Option<Finding> {
         Some(error) => format!("{} in {}: {}", error.path, source.name, error.message),
         None => format!("in {}", source.name),
     };
-    let (files, such_as) = if count == 1 { ("1 file", ": ") } else { ("files", ", such as ") };
-    let files = if count == 1 { files.to_owned() } else { format!("{count} {files}") };
+    let files = counted(count, "file");
+    let such_as = if count == 1 { ": " } else { ", such as " };
     Some(Finding::new(Reason::FilesFailed, shortened(&format!("{files} could not be indexed{such_as}{first}"), 1000)))
 }

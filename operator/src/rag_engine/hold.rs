@@ -48,8 +48,8 @@ impl Hold {
             Self::Queued { others } => Finding::new(
                 Reason::RollingOut,
                 format!(
-                    "waiting until {others} other engines have been rolled out: \
-                     the operator was upgraded or its settings changed"
+                    "waiting until {} rolled out: the operator was upgraded or its settings changed",
+                    if others == 1 { "1 other engine is".to_owned() } else { format!("{others} other engines are") }
                 ),
             ),
         }

@@ -10,7 +10,7 @@ use super::apply::Applied;
 use super::hold::Hold;
 use super::observe::stuck_since;
 use crate::apply::ApplyError;
-use crate::departed::DeletionProgress;
+use crate::deleted_index::DeletionProgress;
 use crate::error::Error;
 use crate::warnings;
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub use access::{Access, accesses};
 pub use file::{settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
-    Embedding, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval, Volume,
-    WRITE_TOKEN, Writes,
+    Embedding, Endpoints, FilterRule, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding,
+    Retrieval, Rewrite, Volume, WRITE_TOKEN, Writes,
 };
 use ragengine_settings::{self as settings, Settings};
 
@@ -49,6 +49,8 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         guardrails: _,
         storage: _,
         retrieval,
+        rewrite,
+        endpoints,
         auth,
         cors,
         allowed_hosts,
@@ -68,6 +70,8 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         embedding: embedding(&spec.embedding()),
         inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),
         retrieval: retrieval_settings(retrieval),
+        rewrite: rewrite_settings(rewrite.as_ref()),
+        endpoints: endpoint_settings(endpoints.as_ref()),
         auth: auth_settings(auth.writes, identity),
         allowed_hosts: host_names(allowed_hosts, identity, defaults),
         cors: settings::Cors {
@@ -166,11 +170,33 @@ fn language_model(service: &InferenceService) -> settings::InferenceService {
 }
 
 fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
-    let Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk } = retrieval.clone();
+    let Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, filter_rules } = retrieval.clone();
+    let rule = |FilterRule { words, filter }| settings::FilterRule { words, filter };
+    let filter_rules = filter_rules.into_iter().map(rule).collect();
     #[expect(clippy::cast_possible_truncation, reason = "a distance is compared with 32-bit ones")]
     let max_distance = max_distance as f32;
     let defaults = settings::Retrieval::default();
-    settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, ..defaults }
+    settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, filter_rules, ..defaults }
+}
+
+fn rewrite_settings(rewrite: Option<&Rewrite>) -> settings::Rewrite {
+    settings::Rewrite { acronyms: rewrite.map(|rewrite| rewrite.acronyms.clone()).unwrap_or_default() }
+}
+
+fn endpoint_settings(endpoints: Option<&Endpoints>) -> settings::Endpoints {
+    let Endpoints { completions, retrieve } = endpoints.cloned().unwrap_or_default();
+    let (completions, retrieve) = (completions.unwrap_or_default(), retrieve.unwrap_or_default());
+    let defaults = settings::Endpoints::default();
+    settings::Endpoints {
+        completions: settings::CompletionsEndpoint {
+            acronyms: completions.acronyms.unwrap_or(defaults.completions.acronyms),
+            filter_rules: completions.filter_rules.unwrap_or(defaults.completions.filter_rules),
+        },
+        retrieve: settings::RetrieveEndpoint {
+            acronyms: retrieve.acronyms.unwrap_or(defaults.retrieve.acronyms),
+            filter_rules: retrieve.filter_rules.unwrap_or(defaults.retrieve.filter_rules),
+        },
+    }
 }
 
 /// If host names are restricted, the names of the Service are added, because the Jobs of the Indexes and other pods use

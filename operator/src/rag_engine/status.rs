@@ -100,8 +100,8 @@ fn problem(input: StatusInput<'_>) -> Option<Finding> {
     let of_the_pod = || {
         claim::problem(input.engine, observed)
             .or_else(|| deployment::problem(observed.deployment.as_deref()))
-            .or_else(|| pod::problem(observed))
-            .or_else(|| server::problem(observed))
+            .or_else(|| pod::problem(input.engine, observed))
+            .or_else(|| server::problem(input.engine, observed))
     };
     of_the_specification().or_else(|| (input.engine.spec.replicas > 0).then(of_the_pod).flatten())
 }
@@ -137,7 +137,7 @@ fn refused_secret(observed: &Observed) -> Option<Finding> {
 fn waiting(input: StatusInput<'_>) -> Option<Finding> {
     let observed = input.observed;
     if !input.is_current {
-        let message = "objects were just changed: waiting until the operator's watches show them";
+        let message = "objects were just changed: waiting until the API server reports the changes";
         return Some(Finding::new(Reason::RollingOut, message));
     }
     deployment::waiting(input.engine.spec.replicas, observed)

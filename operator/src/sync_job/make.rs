@@ -72,8 +72,9 @@ async fn make_task(client: &Client, task: &ConfigMap, job: &Job) -> Result<Made,
         Some(found) if is_of(job, &found.metadata) => Ok(Made::AlreadyExists),
         Some(found) if is_same(task, &found) => Ok(Made::Done),
         Some(_) => {
-            let message = "already exists with another content: delete it, and the operator creates it again";
-            Err(ApplyError::Refused(Refused { object, message: message.to_owned() }))
+            let message =
+                format!("{object} already exists with another content: delete it, and the operator creates it again");
+            Err(ApplyError::Refused(Refused { message }))
         }
     }
 }

@@ -115,6 +115,12 @@ fn changes() -> Vec<FieldChange> {
         setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
         setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
+        setting(NOTHING, "retrieval.filterRules", json!([{"filter": {"a": 1}}]), &["retrieval.filterRules"]),
+        setting(NOTHING, "rewrite.acronyms", json!({"ABO": "Office"}), &["rewrite.acronyms.ABO"]),
+        setting(NOTHING, "endpoints.completions.acronyms", true, &["endpoints.completions.acronyms"]),
+        setting(NOTHING, "endpoints.completions.filterRules", true, &["endpoints.completions.filterRules"]),
+        setting(NOTHING, "endpoints.retrieve.acronyms", false, &["endpoints.retrieve.acronyms"]),
+        setting(NOTHING, "endpoints.retrieve.filterRules", true, &["endpoints.retrieve.filterRules"]),
         change(
             NOTHING,
             "auth.writes",

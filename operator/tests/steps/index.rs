@@ -1,7 +1,8 @@
 //! Reconciling an Index: the pure steps, and the whole controller.
 
 mod cases;
-mod departed;
+mod deleted;
+mod desired;
 mod fixture;
 mod objects;
 mod paused;
@@ -13,6 +14,5 @@ mod schedule;
 mod status;
 mod stuck;
 mod tasks;
-mod wanted;
 
 pub use objects::pods_of_jobs;

@@ -15,7 +15,12 @@ fn errors(spec: &str) -> Vec<String> {
 fn all_errors_are_reported_at_once() {
     let found = errors(
         "
-        retrieval: {minTopK: 0, contextTokenRatio: 0.9, maxDistance: 5.0, tokensPerChunk: 0}
+        retrieval:
+          minTopK: 0
+          contextTokenRatio: 0.9
+          maxDistance: 5.0
+          tokensPerChunk: 0
+          filterRules: [{filter: {a: {$most: 1}}}]
         inferenceService: {url: 'ftp://host', contextWindowSize: 0, timeoutSeconds: 0}
         embedding: {remote: {url: host, model: m, batchSize: 0}}
         podTemplate:

@@ -169,6 +169,7 @@ fn retrieval() -> impl Strategy<Value = Retrieval> {
             context_token_ratio,
             min_top_k,
             tokens_per_chunk,
+            filter_rules: Vec::new(),
         },
     )
 }

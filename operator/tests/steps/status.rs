@@ -158,17 +158,17 @@ fn the_root_cause_is_reported() {
     let reason = |case: &Case| case.conditions()[0].reason;
     assert_eq!(reason(&all), Reason::InferenceServiceFailed);
     // From the lowest to the highest precedence.
-    all.observed.pods = case("a crashing server").observed.pods;
+    all.observed.pods = case("the server crashes repeatedly").observed.pods;
     assert_eq!(reason(&all), Reason::PodCrashing);
-    all.observed.deployment = case("no pod may be made").observed.deployment;
+    all.observed.deployment = case("the pod is forbidden").observed.deployment;
     assert_eq!(reason(&all), Reason::ObjectRefused);
-    all.engine = case("a claim that is not there").engine;
+    all.engine = case("a missing claim").engine;
     assert_eq!(reason(&all), Reason::ClaimMissing);
-    all.observed.references = case("a Secret that is not there").observed.references;
+    all.observed.references = case("a missing Secret").observed.references;
     assert_eq!(reason(&all), Reason::SecretMissing);
-    all.refused = case("an object that is refused").refused;
+    all.refused = case("the API server refuses an object").refused;
     assert_eq!(reason(&all), Reason::ObjectRefused);
-    all.invalid = case("a specification that cannot be").invalid;
+    all.invalid = case("an invalid specification").invalid;
     assert_eq!(reason(&all), Reason::InvalidSpec);
     all.is_current = false;
     assert_eq!(reason(&all), Reason::InvalidSpec, "an error outranks waiting");

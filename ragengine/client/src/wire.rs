@@ -15,12 +15,12 @@ pub use documents::{
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
 pub use engine_status::{EngineStatus, GrowingGeneration, OwnedSources, Problem, ProblemKind};
-pub use explanation::{ContextTokens, ExplainedChunk, Explanation};
+pub use explanation::{ContextTokens, ExplainedChunk, ExplainedStage, Explanation};
 pub use indexes::{
     ChunkingSettings, GenerationPhase, IndexDescription, IndexSettings, NextGeneration, RestoredIndexes,
     SourceDocument, SourceDocuments,
 };
-pub use retrieve::{Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
+pub use retrieve::{PipelineStages, Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
 pub use sources::{
     DeletedSource, FileError, ListSources, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase,
     WhenOwnerIsGone,

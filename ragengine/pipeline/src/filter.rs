@@ -5,11 +5,13 @@
 //! `$nin`, `$gt`, `$gte`, `$lt`, `$lte` and `$exists`. `$and`, `$or` and `$not` combine filters.
 
 mod parse;
+mod rules;
 mod value;
 
 use std::ops::Bound;
 
 use ragengine_json::Bounds;
+pub use rules::{FilterRule, rule_for};
 use serde_json::{Map, Value};
 pub use value::{MetadataValue, Number};
 

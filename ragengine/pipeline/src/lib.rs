@@ -4,13 +4,15 @@
 //!
 //! - [`openai`] reads a [`chat_body`] into a [`request`] with its [`conversation`]
 //! - [`plan`] decides whether the request is passed through or answered from an index
-//! - [`filter`] reads the conditions on the documents that may be retrieved
+//! - [`acronyms`] expands the query for the retrieval
+//! - [`filter`] reads the conditions on the documents that may be retrieved, and chooses one by the query's [`words`]
 //! - [`budget`] divides the context window
 //! - [`select`] selects the retrieved chunks that go into the prompt
 //! - [`prompt`] writes the prompt; [`finish`] shortens it until it fits
 //! - [`stream`] reads the events of a streamed answer, and adds the sources
 //! - [`extract`] answers without a language model; [`sentences`] finds the ends of sentences for it
 
+pub mod acronyms;
 pub mod budget;
 pub mod chat_body;
 pub mod conversation;
@@ -25,5 +27,6 @@ pub mod request;
 pub mod select;
 pub mod sentences;
 pub mod stream;
+pub mod words;
 
 pub use rejection::Rejection;

@@ -32,6 +32,7 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
         context_token_ratio: fields.context_token_ratio()?,
         index_name: fields.string("index_name")?.filter(|name| !name.is_empty()),
         metadata_filter: fields.metadata_filter()?,
+        stages: fields.stages()?,
         explain: fields.boolean("explain")?,
         conversation: conversation(&body, fields.get("messages"))?,
         other_models: fields.other_models()?,

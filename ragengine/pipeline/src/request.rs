@@ -13,6 +13,8 @@ pub struct Request {
     pub context_token_ratio: Option<f64>,
     /// The documents that may be used.
     pub metadata_filter: Filter,
+    /// Stages that the caller turns on or off.
+    pub stages: StageChoices,
     /// Whether the reply reports the decisions and their reasons.
     pub explain: bool,
     /// The conversation.
@@ -33,4 +35,13 @@ pub struct Request {
     pub has_tools: bool,
     /// The body, from which the body for the language model is made.
     pub body: ChatBody,
+}
+
+/// Stages of the pipeline that a caller turns on or off. `None`: as the settings say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StageChoices {
+    /// Whether acronyms are expanded.
+    pub acronyms: Option<bool>,
+    /// Whether a filter is chosen by the words of the question.
+    pub filter_rules: Option<bool>,
 }

@@ -18,8 +18,9 @@ pub use load::{SettingsError, from_yaml};
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
-    Auth, Chat, Chunking, Cors, Embedding, EmbeddingSource, InferenceService, Limits, LocalEmbedding, Log, LogFormat,
-    Pooling, RemoteEmbedding, Retrieval, Search, Settings,
+    Auth, Chat, Chunking, CompletionsEndpoint, Cors, Embedding, EmbeddingSource, Endpoints, FilterRule,
+    InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling, RemoteEmbedding, Retrieval, RetrieveEndpoint,
+    Rewrite, Search, Settings,
 };
 pub use site::{Authority, Origin};
 pub use validate::{Invalid, validate};

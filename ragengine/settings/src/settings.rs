@@ -3,10 +3,12 @@ mod chat;
 mod chunking;
 mod cors;
 mod embedding;
+mod endpoints;
 mod inference_service;
 mod limits;
 mod log;
 mod retrieval;
+mod rewrite;
 mod search;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,10 +24,12 @@ pub use chat::Chat;
 pub use chunking::Chunking;
 pub use cors::Cors;
 pub use embedding::{Embedding, EmbeddingSource, LocalEmbedding, Pooling, RemoteEmbedding};
+pub use endpoints::{CompletionsEndpoint, Endpoints, RetrieveEndpoint};
 pub use inference_service::InferenceService;
 pub use limits::Limits;
 pub use log::{Log, LogFormat};
-pub use retrieval::Retrieval;
+pub use retrieval::{FilterRule, Retrieval};
+pub use rewrite::Rewrite;
 pub use search::Search;
 
 /// All settings. Every field has a default.
@@ -60,6 +64,10 @@ pub struct Settings {
     pub chat: Chat,
     /// How a chat retrieves chunks from an index.
     pub retrieval: Retrieval,
+    /// How a question is rewritten before it is searched for.
+    pub rewrite: Rewrite,
+    /// Which stages of the pipeline each endpoint has.
+    pub endpoints: Endpoints,
     /// How new indexes split documents into chunks.
     pub chunking: Chunking,
     /// The type of the vector index of new indexes: `auto`, `Flat`, `SQ8`, `HNSW<M>` or `HNSW<M>_SQ8` with M from 4 to
@@ -88,6 +96,8 @@ impl Default for Settings {
             extractive: true,
             chat: Chat::default(),
             retrieval: Retrieval::default(),
+            rewrite: Rewrite::default(),
+            endpoints: Endpoints::default(),
             chunking: Chunking::default(),
             vector_index: VectorIndexKind::default(),
             search: Search::default(),

@@ -1,7 +1,10 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use crate::{Authority, Origin, Settings};
+use ragengine_pipeline::filter::Filter;
+use ragengine_pipeline::words::Words;
+
+use crate::{Authority, FilterRule, Origin, Settings};
 
 /// A setting that is out of bounds or contradicts another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +32,11 @@ const MAX_BODIES_BYTES: u64 = 1 << 40;
 
 /// More concurrent requests than the server can hold.
 const MAX_ADMITTED: u32 = 1_000_000;
+
+/// Each is looked for in every question.
+const MAX_ACRONYMS: usize = 200;
+const MAX_FILTER_RULES: usize = 100;
+const MAX_WORDS: usize = 100;
 
 const CAN_RUN: &str = "must be between 1 and 1000000";
 const CAN_WAIT: &str = "must be at most 1000000";
@@ -146,6 +154,18 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
             "must be between 1 and 1024",
         ),
         (retrieval.tokens_per_chunk > 0, "retrieval.tokensPerChunk", "must be at least 1"),
+        (retrieval.filter_rules.len() <= MAX_FILTER_RULES, "retrieval.filterRules", "must be at most 100 rules"),
+        (
+            retrieval.filter_rules.iter().all(|rule| rule.words.len() <= MAX_WORDS && rule.words.iter().all(is_short)),
+            "retrieval.filterRules",
+            "must have at most 100 words in a rule, each of 1 to 200 bytes",
+        ),
+        (settings.rewrite.acronyms.len() <= MAX_ACRONYMS, "rewrite.acronyms", "must be at most 200 acronyms"),
+        (
+            settings.rewrite.acronyms.iter().flat_map(|(acronym, expansion)| [acronym, expansion]).all(is_short),
+            "rewrite.acronyms",
+            "must have acronyms and expansions of 1 to 200 bytes",
+        ),
         (chunking.max_tokens.is_none_or(|tokens| tokens >= 16), "chunking.maxTokens", "must be at least 16 tokens"),
         (overlap_fits, "chunking.overlapTokens", "must be less than chunking.maxTokens"),
         (settings.search.threads <= MAX_THREADS, "search.threads", "must be at most 1024"),
@@ -188,7 +208,18 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .into_iter()
         .filter(|(holds, ..)| !holds)
         .map(|(_, setting, message)| Invalid { setting: setting.to_owned(), message: message.to_owned() })
+        .chain(retrieval.filter_rules.iter().enumerate().filter_map(|(position, rule)| malformed(position, rule)))
         .collect()
+}
+
+/// What is wrong with a filter rule.
+fn malformed(position: usize, rule: &FilterRule) -> Option<Invalid> {
+    let setting = format!("retrieval.filterRules[{position}]");
+    if rule.words.iter().any(|phrase| Words::of(phrase).is_empty()) {
+        return Some(Invalid { setting, message: "every word must have a letter or a digit".to_owned() });
+    }
+    let error = Filter::new(&rule.filter).err()?;
+    Some(Invalid { setting, message: error.to_string() })
 }
 
 fn can_run(requests: u32) -> bool {
@@ -197,6 +228,11 @@ fn can_run(requests: u32) -> bool {
 
 fn is_timeout(seconds: u64) -> bool {
     (1..=MAX_SECONDS).contains(&seconds)
+}
+
+/// Whether a text that is set by hand is neither empty nor very long.
+fn is_short(text: &String) -> bool {
+    (1..=200).contains(&text.len())
 }
 
 /// Whether listening on both addresses would fail.

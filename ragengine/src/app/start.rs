@@ -14,6 +14,7 @@ use crate::access::WriteToken;
 use crate::admission::Admission;
 use crate::embedding::{self, Embeddings, Loading};
 use crate::language_model::{LanguageModel, Upstream};
+use crate::retrieval::preparation::QueryRules;
 use crate::secrets;
 use crate::telemetry::metrics::{AdmissionMetrics, Metrics};
 use ragengine_embedding::Embedding;
@@ -62,6 +63,7 @@ impl App {
         Ok(Arc::new(Self {
             admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
             write_token: write_token.map(Arc::new),
+            query_rules: QueryRules::new(&settings).map_err(StartError::Settings)?,
             language_model: Arc::new(language_model(
                 &settings.inference_service,
                 settings.extractive,

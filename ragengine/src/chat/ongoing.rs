@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::http::HeaderValue;
+use ragengine_client::wire::ExplainedStage;
 use ragengine_errors::texts;
 use ragengine_index::Index;
 use ragengine_pipeline::budget::Budget;
@@ -85,6 +86,11 @@ impl Ongoing {
         self.report.budget = Some(*budget);
         self.report.max_distance = Some(max_distance);
         self.report.max_tokens = budget.max_tokens;
+    }
+
+    /// Records what a stage of the pipeline did.
+    pub fn stage_was(&mut self, stage: ExplainedStage) {
+        self.report.stages.push(stage);
     }
 
     /// Records the number of the question's windows.

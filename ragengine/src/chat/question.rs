@@ -1,4 +1,4 @@
-//! The question of a chat: whether an index is used, which language model answers, the token budget, and the vectors.
+//! The question of a chat: whether an index is used, which language model answers, and the token budget.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::report::Stage;
-use crate::retrieval::question::{self, Asker};
 
 /// How a request is answered.
 pub(super) enum Planned {
@@ -120,14 +119,6 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
     report.was_divided(&budget, max_distance);
     report.stage_ends(Stage::Plan);
     Ok(Arc::new(Asked { request, sent, turn, index, embedding, served, conversation_tokens, budget, max_distance }))
-}
-
-/// Embeds the question.
-pub(super) async fn embed(app: &App, asked: &Asked, report: &mut Ongoing) -> Result<Windows, ApiError> {
-    let vectors = question::embed(app, &asked.embedding, &asked.turn.user_prompt, Asker::Chat).await?;
-    report.was_embedded(vectors.count());
-    report.stage_ends(Stage::Embed);
-    Ok(vectors)
 }
 
 fn require_explainable(app: &App, request: &Request) -> Result<(), ApiError> {

@@ -9,14 +9,16 @@ use ragengine_client::wire::{ErrorDetail, Retrieve, Retrieved, RetrievedNode, Re
 use ragengine_index::IndexError;
 use ragengine_index::search::{Query, RetrievedChunk, similarity};
 use ragengine_pipeline::filter::Filter;
+use ragengine_pipeline::request::StageChoices;
 
 use super::extract::{JsonBody, out_of_bounds};
 use super::reply;
 use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::{ApiError, PlainError};
-use crate::retrieval;
+use crate::retrieval::preparation::{self, Endpoint};
 use crate::retrieval::question::{self, Asker};
+use crate::retrieval::{self, RuledQuery};
 
 /// Initial size of the buffer for the reply.
 const ABOUT_BYTES: usize = 16 << 10;
@@ -45,15 +47,20 @@ pub async fn retrieve(
     let embedding = loaded.generations.embedding_of(&index)?;
     let filter =
         Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new())).map_err(IndexError::from)?;
-    let vectors = question::embed(&app, &embedding, &request.query, Asker::Retrieve).await?;
+    let choices = request.pipeline.unwrap_or_default();
+    let choices = StageChoices { acronyms: choices.acronyms, filter_rules: choices.filter_rules };
+    let prepared = preparation::prepare(&app, Endpoint::Retrieve, &request.query, choices).await?;
+    let vectors = question::embed(&app, &embedding, &prepared.text, Asker::Retrieve).await?;
     let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
     let query = Query { vectors, top_k: request.max_node_count, filter };
+    let (rule, endpoint) = (prepared.rule, Endpoint::Retrieve);
+    let ruled = RuledQuery { query, rule, max_distance: f32::INFINITY, endpoint };
     let show = move |chunks: Vec<RetrievedChunk>| {
         let results: Vec<RetrievedNode> = chunks.into_iter().map(node).collect();
         let retrieved = Retrieved { query: request.query, count: results.len(), results, query_windows };
         reply::written(&retrieved, ABOUT_BYTES)
     };
-    Ok(reply::of_bytes(retrieval::show_all(&app, &caller, &index, query, show).await?))
+    Ok(reply::of_bytes(retrieval::show_all(&app, &caller, &index, ruled, show).await?))
 }
 
 fn node(chunk: RetrievedChunk) -> RetrievedNode {

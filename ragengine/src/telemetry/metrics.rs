@@ -29,6 +29,10 @@ metrics! {
         /// Questions that were longer than the embedding model's limit and were searched in several windows. `asker` is
         /// `chat` or `retrieve`.
         long_questions_total: Counters["asker"],
+        /// Stages of the pipeline. `endpoint` is `completions` or `retrieve`; `stage` is `acronyms` or `filters`;
+        /// `outcome` is `done`, `unchanged` (nothing to do), `off` or `dropped` (nothing near enough was found with the
+        /// filter).
+        pipeline_stages_total: Counters["endpoint", "stage", "outcome"],
         /// 1 if the language model's endpoint answers, 0 if it does not answer or refuses the key. Absent without an
         /// endpoint, and before the first check.
         language_model_up: Gauges[],
@@ -123,6 +127,11 @@ impl Metrics {
     /// Records the number of sources that are being synchronised.
     pub fn source_syncs_run(&self, count: usize) {
         self.server.source_syncs_running.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Counts a stage of the pipeline.
+    pub fn pipeline_stage(&self, endpoint: &str, stage: &str, outcome: &str) {
+        self.server.pipeline_stages_total.with_label_values(&[endpoint, stage, outcome]).inc();
     }
 
     /// Counts a question that was longer than the embedding model's limit.

@@ -32,6 +32,7 @@ mod overload;
 mod pages;
 mod persist;
 mod private_files;
+mod query_rules;
 mod remote_embedding;
 mod retrieve;
 mod snapshots;

@@ -1,5 +1,6 @@
 use ragengine::access::{Action, Caller};
-use ragengine::retrieval;
+use ragengine::retrieval::preparation::Endpoint;
+use ragengine::retrieval::{self, RuledQuery};
 use ragengine_index::search::Query;
 use ragengine_pipeline::filter::Filter;
 use serde_json::{Value, json};
@@ -228,6 +229,7 @@ async fn a_failed_search_is_measured() {
     let index = server.app.loaded().unwrap().index(&Caller::Writer, Action::Read, "docs").unwrap();
     // FAISS refuses a vector of the wrong width.
     let query = Query { vectors: vec![1.0, 0.0].into(), top_k: 1, filter: Filter::default() };
+    let query = RuledQuery { query, rule: None, max_distance: 4.0, endpoint: Endpoint::Retrieve };
     let failed = retrieval::show_all(&server.app, &Caller::Writer, &index, query, |_| Ok(())).await;
     assert_eq!(failed.unwrap_err().status(), 500);
     let metrics = server.get("/metrics").await.text;

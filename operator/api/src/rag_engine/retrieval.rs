@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// How a chat retrieves chunks from an index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,10 +21,40 @@ pub struct Retrieval {
     /// Assumed length of a chunk, in tokens, used to calculate how many chunks to search for. Default: 500.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub tokens_per_chunk: u32,
+    /// Filters that are chosen by the words of a question. The first rule that matches applies; a rule without `words`
+    /// applies when no other matches; a rule with which nothing near enough is found is dropped. `endpoints` says where
+    /// they are used. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub filter_rules: Vec<FilterRule>,
+}
+
+/// A filter for questions with some words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FilterRule {
+    /// Words and phrases, as whole words in any case, such as `policy`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 200)))]
+    pub words: Vec<String>,
+    /// Conditions on the metadata of documents, as in `metadata_filter` of a request, such as
+    /// `{priority: {$gte: 7}}`.
+    #[schemars(schema_with = "conditions")]
+    pub filter: Map<String, Value>,
+}
+
+fn conditions(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "object", "maxProperties": 100, "x-kubernetes-preserve-unknown-fields": true})
 }
 
 impl Default for Retrieval {
     fn default() -> Self {
-        Self { max_distance: 0.85, context_token_ratio: 0.5, min_top_k: 100, tokens_per_chunk: 500 }
+        Self {
+            max_distance: 0.85,
+            context_token_ratio: 0.5,
+            min_top_k: 100,
+            tokens_per_chunk: 500,
+            filter_rules: Vec::new(),
+        }
     }
 }

@@ -1,8 +1,9 @@
 use ragengine_operator_api::{ConditionStatus, ConditionType, RagEngine, Reason};
 
 use super::{PlanInput, State};
-use crate::finding::Finding;
+use crate::finding::{Finding, quoted};
 use crate::index::observe::{Observed, ObservedReference};
+use crate::names::HOSTS_ANNOTATION;
 use crate::watches::Referred;
 
 /// The maximum length of an engine's message within a message of the Index, in characters.
@@ -51,7 +52,7 @@ fn no_engine(input: PlanInput<'_>) -> Option<Finding> {
     let problem = match &input.observed.engine {
         None => "does not exist in this namespace: create it, and the Index continues",
         Some(engine) if engine.metadata.deletion_timestamp.is_some() => {
-            "is being deleted, and its indexes with it: create it again to fill this Index"
+            "is being deleted: create it again, and the Index continues"
         }
         Some(_) => return None,
     };
@@ -89,8 +90,8 @@ fn refused(observed: &Observed) -> Option<Finding> {
         why.or_else(|| {
             is_silent.then(|| {
                 format!(
-                    "{what} does not name the hosts that it may be sent to, which this operator requires: \
-                     kubectl annotate secret {} ragengine.dev/hosts=HOST",
+                    "{what} has no annotation {HOSTS_ANNOTATION}, which this operator requires: \
+                     kubectl annotate secret {} {HOSTS_ANNOTATION}=HOST[,HOST]",
                     reference.name
                 )
             })
@@ -121,12 +122,12 @@ pub(super) fn not_ready(observed: &Observed) -> Finding {
     let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
     let why = match ready {
         Some(ready) if ready.status != ConditionStatus::True || ready.reason == Reason::Stopped => {
-            ready.message.chars().take(MAX_WORDS).collect()
+            quoted(&ready.message, MAX_WORDS)
         }
         _ => "its state is not known yet".to_owned(),
     };
     Finding::new(
         Reason::EngineNotReady,
-        format!("RAGEngine {name} does not accept documents now ({why}): the Index continues when it does"),
+        format!("waiting for RAGEngine {name}, which does not accept documents: {why}"),
     )
 }

@@ -36,8 +36,7 @@ impl Outcomes {
 
     /// All refusals combined into one.
     pub fn refusal(&self) -> Option<Refused> {
-        let (first, others) = self.refused.split_first()?;
-        let more = others.iter().map(|refused| format!("; {refused}")).collect::<String>();
-        Some(Refused { object: first.object.clone(), message: format!("{}{more}", first.message) })
+        let messages: Vec<&str> = self.refused.iter().map(|refused| refused.message.as_str()).collect();
+        (!messages.is_empty()).then(|| Refused { message: messages.join("; ") })
     }
 }

@@ -1,6 +1,6 @@
 //! Writes the settings file of a server.
 
-use ragengine_operator_api::{InferenceService, RagEngineSpec};
+use ragengine_operator_api::{Endpoints, InferenceService, PipelineStages, RagEngineSpec};
 use ragengine_settings::Settings;
 use serde_json::{Map, Value};
 
@@ -46,7 +46,14 @@ const ALWAYS_WRITTEN: [&str; 9] = [
 fn set_options(spec: &RagEngineSpec) -> impl Iterator<Item = &'static str> {
     let is_set =
         |field: fn(&InferenceService) -> Option<u32>| spec.inference_service.as_ref().and_then(field).is_some();
+    let Endpoints { completions, retrieve } = spec.endpoints.clone().unwrap_or_default();
+    let has =
+        |stages: Option<PipelineStages>, stage: fn(PipelineStages) -> Option<bool>| stages.and_then(stage).is_some();
     let settings = [
+        ("/endpoints/completions/acronyms", has(completions, |stages| stages.acronyms)),
+        ("/endpoints/completions/filterRules", has(completions, |stages| stages.filter_rules)),
+        ("/endpoints/retrieve/acronyms", has(retrieve, |stages| stages.acronyms)),
+        ("/endpoints/retrieve/filterRules", has(retrieve, |stages| stages.filter_rules)),
         ("/inferenceService/maxConcurrentRequests", is_set(|service| service.max_concurrent_requests)),
         ("/inferenceService/maxWaitingRequests", is_set(|service| service.max_waiting_requests)),
     ];

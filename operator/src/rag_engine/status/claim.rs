@@ -1,6 +1,6 @@
 use ragengine_operator_api::{RagEngine, Reason, Volume};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, unended};
 use crate::rag_engine::observe::Observed;
 
 /// A named claim that does not exist, or a claim without a volume.
@@ -28,7 +28,11 @@ pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding
             })?;
             Some(Finding::new(
                 Reason::ClaimNotBound,
-                format!("PersistentVolumeClaim {name} cannot be provisioned: {}", warning.message),
+                format!(
+                    "PersistentVolumeClaim {name} cannot be provisioned: {}. Check the storage classes \
+                     (kubectl get storageclass): a new RAGEngine can name another one in storageClassName",
+                    unended(&warning.message)
+                ),
             ))
         }
         _ => None,

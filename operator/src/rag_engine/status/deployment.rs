@@ -30,7 +30,10 @@ pub(super) fn waiting(replicas: u32, observed: &Observed) -> Option<Finding> {
     let status = deployment.status.as_ref().unwrap_or(&none);
     let count = |count: Option<i32>| u32::try_from(count.unwrap_or(0)).unwrap_or(0);
     if status.observed_generation < deployment.metadata.generation {
-        return Some(Finding::new(Reason::RollingOut, "Kubernetes has not processed the change of the Deployment yet"));
+        return Some(Finding::new(
+            Reason::RollingOut,
+            "the Deployment was changed: waiting until Kubernetes applies the change",
+        ));
     }
     if count(status.replicas) > replicas || count(status.updated_replicas) < count(status.replicas) {
         return Some(Finding::new(Reason::RollingOut, "the previous pod has not stopped yet"));
@@ -56,7 +59,10 @@ fn starting(observed: &Observed) -> Finding {
             .find(|problem| matches!(problem.kind, ProblemKind::LoadingIndexes | ProblemKind::LoadingModel))
     });
     match (loading, pod::current(&observed.pods)) {
-        (Some(problem), _) => Finding::new(Reason::Starting, format!("the server is loading: {}", problem.detail)),
+        (Some(problem), _) => {
+            let what = if problem.kind == ProblemKind::LoadingModel { "the embedding model" } else { "its indexes" };
+            Finding::new(Reason::Starting, format!("the server is loading {what}: {}", problem.detail))
+        }
         (None, Some(pod)) if pod::has_begun(pod) => Finding::new(Reason::Starting, "the server is starting"),
         (None, Some(_)) => {
             Finding::new(Reason::Starting, "the pod is being set up: mounting volumes and pulling images")

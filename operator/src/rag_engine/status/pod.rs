@@ -1,29 +1,38 @@
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus};
-use ragengine_operator_api::Reason;
+use ragengine_operator_api::{RagEngine, Reason};
 
-use crate::finding::Finding;
-use crate::names::CONTAINER;
-use crate::pod::{current, last_message, statuses, unschedulable, waiting, warned};
+use crate::finding::{Finding, unended};
+use crate::names::{CONTAINER, Identity};
+use crate::pod::{PodOf, current, last_message, statuses, unschedulable, waiting, warned};
 use crate::rag_engine::observe::Observed;
 
+/// The exit code of a process that SIGKILL ended.
+const KILLED: i32 = 137;
+
 /// Why the current pod cannot serve.
-pub fn problem(observed: &Observed) -> Option<Finding> {
+pub fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
     let pod = current(&observed.pods)?;
-    unschedulable(pod)
-        .or_else(|| statuses(pod).find_map(|status| waiting(status).or_else(|| crashing(status, observed))))
-        .or_else(|| warned(pod, &observed.warnings))
+    let of = PodOf::Server;
+    unschedulable(pod, of)
+        .or_else(|| statuses(pod).find_map(|status| waiting(status, of).or_else(|| crashing(status, engine, observed))))
+        .or_else(|| warned(pod, of, &observed.warnings))
 }
 
 /// A container that terminated and is not ready again. It counts as failed while it restarts.
-fn crashing(status: &ContainerStatus, observed: &Observed) -> Option<Finding> {
+fn crashing(status: &ContainerStatus, engine: &RagEngine, observed: &Observed) -> Option<Finding> {
     let ended = |state: &Option<ContainerState>| state.as_ref()?.terminated.clone();
     // An init container that finished its work has terminated too.
     let is_failure = |end: &ContainerStateTerminated| end.exit_code != 0 || status.name == CONTAINER;
     let end = ended(&status.state).or_else(|| ended(&status.last_state)).filter(is_failure)?;
-    (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, status, observed)))
+    (!status.ready).then(|| Finding::new(Reason::PodCrashing, last_words(&end, status, engine, observed)))
 }
 
-fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, observed: &Observed) -> String {
+fn last_words(
+    end: &ContainerStateTerminated,
+    status: &ContainerStatus,
+    engine: &RagEngine,
+    observed: &Observed,
+) -> String {
     let is_running = status.state.as_ref().is_some_and(|state| state.running.is_some());
     let times = match status.restart_count + i32::from(!is_running) {
         ..=1 => "once".to_owned(),
@@ -40,12 +49,20 @@ fn last_words(end: &ContainerStateTerminated, status: &ContainerStatus, observed
             status.name
         );
     }
-    let output = end.message.as_deref().unwrap_or_default();
+    let ended = match end.exit_code {
+        KILLED => format!("was killed (exit code {KILLED}, {times})"),
+        code => format!("ended with exit code {code} ({times})"),
+    };
+    let output = last_message(end.message.as_deref().unwrap_or_default());
+    let container = match status.name.as_str() {
+        CONTAINER => String::new(),
+        other => format!(" --container {other}"),
+    };
     format!(
-        "the container {} ended with exit code {} ({times}). Its last output: {}",
+        "the container {} {ended}. Its last output: {}. See kubectl logs deployment/{}{container} --previous",
         status.name,
-        end.exit_code,
-        last_message(output)
+        unended(&output),
+        Identity::of(engine).name
     )
 }
 

@@ -1,47 +1,63 @@
 use ragengine_client::wire::{Problem, ProblemKind};
-use ragengine_operator_api::Reason;
+use ragengine_operator_api::{RagEngine, Reason};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, quoted, unended};
+use crate::names::Identity;
 use crate::rag_engine::observe::Observed;
 
 /// The maximum length of a text from the server, in characters.
 const MAX_WORDS: usize = 200;
 
 /// The problem that the server reports.
-pub(super) fn problem(observed: &Observed) -> Option<Finding> {
-    observed.answer()?.problems.iter().find_map(finding)
+pub(super) fn problem(engine: &RagEngine, observed: &Observed) -> Option<Finding> {
+    observed.answer()?.problems.iter().find_map(|problem| finding(engine, problem))
 }
 
-fn finding(problem: &Problem) -> Option<Finding> {
-    let detail = &quoted(&problem.detail);
+fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
+    // A custom image can send any text.
+    let detail = quoted(&problem.detail, MAX_WORDS);
+    let detail = unended(&detail);
+    let log = format!("See kubectl logs deployment/{}", Identity::of(engine).name);
     let (reason, message) = match problem.kind {
         ProblemKind::LoadingIndexes | ProblemKind::LoadingModel | ProblemKind::Other => return None,
-        ProblemKind::IndexesFailed => (Reason::IndexesFailed, format!("the indexes cannot be used: {detail}")),
+        ProblemKind::IndexesFailed => (Reason::IndexesFailed, format!("the indexes cannot be used: {detail}. {log}")),
         ProblemKind::IndexUnavailable => {
-            (Reason::IndexesFailed, format!("one index cannot be used, the others are served: {detail}"))
+            (Reason::IndexesFailed, format!("some indexes cannot be used, the others are served: {detail}. {log}"))
         }
         ProblemKind::VolumeFull => (
             Reason::VolumeFull,
             format!("the volume is full: raise storage.persistentVolume.size, or delete documents ({detail})"),
         ),
-        ProblemKind::VolumeFailed => (Reason::VolumeFailed, format!("the volume cannot be written to: {detail}")),
-        ProblemKind::EmbeddingModelFailed => {
-            (Reason::EmbeddingModelFailed, format!("the embedding model cannot be used: {detail}"))
-        }
-        ProblemKind::EmbeddingServiceFailed => {
-            (Reason::EmbeddingServiceFailed, format!("the embedding endpoint cannot be used: {detail}"))
-        }
+        ProblemKind::VolumeFailed => (
+            Reason::VolumeFailed,
+            format!(
+                "the volume cannot be written to: {detail}. \
+                 Check that it is writable and belongs to the pod's fsGroup"
+            ),
+        ),
+        ProblemKind::EmbeddingModelFailed => (
+            Reason::EmbeddingModelFailed,
+            format!(
+                "the embedding model cannot be used: {detail}. \
+                 Check embedding.local.modelID, and that the pod reaches embedding.local.hubUrl"
+            ),
+        ),
+        ProblemKind::EmbeddingServiceFailed => (
+            Reason::EmbeddingServiceFailed,
+            format!(
+                "the embedding endpoint cannot be used: {detail}. \
+                 Check embedding.remote.url, and the key in the Secret of embedding.remote.accessSecret"
+            ),
+        ),
         ProblemKind::InferenceServiceFailed => (
             Reason::InferenceServiceFailed,
-            format!("the language model cannot be used, retrieval still works: {detail}"),
+            format!(
+                "the language model cannot be used, retrieval still works: {detail}. \
+                 Check inferenceService.url, and the key in the Secret of inferenceService.accessSecret"
+            ),
         ),
     };
     Some(Finding::new(reason, message))
-}
-
-/// Shortens a text from the server to one line, because a custom image can send any text.
-fn quoted(words: &str) -> String {
-    words.chars().map(|character| if character.is_control() { ' ' } else { character }).take(MAX_WORDS).collect()
 }
 
 /// The finding that the operator cannot reach a running server. Other clients may still reach it.

@@ -200,7 +200,11 @@ fn removed(confirmation: Option<&str>) -> SourceDescription {
     let sync = source(SyncPhase::Complete, |sync| {
         sync.held_back = 9;
         sync.confirmation = confirmation.map(str::to_owned);
-        sync.message = Some("the source is not named any more".to_owned());
+        let then = match confirmation {
+            None => ": its documents are deleted once every other source was read without an error",
+            Some(_) => ", and its deletion would delete more than half of the documents of all sources",
+        };
+        sync.message = Some(format!("the source was removed{then}"));
     });
     SourceDescription { name: "old".to_owned(), ..sync }
 }
@@ -241,28 +245,28 @@ pub fn cases() -> Vec<(&'static str, Case)> {
     let running = || new().job(&wanted, None);
     let complete = || new().job(&wanted, Some("Complete"));
     vec![
-        ("a new one", new()),
-        ("one that an earlier version holds", new().held()),
-        ("a Job that has just been made", {
+        ("a new Index", new()),
+        ("an Index with an earlier version's finalizer", new().held()),
+        ("a new Job", {
             let mut case = new();
             case.observed.is_lagging = true;
             case
         }),
-        ("a Job that runs", running()),
+        ("a running Job", running()),
         (
-            "a Job that runs, and says how far it is",
+            "a running Job with progress",
             running().record(false, vec![source(SyncPhase::Running, |sync| sync.done = 3)]),
         ),
         (
-            "an older record while a Job runs",
+            "a running Job and an older record",
             running().record(false, vec![source(SyncPhase::Complete, |sync| sync.sync_id = "sync-0".to_owned())]),
         ),
         ("a Job whose image cannot be pulled", running().pod(waiting("ErrImagePull"))),
         (
-            "the same when something else is wanted now",
+            "a Job whose image cannot be pulled, after a change of the Index",
             new().job("old", None).pod(waiting("CreateContainerConfigError")),
         ),
-        ("one that is cut otherwise, by a Job that no node has room for", {
+        ("an Index with new chunking, whose Job is unschedulable", {
             let mut case = synced();
             case.index.spec.chunking = serde_json::from_value(json!({"maxTokens": 32})).unwrap();
             let wanted = case.desired_revision().wanted;
@@ -271,53 +275,50 @@ pub fn cases() -> Vec<(&'static str, Case)> {
                 "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "1 Insufficient cpu",
             }]}))
         }),
-        ("a Job that is complete, and the engine has not been asked", complete()),
+        ("a complete Job, before the engine's report", complete()),
         (
-            "the same with an answer from before its end",
+            "a complete Job, with a report from before its end",
             complete().record(false, vec![source(SyncPhase::Complete, |_| {})]),
         ),
-        ("a Job that is complete", complete().record(true, vec![source(SyncPhase::Complete, |_| {})])),
+        ("a complete Job", complete().record(true, vec![source(SyncPhase::Complete, |_| {})])),
         (
-            "the same, and the engine was started again since",
+            "a complete Job, and a restarted engine",
             complete().record(true, vec![source(SyncPhase::Complete, |sync| sync.sync_id = "sync-0".to_owned())]),
         ),
-        ("a Job that is complete but for some files", complete().record(true, vec![source(SyncPhase::Complete, bad)])),
-        ("a Job that was held back", complete().record(true, vec![source(SyncPhase::Complete, hold_back)])),
+        ("a complete Job that skipped some files", complete().record(true, vec![source(SyncPhase::Complete, bad)])),
+        ("a Job whose deletions are held back", complete().record(true, vec![source(SyncPhase::Complete, hold_back)])),
         (
-            "a source that was renamed while another could not be read",
+            "a renamed source, and another that cannot be read",
             complete().record(true, vec![source(SyncPhase::Complete, bad), removed(None)]),
         ),
         (
-            "a source that was removed, and had most documents",
+            "a removed source that had most documents",
             complete().record(true, vec![source(SyncPhase::Complete, |_| {}), removed(Some("old@0123456789ab"))]),
         ),
         (
-            "a source that could not be read",
+            "a source that cannot be read",
             new()
                 .job(&wanted, Some("Failed"))
                 .record(true, vec![source(SyncPhase::Failed, |sync| sync.message = Some("404 Not Found".to_owned()))]),
         ),
+        ("a killed Job", new().job(&wanted, Some("Failed")).record(true, vec![source(SyncPhase::Running, |_| {})])),
         (
-            "a Job that was killed",
-            new().job(&wanted, Some("Failed")).record(true, vec![source(SyncPhase::Running, |_| {})]),
-        ),
-        (
-            "a Job that failed before it began",
+            "a Job that failed before its task started",
             new()
                 .job(&wanted, Some("Failed"))
                 .pod(terminated("Error", "the task cannot be read"))
                 .record(true, Vec::new()),
         ),
         (
-            "a Job that failed behind its sources",
+            "a Job that failed after its sources were read",
             new()
                 .job(&wanted, Some("Failed"))
                 .pod(terminated("OOMKilled", ""))
                 .record(true, vec![source(SyncPhase::Complete, |_| {})]),
         ),
-        ("a Job that failed, and the engine is away", new().job(&wanted, Some("Failed"))),
-        ("one that is as it should be", synced()),
-        ("the same with files that could not be taken", {
+        ("a failed Job, and a missing engine", new().job(&wanted, Some("Failed"))),
+        ("a synchronised Index", synced()),
+        ("a synchronised Index with skipped files", {
             let mut case = synced();
             case.status.sources = serde_json::from_value(json!([
                 {"name": "notes", "errorCount": 1, "errors": [{"path": "a.pdf", "message": "it is no PDF"}]},
@@ -325,43 +326,46 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             .unwrap();
             case
         }),
-        ("one that failed a moment ago", failed()),
-        ("one that failed a while ago", {
+        ("a recent failure", failed()),
+        ("a failure whose back-off is over", {
             let mut case = failed();
             case.status.last_sync.as_mut().unwrap().finished_at = Time("2026-11-22T08:59:00Z".parse().unwrap());
             case
         }),
-        ("one that was held back", new().last(SyncResult::HeldBack, Some("source notes would lose 6 documents"))),
-        ("one that is suspended, and up to date", {
+        (
+            "an Index with held-back deletions",
+            new().last(SyncResult::HeldBack, Some("source notes would lose 6 documents")),
+        ),
+        ("suspended and synchronised", {
             let mut case = synced();
             case.index.spec.suspend = true;
             case
         }),
-        ("one that is suspended, and new", Case::new("suspend: true")),
-        ("one that is paused, and up to date", synced().paused()),
-        ("one that is paused, and new", new().paused()),
-        ("one that is paused while a Job runs", running().paused()),
-        ("one that is paused, and failed", failed().paused()),
-        ("one that is paused, with other sources than before", {
+        ("suspended and new", Case::new("suspend: true")),
+        ("paused and synchronised", synced().paused()),
+        ("paused and new", new().paused()),
+        ("paused while a Job runs", running().paused()),
+        ("paused after a failure", failed().paused()),
+        ("paused with changed sources", {
             let mut case = synced().paused();
             case.index.spec.sources[0].include = vec!["*.md".to_owned()];
             case.index.metadata.generation = Some(2);
             case
         }),
-        ("one that is paused, and its engine starts", synced().engine_is("False", "Starting", "data-1").paused()),
-        ("one that is paused, and that an earlier version holds", synced().held().paused()),
-        ("a change of the sources", {
+        ("paused while its engine starts", synced().engine_is("False", "Starting", "data-1").paused()),
+        ("paused, with an earlier version's finalizer", synced().held().paused()),
+        ("changed sources", {
             let mut case = synced();
             case.index.spec.sources[0].include = vec!["*.md".to_owned()];
             case
         }),
-        ("a turn of the schedule", {
+        ("a due schedule", {
             let mut case = Case::new("schedule: '0 * * * *'").last(SyncResult::Succeeded, None);
             case.status.last_sync.as_mut().unwrap().wanted = "the turn before".to_owned();
             case
         }),
-        ("an engine whose data directory is another one", synced().engine_is("True", "Serving", "data-2")),
-        ("an engine that is not there", {
+        ("an engine with another data directory", synced().engine_is("True", "Serving", "data-2")),
+        ("a missing engine", {
             let mut case = synced();
             case.observed.engine = None;
             case
@@ -371,68 +375,67 @@ pub fn cases() -> Vec<(&'static str, Case)> {
             synced().engine(|engine| engine.metadata.deletion_timestamp = Some(Time(nine()))),
         ),
         ("an engine that starts", synced().engine_is("False", "Starting", "data-1")),
-        ("an engine of which nothing is known", new().engine(|engine| engine.status = None)),
+        ("an engine without a report", new().engine(|engine| engine.status = None)),
         ("an engine without its language model", synced().engine_is("False", "InferenceServiceFailed", "data-1")),
-        ("a specification that cannot be", Case::new("schedule: 61 * * * *")),
-        ("an object that is refused", {
+        ("an invalid specification", Case::new("schedule: 61 * * * *")),
+        ("the API server refuses an object", {
             let mut case = new();
-            case.refused =
-                Some(Refused { object: "Job handbook-sync-1".to_owned(), message: "exceeded quota".to_owned() });
+            case.refused = Some(Refused::by_api_server("Job handbook-sync-1", "exceeded quota"));
             case
         }),
-        ("a Secret that is not there", synced().missing(Referred::Secret, "Secret git")),
-        ("a ConfigMap that is not there", new().missing(Referred::ConfigMap, "ConfigMap faq")),
+        ("a missing Secret", synced().missing(Referred::Secret, "Secret git")),
+        ("a missing ConfigMap", new().missing(Referred::ConfigMap, "ConfigMap faq")),
         (
-            "claims that are not there",
+            "missing claims",
             new()
                 .missing(Referred::Claim, "PersistentVolumeClaim a")
                 .missing(Referred::Claim, "PersistentVolumeClaim b"),
         ),
-        ("other settings than the last time", {
+        ("changed settings", {
             let mut case = synced();
             case.index.spec.vector_index = Some("SQ8".to_owned());
             case
         }),
-        ("one that the engine builds anew", rebuilding(synced(), None)),
-        ("the same when it does not get on", rebuilding(synced(), Some("the embedding endpoint does not answer"))),
-        ("the same while a Job runs", rebuilding(running(), None)),
-        ("the same when it is suspended", {
+        ("an Index that the engine rebuilds", rebuilding(synced(), None)),
+        ("a rebuild that makes no progress", rebuilding(synced(), Some("the embedding endpoint does not answer"))),
+        ("a rebuild while a Job runs", rebuilding(running(), None)),
+        ("a rebuild of a suspended Index", {
             let mut case = rebuilding(synced(), None);
             case.index.spec.suspend = true;
             case
         }),
-        ("the same when it is deleted", rebuilding(synced(), None).deleted()),
+        ("a rebuild of a deleted Index", rebuilding(synced(), None).deleted()),
         ("an older Index with other settings", {
             let mut case = new();
             case.observed.rival = Some("older".to_owned());
             case
         }),
-        ("one that is deleted", synced().deleted()),
-        ("the same while a synchronisation runs", running().deleted()),
-        ("one that is deleted, and that an earlier version holds", synced().held().deleted()),
-        ("a Secret that is nobody's", new().secret(Some("it contains the token of a ServiceAccount"))),
-        ("a Secret that does not say where it goes", {
+        ("a deleted Index", synced().deleted()),
+        ("a deleted Index while a Job runs", running().deleted()),
+        ("a deleted Index with an earlier version's finalizer", synced().held().deleted()),
+        ("a Secret that may not be used", new().secret(Some("it contains the token of a ServiceAccount"))),
+        ("a Secret without its hosts", {
             let mut case = new().secret(None);
             case.observed.hosts_are_required = true;
             case
         }),
-        ("as many Jobs run as may", {
+        ("the limit of running Jobs is reached", {
             let mut case = new();
             case.observed.is_crowded = true;
             case
         }),
-        ("the same of one that is looked at once more", {
+        ("the limit is reached, and a synchronisation is requested", {
             let mut case = synced();
             case.index.metadata.annotations = Some([("ragengine.dev/sync".to_owned(), "2".to_owned())].into());
             case.observed.is_crowded = true;
             case
         }),
-        ("the same of one that is paused", {
+        ("the limit is reached, and the Index is paused", {
             let mut case = new().paused();
             case.observed.is_crowded = true;
             case
         }),
-        ("documents of one of its name are being deleted", {
+        ("documents of a deleted Index of the same name remain", {
             let mut case = new();
             case.observed.is_cleared = true;
             case

@@ -96,7 +96,7 @@ fn case(name: &str) -> Case {
 
 #[test]
 fn the_record_becomes_the_status() {
-    let status = case("a Job that is complete").reconciled().1;
+    let status = case("a complete Job").reconciled().1;
     assert_eq!((status.documents, status.chunks, status.bytes), (Some(9), Some(30), Some(4096)));
     assert_eq!(status.revision.as_deref(), Some("0123456789ab"));
     assert_eq!(status.data_id.as_deref(), Some("data-1"));
@@ -106,12 +106,12 @@ fn the_record_becomes_the_status() {
     assert_eq!(status.last_success_time, Some(last.finished_at));
     insta::assert_yaml_snapshot!("a_source", json!(status.sources));
 
-    let status = case("a Job that runs, and says how far it is").reconciled().1;
+    let status = case("a running Job with progress").reconciled().1;
     assert_eq!((status.done, status.total), (Some(3), Some(10)));
     assert_eq!((status.documents, status.last_sync), (None, None), "no synchronisation has finished");
 
-    let before = case("one that is as it should be");
-    let mut failed = case("a source that could not be read");
+    let before = case("a synchronised Index");
+    let mut failed = case("a source that cannot be read");
     failed.status = before.status.clone();
     failed.observed.jobs = vec![job_after(Some("sync-0"), &failed.desired_revision().wanted, Some("Failed"))];
     let status = failed.reconciled().1;
@@ -122,7 +122,7 @@ fn the_record_becomes_the_status() {
 
 #[test]
 fn consecutive_failures_are_counted_per_desired_revision() {
-    let mut case = case("a Job that was killed");
+    let mut case = case("a killed Job");
     case.observed.jobs = vec![job_after(Some("sync-0"), &case.desired_revision().wanted, Some("Failed"))];
     for (before, is_same, attempts) in [(0, true, 1), (1, true, 2), (5, true, 6), (5, false, 1)] {
         let mut last = case.clone().last(SyncResult::Failed, None).status;
@@ -162,7 +162,7 @@ fn the_size_of_a_status_is_bounded() {
     assert_eq!(status.sources.len(), 32);
     assert!(status.sources.iter().all(|source| !source.errors.is_empty()));
 
-    let mut one = self::case("a Job that is complete but for some files");
+    let mut one = self::case("a complete Job that skipped some files");
     let many = source(SyncPhase::Complete, |sync| {
         sync.error_count = 100;
         sync.errors = (0..100).map(|number| FileError { path: number.to_string(), message: "bad".into() }).collect();
@@ -175,7 +175,7 @@ fn the_size_of_a_status_is_bounded() {
 /// The annotation of an earlier confirmation must not confirm the same deletion again.
 #[test]
 fn every_synchronisation_has_a_different_confirmation() {
-    let mut case = case("a Job that was held back");
+    let mut case = case("a Job whose deletions are held back");
     let confirmed = |case: &Case| case.reconciled().1.last_sync.unwrap().confirmation.unwrap();
     let first = confirmed(&case);
     assert_eq!(first, "notes@0123456789ab,sync-1");
@@ -197,7 +197,7 @@ fn a_removed_confirmation_can_be_given_again() {
         Step::Start(start) => start.confirm_delete,
         other => panic!("{other:?}"),
     };
-    let mut case = case("one that failed a while ago");
+    let mut case = case("a failure whose back-off is over");
     case.index.metadata.annotations = annotation(Some("notes@0123456789ab"));
     assert_eq!(confirmed(&case).as_deref(), Some("notes@0123456789ab"));
     case.status.handled = serde_json::from_value(json!({"confirmDelete": "notes@0123456789ab"})).unwrap();
@@ -212,7 +212,7 @@ fn a_removed_confirmation_can_be_given_again() {
 /// An operator that stops after writing the result continues from it.
 #[test]
 fn a_result_is_written_before_the_next_step() {
-    let mut case = case("a Job that is complete");
+    let mut case = case("a complete Job");
     case.index.spec.chunking = Some(Default::default());
     let (planned, settled) = case.reconciled();
     assert_eq!(in_short(&planned.step), "Start", "the desired revision has changed");
@@ -225,7 +225,7 @@ fn a_result_is_written_before_the_next_step() {
 /// Only the Job that follows the last synchronisation counts.
 #[test]
 fn a_result_is_counted_once() {
-    let mut case = case("a Job that was killed");
+    let mut case = case("a killed Job");
     let first = case.reconciled().1;
     assert_eq!(first.attempts, 1);
     case.status = first.clone();

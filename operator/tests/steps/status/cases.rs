@@ -165,16 +165,16 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
     let back_off = waiting("CrashLoopBackOff", "");
     let initializing = json!({"waiting": {"reason": "PodInitializing"}});
     vec![
-        ("all is well", well()),
-        ("all is well, and a field is not acted on", with(|case| {
+        ("ready", well()),
+        ("ready, with an ignored field", with(|case| {
             case.engine = engine("{compute: {instanceType: large}}");
         })),
-        ("all is well, and many fields are not acted on", with(|case| {
+        ("ready, with many ignored fields", with(|case| {
             case.engine = fixture("not_acted_on");
             let claim = json!({"metadata": {"name": "vector-db"}, "status": {"phase": "Bound"}});
             case.observed.claim = Some(object(claim));
         })),
-        ("all is well, and nothing else was meant", with(|case| {
+        ("ready, with fields that have no effect", with(|case| {
             case.engine = engine("{storage: {vectorDB: {engine: faiss}}, guardrails: {}}");
         })),
         ("stopped", with(|case| {
@@ -183,38 +183,38 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.pods.clear();
             case.observed.report = None;
         })),
-        ("all is well, and it is paused", with(|case| case.hold = Some(Hold::Paused))),
-        ("all is well, and it waits for its turn", with(|case| case.hold = Some(Hold::Queued { others: 3 }))),
-        ("the server loads its indexes, and it waits for its turn", with(|case| {
+        ("ready and paused", with(|case| case.hold = Some(Hold::Paused))),
+        ("ready, and queued behind other engines", with(|case| case.hold = Some(Hold::Queued { others: 3 }))),
+        ("the server loads its indexes, and the engine is queued", with(|case| {
             *case = with_container(0, &running(), &nothing);
             case.hold = Some(Hold::Queued { others: 3 });
         })),
-        ("nothing has been made, and it is paused", with(|case| {
+        ("paused before any object was created", with(|case| {
             case.observed = Observed::default();
             case.hold = Some(Hold::Paused);
         })),
-        ("it is paused, and something is wrong", with(|case| {
+        ("paused with a problem", with(|case| {
             *case = with_problem(ProblemKind::VolumeFull, "0 bytes");
             case.hold = Some(Hold::Paused);
         })),
-        ("to be stopped, and the pod is still there", with(|case| case.engine = engine("{replicas: 0}"))),
-        ("nothing has been made yet", with(|case| {
+        ("stopping, with a running pod", with(|case| case.engine = engine("{replicas: 0}"))),
+        ("no object has been created", with(|case| {
             case.observed = Observed::default();
             case.is_current = false;
         })),
         (
-            "documents of an Index that is gone are still there",
+            "documents of a deleted Index remain",
             with(|case| {
                 let message = "the Job has failed".to_owned();
                 case.remains = Some(Finding { reason: Reason::DeletionFailed, message });
             }),
         ),
-        ("a cache that lags", with(|case| case.is_current = false)),
-        ("a deployment that was not looked at yet", with_deployment(json!({
+        ("a stale cache", with(|case| case.is_current = false)),
+        ("a Deployment whose status is of an older generation", with_deployment(json!({
             "observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1,
         }))),
-        ("a deployment that nobody has looked at", with_deployment(nothing.clone())),
-        ("the pod of before is there", with_deployment(json!({
+        ("a Deployment without a status", with_deployment(nothing.clone())),
+        ("the old pod still runs", with_deployment(json!({
             "observedGeneration": 3, "replicas": 1, "availableReplicas": 1,
         }))),
         ("two pods", with_deployment(json!({
@@ -224,48 +224,48 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.deployment = deployment(json!({"observedGeneration": 3}));
             case.observed.pods.clear();
         })),
-        ("the server was not asked yet", with(|case| case.observed.report = None)),
-        ("the report is of the pod of before", with(|case| {
+        ("no report of the server yet", with(|case| case.observed.report = None)),
+        ("the report is from the old pod", with(|case| {
             let answer = Some(answer(&[(ProblemKind::VolumeFull, "0 bytes")]));
             case.observed.report = Some(Report { pod_uid: "uid-of-docs-0".into(), answer, error: None, failures: 0 });
         })),
-        ("the pod is being set up", with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing)),
-        ("the server has begun", with_container(0, &running(), &nothing)),
+        ("the pod's containers are being created", with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing)),
+        ("the server starts", with_container(0, &running(), &nothing)),
         ("the server loads its indexes", with(|case| {
             *case = with_container(0, &running(), &nothing);
             let problems = [(ProblemKind::LoadingIndexes, "3 of 7")];
             let answer = EngineStatus { data_id: None, indexes: 0, documents: 0, ..answer(&problems) };
             case.observed.report = report(answer);
         })),
-        ("a newer server has a word for it", with_problem(ProblemKind::Other, "the moon")),
-        ("a specification that cannot be", with(|case| {
+        ("a problem that only newer operators know", with_problem(ProblemKind::Other, "the moon")),
+        ("an invalid specification", with(|case| {
             case.invalid = Some(Invalid(vec!["this is wrong".into(), "so is that".into()]));
         })),
-        ("an object that is refused", with(|case| {
-            case.refused = Some(Refused { object: "Service docs".into(), message: "exceeded quota".into() });
+        ("the API server refuses an object", with(|case| {
+            case.refused = Some(Refused::by_api_server("Service docs", "exceeded quota"));
         })),
-        ("no pod may be made", with_deployment(json!({
+        ("the pod is forbidden", with_deployment(json!({
             "observedGeneration": 3,
             "conditions": [{"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity"}],
         }))),
-        ("a Secret that is not there", with(|case| {
+        ("a missing Secret", with(|case| {
             case.observed.references = vec![missing(ReferenceKind::Secret, "llm")];
         })),
-        ("a Secret and a ConfigMap that are not there", with(|case| {
+        ("a missing Secret and a missing ConfigMap", with(|case| {
             case.observed.references =
                 vec![missing(ReferenceKind::Secret, "llm"), missing(ReferenceKind::ConfigMap, "proxy")];
         })),
-        ("a ConfigMap that is not there", with(|case| {
+        ("a missing ConfigMap", with(|case| {
             case.observed.references = vec![missing(ReferenceKind::ConfigMap, "proxy")];
         })),
-        ("something optional that is not there", with(|case| {
+        ("a missing optional Secret", with(|case| {
             case.observed.references = vec![missing(ReferenceKind::Secret, "llm")];
             case.observed.references[0].reference.is_optional = true;
         })),
-        ("a claim that is not there", with(|case| {
+        ("a missing claim", with(|case| {
             case.engine = engine("{storage: {persistentVolumeClaim: data}}");
         })),
-        ("a claim without a volume", with(|case| {
+        ("a pending claim", with(|case| {
             *case = with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing);
             case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
             let metadata = json!({"name": "docs-data", "uid": "uid-of-claim"});
@@ -273,12 +273,12 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             case.observed.warnings =
                 vec![warning("uid-of-claim", "ProvisioningFailed", "no storage class is the default")];
         })),
-        ("a claim that has lost its volume", with(|case| {
+        ("a claim that lost its volume", with(|case| {
             case.engine = engine("{storage: {persistentVolume: {size: 1Gi}}}");
             let claim = json!({"metadata": {"name": "docs-data"}, "status": {"phase": "Lost"}});
             case.observed.claim = Some(object(claim));
         })),
-        ("no node has room", with_pod(pod_with("docs-1", json!({
+        ("no node has enough memory", with_pod(pod_with("docs-1", json!({
             "phase": "Pending",
             "conditions": [{
                 "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
@@ -286,22 +286,22 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             }],
         })))),
         (
-            "an image that is not there",
+            "the image cannot be pulled",
             with_container(0, &waiting("ImagePullBackOff", "Back-off pulling image: not found"), &nothing),
         ),
-        ("a Secret without the key, in a variable", {
+        ("a Secret without the key of a variable", {
             let message = "couldn't find key token in Secret tests/hub";
             with_container(0, &waiting("CreateContainerConfigError", message), &nothing)
         }),
-        ("a Secret that a sidecar wants", {
+        ("a missing Secret of a sidecar", {
             let message = "secret \"openai-key\" not found";
             with_container(0, &waiting("CreateContainerConfigError", message), &nothing)
         }),
         (
-            "a program that is not in the image",
+            "the image has no such program",
             with_container(0, &waiting("RunContainerError", "exec: no such file"), &nothing),
         ),
-        ("a Secret without the key, in a volume", with_warning(
+        ("a Secret without the key of a volume", with_warning(
             "FailedMount",
             "MountVolume.SetUp failed for volume \"hub-token\" : references non-existent secret key: HF_TOKEN",
         )),
@@ -310,26 +310,26 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             with_warning("FailedAttachVolume", "Multi-Attach error for volume \"pvc-1\""),
         ),
         (
-            "a Secret that the node does not know yet",
+            "a Secret that the node has not seen yet",
             with_warning("FailedMount", "failed to sync secret cache: timed out waiting for the condition"),
         ),
-        ("a server that ended", with_container(0, &crash, &nothing)),
-        ("a crashing server", with_container(4, &waiting("CrashLoopBackOff", "back-off 80s"), &crash)),
-        ("a server that ended and runs again", with_container(1, &running(), &crash)),
-        ("a server that ended and is well again", with(|case| {
+        ("the server exited", with_container(0, &crash, &nothing)),
+        ("the server crashes repeatedly", with_container(4, &waiting("CrashLoopBackOff", "back-off 80s"), &crash)),
+        ("the server exited and runs again", with_container(1, &running(), &crash)),
+        ("the server exited and is ready again", with(|case| {
             case.observed.pods = vec![pod("docs-1", container(&json!(true), 1, &running(), &crash))];
         })),
-        ("a server that ended without a word", with_container(2, &back_off, &terminated(137, "Error", ""))),
-        ("a server whose last word is JSON", {
+        ("the server exited without a message", with_container(2, &back_off, &terminated(137, "Error", ""))),
+        ("the server's last line is JSON", {
             let log = "{\"level\":\"ERROR\",\"message\":\"the port is taken\",\"error\":\"address in use\"}\n";
             with_container(2, &back_off, &terminated(1, "Error", log))
         }),
         (
-            "a server that says very much",
+            "the server's last line is long",
             with_container(2, &back_off, &terminated(1, "Error", &"é lot of words\n".repeat(400))),
         ),
-        ("a server that needed too much memory", with_container(2, &back_off, &terminated(137, "OOMKilled", ""))),
-        ("an init container that has done its work", with_pod(pod_with("docs-1", json!({
+        ("the server ran out of memory", with_container(2, &back_off, &terminated(137, "OOMKilled", ""))),
+        ("an init container that succeeded", with_pod(pod_with("docs-1", json!({
             "phase": "Pending",
             "initContainerStatuses": [{
                 "name": "fetch", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
@@ -345,20 +345,20 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             }],
             "containerStatuses": container(&json!(false), 0, &initializing, &nothing),
         })))),
-        ("an init container that needed too much memory", with_pod(pod_with("docs-1", json!({
+        ("an init container that ran out of memory", with_pod(pod_with("docs-1", json!({
             "phase": "Pending",
             "initContainerStatuses": [{
                 "name": "fetch", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
                 "state": terminated(137, "OOMKilled", ""),
             }],
         })))),
-        ("a pod that was evicted beside the new one", with(|case| {
+        ("an evicted pod and the new one", with(|case| {
             // Created in the same second, and later by name.
             let message = "The node was low on resource: memory.";
             let status = json!({"phase": "Failed", "reason": "Evicted", "message": message});
             case.observed.pods.push(pod_with("docs-2", status));
         })),
-        ("a pod that is being deleted beside the new one", with(|case| {
+        ("a pod that is being deleted and the new one", with(|case| {
             let mut old = Arc::unwrap_or_clone(pod("docs-2", container(&json!(false), 9, &back_off, &crash)));
             old.metadata.deletion_timestamp = old.metadata.creation_timestamp.clone();
             case.observed.pods.push(Arc::new(old));
@@ -366,14 +366,14 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("the indexes cannot be loaded", with_problem(ProblemKind::IndexesFailed, "of a newer version")),
         ("an index is damaged", with_problem(ProblemKind::IndexUnavailable, "index 'docs': it cannot be opened")),
         ("the volume is full", with_problem(ProblemKind::VolumeFull, "0 bytes are left")),
-        ("the volume cannot be written", with_problem(ProblemKind::VolumeFailed, "read-only file system")),
+        ("the volume is read-only", with_problem(ProblemKind::VolumeFailed, "read-only file system")),
         ("the model cannot be fetched", with_problem(ProblemKind::EmbeddingModelFailed, "404 from the hub")),
-        ("the embedding endpoint refuses", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
+        ("the embedding endpoint refuses requests", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
         ("the language model does not answer", with_problem(ProblemKind::InferenceServiceFailed, "connection refused")),
-        ("the operator could not ask the server once", with(|case| {
+        ("one failed request to the server", with(|case| {
             case.observed.report = timed_out(Some(answer(&[])), 1);
         })),
-        ("the operator cannot ask the server", with(|case| {
+        ("several failed requests to the server", with(|case| {
             case.observed.report = timed_out(None, 3);
         })),
     ]

@@ -25,14 +25,14 @@ fn a_transition_time_changes_only_with_the_condition_status() {
     let mut status = RagEngineStatus::default();
     let mut moved = Vec::new();
     for (now, name) in [
-        (1, "nothing has been made yet"),
+        (1, "no object has been created"),
         (2, "the server loads its indexes"),
-        (3, "all is well"),
-        (4, "all is well"),
-        (5, "the operator cannot ask the server"),
+        (3, "ready"),
+        (4, "ready"),
+        (5, "several failed requests to the server"),
         (6, "the volume is full"),
-        (7, "a crashing server"),
-        (8, "all is well"),
+        (7, "the server crashes repeatedly"),
+        (8, "ready"),
     ] {
         status = case(name).status(&status, now);
         moved.push((name, times(&status)));
@@ -41,14 +41,14 @@ fn a_transition_time_changes_only_with_the_condition_status() {
         moved,
         [
             // The times of Ready, Progressing and Degraded.
-            ("nothing has been made yet", vec![1, 1, 1]),
+            ("no object has been created", vec![1, 1, 1]),
             ("the server loads its indexes", vec![1, 1, 1]),
-            ("all is well", vec![3, 3, 1]),
-            ("all is well", vec![3, 3, 1]),
-            ("the operator cannot ask the server", vec![3, 3, 5]),
+            ("ready", vec![3, 3, 1]),
+            ("ready", vec![3, 3, 1]),
+            ("several failed requests to the server", vec![3, 3, 5]),
             ("the volume is full", vec![6, 3, 5]),
-            ("a crashing server", vec![6, 3, 5]),
-            ("all is well", vec![8, 3, 8]),
+            ("the server crashes repeatedly", vec![6, 3, 5]),
+            ("ready", vec![8, 3, 8]),
         ]
     );
 }
@@ -63,7 +63,7 @@ fn an_unchanged_case_gives_the_same_status() {
 
 #[test]
 fn observed_generation_is_the_generation_of_the_spec() {
-    let mut case = case("all is well");
+    let mut case = case("ready");
     case.engine.metadata.generation = Some(7);
     let status = case.status(&RagEngineStatus::default(), 0);
     assert_eq!(status.observed_generation, Some(7));
@@ -72,15 +72,15 @@ fn observed_generation_is_the_generation_of_the_spec() {
 
 #[test]
 fn counts_are_kept_while_the_server_does_not_report() {
-    let well = case("all is well").status(&RagEngineStatus::default(), 0);
+    let well = case("ready").status(&RagEngineStatus::default(), 0);
     let counts = |status: &RagEngineStatus| (status.indexes, status.documents, status.data_id.clone());
     assert_eq!(counts(&well), (Some(2), Some(30), Some("data".to_owned())));
     for name in [
-        "the operator cannot ask the server",
+        "several failed requests to the server",
         "the server loads its indexes",
-        "a crashing server",
+        "the server crashes repeatedly",
         "stopped",
-        "nothing has been made yet",
+        "no object has been created",
     ] {
         assert_eq!(counts(&case(name).status(&well, 1)), counts(&well), "{name}");
     }
@@ -90,7 +90,7 @@ fn counts_are_kept_while_the_server_does_not_report() {
 
 #[test]
 fn the_endpoint_and_the_pods_are_reported() {
-    let well = case("all is well").status(&RagEngineStatus::default(), 0);
+    let well = case("ready").status(&RagEngineStatus::default(), 0);
     assert_eq!(well.endpoint.as_deref(), Some("http://docs.tests.svc.cluster.local/v1"));
     assert_eq!(well.replicas, 1);
     assert_eq!(
@@ -98,6 +98,6 @@ fn the_endpoint_and_the_pods_are_reported() {
         Some("app.kubernetes.io/instance=docs,app.kubernetes.io/name=ragengine"),
         "the selector finds the pods"
     );
-    let none = case("nothing has been made yet").status(&well, 0);
+    let none = case("no object has been created").status(&well, 0);
     assert_eq!((none.endpoint, none.replicas), (None, 0));
 }

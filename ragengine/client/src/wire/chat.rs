@@ -2,9 +2,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Explanation, SourceNode};
+use super::{Explanation, PipelineStages, SourceNode};
 
-/// OpenAI's chat completion request, with four additional fields. All other fields are sent to the language model
+/// OpenAI's chat completion request, with five additional fields. All other fields are sent to the language model
 /// unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatCompletionRequest {
@@ -24,6 +24,9 @@ pub struct ChatCompletionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata_filter: Option<Map<String, Value>>,
+    /// Stages of the pipeline to turn on or off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<PipelineStages>,
     /// Whether the reply explains the decision about every chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,

@@ -37,8 +37,28 @@ pub struct Explanation {
     /// Maximum squared L2 distance of a chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_distance: Option<f32>,
+    /// The stages of the pipeline that were on, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<ExplainedStage>,
     /// Every retrieved chunk, nearest first.
     pub chunks: Vec<ExplainedChunk>,
+}
+
+/// What a stage of the pipeline did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ExplainedStage {
+    /// `acronyms` or `filters`.
+    pub stage: String,
+    /// `done`, `unchanged`, or `dropped` (a filter rule with which nothing near enough was found).
+    pub outcome: String,
+    /// Duration in milliseconds.
+    pub elapsed_ms: f64,
+    /// The question with expanded acronyms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// The position in the setting `retrieval.filterRules`, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<usize>,
 }
 
 /// The token budget of the context.

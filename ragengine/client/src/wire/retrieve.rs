@@ -20,6 +20,21 @@ pub struct Retrieve {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::metadata_filter")]
     #[schema(value_type = Option<Object>)]
     pub metadata_filter: Option<Metadata>,
+    /// Stages of the pipeline to turn on or off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<PipelineStages>,
+}
+
+/// Stages of the pipeline that a request turns on or off. Not set: as the setting `endpoints` says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineStages {
+    /// Whether acronyms of the setting `rewrite.acronyms` are expanded in the query that is searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acronyms: Option<bool>,
+    /// Whether a filter of the setting `retrieval.filterRules` is chosen by the words of the query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter_rules: Option<bool>,
 }
 
 fn default_max_node_count() -> usize {

@@ -4,12 +4,14 @@ use serde_json::value::RawValue;
 use crate::Rejection;
 use crate::chat_body::MAX_TOKENS_FIELDS;
 use crate::filter::Filter;
+use crate::request::StageChoices;
 
 /// The fields that the server uses.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "index_name",
     "context_token_ratio",
     "metadata_filter",
+    "pipeline",
     "explain",
     "messages",
     "model",
@@ -108,6 +110,33 @@ impl<'a> Fields<'a> {
             _ => Err(Rejection::wrong_type("context_token_ratio", "a number between 0.2 and 0.8")),
         };
         self.present("context_token_ratio").map(read).transpose()
+    }
+
+    /// The field `pipeline`: an object with the stages to turn on or off.
+    pub fn stages(&self) -> Result<StageChoices, Rejection> {
+        let Some(value) = self.present("pipeline") else { return Ok(StageChoices::default()) };
+        let (mut stages, mut refused) = (StageChoices::default(), None);
+        let read = each_field(value.get(), |name, value| {
+            let (stage, field) = match &*name {
+                "acronyms" => (&mut stages.acronyms, "pipeline.acronyms"),
+                "filter_rules" => (&mut stages.filter_rules, "pipeline.filter_rules"),
+                _ => {
+                    refused = Some(Rejection::wrong_type("pipeline", "an object with acronyms and filter_rules only"));
+                    return;
+                }
+            };
+            match value.get() {
+                "true" => *stage = Some(true),
+                "false" => *stage = Some(false),
+                "null" => *stage = None,
+                _ => refused = Some(Rejection::wrong_type(field, "true or false")),
+            }
+        });
+        match (read, refused) {
+            (Err(_), _) => Err(Rejection::wrong_type("pipeline", "an object")),
+            (Ok(()), Some(rejection)) => Err(rejection),
+            (Ok(()), None) => Ok(stages),
+        }
     }
 
     pub fn metadata_filter(&self) -> Result<Filter, Rejection> {

@@ -18,6 +18,22 @@ pub struct Retrieval {
     /// Maximum number of windows of a question that is longer than the input limit of the embedding model. Each window
     /// is embedded and searched separately. A longer question gets a 400.
     pub max_question_windows: u32,
+    /// Filters that are chosen by the words of the question, such as
+    /// `{words: [policy, policies], filter: {priority: {$gte: 7}}}`. Words and phrases match whole words in any case;
+    /// the first rule that matches counts. A rule without `words` is for questions that no other rule matches. A rule
+    /// with which nothing near enough is found is dropped. At most 100. See `endpoints` for where they are used.
+    pub filter_rules: Vec<FilterRule>,
+}
+
+/// A filter for questions with some words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FilterRule {
+    /// Words and phrases.
+    #[serde(default)]
+    pub words: Vec<String>,
+    /// A filter as in the field `metadata_filter` of a request.
+    pub filter: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Default for Retrieval {
@@ -28,6 +44,7 @@ impl Default for Retrieval {
             min_top_k: 100,
             tokens_per_chunk: 500,
             max_question_windows: 64,
+            filter_rules: Vec::new(),
         }
     }
 }

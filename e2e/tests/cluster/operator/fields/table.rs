@@ -53,6 +53,16 @@ pub fn bases() -> Vec<Base> {
                     ("retrieval.contextTokenRatio", json!(0.4), Settings),
                     ("retrieval.minTopK", json!(20), Settings),
                     ("retrieval.tokensPerChunk", json!(250), Settings),
+                    (
+                        "retrieval.filterRules",
+                        json!([{"words": ["policy"], "filter": {"priority": {"$gte": 7}}}]),
+                        Settings,
+                    ),
+                    ("rewrite.acronyms", json!({"ABO": "Administrative Business Office"}), Settings),
+                    ("endpoints.completions.acronyms", json!(true), Settings),
+                    ("endpoints.completions.filterRules", json!(true), Settings),
+                    ("endpoints.retrieve.acronyms", json!(false), Settings),
+                    ("endpoints.retrieve.filterRules", json!(true), Settings),
                     ("image.repository", json!("registry.example/ragengine"), Pod),
                     // Another version of the server may lack the listener for probes, which is in the settings and the
                     // Service.

@@ -1,0 +1,23 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How questions are rewritten before they are searched for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rewrite {
+    /// Acronyms and their expansions, such as `GaCounts: Georgia Counts`. An acronym is a whole word, in this case.
+    /// Default: none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "acronyms")]
+    pub acronyms: BTreeMap<String, String>,
+}
+
+fn acronyms(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "object",
+        "maxProperties": 200,
+        "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 200},
+    })
+}

@@ -1,0 +1,13 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a question is rewritten before it is searched for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Rewrite {
+    /// Acronyms and their expansions, such as `GaCounts: Georgia Counts`. An acronym is a whole word, in this case. At
+    /// most 200. See `endpoints` for where they are expanded.
+    pub acronyms: BTreeMap<String, String>,
+}
