@@ -16,6 +16,7 @@ use crate::access::{Action, Caller, authenticate, may};
 use crate::admission::{self, BodyError, Refused, Work};
 use crate::app::App;
 use crate::error::{ApiError, Failure, shaped};
+use crate::pages::{self, Senders};
 use crate::telemetry::metrics::Counted;
 use crate::telemetry::{Logged, REQUEST_ID};
 use ragengine_errors::texts::is_plain_id;
@@ -77,8 +78,13 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
     response.unwrap_or_else(refuse)
 }
 
-/// Sets the request id, authenticates the caller, and updates the metrics and the access log.
-pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+/// Sets the request id, authenticates the caller, refuses web pages of other sites, and updates the metrics and the
+/// access log. One layer does all this, because each layer costs every request a copy of the layers below it.
+pub async fn observe(
+    State((app, senders)): State<(Arc<App>, Arc<Senders>)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let id = request_id(request.headers().get(&REQUEST_ID));
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let caller = authenticate(app.write_token.as_ref(), request.headers());
@@ -93,7 +99,7 @@ pub async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Ne
         _in_flight: app.metrics.http.request_begins(),
         has_ended: false,
     };
-    let mut response = next.run(request).await;
+    let mut response = pages::guard(&app, &senders, request, next).await;
     if response.extensions().get::<Panicked>().is_some() {
         let error = ApiError::Internal("an unexpected error occurred; the server's log has details".to_owned());
         response = shaped(if is_openai { "/v1/" } else { "/" }, error);

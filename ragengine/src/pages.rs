@@ -8,10 +8,8 @@ mod media_type;
 mod sender;
 mod share;
 
-use std::sync::Arc;
-
 use axum::body::HttpBody as _;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 pub use sender::{Sender, Senders, Stranger};
@@ -22,13 +20,13 @@ use crate::app::App;
 use crate::error::shaped;
 
 /// Refuses requests from web pages of other sites that are not allowed. Answers preflight requests of allowed pages.
-pub async fn guard(State((app, senders)): State<(Arc<App>, Arc<Senders>)>, request: Request, next: Next) -> Response {
+pub async fn guard(app: &App, senders: &Senders, request: Request, next: Next) -> Response {
     let checked = senders.check(request.uri(), request.headers());
     let checked = checked.and_then(|sender| media_type::check(&request).map(|()| sender));
     match checked {
         Ok(Sender::AllowedPage) if share::is_preflight(&request) => share::answer(&request),
         Ok(_) => next.run(request).await,
-        Err(stranger) => refuse(&app, request, stranger),
+        Err(stranger) => refuse(app, request, stranger),
     }
 }
 

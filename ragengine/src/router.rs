@@ -129,8 +129,7 @@ fn service(app: Arc<App>, routes: Router<Arc<App>>, senders: Senders) -> Router 
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn_with_state((Arc::clone(&app), Arc::clone(&senders)), pages::guard))
-        .layer(from_fn_with_state(Arc::clone(&app), middleware::observe));
+        .layer(from_fn_with_state((Arc::clone(&app), Arc::clone(&senders)), middleware::observe));
     let router = if senders.have_pages() { router.layer(from_fn_with_state(senders, pages::share)) } else { router };
     router.with_state(app)
 }

@@ -3,7 +3,6 @@
 #![no_main]
 
 #[path = "../../index/src/filter.rs"]
-#[expect(dead_code, reason = "the server uses the rest")]
 mod filter;
 #[path = "../../index/src/sources/check.rs"]
 mod source_check;

@@ -156,13 +156,21 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         (retrieval.tokens_per_chunk > 0, "retrieval.tokensPerChunk", "must be at least 1"),
         (retrieval.filter_rules.len() <= MAX_FILTER_RULES, "retrieval.filterRules", "must be at most 100 rules"),
         (
-            retrieval.filter_rules.iter().all(|rule| rule.words.len() <= MAX_WORDS && rule.words.iter().all(is_short)),
+            retrieval
+                .filter_rules
+                .iter()
+                .all(|rule| rule.words.len() <= MAX_WORDS && rule.words.iter().all(|phrase| is_short(phrase))),
             "retrieval.filterRules",
             "must have at most 100 words in a rule, each of 1 to 200 bytes",
         ),
         (settings.rewrite.acronyms.len() <= MAX_ACRONYMS, "rewrite.acronyms", "must be at most 200 acronyms"),
         (
-            settings.rewrite.acronyms.iter().flat_map(|(acronym, expansion)| [acronym, expansion]).all(is_short),
+            settings
+                .rewrite
+                .acronyms
+                .iter()
+                .flat_map(|(acronym, expansion)| [acronym, expansion])
+                .all(|text| is_short(text)),
             "rewrite.acronyms",
             "must have acronyms and expansions of 1 to 200 bytes",
         ),
@@ -231,7 +239,7 @@ fn is_timeout(seconds: u64) -> bool {
 }
 
 /// Whether a text that is set by hand is neither empty nor very long.
-fn is_short(text: &String) -> bool {
+fn is_short(text: &str) -> bool {
     (1..=200).contains(&text.len())
 }
 

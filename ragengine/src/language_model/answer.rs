@@ -30,7 +30,7 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// None for an answer that [`Self::read`] accepted.
+    /// [`LlmError::Nonsense`] if it is not UTF-8, which parsing rules out.
     pub fn json(&self) -> Result<&str, LlmError> {
         text(&self.raw)
     }
