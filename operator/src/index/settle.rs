@@ -1,15 +1,18 @@
 //! Determines the result of a Job that has ended: from the Job, its pod and the engine's record, which takes
 //! precedence. Pure functions.
 
+mod source;
+
 use std::collections::HashMap;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use ragengine_client::wire::{FileError, SourceDescription, SourceSync, SyncPhase};
+use ragengine_client::wire::{SourceDescription, SourceSync, SyncPhase};
 use ragengine_operator_api::{
-    CONFIRM_DELETE_ANNOTATION, HandledRequests, Index, IndexStatus, LastSync, SYNC_ANNOTATION, SourceError,
-    SourceStatus, SyncResult,
+    CONFIRM_DELETE_ANNOTATION, HandledRequests, Index, IndexStatus, LastSync, SYNC_ANNOTATION, SourceStatus, SyncResult,
 };
+
+use source::{MAX_TEXT_BYTES, sources};
 
 use super::desired_revision::{annotation, data_id};
 use super::observe::Observed;
@@ -18,15 +21,9 @@ use crate::finding::{counted, shortened, unended};
 use crate::hash::hash;
 use crate::job::{self, Stage};
 use crate::pod::of_job;
-use crate::times::whole_seconds;
 
 /// After this many unanswered requests, a failed Job counts as failed even without a record of the engine.
 const PATIENCE: u32 = 3;
-/// The maximum number of file errors in a status: of all sources together, and of one source.
-const MAX_ERRORS: (usize, usize) = (64, 10);
-/// The maximum length of an error's path, an error's message and a source's message, in bytes. The texts come from the
-/// server, and a status must stay small.
-const MAX_BYTES: (usize, usize, usize) = (200, 200, 200);
 /// The maximum length of the text that confirms deletions, in bytes.
 const MAX_CONFIRMATION: usize = 2000;
 /// The number of characters of a synchronisation's id that tell it apart from others of its Index.
@@ -106,7 +103,7 @@ fn read(index: &Index, observed: &Observed, job: &Job, sources: Vec<SourceDescri
     let mut is_cut_off = false;
     for (name, sync) in syncs.iter().filter(|(_, sync)| !sync.is_some_and(is_done)) {
         match sync.filter(|sync| is_ours(sync)).and_then(|sync| sync.message.as_deref()) {
-            Some(message) => failed.push(format!("source {name}: {}", shortened(message, MAX_BYTES.2))),
+            Some(message) => failed.push(format!("source {name}: {}", shortened(message, MAX_TEXT_BYTES))),
             None => is_cut_off = true,
         }
     }
@@ -156,7 +153,7 @@ impl Held {
         for (name, sync) in named.chain(removed.iter().copied()).filter(|(_, sync)| sync.held_back > 0) {
             let documents = counted(sync.held_back, "document");
             let why = match &sync.message {
-                Some(message) => format!(" ({})", shortened(message, MAX_BYTES.2)),
+                Some(message) => format!(" ({})", shortened(message, MAX_TEXT_BYTES)),
                 None => " at once and may be broken".to_owned(),
             };
             held.words.push(format!("source {name} would lose {documents}{why}"));
@@ -258,48 +255,6 @@ fn settled(ended: Ended<'_>, previous: &IndexStatus, now: &Time) -> IndexStatus 
         status.data_id = observed.engine.as_deref().and_then(data_id).map(str::to_owned);
     }
     status
-}
-
-/// The status of each source, limited in size.
-fn sources(index: &Index, found: &[SourceDescription], previous: &[SourceStatus]) -> Vec<SourceStatus> {
-    let count = index.spec.sources.len().max(1);
-    let max_errors = (MAX_ERRORS.0 / count).clamp(1, MAX_ERRORS.1);
-    let names = index.spec.sources.iter().map(|source| source.name.as_str());
-    names
-        .map(|name| {
-            let before = previous.iter().find(|source| source.name == name);
-            match found.iter().find(|source| source.name == name) {
-                Some(found) => source(found, before, max_errors),
-                None => SourceStatus { name: name.to_owned(), ..SourceStatus::default() },
-            }
-        })
-        .collect()
-}
-
-fn source(found: &SourceDescription, before: Option<&SourceStatus>, max_errors: usize) -> SourceStatus {
-    let SourceDescription { name, documents, chunks, bytes, sync } = found;
-    let complete = sync.as_ref().filter(|sync| sync.phase == SyncPhase::Complete);
-    let ended = complete.and_then(|sync| sync.finished_at.as_ref()?.parse().ok()).map(Time).map(in_whole_seconds);
-    let error = |error: &FileError| SourceError {
-        path: shortened(&error.path, MAX_BYTES.0),
-        message: shortened(&error.message, MAX_BYTES.1),
-    };
-    SourceStatus {
-        name: name.clone(),
-        documents: *documents,
-        chunks: *chunks,
-        bytes: *bytes,
-        revision: sync.as_ref().and_then(|sync| sync.revision.as_deref()).map(|text| shortened(text, 100)),
-        last_sync_time: ended.or_else(|| before?.last_sync_time.clone()),
-        error_count: sync.as_ref().map_or(0, |sync| sync.error_count),
-        errors: sync.iter().flat_map(|sync| &sync.errors).take(max_errors).map(error).collect(),
-        held_back: sync.as_ref().map_or(0, |sync| sync.held_back),
-        message: sync.as_ref().and_then(|sync| sync.message.as_deref()).map(|text| shortened(text, MAX_BYTES.2)),
-    }
-}
-
-fn in_whole_seconds(Time(time): Time) -> Time {
-    Time(whole_seconds(time))
 }
 
 /// The revision of the only source, or a hash over all sources. The prefix `sha256:` is dropped.

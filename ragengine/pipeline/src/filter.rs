@@ -123,12 +123,33 @@ impl Filter {
         self.0.as_ref()
     }
 
+    /// The bytes of its keys and texts.
+    pub fn text_bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, Condition::text_bytes)
+    }
+
     /// The filter that matches what both match.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self.0, other.0) {
             (Some(left), Some(right)) => Self(Some(Condition::All(vec![left, right]))),
             (left, right) => Self(left.or(right)),
+        }
+    }
+}
+
+impl Condition {
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::All(conditions) | Self::Any(conditions) => conditions.iter().map(Self::text_bytes).sum(),
+            Self::Not(condition) => condition.text_bytes(),
+            Self::Exists(key) => key.len(),
+            Self::In(key, values) => key.len() + values.iter().map(MetadataValue::text_bytes).sum::<usize>(),
+            Self::Within(
+                key,
+                (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)),
+            ) => key.len() + low.text_bytes() + high.text_bytes(),
+            Self::Within(key, _) => key.len(),
         }
     }
 }

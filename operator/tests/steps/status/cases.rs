@@ -229,7 +229,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
             let answer = Some(answer(&[(ProblemKind::VolumeFull, "0 bytes")]));
             case.observed.report = Some(Report { pod_uid: "uid-of-docs-0".into(), answer, error: None, failures: 0 });
         })),
-        ("the pod's containers are being created", with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing)),
+        ("a container is being created", with_container(0, &json!({"waiting": {"reason": "ContainerCreating"}}), &nothing)),
         ("the server starts", with_container(0, &running(), &nothing)),
         ("the server loads its indexes", with(|case| {
             *case = with_container(0, &running(), &nothing);
@@ -368,7 +368,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("the volume is full", with_problem(ProblemKind::VolumeFull, "0 bytes are left")),
         ("the volume is read-only", with_problem(ProblemKind::VolumeFailed, "read-only file system")),
         ("the model cannot be fetched", with_problem(ProblemKind::EmbeddingModelFailed, "404 from the hub")),
-        ("the embedding endpoint refuses requests", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
+        ("the embedding endpoint refuses", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
         ("the language model does not answer", with_problem(ProblemKind::InferenceServiceFailed, "connection refused")),
         ("one failed request to the server", with(|case| {
             case.observed.report = timed_out(Some(answer(&[])), 1);

@@ -42,11 +42,26 @@ pub fn rows(index: &Arc<Index>, folder: &Path, chunks: usize, rounds: usize) -> 
         for _ in 0..rounds {
             turns.push(milliseconds(|| search(index, &filtered))?, milliseconds(|| search(index, &plain))?);
         }
-        rows.push(turns.row(&format!("search in {share} % of the documents against search in all, CPU ms")));
+        let row = turns.row(&format!("search in {share} % of the documents against search in all, CPU ms"));
+        rows.push(if *of == 2 { row.with_limit(Limit::AtMost(2.0)) } else { row });
         let recall = recall(index, &filtered, exact)?;
         rows.push(Row::figure(&format!("recall@10 in {share} %"), recall).with_limit(RECALL));
     }
+    let first = with_new_filters(&queries)?;
+    rows.push(Row::figure(
+        "search in 50 % of the documents, with a filter that was not used before, CPU ms",
+        milliseconds(|| search(index, &first))?,
+    ));
     Ok(rows)
+}
+
+/// Queries with a different filter each, which all match half of the documents.
+fn with_new_filters(vectors: &[Vec<f32>]) -> anyhow::Result<Vec<Query>> {
+    let query = |(number, vector): (usize, &Vec<f32>)| {
+        let filter = Filter::new(&[("half".to_owned(), json!([0, format!("not {number}")]))].into_iter().collect())?;
+        Ok(Query { vectors: vector.clone().into(), top_k: NEAREST, filter })
+    };
+    vectors.iter().enumerate().map(query).collect()
 }
 
 /// Compares the index with FAISS and the same kind of index, in turns.

@@ -11,6 +11,9 @@ use crate::vectors::AllowedRows;
 /// The most filters whose rows are kept. Each takes a bit for each chunk of the index, and the filter itself.
 const MAX_FILTERS: usize = 16;
 
+/// The longest filter that is kept, in bytes of its keys and texts, because a filter comes from a client.
+const MAX_FILTER_BYTES: usize = 4 << 10;
+
 /// The rows that the latest filters allow. Collecting them takes longer than a search, and callers repeat filters.
 #[derive(Default)]
 pub struct FilterCache(Mutex<VecDeque<Entry>>);
@@ -33,8 +36,11 @@ impl FilterCache {
         Some(allowed)
     }
 
-    /// Keeps the rows. Those of earlier states are dropped.
+    /// Keeps the rows, unless the filter is long. Those of earlier states are dropped.
     pub fn put(&self, filter: &Filter, changes: u64, allowed: &Arc<AllowedRows>) {
+        if filter.text_bytes() > MAX_FILTER_BYTES {
+            return;
+        }
         let mut entries = self.0.lock();
         entries.retain(|entry| entry.changes >= changes && entry.filter != *filter);
         entries.truncate(MAX_FILTERS - 1);
@@ -68,5 +74,8 @@ mod tests {
         assert!(is_kept(0, 1) && !is_kept(1, 1) && is_kept(MAX_FILTERS, 1));
         cache.put(&filter(0), 2, &allowed[0]);
         assert!(is_kept(0, 2) && !is_kept(2, 1));
+        let long = Filter::new(json!({"text": "x".repeat(MAX_FILTER_BYTES)}).as_object().unwrap()).unwrap();
+        cache.put(&long, 2, &allowed[0]);
+        assert!(cache.get(&long, 2).is_none());
     }
 }

@@ -48,6 +48,14 @@ impl MetadataValue {
         [Self::exact(value)].into_iter().chain(value.as_str().and_then(instant).map(Self::Instant))
     }
 
+    /// The bytes of its text.
+    pub fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Json(text) => text.len(),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Instant(_) => 0,
+        }
+    }
+
     /// The bounds of all values of the same type. None for types without an order.
     pub fn bounds_of_type(&self) -> Option<(Bound<Self>, Bound<Self>)> {
         match self {

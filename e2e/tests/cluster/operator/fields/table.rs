@@ -53,8 +53,9 @@ pub fn bases() -> Vec<Base> {
                     ("retrieval.contextTokenRatio", json!(0.4), Settings),
                     ("retrieval.minTopK", json!(20), Settings),
                     ("retrieval.tokensPerChunk", json!(250), Settings),
+                    ("retrieval.filterRules.filter", json!([{"filter": {"priority": {"$gte": 7}}}]), Settings),
                     (
-                        "retrieval.filterRules",
+                        "retrieval.filterRules.words",
                         json!([{"words": ["policy"], "filter": {"priority": {"$gte": 7}}}]),
                         Settings,
                     ),
