@@ -145,6 +145,12 @@ async fn run_in_namespace(test: &str, body: impl AsyncFnOnce(&Namespace) -> Resu
     }));
     let outcome = outcome.catch_unwind().await;
     let passed = matches!(outcome, Ok(Ok(Ok(()) | Err(Error::Lacking(_)))));
+    // Said before the content of the namespace, which is long. A panic has printed its message.
+    if let Ok(Ok(Err(error))) = &outcome
+        && !passed
+    {
+        diagnosis::say(&format!("the test {test} failed: {error}"));
+    }
     if let Err(error) = end(&client, &run, passed).await {
         diagnosis::say(&format!("the namespaces of {run} may still exist: {error}"));
     }
