@@ -3,7 +3,7 @@
 
 local := config/local
 
-.PHONY: help run cluster test test-fast test-cluster test-llm check mutants generate fmt bench bench-large
+.PHONY: help run cluster test test-fast test-cluster test-llm check mutants generate fmt bench bench-large eval
 .PHONY: bench-operator fuzz soak images setup cluster-up cluster-down
 .NOTPARALLEL:
 
@@ -63,6 +63,11 @@ bench-large: ## Benchmark an index of CHUNKS=1000000 chunks: 8 GB of disk, 4 GB 
 bench-operator: ## Run the operator's benchmark on a new cluster or that of KUBECONFIG, with ARGS
 	@$(local)/setup.sh cluster
 	@$(local)/bench-operator.sh $(ARGS)
+
+eval: ## Measure retrieval, write docs/quality.md; with ARGS for ragengine eval, only print and report
+	@LISTEN=$${LISTEN:-127.0.0.1:5057} $(local)/port.sh
+	@$(local)/setup.sh run
+	@$(local)/eval.sh $(ARGS)
 
 fuzz: ## Fuzz the parsers of requests, streams, settings, archives, snapshots, FUZZ_SECONDS=60 each
 	@$(local)/setup.sh fuzz

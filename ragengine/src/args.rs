@@ -1,9 +1,13 @@
 //! The command line.
 
+mod eval;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use eval::{Eval, EvalRetrieval, EvalSplit, EvalThreshold};
 
 /// Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources.
 #[derive(Debug, Parser)]
@@ -21,6 +25,10 @@ pub enum Command {
     Serve(SettingsFile),
     /// Send a file, or the text files of a folder, to a running server. Unchanged files are skipped.
     Ingest(Ingest),
+    /// Measure how well an index of a running server answers questions whose relevant documents are known.
+    ///
+    /// Prints recall, MRR and nDCG, and the shares of questions that get any context, for each way to retrieve.
+    Eval(Eval),
     /// Back up all indexes of a running server to a file, or to a new file in a folder.
     Backup(Backup),
     /// Restore the indexes of a backup into a running server.

@@ -2,6 +2,7 @@
 
 pub mod backup;
 mod connect;
+pub mod eval;
 pub mod ingest;
 pub mod print;
 pub mod restore;
