@@ -76,7 +76,7 @@ async fn answer_from_index(
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
     let asked = question::divide(app, turn, report).await?;
-    let (vectors, candidates) = search::search(app, caller, &asked, report).await?;
-    let context = context::build(app.loaded()?, &asked, candidates, report).await?;
+    let search::Found { vectors, candidates, max_distance } = search::search(app, caller, &asked, report).await?;
+    let context = context::build(app.loaded()?, &asked, candidates, max_distance, report).await?;
     upstream_request::answer(app, Findings { asked: &asked, vectors, context }, origin, report).await
 }

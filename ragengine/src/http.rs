@@ -1,6 +1,7 @@
 //! HTTP handlers, one file per resource.
 
 pub mod chat_completions;
+pub mod context;
 pub mod documents;
 pub mod embeddings;
 pub mod extract;

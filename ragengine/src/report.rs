@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use ragengine_client::wire::{ContextTokens, ExplainedChunk, ExplainedStage, Explanation};
 use ragengine_pipeline::budget::Budget;
+use ragengine_pipeline::ranking::answerable::Evidence;
 use ragengine_pipeline::select::Decision;
 use ragengine_pipeline::stream::Usage;
+
+use crate::retrieval::threshold;
 
 /// The record of a chat. Fields are set as the chat proceeds.
 #[derive(Debug, Default)]
@@ -36,6 +39,10 @@ pub struct ChatReport {
     pub question_windows: Option<usize>,
     /// The stages of the pipeline that were on, in order.
     pub stages: Vec<ExplainedStage>,
+    /// What the calibrated threshold was decided by.
+    pub evidence: Option<Evidence>,
+    /// How near the best chunk is. Only for a search that is not by vectors only.
+    pub band: Option<&'static str>,
     /// The selected chunks.
     pub selection: Option<Selected>,
     /// Tokens of the finished prompt.
@@ -105,7 +112,7 @@ impl Stage {
 #[derive(Debug)]
 pub struct Selected {
     /// The number of chunks for each decision.
-    pub decisions: [(Decision, usize); 3],
+    pub decisions: [(Decision, usize); 4],
     /// Tokens of the selected chunks.
     pub used_tokens: u64,
     /// The distance of the nearest retrieved chunk.
@@ -145,6 +152,8 @@ impl ChatReport {
             prompt_tokens: self.prompt_tokens,
             question_windows: self.question_windows,
             stages: self.stages.clone(),
+            band: self.band.map(str::to_owned),
+            evidence: self.evidence.map(threshold::explained),
             chunks: self.selection.as_ref().map(|selection| selection.chunks.clone()).unwrap_or_default(),
         }
     }

@@ -19,7 +19,8 @@ use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
 use crate::http::{
-    chat_completions, documents, embeddings, generation, indexes, models, observe, probes, retrieve, sources, transfer,
+    chat_completions, context, documents, embeddings, generation, indexes, models, observe, probes, retrieve, sources,
+    transfer,
 };
 use crate::middleware;
 use crate::pages::{self, Senders};
@@ -59,6 +60,7 @@ fn reads() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(embeddings::embeddings))
         .routes(routes!(retrieve::retrieve))
+        .routes(routes!(context::assess))
         .routes(routes!(documents::list))
         .routes(routes!(documents::list_source))
         .routes(routes!(sources::list))

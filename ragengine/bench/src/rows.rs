@@ -124,10 +124,17 @@ impl Bench {
         self.corpus.questions.iter().map(|question| Bytes::from(body(question).to_string())).collect()
     }
 
+    /// Searches by vectors only, as the floor searches.
     fn retrievals(&self) -> Load {
-        let bodies =
-            self.bodies(|question| json!({"index_name": INDEX, "query": question, "max_node_count": RETRIEVED}));
-        self.one_client("/retrieve", bodies)
+        self.retrievals_by("dense")
+    }
+
+    fn retrievals_by(&self, mode: &str) -> Load {
+        let body = |question: &str| {
+            let stages = json!({"retrieval": mode});
+            json!({"index_name": INDEX, "query": question, "max_node_count": RETRIEVED, "pipeline": stages})
+        };
+        self.one_client("/retrieve", self.bodies(body))
     }
 
     fn chats(&self) -> Load {

@@ -27,7 +27,7 @@ use ragengine_index::metrics::IndexMetrics;
 use ragengine_index::record::IndexRecord;
 use ragengine_index::{Index, SearchSettings};
 use ragengine_metrics::Builder;
-use ragengine_settings::{Search, VectorIndexKind};
+use ragengine_settings::{Search, TextLanguage, VectorIndexKind};
 
 use crate::child::ChildProcess;
 use crate::table::{Limit, Row, Table};
@@ -124,5 +124,10 @@ fn metrics() -> anyhow::Result<Arc<IndexMetrics>> {
 /// Default settings, for which the documentation promises the recall.
 fn search_settings() -> SearchSettings {
     let Search { exact_below_rows, ef_search, .. } = Search::default();
-    SearchSettings { exact_below_rows: exact_below_rows as usize, ef_search: ef_search as usize, n_probe: None }
+    SearchSettings {
+        exact_below_rows: exact_below_rows as usize,
+        ef_search: ef_search as usize,
+        n_probe: None,
+        language: TextLanguage::English,
+    }
 }

@@ -1,6 +1,7 @@
 //! The bodies of requests and replies. Those of `/v1` have additional fields, defined by OpenAI's API.
 
 mod chat;
+mod context;
 mod documents;
 mod engine_status;
 mod explanation;
@@ -10,17 +11,21 @@ pub mod sources;
 mod status;
 
 pub use chat::{ChatCompletion, ChatCompletionRequest, OpenAiError, OpenAiErrorDetail};
+pub use context::{AssessContext, ContextAssessment};
 pub use documents::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
     StoredDocument, UpdateDocuments, UpdatedDocuments,
 };
 pub use engine_status::{EngineStatus, GrowingGeneration, OwnedSources, Problem, ProblemKind};
-pub use explanation::{ContextTokens, ExplainedChunk, ExplainedStage, Explanation};
+pub use explanation::{ContextTokens, ExplainedChunk, ExplainedEvidence, ExplainedStage, Explanation};
 pub use indexes::{
     ChunkingSettings, GenerationPhase, IndexDescription, IndexSettings, NextGeneration, RestoredIndexes,
     SourceDocument, SourceDocuments,
 };
-pub use retrieve::{PipelineStages, Retrieve, Retrieved, RetrievedNode, RetrievedSource, SourceNode};
+pub use retrieve::{
+    Condensing, Diversity, PipelineStages, Reranking, RetrievalMode, Retrieve, RetrieveExplanation, RetrieveStages,
+    Retrieved, RetrievedNode, RetrievedSource, SourceNode, Threshold,
+};
 pub use sources::{
     DeletedSource, FileError, ListSources, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase,
     WhenOwnerIsGone,

@@ -13,6 +13,7 @@ mod described;
 mod error;
 mod fault;
 pub mod filter;
+mod full_text;
 pub mod generation;
 mod lifecycle;
 pub mod listing;
@@ -43,16 +44,17 @@ use std::sync::Arc;
 pub use described::IndexSize;
 pub use error::IndexError;
 use parking_lot::RwLock;
-use ragengine_settings::{EmbeddingSource, VectorIndexKind};
+use ragengine_settings::{EmbeddingSource, TextLanguage, VectorIndexKind};
 pub use recovery::Step;
 pub use store::StoreError;
 use uuid::Uuid;
 
 use self::background::Background;
+use self::full_text::FullText;
 use self::lifecycle::{Lifecycle, Stage};
 use self::record::IndexRecord;
 use self::recovery::Opening;
-use self::search::FilterCache;
+use self::search::{BackgroundDistances, FilterCache};
 use self::sources::Syncs;
 use self::store::{Reader, Store};
 use self::view::View;
@@ -68,6 +70,8 @@ pub struct SearchSettings {
     pub ef_search: usize,
     /// The number of IVF lists that a search compares. None: chosen automatically.
     pub n_probe: Option<usize>,
+    /// The language of full-text search.
+    pub language: TextLanguage,
 }
 
 /// One index.
@@ -80,9 +84,11 @@ pub struct Index {
     directory: PathBuf,
     store: Store,
     view: RwLock<View>,
+    full_text: FullText,
     syncs: RwLock<Syncs>,
     search: SearchSettings,
     filters: FilterCache,
+    background_distances: BackgroundDistances,
     metrics: Arc<IndexMetrics>,
     lifecycle: Lifecycle,
     writes: Writes,
@@ -139,17 +145,20 @@ impl Index {
         let Place { name, directory, search, metrics } = place;
         let reader = Arc::new(store.reader()?);
         let syncs = Syncs::saved(reader.syncs()?);
+        let full_text = FullText::new(search.language);
         let opening = Opening { name, directory, record: &record, search, metrics, store: store.id() };
-        let (view, kept) = opening.recover(&reader, progress)?;
+        let (view, kept) = opening.recover(&reader, &full_text, progress)?;
         Ok(Arc::new(Self {
             name: name.to_owned(),
             record,
             directory: directory.to_owned(),
             store,
             view: RwLock::new(view),
+            full_text,
             syncs: RwLock::new(syncs),
             search,
             filters: FilterCache::default(),
+            background_distances: BackgroundDistances::default(),
             metrics: Arc::clone(metrics),
             lifecycle: Lifecycle::default(),
             writes: Writes::default(),

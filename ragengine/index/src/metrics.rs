@@ -17,6 +17,12 @@ metrics! {
         index_snapshot_reads_total: Counters["result"],
         /// Writes of vector snapshots. `result` is `written`, or the reason of the failure: `no_room` or `disk`.
         index_snapshot_writes_total: Counters["result"],
+        /// Reads of saved full text when an index was opened. `result` is `loaded`, or the reason why it was unusable:
+        /// `damaged`, `foreign` (of another store or language), `newer` (of a newer format) or `disk`. Without it, the
+        /// full text is made again from the stored chunks.
+        full_text_reads_total: Counters["result"],
+        /// Writes of full text. `result` is `written`, or the reason of the failure, such as `no_room` or `disk`.
+        full_text_writes_total: Counters["result"],
         /// Documents of an index.
         index_documents: Gauges["index"],
         /// Chunks of an index.
@@ -61,6 +67,16 @@ impl IndexMetrics {
     /// Counts an attempt to write a snapshot.
     pub fn snapshot_written(&self, result: &str) {
         self.series.index_snapshot_writes_total.with_label_values(&[result]).inc();
+    }
+
+    /// Counts an attempt to read saved full text.
+    pub fn full_text_read(&self, result: &str) {
+        self.series.full_text_reads_total.with_label_values(&[result]).inc();
+    }
+
+    /// Counts an attempt to save full text.
+    pub fn full_text_written(&self, result: &str) {
+        self.series.full_text_writes_total.with_label_values(&[result]).inc();
     }
 
     /// Counts a build of a generation that ended.
@@ -110,6 +126,16 @@ impl IndexMetrics {
         let counters = match what {
             "reads" => &self.series.index_snapshot_reads_total,
             _ => &self.series.index_snapshot_writes_total,
+        };
+        usize::try_from(counters.with_label_values(&[result]).get()).unwrap()
+    }
+
+    /// How many `reads` or `writes` of full text had a result.
+    #[cfg(test)]
+    pub(crate) fn full_text(&self, what: &str, result: &str) -> usize {
+        let counters = match what {
+            "reads" => &self.series.full_text_reads_total,
+            _ => &self.series.full_text_writes_total,
         };
         usize::try_from(counters.with_label_values(&[result]).get()).unwrap()
     }

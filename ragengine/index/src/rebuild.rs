@@ -21,11 +21,11 @@ const TRAINING_ROWS: usize = 50_000;
 static REBUILDING: Mutex<()> = Mutex::new(());
 
 impl Index {
-    /// Starts a rebuild of the vectors in the background if one is due and none is running.
+    /// Starts a rebuild of the vectors or work on the full text in the background, if that is due and none is running.
     ///
     /// Until it is done, searches use the existing segments.
     pub fn rebuild_if_due(self: &Arc<Self>) {
-        if !self.is_rebuild_due()
+        if !(self.is_rebuild_due() || self.is_full_text_due())
             || self.require_rebuild().is_err()
             || self.background.is_rebuilding.swap(true, Ordering::AcqRel)
         {
@@ -37,7 +37,7 @@ impl Index {
             let turn = REBUILDING.lock();
             lower_priority();
             ragengine_faiss::use_one_thread_per_call();
-            let is_done = index.rebuild_while_due();
+            let is_done = index.work_on_full_text() & index.rebuild_while_due();
             drop((turn, flag));
             // A write after the last check found a rebuild running, so check once more.
             if is_done {

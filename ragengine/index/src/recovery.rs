@@ -9,6 +9,7 @@ use ragengine_settings::VectorIndexKind;
 use tracing::{info, warn};
 use uuid::Uuid;
 
+use super::full_text::FullText;
 use super::record::IndexRecord;
 use super::snapshot::{self, Identity, SnapshotError};
 use super::store::Reader;
@@ -69,10 +70,12 @@ impl Opening<'_> {
     pub(super) fn recover(
         &self,
         reader: &Arc<Reader>,
+        full_text: &FullText,
         progress: &mut dyn FnMut(Step),
     ) -> Result<(View, Weak<Segment>), IndexError> {
         progress(Step::Documents);
         let mut view = View::of_documents(Arc::clone(reader), self.record)?;
+        full_text.recover(self, reader, &mut view)?;
         let rows = view.rows();
         progress(Step::Snapshot);
         let kept = self.snapshot(reader, &rows)?;

@@ -1,23 +1,30 @@
 //! Searching the chunks that are nearest to a query.
 
 mod allowed;
+mod candidates;
+mod evidence;
+mod found;
 mod pool;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use ragengine_client::wire::Metadata;
 use ragengine_faiss::SearchOptions;
 
-use super::record::DocumentRecord;
-use super::store::{Reader, StoreError};
+use super::full_text::{FullTextError, TextSet};
+use super::store::Reader;
 use super::vectors::{AllowedRows, Hit, VectorSnapshot, least_distances, nearest_first};
 use super::view::{Matching, View};
 use super::{Index, IndexError};
 use ragengine_embedding::Windows;
 use ragengine_pipeline::filter::Filter;
+use ragengine_pipeline::ranking::fusion::Weights;
+
+use found::{Distances, fused};
 
 pub use allowed::FilterCache;
+pub use candidates::{Candidates, RetrievedChunk};
+pub use evidence::BackgroundDistances;
+pub use found::{Found, Origin};
 pub use pool::SearchPool;
 
 /// A search.
@@ -29,68 +36,48 @@ pub struct Query {
     pub top_k: usize,
     /// The documents that may be returned.
     pub filter: Filter,
+    /// The search by words. None: only vectors are searched.
+    pub by_words: Option<ByWords>,
 }
 
-/// A chunk that a search found.
+impl Query {
+    /// A search by vectors only.
+    pub fn dense(vectors: impl Into<Windows>, top_k: usize, filter: Filter) -> Self {
+        Self { vectors: vectors.into(), top_k, filter, by_words: None }
+    }
+}
+
+/// A search by words, beside or instead of vectors.
 #[derive(Debug, Clone)]
-pub struct RetrievedChunk {
-    /// The chunk's id in the API.
-    pub node_id: String,
-    /// The id of its document.
-    pub doc_id: String,
-    /// The squared L2 distance from the query, 0 to 4.
-    pub distance: f32,
-    /// The headings above it, joined by ` > `.
-    pub heading: Option<String>,
-    /// Its text.
-    pub text: String,
-    /// The metadata of its document, with the chunk's `page` if the document is split by pages.
-    pub metadata: Arc<Metadata>,
-    /// The size of the document's metadata as JSON, in bytes.
-    pub metadata_bytes: usize,
+pub struct ByWords {
+    /// The text whose words are searched for.
+    pub text: Arc<str>,
+    /// How it is combined with the vectors.
+    pub fusion: Fusion,
+    /// The chunks that each search looks at.
+    pub candidates: usize,
 }
 
-/// The results of a search, nearest first. They are read from the index in the state that was searched.
-pub struct Candidates {
-    pub(crate) index: Arc<Index>,
-    pub(crate) hits: Vec<Hit>,
-    reader: Arc<Reader>,
+/// How the searches by vectors and by words are combined.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fusion {
+    /// Only chunks that have a word of the query, by their BM25 score.
+    TextOnly,
+    /// By the weighted sum of similarity and BM25 score.
+    Weighted(Weights),
+    /// By reciprocal rank fusion.
+    ReciprocalRank,
 }
 
-impl Candidates {
-    /// The number of results.
-    pub fn len(&self) -> usize {
-        self.hits.len()
-    }
-
-    /// Whether there are no results.
-    pub fn is_empty(&self) -> bool {
-        self.hits.is_empty()
-    }
-
-    /// The squared L2 distances of the results, in order.
-    pub fn distances(&self) -> impl Iterator<Item = f32> {
-        self.hits.iter().map(|hit| hit.distance)
-    }
-
-    /// Reads the chunks at these positions, in the given order.
-    ///
-    /// # Errors
-    ///
-    /// If the disk fails.
-    pub fn read(&self, positions: impl IntoIterator<Item = usize>) -> Result<Vec<RetrievedChunk>, IndexError> {
-        let hits: Vec<Hit> = positions.into_iter().map(|position| self.hits[position]).collect();
-        read(&self.index, &hits, &self.reader)
-    }
-
-    /// Reads all chunks.
-    ///
-    /// # Errors
-    ///
-    /// If the disk fails.
-    pub fn read_all(&self) -> Result<Vec<RetrievedChunk>, IndexError> {
-        read(&self.index, &self.hits, &self.reader)
-    }
+/// What became of the search by words.
+#[derive(Debug)]
+pub enum TextOutcome {
+    /// It was not asked for.
+    Off,
+    /// It was made.
+    Done,
+    /// It failed, and the result is that of the vectors.
+    Failed(FullTextError),
 }
 
 /// The cosine similarity of normalised vectors, from their squared L2 distance. At most 1.
@@ -105,22 +92,71 @@ impl Index {
     ///
     /// If FAISS rejects a vector, or the disk fails.
     pub fn search(self: &Arc<Self>, query: &Query) -> Result<Candidates, IndexError> {
-        let (matching, vectors, reader) = {
-            let view = self.view.read();
-            (self.matching(&view, &query.filter), view.vectors().snapshot(), Arc::clone(view.reader()))
+        let analysed = query.by_words.as_ref().map(|_| self.analyse_for_search());
+        let (state, allowed) = self.state(query, query.by_words.is_some());
+        let is_allowed = |row: u64| allowed.as_ref().is_none_or(|allowed| state.vectors.contains(allowed, row));
+        let by_words = match (&query.by_words, &state.text, analysed) {
+            (Some(by_words), Some(text), Some(Ok(()))) => {
+                self.search_text(text, &by_words.text, by_words.candidates, &is_allowed).map(Some)
+            }
+            (_, _, Some(Err(error))) => Err(error),
+            _ => Ok(None),
         };
-        let allowed = matching.map(|matching| self.allowed(matching, &query.filter, &vectors));
+        let (found, text) = match (by_words, &query.by_words) {
+            (Ok(Some(hits)), Some(by_words)) => {
+                let nearest = match by_words.fusion {
+                    Fusion::TextOnly => Vec::new(),
+                    _ => self.nearest(query, by_words.candidates, &state, allowed.as_deref())?,
+                };
+                let distances = Distances { query: &query.vectors, reader: &state.reader };
+                (fused(by_words.fusion, nearest, &hits.hits, &distances, query.top_k)?, TextOutcome::Done)
+            }
+            (by_words, _) => {
+                let nearest = self.nearest(query, query.top_k, &state, allowed.as_deref())?;
+                (
+                    nearest.into_iter().map(Found::from).collect(),
+                    by_words.err().map_or(TextOutcome::Off, TextOutcome::Failed),
+                )
+            }
+        };
+        Ok(Candidates { index: Arc::clone(self), found, text, reader: state.reader })
+    }
+
+    /// The state to search, and the rows that the filter allows.
+    fn state(&self, query: &Query, by_words: bool) -> (State, Option<Arc<AllowedRows>>) {
+        let (matching, state) = {
+            let view = self.view.read();
+            let text = by_words.then(|| view.text().clone());
+            let state = State { vectors: view.vectors().snapshot(), text, reader: Arc::clone(view.reader()) };
+            (self.matching(&view, &query.filter), state)
+        };
+        let allowed = matching.map(|matching| self.allowed(matching, &query.filter, &state.vectors));
+        (state, allowed)
+    }
+
+    /// The `k` chunks with the nearest vectors.
+    fn nearest(
+        &self,
+        query: &Query,
+        k: usize,
+        state: &State,
+        allowed: Option<&AllowedRows>,
+    ) -> Result<Vec<Hit>, IndexError> {
         let options = SearchOptions { ef_search: self.search.ef_search, probes: self.search.n_probe };
-        let search = |vector: &[f32]| vectors.search(vector, query.top_k, allowed.as_deref(), options);
+        let search = |vector: &[f32]| state.vectors.search(vector, k, allowed, options);
         let mut hits = search(query.vectors.first())?;
         if !query.vectors.others().is_empty() {
             let others = query.vectors.others().iter().map(|vector| search(vector)).collect::<Result<Vec<_>, _>>()?;
-            hits = least_distances(hits.into_iter().chain(others.into_iter().flatten()), query.top_k);
+            hits = least_distances(hits.into_iter().chain(others.into_iter().flatten()), k);
         }
-        if !vectors.has_exact_distances() {
-            use_stored_vectors(&mut hits, &query.vectors, &reader)?;
+        if !state.vectors.has_exact_distances() {
+            let distances = Distances { query: &query.vectors, reader: &state.reader };
+            for hit in &mut hits {
+                hit.distance = distances.of(hit.row)?.unwrap_or(hit.distance);
+            }
+            nearest_first(&mut hits);
         }
-        Ok(Candidates { index: Arc::clone(self), hits, reader })
+        Ok(hits)
     }
 
     /// The documents that match a filter, or their rows if they are kept. None for an empty filter.
@@ -152,69 +188,10 @@ enum Allowed {
     Of { documents: Matching, changes: u64 },
 }
 
-/// Replaces approximate distances by those of the stored vectors, so that a threshold means the same for every kind of
-/// index.
-fn use_stored_vectors(hits: &mut [Hit], query: &Windows, reader: &Reader) -> Result<(), IndexError> {
-    for hit in hits.iter_mut() {
-        if let Some(vector) = reader.vector(hit.row)? {
-            let other_width =
-                || StoreError::Damaged(format!("the vector of chunk {} has {} values", hit.row, vector.len()));
-            hit.distance = query.squared_distance(&vector).ok_or_else(other_width)?;
-        }
-    }
-    nearest_first(hits);
-    Ok(())
-}
-
-fn read(index: &Index, hits: &[Hit], reader: &Reader) -> Result<Vec<RetrievedChunk>, IndexError> {
-    let chunks = reader.chunks(hits.iter().map(|hit| hit.row))?;
-    let pages = reader.pages(hits.iter().map(|hit| hit.row))?;
-    let mut documents = Documents { reader, read: HashMap::new() };
-    let mut found = Vec::with_capacity(hits.len());
-    for ((hit, chunk), page) in hits.iter().zip(chunks).zip(pages) {
-        let missing = || StoreError::Damaged(format!("document {} is missing", chunk.document));
-        let (document, metadata) = documents.get(chunk.document)?.ok_or_else(missing)?;
-        let metadata = with_page(metadata, page);
-        let node_id = index.node_id(&document.doc_id, chunk.ordinal, &chunk.hash);
-        found.push(RetrievedChunk {
-            node_id,
-            doc_id: document.doc_id.clone(),
-            distance: hit.distance,
-            heading: chunk.heading,
-            text: chunk.text,
-            metadata,
-            metadata_bytes: document.metadata.len(),
-        });
-    }
-    Ok(found)
-}
-
-/// The metadata of a chunk: its document's, with the chunk's page in place of any `page` of the document.
-fn with_page(metadata: Arc<Metadata>, page: Option<u32>) -> Arc<Metadata> {
-    let Some(page) = page else { return metadata };
-    let mut metadata = (*metadata).clone();
-    metadata.insert("page".to_owned(), page.into());
-    Arc::new(metadata)
-}
-
-type SharedDocument = (Arc<DocumentRecord>, Arc<Metadata>);
-
-/// Reads each document once, even if several of its chunks were found.
-struct Documents<'a> {
-    reader: &'a Reader,
-    read: HashMap<u64, Option<SharedDocument>>,
-}
-
-impl Documents<'_> {
-    fn get(&mut self, number: u64) -> Result<Option<SharedDocument>, StoreError> {
-        if let Some(known) = self.read.get(&number) {
-            return Ok(known.clone());
-        }
-        let document = self.reader.document(number)?.map(|document| {
-            let metadata = Arc::new(document.metadata());
-            (Arc::new(document), metadata)
-        });
-        self.read.insert(number, document.clone());
-        Ok(document)
-    }
+/// The state that is searched.
+struct State {
+    vectors: VectorSnapshot,
+    /// Only for a search by words.
+    text: Option<TextSet>,
+    reader: Arc<Reader>,
 }

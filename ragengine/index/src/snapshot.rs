@@ -7,32 +7,24 @@
 //!
 //! So no snapshot is written at shutdown: the current segment was saved when it was built.
 
+mod folders;
 mod identity;
 mod manifest;
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
+pub use folders::{Folders, require_room};
 pub use identity::Identity;
-use manifest::{Manifest, ManifestError};
+pub use manifest::Manifest;
+use manifest::ManifestError;
 use ragengine_faiss::Error as FaissError;
 use uuid::Uuid;
 
-use super::store::sync_directory;
 use super::vectors::Segment;
-use crate::private;
 
-const UNFINISHED: &str = "snapshot.tmp";
-const PREFIX: &str = "snapshot-";
-const MANIFEST: &str = "manifest";
+const FOLDERS: Folders = Folders { prefix: "snapshot-", unfinished: "snapshot.tmp" };
 const VECTORS: &str = "vectors.faiss";
-
-/// Bytes that a snapshot must leave free on the disk for documents.
-const SPARE_BYTES: u64 = 64 << 20;
-
-/// The largest manifest: 100 bytes, and at most 8 for each of the 2^31 rows that FAISS can number.
-const MAX_MANIFEST_BYTES: u64 = 1 << 34;
 
 /// A snapshot cannot be used, or was not written.
 #[derive(Debug, thiserror::Error)]
@@ -106,56 +98,19 @@ impl From<super::store::StoreError> for SnapshotError {
     }
 }
 
-/// Writes a snapshot of a segment: to a temporary folder, which is synced and then replaces older snapshots. So a
-/// snapshot that exists is complete.
+/// Writes a snapshot of a segment, which replaces older ones.
 ///
 /// # Errors
 ///
 /// If there is not enough space, or the disk fails. The older snapshot is kept then.
 pub fn write(folder: &Path, store: Uuid, dimensions: usize, segment: &Segment) -> Result<(), SnapshotError> {
-    let aside = folder.join(UNFINISHED);
-    let written = write_aside(&aside, store, dimensions, segment).and_then(|()| put_in_place(folder, &aside));
-    written.map_err(|error| {
-        drop(fs::remove_dir_all(&aside));
-        match error {
-            // A file that is incomplete right after writing is a failure of the disk.
-            SnapshotError::Damaged(reason) => SnapshotError::Disk(reason),
-            error => error,
-        }
-    })
-}
-
-fn write_aside(aside: &Path, store: Uuid, dimensions: usize, segment: &Segment) -> Result<(), SnapshotError> {
-    if aside.exists() {
-        fs::remove_dir_all(aside)?;
-    }
-    private::create_folder(aside)?;
-    let (kind, rows) = (segment.kind().to_string(), segment.rows().iter().copied().collect());
-    let manifest = Manifest { store, kind, dimensions: dimensions as u64, rows };
-    let bytes = manifest.encode();
-    require_room(aside, segment.file_bytes()? + bytes.len() as u64 + SPARE_BYTES)?;
-    segment.write(&aside.join(VECTORS))?;
-    let mut file = private::file().write(true).create_new(true).open(aside.join(MANIFEST))?;
-    file.write_all(&bytes)?;
-    file.sync_all()?;
-    Ok(sync_directory(aside)?)
-}
-
-fn require_room(folder: &Path, needed_bytes: u64) -> Result<(), SnapshotError> {
-    let disk = rustix::fs::statvfs(folder).map_err(io::Error::from)?;
-    let free_bytes = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if free_bytes < needed_bytes { Err(SnapshotError::NoRoom { needed_bytes, free_bytes }) } else { Ok(()) }
-}
-
-fn put_in_place(folder: &Path, aside: &Path) -> Result<(), SnapshotError> {
-    let older = numbered(folder)?;
-    let number = older.last().map_or(1, |(number, _)| number + 1);
-    fs::rename(aside, folder.join(format!("{PREFIX}{number:08}")))?;
-    sync_directory(folder)?;
-    for (_, path) in older {
-        fs::remove_dir_all(path)?;
-    }
-    Ok(())
+    let make = |aside: &Path| {
+        require_room(aside, segment.file_bytes()?, segment.rows().len())?;
+        segment.write(&aside.join(VECTORS))?;
+        let (kind, rows) = (segment.kind().to_string(), segment.rows().iter().copied().collect());
+        Ok(Manifest { store, kind, dimensions: dimensions as u64, rows })
+    };
+    FOLDERS.write(folder, make).map(drop)
 }
 
 /// Reads the latest snapshot in an index's folder. None if there is none.
@@ -167,11 +122,7 @@ fn put_in_place(folder: &Path, aside: &Path) -> Result<(), SnapshotError> {
 ///
 /// If it cannot be used. The caller should then [`remove`] it.
 pub fn read(folder: &Path, identity: Identity, next_row: u64) -> Result<Option<Segment>, SnapshotError> {
-    remove_unfinished(folder)?;
-    let Some((_, path)) = numbered(folder)?.pop() else { return Ok(None) };
-    let mut bytes = Vec::new();
-    File::open(path.join(MANIFEST))?.take(MAX_MANIFEST_BYTES).read_to_end(&mut bytes)?;
-    let manifest = Manifest::decode(&bytes)?;
+    let Some((path, manifest)) = FOLDERS.latest(folder)? else { return Ok(None) };
     let kind = identity.kind_of(&manifest, next_row)?;
     let rows = manifest.rows.into_iter().collect();
     let segment = Segment::read(&path.join(VECTORS), kind, identity.dimensions, rows)?;
@@ -184,32 +135,7 @@ pub fn read(folder: &Path, identity: Identity, next_row: u64) -> Result<Option<S
 ///
 /// If the disk fails.
 pub fn remove(folder: &Path) -> Result<(), SnapshotError> {
-    remove_unfinished(folder)?;
-    for (_, path) in numbered(folder)? {
-        fs::remove_dir_all(path)?;
-    }
-    Ok(())
-}
-
-fn remove_unfinished(folder: &Path) -> Result<(), SnapshotError> {
-    match fs::remove_dir_all(folder.join(UNFINISHED)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
-/// The snapshots in a folder, in order. There is more than one only after a crash between two steps.
-fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, SnapshotError> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if let Some(number) = name.strip_prefix(PREFIX).and_then(|number| number.parse().ok()) {
-            found.push((number, path));
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
+    FOLDERS.remove(folder)
 }
 
 #[cfg(test)]

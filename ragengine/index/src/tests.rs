@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::chunking::Chunk;
 use super::listing::{Page, TextLength};
-use super::search::Query;
+use super::search::{ByWords, Fusion, Query, TextOutcome};
 use super::writer::{Embedded, Incoming};
 use super::*;
 use ragengine_pipeline::filter::Filter;
@@ -22,7 +22,12 @@ const SOURCES: u8 = 2;
 const EVERYTHING: Page = Page { limit: 1000, offset: 0 };
 
 /// Graphs are built from the first documents on, and a search visits all nodes of a graph, or all lists.
-const SEARCH: SearchSettings = SearchSettings { exact_below_rows: 12, ef_search: 200, n_probe: Some(64) };
+const SEARCH: SearchSettings = SearchSettings {
+    exact_below_rows: 12,
+    ef_search: 200,
+    n_probe: Some(64),
+    language: ragengine_settings::TextLanguage::English,
+};
 
 #[derive(Debug, Clone)]
 struct Written {
@@ -212,6 +217,34 @@ impl Subject {
         self.check_search(model, &query, json!({}), |_| true);
         for team in 0..TEAMS {
             self.check_search(model, &query, json!({"team": team, "all": true}), |written| written.team == team);
+            self.check_words(model, &query, json!({"team": team}), |written| written.team == team);
+        }
+        self.check_words(model, &query, json!({}), |_| true);
+    }
+
+    /// A search for the number of a document finds exactly the chunks that contain the number.
+    fn check_words(
+        &self,
+        model: &Model,
+        vector: &[f32],
+        filter: serde_json::Value,
+        is_wanted: impl Fn(&Written) -> bool,
+    ) {
+        for number in ["3", "7"] {
+            let filter = Filter::new(filter.as_object().unwrap()).unwrap();
+            let by_words = ByWords { text: number.into(), fusion: Fusion::TextOnly, candidates: 1000 };
+            let query = Query { by_words: Some(by_words), ..Query::dense(vector.to_vec(), 1000, filter) };
+            let found = self.index.search(&query).unwrap();
+            assert!(matches!(found.text, TextOutcome::Done), "{:?}", found.text);
+            let found: BTreeMap<String, f32> =
+                found.read_all().unwrap().into_iter().map(|chunk| (chunk.text, chunk.found.distance)).collect();
+            let has_number = |text: &str| text.split([' ', ',']).any(|word| word == number);
+            let expected = model.by_distance(vector, &is_wanted).into_iter();
+            let expected: BTreeMap<String, f32> =
+                expected.filter(|(_, text)| has_number(text)).map(|(distance, text)| (text, distance)).collect();
+            assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+            let is_exact = |(text, distance): (&String, &f32)| (expected[text] - distance).abs() < 1e-4;
+            assert!(found.iter().all(is_exact), "{found:?} {expected:?}");
         }
     }
 
@@ -264,7 +297,7 @@ impl Subject {
     ) {
         let k = 7;
         let filter = Filter::new(filter.as_object().unwrap()).unwrap();
-        let found = self.index.search(&Query { vectors: vector.to_vec().into(), top_k: k, filter }).unwrap();
+        let found = self.index.search(&Query::dense(vector.to_vec(), k, filter)).unwrap();
         let found = found.read_all().unwrap();
         let expected = model.by_distance(vector, is_wanted);
         assert_eq!(found.len(), expected.len().min(k));
@@ -273,7 +306,7 @@ impl Subject {
         for (found, (nearest, _)) in found.iter().zip(&expected) {
             let own = expected.iter().find(|(_, text)| *text == found.text);
             let own = own.unwrap_or_else(|| panic!("{} is not there", found.text)).0;
-            assert!((found.distance - own).abs() < 1e-4, "{} is not {own}", found.distance);
+            assert!((found.found.distance - own).abs() < 1e-4, "{} is not {own}", found.found.distance);
             assert!(own <= nearest + slack, "{own} in the place of {nearest}");
             let ordinal: u32 = found.text.rsplit_once(' ').unwrap().1.parse().unwrap();
             assert_eq!(found.metadata["page"], json!(ordinal + 1));

@@ -28,7 +28,7 @@ impl Candidates {
         positions: &[usize],
         count: impl Fn(&RetrievedChunk) -> u64,
     ) -> Result<Vec<u64>, IndexError> {
-        let rows: Vec<u64> = positions.iter().map(|&position| self.hits[position].row).collect();
+        let rows: Vec<u64> = positions.iter().map(|&position| self.found[position].row).collect();
         let mut counts = self.index.store.token_counts(tokenizer, &rows)?;
         let unknown: Vec<usize> = (0..rows.len()).filter(|&position| counts[position].is_none()).collect();
         if !unknown.is_empty() {

@@ -53,7 +53,12 @@ mod tests {
     async fn a_permit_is_held_until_the_work_ends_even_without_its_caller() {
         let folder = tempfile::tempdir().unwrap();
         let metrics = crate::metrics::IndexMetrics::unread();
-        let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
+        let search = SearchSettings {
+            exact_below_rows: 10_000,
+            ef_search: 64,
+            n_probe: None,
+            language: ragengine_settings::TextLanguage::English,
+        };
         let record = IndexRecord::of_two_dimensions();
         let index = Index::create("i", &folder.path().join("i"), record, search, &metrics).unwrap();
         let (begins, begun) = mpsc::channel();

@@ -59,6 +59,14 @@ impl VectorSnapshot {
         AllowedRows(self.parts.iter().map(|part| part.allowed_positions(rows)).collect())
     }
 
+    /// Whether these rows, which are of this snapshot, contain a row.
+    pub fn contains(&self, allowed: &AllowedRows, row: u64) -> bool {
+        self.parts
+            .iter()
+            .zip(&allowed.0)
+            .any(|(part, allowed)| part.position(row).is_some_and(|at| allowed.contains(at)))
+    }
+
     /// Returns the `k` nearest rows, nearest first. `allowed` is of this snapshot; None allows every row.
     pub fn search(
         &self,

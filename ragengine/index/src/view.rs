@@ -15,6 +15,7 @@ use ragengine_pipeline::filter::Filter;
 use roaring::RoaringTreemap;
 
 use super::filter::{Candidates, MetadataIndex};
+use super::full_text::TextSet;
 use super::record::{DocumentRecord, IndexRecord};
 use super::store::Reader;
 use super::vectors::{Addition, VectorSet};
@@ -95,13 +96,14 @@ pub struct View {
     metadata: MetadataIndex,
     sources: HashMap<String, SourceView>,
     vectors: VectorSet,
+    text: TextSet,
     text_bytes: u64,
     /// See [`Self::changes`].
     changes: u64,
 }
 
 impl View {
-    /// Builds everything except the vectors from a store.
+    /// Builds everything from a store except the vectors and the full text, whose rows are all pending.
     ///
     /// # Errors
     ///
@@ -113,6 +115,7 @@ impl View {
             metadata: MetadataIndex::default(),
             sources: HashMap::new(),
             vectors: VectorSet::new(record.vector_index, record.dimensions),
+            text: TextSet::default(),
             text_bytes: 0,
             changes: 0,
         };
@@ -139,6 +142,16 @@ impl View {
     pub fn vectors_mut(&mut self) -> &mut VectorSet {
         self.changes += 1;
         &mut self.vectors
+    }
+
+    /// The full text of all documents.
+    pub fn text(&self) -> &TextSet {
+        &self.text
+    }
+
+    /// The full text, for analysing chunks and merging segments.
+    pub fn text_mut(&mut self) -> &mut TextSet {
+        &mut self.text
     }
 
     /// The number of changes so far. While it is the same, so are the documents and the parts of the vectors.
@@ -233,6 +246,7 @@ impl View {
             source.text_bytes += document.text_bytes;
         }
         self.text_bytes += document.text_bytes;
+        self.text.add(document.rows.clone());
         Arc::make_mut(&mut self.rows).insert(number, document.rows);
     }
 
@@ -250,6 +264,7 @@ impl View {
             }
         }
         self.vectors.remove(&document.rows);
+        self.text.remove(&document.rows);
         self.text_bytes -= document.text_bytes;
     }
 }

@@ -13,6 +13,7 @@ use std::ops::Bound;
 use ragengine_json::Bounds;
 pub use rules::{FilterRule, rule_for};
 use serde_json::{Map, Value};
+pub(crate) use value::instant;
 pub use value::{MetadataValue, Number};
 
 /// The most values in all conditions of a filter.

@@ -1,5 +1,8 @@
 //! A chat request. It does not depend on the protocol of the caller.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::chat_body::ChatBody;
 use crate::conversation::Conversation;
 use crate::filter::Filter;
@@ -38,10 +41,88 @@ pub struct Request {
 }
 
 /// Stages of the pipeline that a caller turns on or off. `None`: as the settings say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct StageChoices {
+    /// When a question is rewritten with the history.
+    pub condense: Option<Condensing>,
+    /// Whether a question is rewritten for the search.
+    pub reformulate: Option<bool>,
     /// Whether acronyms are expanded.
     pub acronyms: Option<bool>,
     /// Whether a filter is chosen by the words of the question.
     pub filter_rules: Option<bool>,
+    /// How chunks are found.
+    pub retrieval: Option<RetrievalMode>,
+    /// Whether the newer of similar chunks comes first.
+    pub recency: Option<bool>,
+    /// When the best chunks are put in order by a model.
+    pub rerank: Option<Reranking>,
+    /// What is done about chunks that say the same.
+    pub diversity: Option<Diversity>,
+}
+
+/// When a question is rewritten so that it is understood without the history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Condensing {
+    /// Never.
+    #[default]
+    Never,
+    /// If it seems to continue the history.
+    FollowUp,
+    /// Whenever there is a history.
+    Always,
+}
+
+/// When the best chunks are put in order by a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Reranking {
+    /// Never.
+    #[default]
+    Never,
+    /// If the search may have the wrong order.
+    Conditional,
+    /// For every question.
+    Always,
+}
+
+/// How chunks are found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RetrievalMode {
+    /// By the distance of their vectors.
+    #[default]
+    Dense,
+    /// By their words.
+    Text,
+    /// By both, with the weights of the settings.
+    Hybrid,
+    /// By both, with their reciprocal ranks.
+    Rrf,
+}
+
+/// What is done about chunks that say the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Diversity {
+    /// Nothing.
+    #[default]
+    None,
+    /// Of chunks that are nearly the same, only the best is used.
+    Duplicates,
+    /// Chunks are chosen by maximal marginal relevance: each is relevant, and unlike those before.
+    Mmr,
+}
+
+/// What decides whether a question gets context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Threshold {
+    /// Each chunk must be within a distance.
+    #[default]
+    Fixed,
+    /// The question must be answerable, judged by vectors and words and by the index itself.
+    Calibrated,
 }

@@ -7,6 +7,8 @@ pub struct Candidate {
     pub distance: f32,
     /// Tokens of the chunk's block in the prompt. Ignored when the distance is over the threshold.
     pub tokens: u64,
+    /// Whether it is nearly the same as a better one.
+    pub is_duplicate: bool,
 }
 
 /// The decision about a chunk.
@@ -18,6 +20,13 @@ pub enum Decision {
     OverThreshold,
     /// The chunk is near enough, but has more tokens than were left.
     OverBudget,
+    /// The chunk is nearly the same as a better one.
+    Duplicate,
+}
+
+impl Decision {
+    /// All decisions.
+    pub const ALL: [Self; 4] = [Self::Selected, Self::OverThreshold, Self::OverBudget, Self::Duplicate];
 }
 
 impl Decision {
@@ -27,6 +36,7 @@ impl Decision {
             Self::Selected => "selected",
             Self::OverThreshold => "over_threshold",
             Self::OverBudget => "over_budget",
+            Self::Duplicate => "duplicate",
         }
     }
 }
@@ -70,6 +80,8 @@ pub fn select(candidates: &[Candidate], max_distance: f32, context_tokens: u64) 
         .map(|candidate| {
             if !is_near(candidate.distance, max_distance) {
                 Decision::OverThreshold
+            } else if candidate.is_duplicate {
+                Decision::Duplicate
             } else if candidate.tokens > left {
                 Decision::OverBudget
             } else {
@@ -89,7 +101,7 @@ mod tests {
     use super::*;
 
     fn candidates(pairs: &[(f32, u64)]) -> Vec<Candidate> {
-        pairs.iter().map(|&(distance, tokens)| Candidate { distance, tokens }).collect()
+        pairs.iter().map(|&(distance, tokens)| Candidate { distance, tokens, is_duplicate: false }).collect()
     }
 
     #[test]

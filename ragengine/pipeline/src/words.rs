@@ -25,6 +25,11 @@ impl Words {
     pub fn contain(&self, phrase: &Self) -> bool {
         self.0.contains(&phrase.0)
     }
+
+    /// Whether the words of `phrase` are the first.
+    pub fn begin_with(&self, phrase: &Self) -> bool {
+        self.0.starts_with(&phrase.0)
+    }
 }
 
 #[cfg(test)]
@@ -46,5 +51,18 @@ mod tests {
             assert_eq!(Words::of(text).contain(&Words::of(phrase)), expected, "{text}: {phrase}");
         }
         assert!(Words::of(" ?! ").is_empty());
+    }
+
+    #[test]
+    fn a_text_begins_with_whole_words() {
+        for (text, phrase, expected) in [
+            ("What about us?", "what about", true),
+            ("\"And\" them?", "and", true),
+            ("Android?", "and", false),
+            ("You and I", "and", false),
+            ("", "and", false),
+        ] {
+            assert_eq!(Words::of(text).begin_with(&Words::of(phrase)), expected, "{text}: {phrase}");
+        }
     }
 }

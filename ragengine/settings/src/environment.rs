@@ -34,6 +34,8 @@ pub const ENVIRONMENT: &[EnvironmentOverride] = &[
         setting: "retrieval.tokensPerChunk",
         apply: tokens_per_chunk,
     },
+    EnvironmentOverride { name: "RERANK_MODEL", setting: "rerank.model", apply: rerank_model },
+    EnvironmentOverride { name: "RERANK_SCORE_THRESHOLD", setting: "rerank.scoreSpread", apply: score_spread },
 ];
 
 impl Settings {
@@ -100,6 +102,16 @@ fn tokens_per_chunk(settings: &mut Settings, value: &str) -> Result<(), String> 
     Ok(())
 }
 
+fn rerank_model(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.rerank.model = Some(value.to_owned());
+    Ok(())
+}
+
+fn score_spread(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.rerank.score_spread = value.parse().map_err(|_| format!("'{value}' is not a number such as 0.05"))?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +156,14 @@ mod tests {
             "environment variable LISTEN: 'here' is not an address and port such as 127.0.0.1:5000"
         );
         assert!(overridden("RAG_DOCUMENT_NODE_TOKEN_APPROXIMATION", "many").is_err());
+        assert!(overridden("RERANK_SCORE_THRESHOLD", "near").is_err());
+    }
+
+    #[test]
+    fn variables_of_the_reranker_set_its_model_and_its_spread() {
+        assert_eq!(overridden("RERANK_MODEL", "small").unwrap().rerank.model.as_deref(), Some("small"));
+        assert_eq!(overridden("RERANK_SCORE_THRESHOLD", "0.1").unwrap().rerank.score_spread.to_bits(), 0.1_f32.to_bits());
+        let wide = overridden("RERANK_SCORE_THRESHOLD", "1.5").unwrap();
+        assert_eq!(crate::validate(&wide)[0].setting, "rerank.scoreSpread");
     }
 }

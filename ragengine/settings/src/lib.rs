@@ -10,18 +10,21 @@ mod secret;
 mod settings;
 mod site;
 pub mod sync;
+mod text_language;
 mod validate;
 mod vector_index;
 
 pub use environment::{ENVIRONMENT, EnvironmentOverride};
 pub use load::{SettingsError, from_yaml};
+pub use ragengine_pipeline::request::{Condensing, Diversity, Reranking, RetrievalMode, Threshold};
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
     Auth, Chat, Chunking, CompletionsEndpoint, Cors, Embedding, EmbeddingSource, Endpoints, FilterRule,
-    InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling, RemoteEmbedding, Retrieval, RetrieveEndpoint,
-    Rewrite, Search, Settings,
+    InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling, RemoteEmbedding, Rerank, RerankBackend,
+    Retrieval, RetrieveEndpoint, Rewrite, Search, Settings,
 };
 pub use site::{Authority, Origin};
+pub use text_language::TextLanguage;
 pub use validate::{Invalid, validate};
 pub use vector_index::{ParseVectorIndexError, VectorIndexKind};

@@ -7,6 +7,7 @@ mod endpoints;
 mod inference_service;
 mod limits;
 mod log;
+mod rerank;
 mod retrieval;
 mod rewrite;
 mod search;
@@ -28,6 +29,7 @@ pub use endpoints::{CompletionsEndpoint, Endpoints, RetrieveEndpoint};
 pub use inference_service::InferenceService;
 pub use limits::Limits;
 pub use log::{Log, LogFormat};
+pub use rerank::{Rerank, RerankBackend};
 pub use retrieval::{FilterRule, Retrieval};
 pub use rewrite::Rewrite;
 pub use search::Search;
@@ -66,6 +68,8 @@ pub struct Settings {
     pub retrieval: Retrieval,
     /// How a question is rewritten before it is searched for.
     pub rewrite: Rewrite,
+    /// How the best chunks are put in order by a model.
+    pub rerank: Rerank,
     /// Which stages of the pipeline each endpoint has.
     pub endpoints: Endpoints,
     /// How new indexes split documents into chunks.
@@ -97,6 +101,7 @@ impl Default for Settings {
             chat: Chat::default(),
             retrieval: Retrieval::default(),
             rewrite: Rewrite::default(),
+            rerank: Rerank::default(),
             endpoints: Endpoints::default(),
             chunking: Chunking::default(),
             vector_index: VectorIndexKind::default(),

@@ -153,6 +153,23 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
             "retrieval.maxQuestionWindows",
             "must be between 1 and 1024",
         ),
+        (
+            [retrieval.dense_weight, retrieval.text_weight].iter().all(|weight| (0.0..=1.0).contains(weight))
+                && retrieval.dense_weight + retrieval.text_weight > 0.0,
+            "retrieval.denseWeight, retrieval.textWeight",
+            "must be between 0 and 1, and not both 0",
+        ),
+        (
+            retrieval.min_similarity.is_none_or(|similarity| (0.0..=1.0).contains(&similarity)),
+            "retrieval.minSimilarity",
+            "must be between 0 and 1",
+        ),
+        ((0.0..=1.0).contains(&retrieval.mmr_lambda), "retrieval.mmrLambda", "must be between 0 and 1"),
+        (
+            (0.0..=1.0).contains(&retrieval.duplicate_similarity),
+            "retrieval.duplicateSimilarity",
+            "must be between 0 and 1",
+        ),
         (retrieval.tokens_per_chunk > 0, "retrieval.tokensPerChunk", "must be at least 1"),
         (retrieval.filter_rules.len() <= MAX_FILTER_RULES, "retrieval.filterRules", "must be at most 100 rules"),
         (

@@ -166,6 +166,7 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
             exact_below_rows: app.settings.search.exact_below_rows as usize,
             ef_search: app.settings.search.ef_search as usize,
             n_probe: app.settings.search.n_probe.map(|lists| lists as usize),
+            language: app.settings.retrieval.language,
         },
         max_indexes: app.settings.limits.max_indexes,
         embedding: app.settings.embedding.source(),

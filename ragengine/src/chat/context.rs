@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ragengine_client::wire::ExplainedChunk;
 use ragengine_compute::Waiter;
 use ragengine_index::IndexError;
-use ragengine_index::search::{Candidates, RetrievedChunk};
+use ragengine_index::search::{Candidates, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
 use ragengine_pipeline::prompt::{Boundary, Passage, block};
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
@@ -45,12 +45,13 @@ pub(super) async fn build(
     loaded: &Loaded,
     asked: &Arc<Asked>,
     candidates: Candidates,
+    max_distance: f32,
     report: &mut Ongoing,
 ) -> Result<Context, ApiError> {
-    let (counter, max_distance) = (asked.served.counter.clone(), asked.max_distance);
+    let counter = asked.served.counter.clone();
     let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, max_distance)?, candidates));
     let (counted, candidates) = loaded.search_pool.run(counting).await?;
-    let selection = select(&counted, asked.max_distance, asked.budget.context_tokens);
+    let selection = select(&counted, max_distance, asked.budget.context_tokens);
     let writing = Writing { asked: Arc::clone(asked), boundary: new_boundary()? };
     let (context, selected) = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
     report.stage_ends(Stage::Select);
@@ -60,10 +61,13 @@ pub(super) async fn build(
 
 /// Counts the tokens of each candidate within the threshold. Reads only chunks without a cached count.
 fn count(candidates: &Candidates, counter: &TokenCounter, max_distance: f32) -> Result<Vec<Candidate>, IndexError> {
-    let mut counted: Vec<Candidate> =
-        candidates.distances().map(|distance| Candidate { distance, tokens: 0 }).collect();
-    let near: Vec<usize> =
-        (0..counted.len()).filter(|&position| is_near(counted[position].distance, max_distance)).collect();
+    let mut counted: Vec<Candidate> = candidates
+        .found()
+        .iter()
+        .map(|found| Candidate { distance: found.distance, tokens: 0, is_duplicate: found.is_duplicate })
+        .collect();
+    let is_counted = |candidate: &Candidate| is_near(candidate.distance, max_distance) && !candidate.is_duplicate;
+    let near: Vec<usize> = (0..counted.len()).filter(|&position| is_counted(&counted[position])).collect();
     let tokens = candidates.token_counts(counter.id(), &near, |found| counter.text(&render(COUNTED_NUMBER, found)))?;
     for (&position, tokens) in near.iter().zip(tokens) {
         counted[position].tokens = tokens;
@@ -101,11 +105,10 @@ impl Writing {
         selected.truncate(kept);
         let reported = Selected {
             chunks: self.explain(candidates, &selected, counted, &selection)?,
-            decisions: [Decision::Selected, Decision::OverThreshold, Decision::OverBudget]
-                .map(|decision| (decision, selection.count(decision))),
+            decisions: Decision::ALL.map(|decision| (decision, selection.count(decision))),
             used_tokens: selection.used_tokens,
-            nearest_distance: candidates.distances().next(),
-            last_distance: selected.last().map(|chunk| chunk.distance),
+            nearest_distance: candidates.distances().reduce(f32::min),
+            last_distance: selected.iter().map(|chunk| chunk.found.distance).reduce(f32::max),
         };
         let relevant = reported.count(Decision::Selected) + reported.count(Decision::OverBudget);
         Ok((Context { selected, finished, relevant }, reported))
@@ -144,13 +147,16 @@ impl Writing {
         counted: &[Candidate],
         selection: &Selection,
     ) -> Result<Vec<ExplainedChunk>, IndexError> {
+        let is_scored = !matches!(candidates.text, TextOutcome::Off);
         let chunk = |position: usize, found: &RetrievedChunk| {
             let decision = selection.decisions[position];
             ExplainedChunk {
                 node_id: found.node_id.clone(),
                 doc_id: found.doc_id.clone(),
-                distance: found.distance,
-                tokens: (decision != Decision::OverThreshold).then_some(counted[position].tokens),
+                distance: found.found.distance,
+                score: is_scored.then_some(found.found.score),
+                tokens: (!matches!(decision, Decision::OverThreshold | Decision::Duplicate))
+                    .then_some(counted[position].tokens),
                 decision: decision.label().to_owned(),
             }
         };

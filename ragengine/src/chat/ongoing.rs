@@ -8,6 +8,8 @@ use ragengine_errors::texts;
 use ragengine_index::Index;
 use ragengine_pipeline::budget::Budget;
 use ragengine_pipeline::finish::FinishedPrompt;
+use ragengine_pipeline::ranking::answerable::Evidence;
+use ragengine_pipeline::ranking::bands::Band;
 use ragengine_pipeline::request::Request;
 use ragengine_pipeline::stream::Usage;
 use tracing::warn;
@@ -91,6 +93,17 @@ impl Ongoing {
     /// Records what a stage of the pipeline did.
     pub fn stage_was(&mut self, stage: ExplainedStage) {
         self.report.stages.push(stage);
+    }
+
+    /// Records how near the best chunk is.
+    pub fn was_found(&mut self, band: Option<Band>) {
+        self.report.band = band.map(Band::label);
+    }
+
+    /// Records the decision of the calibrated threshold.
+    pub fn was_judged(&mut self, evidence: Evidence) {
+        self.report.evidence = Some(evidence);
+        self.report.max_distance = None;
     }
 
     /// Records the number of the question's windows.

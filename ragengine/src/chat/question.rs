@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use ragengine_embedding::{Embedding, Windows};
+use ragengine_embedding::Embedding;
 use ragengine_index::Index;
-use ragengine_index::search::Query;
 use ragengine_pipeline::budget::{Budget, BudgetInput, budget};
 use ragengine_pipeline::plan::{Plan, Turn, plan as decide};
 use ragengine_pipeline::request::Request;
@@ -52,13 +51,6 @@ pub(super) struct Asked {
     pub budget: Budget,
     /// The threshold for the distance of chunks.
     pub max_distance: f32,
-}
-
-impl Asked {
-    /// The query for the index.
-    pub fn query(&self, vectors: &Windows) -> Query {
-        Query { vectors: vectors.clone(), top_k: self.budget.top_k, filter: self.request.metadata_filter.clone() }
-    }
 }
 
 /// Checks the request, and decides how it is answered.

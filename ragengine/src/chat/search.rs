@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ragengine_embedding::Windows;
-use ragengine_index::search::Candidates;
+use ragengine_index::search::{Candidates, similarity};
+use ragengine_pipeline::ranking::bands::Band;
+use ragengine_pipeline::request::RetrievalMode;
 
 use super::ongoing::Ongoing;
 use super::question::Asked;
@@ -11,11 +13,22 @@ use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::report::Stage;
-use crate::retrieval::preparation::{Endpoint, prepare};
+use crate::retrieval::preparation::prepare;
 use crate::retrieval::question::{self, Asker};
-use crate::retrieval::{self, RuledQuery};
+use crate::retrieval::stages::Endpoint;
+use crate::retrieval::{self, Search, Verdict};
 
-/// Finds the chunks that may answer the question, nearest first, and returns the vectors of the question too.
+/// What was found for a question.
+pub(super) struct Found {
+    /// The vectors of the question.
+    pub vectors: Windows,
+    /// The chunks that may answer it, best first.
+    pub candidates: Candidates,
+    /// The largest distance of a chunk in the context.
+    pub max_distance: f32,
+}
+
+/// Finds the chunks that may answer the question.
 ///
 /// # Errors
 ///
@@ -25,19 +38,35 @@ pub(super) async fn search(
     caller: &Caller,
     asked: &Arc<Asked>,
     report: &mut Ongoing,
-) -> Result<(Windows, Candidates), ApiError> {
+) -> Result<Found, ApiError> {
     let (endpoint, request) = (Endpoint::Completions, &asked.request);
-    let mut prepared = prepare(app, endpoint, &asked.turn.user_prompt, request.stages).await?;
+    let prepared = prepare(app, endpoint, &asked.turn.user_prompt, request.stages).await?;
+    let (mut stages, on) = (prepared.stages, prepared.on);
     let vectors = question::embed(app, &asked.embedding, &prepared.text, Asker::Chat).await?;
     report.was_embedded(vectors.count());
     report.stage_ends(Stage::Embed);
-    let ruled =
-        RuledQuery { query: asked.query(&vectors), rule: prepared.rule, max_distance: asked.max_distance, endpoint };
-    let (candidates, is_dropped) = retrieval::retrieve_by_rule(app, caller, &asked.index, ruled).await?;
-    if let Some(filters) = prepared.stages.last_mut().filter(|_| is_dropped) {
+    let search = Search {
+        vectors: vectors.clone(),
+        text: prepared.text.into(),
+        filter: request.metadata_filter.clone(),
+        rule: prepared.rule,
+        max_distance: asked.max_distance,
+        threshold: Some(app.settings.retrieval.threshold),
+        top_k: asked.budget.top_k,
+        on,
+        endpoint,
+    };
+    let ranked = retrieval::retrieve(app, caller, &asked.index, search).await?;
+    if let Some(filters) = stages.iter_mut().find(|stage| stage.stage == "filters" && ranked.is_rule_dropped) {
         filters.outcome = "dropped".to_owned();
     }
-    prepared.stages.into_iter().for_each(|stage| report.stage_was(stage));
+    stages.into_iter().chain(ranked.stages).for_each(|stage| report.stage_was(stage));
+    if on.retrieval != RetrievalMode::Dense {
+        let nearest = ranked.candidates.distances().reduce(f32::min);
+        report.was_found(nearest.map(|distance| Band::of(similarity(distance))));
+    }
+    let verdict = ranked.verdict.unwrap_or(Verdict { max_distance: asked.max_distance, evidence: None });
+    verdict.evidence.into_iter().for_each(|evidence| report.was_judged(evidence));
     report.stage_ends(Stage::Search);
-    Ok((vectors, candidates))
+    Ok(Found { vectors, candidates: ranked.candidates, max_distance: verdict.max_distance })
 }

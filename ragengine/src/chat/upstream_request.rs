@@ -159,7 +159,7 @@ fn source_node(chunk: RetrievedChunk) -> SourceNode {
         doc_id: chunk.doc_id,
         node_id: chunk.node_id,
         text: chunk.text,
-        score: chunk.distance,
+        score: chunk.found.distance,
         metadata: (*chunk.metadata).clone(),
     }
 }

@@ -11,6 +11,7 @@ use ragengine_pipeline::request::StageChoices;
 use ragengine_pipeline::words::Words;
 use ragengine_settings::Settings;
 
+use super::stages::{self, Endpoint, StagesOn, ended, outcome};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -51,41 +52,6 @@ impl QueryRules {
     }
 }
 
-/// An endpoint with a pipeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Endpoint {
-    /// `/v1/chat/completions`.
-    Completions,
-    /// `/retrieve`.
-    Retrieve,
-}
-
-impl Endpoint {
-    /// The name for metric labels.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Completions => "completions",
-            Self::Retrieve => "retrieve",
-        }
-    }
-
-    /// The stages that are on, given the choices of a request.
-    fn stages(self, settings: &Settings, choices: StageChoices) -> StagesOn {
-        let endpoints = &settings.endpoints;
-        let (acronyms, filters) = match self {
-            Self::Completions => (endpoints.completions.acronyms, endpoints.completions.filter_rules),
-            Self::Retrieve => (endpoints.retrieve.acronyms, endpoints.retrieve.filter_rules),
-        };
-        StagesOn { acronyms: choices.acronyms.unwrap_or(acronyms), filters: choices.filter_rules.unwrap_or(filters) }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct StagesOn {
-    acronyms: bool,
-    filters: bool,
-}
-
 /// A query that is ready for the search.
 #[derive(Debug)]
 pub struct PreparedQuery {
@@ -93,6 +59,8 @@ pub struct PreparedQuery {
     pub text: String,
     /// The rule whose filter applies.
     pub rule: Option<usize>,
+    /// The stages that are on.
+    pub on: StagesOn,
     /// What the stages did, without those that are off. The outcome of a rule that applies is known after the search.
     pub stages: Vec<ExplainedStage>,
 }
@@ -112,12 +80,9 @@ pub async fn prepare(
     let (rules, query) = (Arc::clone(&app.query_rules), query.to_owned());
     let weight = if on.acronyms || on.filters { rules.weight(&query) } else { 0 };
     let prepared = ragengine_compute::run(weight, move |_| Ok::<_, ApiError>(prepared(&rules, query, on))).await?;
-    for (stage, is_on) in [("acronyms", on.acronyms), ("filters", on.filters)] {
-        let outcome = prepared.stages.iter().find(|done| done.stage == stage).map(|done| done.outcome.as_str());
-        let is_decided = stage != "filters" || prepared.rule.is_none();
-        if !is_on || is_decided {
-            app.metrics.pipeline_stage(endpoint.label(), stage, outcome.unwrap_or("off"));
-        }
+    stages::count(&app.metrics, endpoint, "acronyms", &prepared.stages);
+    if prepared.rule.is_none() {
+        stages::count(&app.metrics, endpoint, "filters", &prepared.stages);
     }
     Ok(prepared)
 }
@@ -128,19 +93,14 @@ fn prepared(rules: &QueryRules, query: String, on: StagesOn) -> PreparedQuery {
     // The words of a rule may be an acronym or its expansion, so the rule sees both.
     let expanded = if on.acronyms { expand(&rules.acronyms, &query) } else { None };
     if on.acronyms {
-        stages.push(ExplainedStage { question: expanded.clone(), ..stage("acronyms", expanded.is_some(), started) });
+        let stage = ended("acronyms", outcome(expanded.is_some()), started);
+        stages.push(ExplainedStage { question: expanded.clone(), ..stage });
     }
     let text = expanded.unwrap_or(query);
     let started = Instant::now();
     let rule = if on.filters { rule_for(&rules.filters, &text) } else { None };
     if on.filters {
-        stages.push(ExplainedStage { rule, ..stage("filters", rule.is_some(), started) });
+        stages.push(ExplainedStage { rule, ..ended("filters", outcome(rule.is_some()), started) });
     }
-    PreparedQuery { text, rule, stages }
-}
-
-fn stage(stage: &str, has_changed: bool, started: Instant) -> ExplainedStage {
-    let outcome = if has_changed { "done" } else { "unchanged" };
-    let elapsed_ms = started.elapsed().as_secs_f64() * 1000.0;
-    ExplainedStage { stage: stage.to_owned(), outcome: outcome.to_owned(), elapsed_ms, question: None, rule: None }
+    PreparedQuery { text, rule, on, stages }
 }

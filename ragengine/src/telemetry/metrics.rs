@@ -29,9 +29,10 @@ metrics! {
         /// Questions that were longer than the embedding model's limit and were searched in several windows. `asker` is
         /// `chat` or `retrieve`.
         long_questions_total: Counters["asker"],
-        /// Stages of the pipeline. `endpoint` is `completions` or `retrieve`; `stage` is `acronyms` or `filters`;
-        /// `outcome` is `done`, `unchanged` (nothing to do), `off` or `dropped` (nothing near enough was found with the
-        /// filter).
+        /// Stages of the pipeline. `endpoint` is `completions` or `retrieve`; `stage` is `rewrite`, `acronyms`, `filters`,
+        /// `retrieval`, `recency`, `rerank` or `diversity`; `outcome` is `done`, `unchanged` (nothing to do), `off`,
+        /// `failed`, `timeout`, `nonsense` (the reply of a reranker names no passage) or `dropped` (nothing near enough
+        /// was found with the filter).
         pipeline_stages_total: Counters["endpoint", "stage", "outcome"],
         /// 1 if the language model's endpoint answers, 0 if it does not answer or refuses the key. Absent without an
         /// endpoint, and before the first check.

@@ -125,6 +125,7 @@ async fn every_metric_of_a_scripted_conversation_is_exact() {
         ("chunks_total{decision=selected,index=docs}".to_owned(), decided("selected")),
         ("chunks_total{decision=over_threshold,index=docs}".to_owned(), decided("over_threshold")),
         ("chunks_total{decision=over_budget,index=docs}".to_owned(), decided("over_budget")),
+        ("chunks_total{decision=duplicate,index=docs}".to_owned(), 0.0),
         ("context_tokens_count{index=docs,part=budget}".to_owned(), 7.0),
         ("context_tokens_count{index=docs,part=used}".to_owned(), 7.0),
         ("context_tokens_sum{index=docs,part=budget}".to_owned(), tokens("budget")),

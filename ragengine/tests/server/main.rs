@@ -23,6 +23,7 @@ mod filters;
 mod forwarding;
 mod generations;
 mod goldens;
+mod hybrid;
 mod language_model_health;
 mod log_texts;
 mod model_queue;

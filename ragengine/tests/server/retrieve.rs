@@ -1,8 +1,9 @@
 use ragengine::access::{Action, Caller};
-use ragengine::retrieval::preparation::Endpoint;
-use ragengine::retrieval::{self, RuledQuery};
-use ragengine_index::search::Query;
+use ragengine::retrieval::stages::Endpoint;
+use ragengine::retrieval::{self, Search};
 use ragengine_pipeline::filter::Filter;
+use ragengine_pipeline::request::StageChoices;
+use ragengine_settings::Settings;
 use serde_json::{Value, json};
 
 use crate::support::upstream::Upstream;
@@ -35,11 +36,10 @@ async fn a_result_has_every_field() {
     assert_eq!((reply["query"].as_str(), reply["count"].as_u64()), (Some("How high is the tower?"), Some(1)));
     assert_eq!((node["doc_id"].as_str(), node["text"].as_str()), (Some("d"), Some("The tower is 324 metres high.")));
     assert_eq!(node["metadata"], json!({"title": "Towers", "page": 3}));
-    assert_eq!(
-        (node["source"].as_str(), &node["sparse_score"], &node["score"]),
-        (Some("dense_only"), &Value::Null, &node["dense_score"])
-    );
-    let similarity = node["score"].as_f64().unwrap();
+    assert_eq!(node["source"], "both");
+    let number = |key: &str| node[key].as_f64().unwrap();
+    assert!(number("sparse_score") > 0.0 && (number("score") - 0.7 * number("dense_score") - 0.3).abs() < 1e-5);
+    let similarity = number("dense_score");
     assert!((0.5..=1.0).contains(&similarity), "{similarity}");
     let again = server.post("/retrieve", &ask).await.ok();
     assert_eq!(again["results"][0]["node_id"], node["node_id"]);
@@ -228,9 +228,18 @@ async fn a_failed_search_is_measured() {
     server.found("docs", "cats", 1).await;
     let index = server.app.loaded().unwrap().index(&Caller::Writer, Action::Read, "docs").unwrap();
     // FAISS refuses a vector of the wrong width.
-    let query = Query { vectors: vec![1.0, 0.0].into(), top_k: 1, filter: Filter::default() };
-    let query = RuledQuery { query, rule: None, max_distance: 4.0, endpoint: Endpoint::Retrieve };
-    let failed = retrieval::show_all(&server.app, &Caller::Writer, &index, query, |_| Ok(())).await;
+    let search = Search {
+        vectors: vec![1.0, 0.0].into(),
+        text: "cats".into(),
+        filter: Filter::default(),
+        rule: None,
+        max_distance: 4.0,
+        threshold: None,
+        top_k: 1,
+        on: Endpoint::Retrieve.stages(&Settings::default(), StageChoices::default()),
+        endpoint: Endpoint::Retrieve,
+    };
+    let failed = retrieval::show_all(&server.app, &Caller::Writer, &index, search, |_, _| Ok(())).await;
     assert_eq!(failed.unwrap_err().status(), 500);
     let metrics = server.get("/metrics").await.text;
     assert!(metrics.contains("ragengine_search_duration_seconds_count 2\n"), "{metrics}");

@@ -4,13 +4,28 @@ use ragengine_client::wire::Retrieved;
 use super::{Bench, RETRIEVED};
 use crate::floor::QuestionPace;
 use crate::http::Connection;
-use crate::table::Table;
+use crate::table::{Comparison, Limit, Table};
 
 /// Compares retrieval with embedding the question and searching.
 pub async fn retrieve(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
     require_same_answers(bench).await?;
     let compared = bench.compare_with_floor("/retrieve", &bench.retrievals(), RETRIEVED).await?;
     compared.push_to(table, "/retrieve");
+    hybrid(bench, table).await
+}
+
+/// Compares retrieval by vectors and words with retrieval by vectors.
+async fn hybrid(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
+    let (hybrid, dense) = (bench.retrievals_by("hybrid"), bench.retrievals());
+    // Analyses the chunks, which the first search by words does.
+    bench.run(&hybrid).await?;
+    let mut comparison = Comparison::default();
+    for round in 1..=bench.effort.rounds {
+        eprintln!("/retrieve hybrid: round {round} of {}", bench.effort.rounds);
+        let (of_hybrid, of_dense) = (bench.run(&hybrid).await?.cpu(), bench.run(&dense).await?.cpu());
+        comparison.push(of_hybrid.as_secs_f64() * 1e3, of_dense.as_secs_f64() * 1e3);
+    }
+    table.push(comparison.row("/retrieve hybrid against dense, CPU").with_limit(Limit::AtMost(1.5)));
     Ok(())
 }
 

@@ -59,7 +59,7 @@ pub fn rows(index: &Arc<Index>, folder: &Path, chunks: usize, rounds: usize) -> 
 fn with_new_filters(vectors: &[Vec<f32>]) -> anyhow::Result<Vec<Query>> {
     let query = |(number, vector): (usize, &Vec<f32>)| {
         let filter = Filter::new(&[("half".to_owned(), json!([0, format!("not {number}")]))].into_iter().collect())?;
-        Ok(Query { vectors: vector.clone().into(), top_k: NEAREST, filter })
+        Ok(Query::dense(vector.clone(), NEAREST, filter))
     };
     vectors.iter().enumerate().map(query).collect()
 }
@@ -105,7 +105,7 @@ fn faiss_file(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 fn with_filter(vectors: &[Vec<f32>], filter: &Filter) -> Vec<Query> {
-    let query = |vector: &Vec<f32>| Query { vectors: vector.clone().into(), top_k: NEAREST, filter: filter.clone() };
+    let query = |vector: &Vec<f32>| Query::dense(vector.clone(), NEAREST, filter.clone());
     vectors.iter().map(query).collect()
 }
 

@@ -34,31 +34,64 @@ pub struct Explanation {
     /// Maximum number of retrieved chunks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<usize>,
-    /// Maximum squared L2 distance of a chunk.
+    /// Maximum squared L2 distance of a chunk. Missing if the calibrated threshold decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_distance: Option<f32>,
+    /// What the calibrated threshold was decided by. Missing for the fixed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<ExplainedEvidence>,
     /// The stages of the pipeline that were on, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<ExplainedStage>,
-    /// Every retrieved chunk, nearest first.
+    /// How near the best chunk is: `excellent` (a similarity of 0.90 or more), `good` (0.80), `acceptable` (0.75) or
+    /// `below`. Missing unless the request chose a retrieval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<String>,
+    /// Every retrieved chunk, best first.
     pub chunks: Vec<ExplainedChunk>,
+}
+
+/// What the searches by vectors and by words tell about whether the index can answer a question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ExplainedEvidence {
+    /// The probability that the index can answer the question, 0 to 1. From 0.5 on, the question gets context.
+    pub probability: f32,
+    /// The squared L2 distance of the nearest chunk.
+    pub nearest_distance: f32,
+    /// The distance of the tenth nearest chunk.
+    pub tenth_distance: f32,
+    /// The mean distance of random pairs of chunks of the index.
+    pub background_mean: f32,
+    /// The standard deviation of that distance.
+    pub background_deviation: f32,
+    /// The best BM25 score, divided by the sum of the inverse document frequencies (IDF) of the question's words.
+    pub best_bm25_share: f32,
+    /// The part of that sum which belongs to words that no chunk has, 0 to 1.
+    pub unknown_share: f32,
+    /// The part of the ten nearest chunks that is also among the ten best by words, 0 to 1.
+    pub agreement: f32,
 }
 
 /// What a stage of the pipeline did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExplainedStage {
-    /// `acronyms` or `filters`.
+    /// `rewrite`, `acronyms`, `filters`, `retrieval`, `recency`, `rerank` or `diversity`.
     pub stage: String,
-    /// `done`, `unchanged`, or `dropped` (a filter rule with which nothing near enough was found).
+    /// `done`, `unchanged`, `failed`, `timeout`, `nonsense` (a reply that names no passage), or `dropped` (a filter rule
+    /// with which nothing near enough was found).
     pub outcome: String,
     /// Duration in milliseconds.
     pub elapsed_ms: f64,
-    /// The question with expanded acronyms.
+    /// The question that is searched for: rewritten, or with expanded acronyms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// The position in the setting `retrieval.filterRules`, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<usize>,
+    /// Why chunks were put in order by a model: `spread` (the best scores are close to each other), `temporal` or
+    /// `comparison` (by a word of the question), or `always`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<String>,
 }
 
 /// The token budget of the context.
@@ -79,9 +112,13 @@ pub struct ExplainedChunk {
     pub node_id: String,
     /// The squared L2 distance between the vectors of chunk and question, 0 to 4. Lower is nearer.
     pub distance: f32,
+    /// What the order of the chunks is made from; higher is better. Missing for a search by vectors only, whose order is
+    /// that of the distances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
     /// Number of tokens in the prompt. Missing for chunks over the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// `selected`, `over_threshold` or `over_budget`.
+    /// `selected`, `over_threshold`, `over_budget` or `duplicate`.
     pub decision: String,
 }

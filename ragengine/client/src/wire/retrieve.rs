@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Metadata;
+use super::{ExplainedEvidence, ExplainedStage, Metadata};
 
 /// A search in an index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -22,19 +22,118 @@ pub struct Retrieve {
     pub metadata_filter: Option<Metadata>,
     /// Stages of the pipeline to turn on or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pipeline: Option<PipelineStages>,
+    pub pipeline: Option<RetrieveStages>,
+    /// Whether the reply explains what the stages did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
 }
 
-/// Stages of the pipeline that a request turns on or off. Not set: as the setting `endpoints` says.
+/// Stages of `/retrieve` that a request turns on or off. Not set: as the setting `endpoints.retrieve` says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PipelineStages {
+pub struct RetrieveStages {
     /// Whether acronyms of the setting `rewrite.acronyms` are expanded in the query that is searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acronyms: Option<bool>,
     /// Whether a filter of the setting `retrieval.filterRules` is chosen by the words of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter_rules: Option<bool>,
+    /// How chunks are found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrieval: Option<RetrievalMode>,
+    /// The threshold that `explanation.context` is about. `/retrieve` returns chunks whatever it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
+}
+
+/// What decides whether a question gets context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Threshold {
+    /// The setting `retrieval.maxDistance`.
+    Fixed,
+    /// A judgement of the question by its vectors and words.
+    Calibrated,
+}
+
+/// Stages of the pipeline that a chat turns on or off. Not set: as the setting `endpoints` says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineStages {
+    /// When the language model rewrites the question with the history, for the search only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condense: Option<Condensing>,
+    /// Whether the language model rewrites the question for the search, if it is not rewritten with the history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reformulate: Option<bool>,
+    /// Whether acronyms of the setting `rewrite.acronyms` are expanded in the query that is searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acronyms: Option<bool>,
+    /// Whether a filter of the setting `retrieval.filterRules` is chosen by the words of the query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter_rules: Option<bool>,
+    /// How chunks are found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrieval: Option<RetrievalMode>,
+    /// Whether the newer comes first of chunks whose scores differ by less than 0.02.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recency: Option<bool>,
+    /// When the 20 best chunks are put in order by the model of the setting `rerank`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<Reranking>,
+    /// What is done about chunks that say the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diversity: Option<Diversity>,
+}
+
+/// When a question is rewritten so that it is understood without the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Condensing {
+    /// Never.
+    Never,
+    /// If it seems to continue the history: it is short, begins with a word such as *and*, or has a pronoun.
+    FollowUp,
+    /// Whenever there is a history.
+    Always,
+}
+
+/// When the best chunks are put in order by a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Reranking {
+    /// Never.
+    Never,
+    /// If the best scores are close to each other, or the question asks for what is newest or compares.
+    Conditional,
+    /// For every question.
+    Always,
+}
+
+/// How chunks are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RetrievalMode {
+    /// By the distance of their vectors.
+    Dense,
+    /// By their words (BM25).
+    Text,
+    /// By both, with the weights of the settings.
+    Hybrid,
+    /// By both, with their reciprocal ranks.
+    Rrf,
+}
+
+/// What is done about chunks that say the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Diversity {
+    /// Nothing.
+    None,
+    /// Of near-identical chunks, only the best is used.
+    Duplicates,
+    /// Chunks are chosen that are relevant and unlike each other.
+    Mmr,
 }
 
 fn default_max_node_count() -> usize {
@@ -54,6 +153,26 @@ pub struct Retrieved {
     /// longer than the input limit of the embedding model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_windows: Option<usize>,
+    /// What the stages did, if the request has `explain`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<RetrieveExplanation>,
+}
+
+/// What the stages of a search did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RetrieveExplanation {
+    /// The stages of the pipeline that were on, in order.
+    pub stages: Vec<ExplainedStage>,
+    /// How near the best chunk is: `excellent` (a similarity of 0.90 or more), `good` (0.80), `acceptable` (0.75) or
+    /// `below`. Missing if nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<String>,
+    /// Whether a chat would get context for this query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<bool>,
+    /// What the calibrated threshold was decided by. Missing for the fixed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<ExplainedEvidence>,
 }
 
 /// Which search found a chunk.
@@ -77,7 +196,8 @@ pub struct RetrievedNode {
     pub node_id: String,
     /// The text of the chunk.
     pub text: String,
-    /// The relevance, at most 1. Higher is better.
+    /// The relevance, about 0 to 1; higher is better. By vectors: the cosine similarity. By words: the BM25 score, divided by the
+    /// best. By both: their weighted sum, or the sum of reciprocal ranks.
     pub score: f32,
     /// The cosine similarity to the query. Null unless vector search found the chunk.
     pub dense_score: Option<f32>,

@@ -11,7 +11,12 @@ use crate::writer::{Embedded, Limits, check_documents};
 fn options(directory: &Path) -> CatalogOptions {
     CatalogOptions {
         directory: directory.to_owned(),
-        search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
+        search: SearchSettings {
+            exact_below_rows: 10_000,
+            ef_search: 64,
+            n_probe: None,
+            language: ragengine_settings::TextLanguage::English,
+        },
         max_indexes: 3,
         embedding: ragengine_settings::Embedding::default().source(),
         metrics: crate::metrics::IndexMetrics::unread(),

@@ -6,7 +6,12 @@ use crate::{IndexSize, SearchSettings};
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
     let folder = tempfile::tempdir().unwrap();
     let record = IndexRecord::of_two_dimensions();
-    let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
+    let search = SearchSettings {
+        exact_below_rows: 10_000,
+        ef_search: 64,
+        n_probe: None,
+        language: ragengine_settings::TextLanguage::English,
+    };
     let metrics = crate::metrics::IndexMetrics::unread();
     let index = Index::create("i", &folder.path().join("index"), record, search, &metrics).unwrap();
     (folder, index)

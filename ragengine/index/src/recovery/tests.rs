@@ -14,7 +14,12 @@ use crate::search::Query;
 use crate::writer::{Embedded, Limits, Mode, check_documents};
 use ragengine_pipeline::filter::Filter;
 
-const SEARCH: SearchSettings = SearchSettings { exact_below_rows: 50, ef_search: 64, n_probe: None };
+const SEARCH: SearchSettings = SearchSettings {
+    exact_below_rows: 50,
+    ef_search: 64,
+    n_probe: None,
+    language: ragengine_settings::TextLanguage::English,
+};
 
 fn record(kind: VectorIndexKind) -> IndexRecord {
     IndexRecord {
@@ -122,7 +127,7 @@ impl Kept {
 
     /// Checks that a search finds exactly the expected content.
     fn check(&self, what: &str) {
-        let query = Query { vectors: point(0).into(), top_k: 1000, filter: Filter::default() };
+        let query = Query::dense(point(0), 1000, Filter::default());
         let found: BTreeMap<u64, u64> = self
             .index()
             .search(&query)
@@ -135,7 +140,7 @@ impl Kept {
         assert_eq!(found, self.model, "{what}");
         assert_eq!(self.index().size().chunks, self.model.len() as u64, "{what}");
         for (number, at) in self.model.iter().take(3) {
-            let query = Query { vectors: point(*at).into(), top_k: 1, filter: Filter::default() };
+            let query = Query::dense(point(*at), 1, Filter::default());
             assert_eq!(
                 self.index().search(&query).unwrap().read_all().unwrap()[0].doc_id,
                 number.to_string(),

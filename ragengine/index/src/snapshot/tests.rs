@@ -1,3 +1,6 @@
+use std::fs;
+use std::path::PathBuf;
+
 use ragengine_faiss::Kind;
 use ragengine_settings::VectorIndexKind;
 
@@ -29,7 +32,7 @@ fn with_snapshot() -> tempfile::TempDir {
 }
 
 fn file(folder: &Path, name: &str) -> PathBuf {
-    numbered(folder).unwrap().pop().unwrap().1.join(name)
+    FOLDERS.numbered(folder).unwrap().pop().unwrap().1.join(name)
 }
 
 fn kind_of(folder: &Path, identity: Identity, next_row: u64) -> &'static str {
@@ -63,10 +66,10 @@ fn only_the_latest_snapshot_is_kept() {
 fn a_crash_between_two_steps_leaves_a_readable_snapshot() {
     let folder = with_snapshot();
     // Before the rename: an incomplete temporary folder.
-    fs::create_dir(folder.path().join(UNFINISHED)).unwrap();
-    fs::write(folder.path().join(UNFINISHED).join(VECTORS), "half").unwrap();
+    fs::create_dir(folder.path().join(FOLDERS.unfinished)).unwrap();
+    fs::write(folder.path().join(FOLDERS.unfinished).join(VECTORS), "half").unwrap();
     assert_eq!(kind_of(folder.path(), identity(), NEXT_ROW), "loaded");
-    assert!(!folder.path().join(UNFINISHED).exists());
+    assert!(!folder.path().join(FOLDERS.unfinished).exists());
     // After the rename: the older snapshot still exists.
     let older = folder.path().join("snapshot-00000000");
     fs::create_dir(&older).unwrap();
@@ -78,11 +81,11 @@ fn a_crash_between_two_steps_leaves_a_readable_snapshot() {
 #[test]
 fn incomplete_and_foreign_snapshots_are_rejected() {
     let damages: [(&str, Damage); 7] = [
-        ("a torn manifest", |folder| cut(&file(folder, MANIFEST))),
+        ("a torn manifest", |folder| cut(&file(folder, "manifest"))),
         ("a torn index", |folder| cut(&file(folder, VECTORS))),
         ("a flipped bit", |folder| flip(&file(folder, VECTORS))),
-        ("a flipped bit in the manifest", |folder| flip(&file(folder, MANIFEST))),
-        ("no manifest", |folder| fs::remove_file(file(folder, MANIFEST)).unwrap()),
+        ("a flipped bit in the manifest", |folder| flip(&file(folder, "manifest"))),
+        ("no manifest", |folder| fs::remove_file(file(folder, "manifest")).unwrap()),
         ("no index", |folder| fs::remove_file(file(folder, VECTORS)).unwrap()),
         ("rows of another", |folder| take_manifest_of(folder, 99)),
     ];
@@ -107,17 +110,17 @@ fn incomplete_and_foreign_snapshots_are_rejected() {
 fn a_failed_write_keeps_the_older_snapshot() {
     let folder = with_snapshot();
     // A file in place of the folder, because a superuser may write to a read-only folder.
-    fs::write(folder.path().join(UNFINISHED), "").unwrap();
+    fs::write(folder.path().join(FOLDERS.unfinished), "").unwrap();
     assert_eq!(write(folder.path(), identity().store, 2, &segment(120)).unwrap_err().kind(), "disk");
-    fs::remove_file(folder.path().join(UNFINISHED)).unwrap();
+    fs::remove_file(folder.path().join(FOLDERS.unfinished)).unwrap();
     assert_eq!(read(folder.path(), identity(), NEXT_ROW).unwrap().unwrap().rows().len(), 100);
 }
 
 #[test]
 fn a_snapshot_leaves_space_for_documents() {
     let folder = tempfile::tempdir().unwrap();
-    require_room(folder.path(), 1).unwrap();
-    let refused = require_room(folder.path(), u64::MAX).unwrap_err();
+    require_room(folder.path(), 1, 1).unwrap();
+    let refused = require_room(folder.path(), u64::MAX, 1).unwrap_err();
     assert_eq!(refused.kind(), "no_room");
 }
 
@@ -137,5 +140,5 @@ fn flip(path: &Path) {
 fn take_manifest_of(folder: &Path, count: u64) {
     let (kind, rows) = (KIND.to_string(), (0..count).collect());
     let manifest = Manifest { store: identity().store, kind, dimensions: 2, rows };
-    fs::write(file(folder, MANIFEST), manifest.encode()).unwrap();
+    fs::write(file(folder, "manifest"), manifest.encode()).unwrap();
 }

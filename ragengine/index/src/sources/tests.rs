@@ -17,7 +17,12 @@ fn document(doc_id: &str, source: &str) -> DocumentRecord {
 
 /// An index with these documents, numbered from 0.
 fn index(path: &std::path::Path, documents: &[DocumentRecord]) -> Arc<Index> {
-    let search = SearchSettings { exact_below_rows: 10, ef_search: 10, n_probe: None };
+    let search = SearchSettings {
+        exact_below_rows: 10,
+        ef_search: 10,
+        n_probe: None,
+        language: ragengine_settings::TextLanguage::English,
+    };
     let metrics = crate::metrics::IndexMetrics::unread();
     let index = Index::create("i", path, IndexRecord::of_two_dimensions(), search, &metrics).unwrap();
     let put = |(number, document): (u64, &DocumentRecord)| {

@@ -177,6 +177,12 @@ impl Part {
         positions
     }
 
+    /// The position of a row, if the segment has it.
+    pub(super) fn position(&self, row: u64) -> Option<usize> {
+        let position = self.segment.first_at_or_after(row, 0);
+        (self.segment.rows.get(position) == Some(&row)).then_some(position)
+    }
+
     /// The rows that are alive, in order.
     pub(super) fn rows(&self) -> impl Iterator<Item = u64> + '_ {
         self.alive.iter().map(|position| self.segment.rows[position])

@@ -25,7 +25,12 @@ fn prepared(text: &str, change: DocumentChange) -> Prepared {
 
 fn new_index() -> (tempfile::TempDir, Arc<Index>) {
     let folder = tempfile::tempdir().unwrap();
-    let search = SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None };
+    let search = SearchSettings {
+        exact_below_rows: 10_000,
+        ef_search: 64,
+        n_probe: None,
+        language: ragengine_settings::TextLanguage::English,
+    };
     let metrics = crate::metrics::IndexMetrics::unread();
     let index =
         Index::create("i", &folder.path().join("index"), IndexRecord::of_two_dimensions(), search, &metrics).unwrap();
@@ -42,7 +47,7 @@ fn embedded(doc_id: &str, vectors: &[[f32; 2]]) -> Embedded {
 }
 
 fn found(index: &Arc<Index>, vector: [f32; 2]) -> Vec<String> {
-    let query = Query { vectors: vector.to_vec().into(), top_k: 10, filter: Filter::default() };
+    let query = Query::dense(vector.to_vec(), 10, Filter::default());
     index.search(&query).unwrap().read_all().unwrap().into_iter().map(|found| found.doc_id.clone()).collect()
 }
 

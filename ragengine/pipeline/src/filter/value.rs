@@ -119,7 +119,7 @@ impl Eq for Number {}
 
 /// The instant of a text that is a date (`2026-11-25`, its beginning in UTC) or a date with a time
 /// (`2026-11-25T09:00:00+01:00`, RFC 3339; UTC without an offset).
-fn instant(text: &str) -> Option<Timestamp> {
+pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
     let may_be_date = bytes.first().is_some_and(u8::is_ascii_digit) && bytes.get(4) == Some(&b'-');
     if !may_be_date || text.contains('[') {

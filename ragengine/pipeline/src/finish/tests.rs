@@ -117,7 +117,7 @@ proptest! {
         let render = |number: usize, text: &str| block(number, &Passage { text, ..Passage::default() });
         let candidates: Vec<Candidate> = chunks
             .iter()
-            .map(|(text, distance)| Candidate { distance: *distance, tokens: tokenizer.count(&render(100, text)) })
+            .map(|(text, distance)| Candidate { distance: *distance, tokens: tokenizer.count(&render(100, text)), is_duplicate: false })
             .collect();
         let selection = select(&candidates, 0.85, budget.context_tokens);
         let blocks: Vec<String> = selection

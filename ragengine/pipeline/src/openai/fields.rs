@@ -29,6 +29,9 @@ const KNOWN: [&str; 15] = [
 const MAX_MODELS: usize = 100;
 
 /// The longest name in bytes of JSON, such as the name of a model. Names are stored in addition to the body.
+/// The most characters of a reason that a request is told.
+const MAX_REASON_CHARACTERS: usize = 300;
+
 const MAX_NAME_BYTES: usize = 1000;
 
 /// The known fields of a body, each as the original JSON text.
@@ -115,28 +118,14 @@ impl<'a> Fields<'a> {
     /// The field `pipeline`: an object with the stages to turn on or off.
     pub fn stages(&self) -> Result<StageChoices, Rejection> {
         let Some(value) = self.present("pipeline") else { return Ok(StageChoices::default()) };
-        let (mut stages, mut refused) = (StageChoices::default(), None);
-        let read = each_field(value.get(), |name, value| {
-            let (stage, field) = match &*name {
-                "acronyms" => (&mut stages.acronyms, "pipeline.acronyms"),
-                "filter_rules" => (&mut stages.filter_rules, "pipeline.filter_rules"),
-                _ => {
-                    refused = Some(Rejection::wrong_type("pipeline", "an object with acronyms and filter_rules only"));
-                    return;
-                }
-            };
-            match value.get() {
-                "true" => *stage = Some(true),
-                "false" => *stage = Some(false),
-                "null" => *stage = None,
-                _ => refused = Some(Rejection::wrong_type(field, "true or false")),
-            }
-        });
-        match (read, refused) {
-            (Err(_), _) => Err(Rejection::wrong_type("pipeline", "an object")),
-            (Ok(()), Some(rejection)) => Err(rejection),
-            (Ok(()), None) => Ok(stages),
+        if !value.get().starts_with('{') {
+            return Err(Rejection::wrong_type("pipeline", "an object"));
         }
+        let wrong = |error: serde_json::Error| {
+            let reason: String = error.to_string().chars().take(MAX_REASON_CHARACTERS).collect();
+            Rejection::wrong_type("pipeline", &format!("an object of stages ({reason})"))
+        };
+        serde_json::from_str(value.get()).map_err(wrong)
     }
 
     pub fn metadata_filter(&self) -> Result<Filter, Rejection> {

@@ -25,7 +25,7 @@ impl Boundary {
     }
 
     /// The line, without a line break.
-    pub(super) fn line(&self) -> &str {
+    pub(crate) fn line(&self) -> &str {
         &self.0
     }
 }

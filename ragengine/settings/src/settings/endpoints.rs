@@ -1,3 +1,4 @@
+use ragengine_pipeline::request::{Condensing, Diversity, Reranking, RetrievalMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +16,29 @@ pub struct Endpoints {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CompletionsEndpoint {
+    /// When the language model rewrites a question with the history, so that the search understands it: `never`,
+    /// `followUp` (if it is short, continues a sentence or has a pronoun such as *it*), or `always` if there is a
+    /// history. The answer is to the question as it was written.
+    pub condense: Condensing,
+    /// Whether the language model rewrites other questions for the search: it corrects the spelling and drops fillers.
+    pub reformulate: bool,
     /// Whether the acronyms of `rewrite.acronyms` are expanded in the question that is searched for.
     pub acronyms: bool,
     /// Whether a filter of `retrieval.filterRules` is chosen by the words of the question.
     pub filter_rules: bool,
+    /// How chunks are found: by vectors (`dense`), by words (`text`), or by both (`hybrid`, or `rrf` for reciprocal
+    /// rank fusion). By words, chunks can be found that no vector is near; they still need to be within
+    /// `retrieval.maxDistance`.
+    pub retrieval: RetrievalMode,
+    /// Whether the newer comes first of chunks whose scores differ by less than 0.02. A document's date is its metadata
+    /// `date`, else the date or year in its metadata `path` or in its id.
+    pub recency: bool,
+    /// When the 20 best chunks are put in order by a model, see `rerank`: `never`, `conditional` (if their scores are
+    /// close, or the question has one of the words in `rerank`), or `always`.
+    pub rerank: Reranking,
+    /// What is done about chunks that say the same: nothing (`none`), only the best of near-identical chunks is used
+    /// (`duplicates`), or chunks are chosen that are relevant and unlike each other (`mmr`).
+    pub diversity: Diversity,
 }
 
 /// The stages of `/retrieve`.
@@ -29,10 +49,13 @@ pub struct RetrieveEndpoint {
     pub acronyms: bool,
     /// Whether a filter of `retrieval.filterRules` is chosen by the words of the query.
     pub filter_rules: bool,
+    /// How chunks are found: by vectors (`dense`), by words (`text`), or by both (`hybrid`, or `rrf` for reciprocal
+    /// rank fusion).
+    pub retrieval: RetrievalMode,
 }
 
 impl Default for RetrieveEndpoint {
     fn default() -> Self {
-        Self { acronyms: true, filter_rules: false }
+        Self { acronyms: true, filter_rules: false, retrieval: RetrievalMode::Hybrid }
     }
 }

@@ -48,8 +48,8 @@ metrics! {
         /// counting its tokens), `embed` (embedding the question), `search`, or `select` (counting, selecting and
         /// reading chunks, writing the prompt).
         stage_duration_seconds: Durations["stage"],
-        /// Retrieved chunks. `decision` is `selected`, `over_threshold` (too far from the question) or `over_budget`
-        /// (near enough, but too long).
+        /// Retrieved chunks. `decision` is `selected`, `over_threshold` (too far from the question), `over_budget`
+        /// (near enough, but too long) or `duplicate` (nearly the same as a better one).
         chunks_total: Counters["index", "decision"],
         /// Tokens for context. `part` is `budget` (the limit) or `used` (the selected chunks).
         context_tokens: Histograms["index", "part"] in TOKENS,

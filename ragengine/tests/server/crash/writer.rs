@@ -190,7 +190,8 @@ pub async fn search(
 ) -> Result<Recall, Gone> {
     let Question { index, query, filter } = question;
     let k = 10;
-    let mut body = json!({"index_name": index, "query": query, "max_node_count": k});
+    let stages = json!({"retrieval": "dense"});
+    let mut body = json!({"index_name": index, "query": query, "max_node_count": k, "pipeline": stages});
     if let Some(filter) = filter {
         body["metadata_filter"] = filter;
     }

@@ -13,7 +13,12 @@ use crate::{IndexError, SearchSettings};
 fn open(folder: &Path, disk: &Disk) -> Catalog {
     let options = CatalogOptions {
         directory: folder.to_owned(),
-        search: SearchSettings { exact_below_rows: 10_000, ef_search: 64, n_probe: None },
+        search: SearchSettings {
+            exact_below_rows: 10_000,
+            ef_search: 64,
+            n_probe: None,
+            language: ragengine_settings::TextLanguage::English,
+        },
         max_indexes: 3,
         embedding: ragengine_settings::Embedding::default().source(),
         metrics: crate::metrics::IndexMetrics::unread(),

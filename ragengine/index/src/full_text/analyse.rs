@@ -1,0 +1,89 @@
+use std::sync::Arc;
+
+use super::FullTextError;
+use super::analysis::TextKind;
+use super::segment::{ChunkText, TextSegment};
+use crate::Index;
+use crate::chunking::SplitType;
+use crate::store::Reader;
+
+/// The most chunks that a search analyses before it searches, which takes about a second. More are left to the
+/// background.
+pub(super) const MAX_PENDING_ROWS: u64 = if cfg!(test) { 200 } else { 20_000 };
+
+/// Chunks that are analysed into one segment.
+const BATCH_ROWS: usize = if cfg!(test) { 7 } else { 4096 };
+
+impl Index {
+    /// Analyses the chunks that are visible now, so that a search by words finds them. Needs processor time.
+    ///
+    /// # Errors
+    ///
+    /// [`FullTextError::NotReady`] if there are too many for a search, or tantivy or the disk fails.
+    pub(crate) fn analyse_for_search(&self) -> Result<(), FullTextError> {
+        let pending = self.view.read().text().pending().len();
+        match pending {
+            0 => Ok(()),
+            _ if pending > MAX_PENDING_ROWS => Err(FullTextError::NotReady { pending }),
+            _ => self.analyse_pending(),
+        }
+    }
+
+    /// Whether there are so many chunks to analyse that it is not left to a search.
+    pub(super) fn is_analysis_due(&self) -> bool {
+        self.view.read().text().pending().len() > MAX_PENDING_ROWS / 2
+    }
+
+    /// Analyses all chunks that are visible now.
+    pub(super) fn analyse_pending(&self) -> Result<(), FullTextError> {
+        let _turn = self.full_text.turn.lock();
+        let (rows, reader) = {
+            let view = self.view.read();
+            (view.text().pending().iter().collect::<Vec<u64>>(), Arc::clone(view.reader()))
+        };
+        let mut analyzer = self.full_text.analyzer.clone();
+        for batch in rows.chunks(BATCH_ROWS) {
+            self.require_rebuild().map_err(|error| FullTextError::Stopped(Box::new(error)))?;
+            let segment = TextSegment::of_chunks(&mut analyzer, &texts(&reader, batch)?)?;
+            self.view.write().text_mut().take(segment);
+            while self.merge_in_memory()? {}
+        }
+        Ok(())
+    }
+
+    /// Merges the latest segments if there are several of about the same size. The caller holds the turn.
+    fn merge_in_memory(&self) -> Result<bool, FullTextError> {
+        let text = self.view.read().text().clone();
+        let Some(parts) = text.to_merge_in_memory() else { return Ok(false) };
+        let segments: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.dead)).collect();
+        let merged = TextSegment::merged(&segments)?;
+        let replaced = self.view.write().text_mut().replace(parts, merged);
+        drop(replaced);
+        Ok(true)
+    }
+}
+
+/// The texts of chunks to analyse.
+fn texts(reader: &Reader, rows: &[u64]) -> Result<Vec<ChunkText>, FullTextError> {
+    let mut texts = Vec::with_capacity(rows.len());
+    let mut last = (None, TextKind::Prose);
+    for (&row, chunk) in rows.iter().zip(reader.chunks(rows.iter().copied())?) {
+        if last.0 != Some(chunk.document) {
+            last = (Some(chunk.document), kind_of(reader, chunk.document)?);
+        }
+        let text = match chunk.heading {
+            Some(heading) => format!("{heading}\n{}", chunk.text),
+            None => chunk.text,
+        };
+        texts.push(ChunkText { row, kind: last.1, text });
+    }
+    Ok(texts)
+}
+
+fn kind_of(reader: &Reader, document: u64) -> Result<TextKind, FullTextError> {
+    let record = reader.document(document)?;
+    // Most metadata has no split type, and then it is not parsed.
+    let record = record.filter(|record| record.metadata.contains("split_type"));
+    let split = record.map(|record| SplitType::of(&record.metadata()));
+    Ok(if matches!(split, Some(Ok(SplitType::Code(_)))) { TextKind::Code } else { TextKind::Prose })
+}

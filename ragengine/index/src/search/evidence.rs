@@ -1,0 +1,115 @@
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use ragengine_pipeline::ranking::answerable::Evidence;
+
+use super::{Query, State};
+use crate::store::{Reader, StoreError};
+use crate::{Index, IndexError};
+
+/// The chunks that each search looks at.
+const COMPARED: usize = 10;
+
+/// Vectors of which pairs are made, for the background.
+const SAMPLED_VECTORS: usize = 512;
+
+/// Rows that are tried for the sample. Some are gone.
+const TRIED_ROWS: usize = 4096;
+
+/// The distances of random pairs of chunks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Distribution {
+    mean: f32,
+    deviation: f32,
+}
+
+/// The distances of random pairs of an index's chunks, computed when they are first needed and when the number of
+/// chunks has doubled or halved. That takes a few milliseconds.
+#[derive(Default)]
+pub struct BackgroundDistances(Mutex<Option<(usize, Distribution)>>);
+
+impl BackgroundDistances {
+    fn get(&self, chunks: usize, reader: &Reader) -> Result<Distribution, StoreError> {
+        let mut known = self.0.lock();
+        if let Some((then, distribution)) = *known
+            && (then / 2..=then.saturating_mul(2)).contains(&chunks)
+        {
+            return Ok(distribution);
+        }
+        let distribution = Distribution::of(&sample(reader)?);
+        *known = Some((chunks, distribution));
+        Ok(distribution)
+    }
+}
+
+impl Distribution {
+    /// Of the pairs of neighbours in the sample.
+    fn of(vectors: &[Vec<f32>]) -> Self {
+        let distance =
+            |pair: &[Vec<f32>]| pair[0].iter().zip(&pair[1]).map(|(left, right)| (left - right).powi(2)).sum::<f32>();
+        let distances: Vec<f32> = vectors.windows(2).map(distance).collect();
+        #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
+        let count = (distances.len() as f32).max(1.0);
+        let mean = distances.iter().sum::<f32>() / count;
+        let variance = distances.iter().map(|distance| (distance - mean).powi(2)).sum::<f32>() / count;
+        Self { mean, deviation: variance.sqrt() }
+    }
+}
+
+/// The vectors of random rows. The same for the same store.
+fn sample(reader: &Reader) -> Result<Vec<Vec<f32>>, StoreError> {
+    let next_row = reader.next_row()?;
+    let mut random = fastrand::Rng::with_seed(next_row);
+    let mut vectors = Vec::new();
+    for _ in 0..TRIED_ROWS.min(usize::try_from(next_row).unwrap_or(usize::MAX)) {
+        vectors.extend(reader.vector(random.u64(0..next_row))?);
+        if vectors.len() == SAMPLED_VECTORS {
+            break;
+        }
+    }
+    Ok(vectors)
+}
+
+impl Index {
+    /// What both searches tell about whether the index can answer a query. None if it has no chunk that the filter
+    /// allows, or words cannot be searched now. Needs processor time.
+    ///
+    /// # Errors
+    ///
+    /// If FAISS rejects a vector, or the disk fails.
+    pub fn evidence(self: &Arc<Self>, query: &Query, text: &str) -> Result<Option<Evidence>, IndexError> {
+        if self.analyse_for_search().is_err() {
+            return Ok(None);
+        }
+        let (state, allowed) = self.state(query, true);
+        let nearest = self.nearest(query, COMPARED, &state, allowed.as_deref())?;
+        let (Some(first), Some(last)) = (nearest.first(), nearest.last()) else { return Ok(None) };
+        let Some(found) = self.found_by_words(&state, text, COMPARED, allowed.as_deref()) else { return Ok(None) };
+        let background = self.background_distances.get(self.view.read().vectors().alive(), &state.reader)?;
+        let idf = found.words.idf.max(f32::MIN_POSITIVE);
+        let in_both = nearest.iter().filter(|hit| found.hits.iter().any(|other| other.row == hit.row)).count();
+        #[expect(clippy::cast_precision_loss, reason = "at most ten")]
+        let agreement = in_both as f32 / nearest.len() as f32;
+        Ok(Some(Evidence {
+            nearest_distance: first.distance,
+            tenth_distance: last.distance,
+            background_mean: background.mean,
+            background_deviation: background.deviation,
+            best_bm25_share: found.hits.first().map_or(0.0, |best| best.bm25 / idf),
+            unknown_share: found.words.unknown_idf / idf,
+            agreement,
+        }))
+    }
+
+    /// A search by words that is not possible now finds nothing.
+    fn found_by_words(
+        &self,
+        state: &State,
+        text: &str,
+        k: usize,
+        allowed: Option<&crate::vectors::AllowedRows>,
+    ) -> Option<crate::full_text::TextHits> {
+        let is_allowed = |row: u64| allowed.is_none_or(|allowed| state.vectors.contains(allowed, row));
+        self.search_text(state.text.as_ref()?, text, k, &is_allowed).ok()
+    }
+}

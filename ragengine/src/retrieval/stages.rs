@@ -1,0 +1,107 @@
+//! The stages of the pipeline: which are on, and what each did.
+
+use std::time::Instant;
+
+use ragengine_client::wire::ExplainedStage;
+use ragengine_pipeline::request::{Diversity, RetrievalMode, StageChoices};
+use ragengine_settings::Settings;
+
+use crate::telemetry::metrics::Metrics;
+
+/// An endpoint with a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/v1/chat/completions`.
+    Completions,
+    /// `/retrieve`.
+    Retrieve,
+}
+
+impl Endpoint {
+    /// The name for metric labels.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Completions => "completions",
+            Self::Retrieve => "retrieve",
+        }
+    }
+
+    /// The stages that are on, given the choices of a request.
+    pub fn stages(self, settings: &Settings, choices: StageChoices) -> StagesOn {
+        let by_default = match self {
+            Self::Completions => {
+                let on = &settings.endpoints.completions;
+                StagesOn {
+                    acronyms: on.acronyms,
+                    filters: on.filter_rules,
+                    retrieval: on.retrieval,
+                    recency: on.recency,
+                    diversity: on.diversity,
+                }
+            }
+            Self::Retrieve => {
+                let on = &settings.endpoints.retrieve;
+                StagesOn {
+                    acronyms: on.acronyms,
+                    filters: on.filter_rules,
+                    retrieval: on.retrieval,
+                    recency: false,
+                    diversity: Diversity::None,
+                }
+            }
+        };
+        StagesOn {
+            acronyms: choices.acronyms.unwrap_or(by_default.acronyms),
+            filters: choices.filter_rules.unwrap_or(by_default.filters),
+            retrieval: choices.retrieval.unwrap_or(by_default.retrieval),
+            recency: choices.recency.unwrap_or(by_default.recency),
+            diversity: choices.diversity.unwrap_or(by_default.diversity),
+        }
+    }
+
+    /// Whether the endpoint has a stage that a request or the settings can turn on.
+    fn has(self, stage: &str) -> bool {
+        self != Self::Retrieve || !matches!(stage, "recency" | "diversity")
+    }
+}
+
+/// The stages that are on for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StagesOn {
+    /// Whether acronyms are expanded.
+    pub acronyms: bool,
+    /// Whether a filter is chosen by the words of the query.
+    pub filters: bool,
+    /// How chunks are found.
+    pub retrieval: RetrievalMode,
+    /// Whether the newer of similar chunks comes first.
+    pub recency: bool,
+    /// What is done about chunks that say the same.
+    pub diversity: Diversity,
+}
+
+impl StagesOn {
+    /// Whether chunks are found by their vectors only and nothing changes their order.
+    pub fn is_plain(self) -> bool {
+        self.retrieval == RetrievalMode::Dense && !self.recency && self.diversity == Diversity::None
+    }
+}
+
+/// A stage that ended.
+pub fn ended(stage: &str, outcome: &str, started: Instant) -> ExplainedStage {
+    let elapsed_ms = started.elapsed().as_secs_f64() * 1000.0;
+    ExplainedStage { stage: stage.to_owned(), outcome: outcome.to_owned(), elapsed_ms, ..ExplainedStage::default() }
+}
+
+/// `done` or `unchanged`.
+pub fn outcome(has_changed: bool) -> &'static str {
+    if has_changed { "done" } else { "unchanged" }
+}
+
+/// Counts a stage, with the outcome `off` if it was not on.
+pub fn count(metrics: &Metrics, endpoint: Endpoint, stage: &str, stages: &[ExplainedStage]) {
+    if endpoint.has(stage) {
+        let outcome = stages.iter().find(|done| done.stage == stage).map_or("off", |done| done.outcome.as_str());
+        metrics.pipeline_stage(endpoint.label(), stage, outcome);
+    }
+}
