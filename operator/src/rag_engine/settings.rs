@@ -13,6 +13,8 @@ use ragengine_operator_api::{
     Retrieval, Rewrite, Volume, WRITE_TOKEN, Writes,
 };
 use ragengine_settings::{self as settings, Settings};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::monitoring::Monitoring;
 use crate::defaults::Defaults;
@@ -170,13 +172,32 @@ fn language_model(service: &InferenceService) -> settings::InferenceService {
 }
 
 fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
-    let Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, filter_rules } = retrieval.clone();
+    let retrieval = retrieval.clone();
     let rule = |FilterRule { words, filter }| settings::FilterRule { words, filter };
-    let filter_rules = filter_rules.into_iter().map(rule).collect();
-    #[expect(clippy::cast_possible_truncation, reason = "a distance is compared with 32-bit ones")]
-    let max_distance = max_distance as f32;
+    #[expect(clippy::cast_possible_truncation, reason = "a score is compared with 32-bit ones")]
+    let or = |value: Option<f64>, default: f32| value.map_or(default, |value| value as f32);
     let defaults = settings::Retrieval::default();
-    settings::Retrieval { max_distance, context_token_ratio, min_top_k, tokens_per_chunk, filter_rules, ..defaults }
+    settings::Retrieval {
+        max_distance: or(Some(retrieval.max_distance), defaults.max_distance),
+        context_token_ratio: retrieval.context_token_ratio,
+        min_top_k: retrieval.min_top_k,
+        tokens_per_chunk: retrieval.tokens_per_chunk,
+        filter_rules: retrieval.filter_rules.into_iter().map(rule).collect(),
+        threshold: named(retrieval.threshold, defaults.threshold),
+        min_similarity: retrieval.min_similarity.map(|similarity| or(Some(similarity), 0.0)),
+        language: named(retrieval.language, defaults.language),
+        dense_weight: or(retrieval.dense_weight, defaults.dense_weight),
+        text_weight: or(retrieval.text_weight, defaults.text_weight),
+        mmr_lambda: or(retrieval.mmr_lambda, defaults.mmr_lambda),
+        duplicate_similarity: or(retrieval.duplicate_similarity, defaults.duplicate_similarity),
+        ..defaults
+    }
+}
+
+/// The setting of the same name as a value of the specification. A test compares the names.
+fn named<T: DeserializeOwned>(value: Option<impl Serialize>, default: T) -> T {
+    let name = value.and_then(|value| serde_json::to_value(value).ok());
+    name.and_then(|name| serde_json::from_value(name).ok()).unwrap_or(default)
 }
 
 fn rewrite_settings(rewrite: Option<&Rewrite>) -> settings::Rewrite {
@@ -191,10 +212,14 @@ fn endpoint_settings(endpoints: Option<&Endpoints>) -> settings::Endpoints {
         completions: settings::CompletionsEndpoint {
             acronyms: completions.acronyms.unwrap_or(defaults.completions.acronyms),
             filter_rules: completions.filter_rules.unwrap_or(defaults.completions.filter_rules),
+            retrieval: named(completions.retrieval, defaults.completions.retrieval),
+            recency: completions.recency.unwrap_or(defaults.completions.recency),
+            diversity: named(completions.diversity, defaults.completions.diversity),
         },
         retrieve: settings::RetrieveEndpoint {
             acronyms: retrieve.acronyms.unwrap_or(defaults.retrieve.acronyms),
             filter_rules: retrieve.filter_rules.unwrap_or(defaults.retrieve.filter_rules),
+            retrieval: named(retrieve.retrieval, defaults.retrieve.retrieval),
         },
     }
 }

@@ -116,9 +116,20 @@ fn changes() -> Vec<FieldChange> {
         setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
         setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
         setting(NOTHING, "retrieval.filterRules", json!([{"filter": {"a": 1}}]), &["retrieval.filterRules"]),
+        setting(NOTHING, "retrieval.threshold", "calibrated", &["retrieval.threshold"]),
+        setting(NOTHING, "retrieval.minSimilarity", 0.75, &["retrieval.minSimilarity"]),
+        setting(NOTHING, "retrieval.language", "german", &["retrieval.language"]),
+        setting(NOTHING, "retrieval.denseWeight", 0.5, &["retrieval.denseWeight"]),
+        setting(NOTHING, "retrieval.textWeight", 0.5, &["retrieval.textWeight"]),
+        setting(NOTHING, "retrieval.mmrLambda", 0.5, &["retrieval.mmrLambda"]),
+        setting(NOTHING, "retrieval.duplicateSimilarity", 0.5, &["retrieval.duplicateSimilarity"]),
         setting(NOTHING, "rewrite.acronyms", json!({"ABO": "Office"}), &["rewrite.acronyms.ABO"]),
         setting(NOTHING, "endpoints.completions.acronyms", true, &["endpoints.completions.acronyms"]),
         setting(NOTHING, "endpoints.completions.filterRules", true, &["endpoints.completions.filterRules"]),
+        setting(NOTHING, "endpoints.completions.retrieval", "hybrid", &["endpoints.completions.retrieval"]),
+        setting(NOTHING, "endpoints.completions.recency", true, &["endpoints.completions.recency"]),
+        setting(NOTHING, "endpoints.completions.diversity", "mmr", &["endpoints.completions.diversity"]),
+        setting(NOTHING, "endpoints.retrieve.retrieval", "dense", &["endpoints.retrieve.retrieval"]),
         setting(NOTHING, "endpoints.retrieve.acronyms", false, &["endpoints.retrieve.acronyms"]),
         setting(NOTHING, "endpoints.retrieve.filterRules", true, &["endpoints.retrieve.filterRules"]),
         change(
@@ -263,6 +274,16 @@ fn explicit_defaults_are_written_for_another_server_version() {
         written.insert(setting);
     }
     assert!(written.contains("inferenceService.maxWaitingRequests") && written.len() >= 7, "{written:?}");
+}
+
+#[test]
+fn every_language_of_the_server_is_in_the_definition() {
+    let of_server = ragengine_settings::TextLanguage::ALL.map(|language| language.to_string());
+    assert_eq!(of_server.as_slice(), ragengine_operator_api::TEXT_LANGUAGES.as_slice());
+    for language in of_server {
+        let spec = format!("{{inferenceService: {{url: http://a}}, retrieval: {{language: {language}}}}}");
+        assert_eq!(valid(&engine(&spec)).settings.retrieval.language.to_string(), language);
+    }
 }
 
 #[test]

@@ -163,13 +163,19 @@ fn decimal(ten_thousandths: std::ops::RangeInclusive<u32>) -> impl Strategy<Valu
 }
 
 fn retrieval() -> impl Strategy<Value = Retrieval> {
-    (decimal(0..=40_000), decimal(2_000..=8_000), 1..10_000_u32, 1..1_000_000_u32).prop_map(
-        |(max_distance, context_token_ratio, min_top_k, tokens_per_chunk)| Retrieval {
+    let share = || prop::option::of(decimal(1..=10_000));
+    let weights = (share(), share(), share(), share());
+    (decimal(0..=40_000), decimal(2_000..=8_000), 1..10_000_u32, 1..1_000_000_u32, weights).prop_map(
+        |(max_distance, context_token_ratio, min_top_k, tokens_per_chunk, weights)| Retrieval {
             max_distance,
             context_token_ratio,
             min_top_k,
             tokens_per_chunk,
-            filter_rules: Vec::new(),
+            min_similarity: weights.0,
+            dense_weight: weights.1,
+            text_weight: weights.2,
+            mmr_lambda: weights.3,
+            ..Retrieval::default()
         },
     )
 }

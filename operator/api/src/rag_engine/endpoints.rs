@@ -10,17 +10,68 @@ pub struct Endpoints {
     pub completions: Option<PipelineStages>,
     /// Stages of `/retrieve`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub retrieve: Option<PipelineStages>,
+    pub retrieve: Option<RetrieveStages>,
 }
 
-/// Stages of an endpoint.
+/// Stages of an endpoint for chats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PipelineStages {
-    /// Whether the acronyms of `rewrite.acronyms` are expanded. Default: true for `/retrieve`, otherwise false.
+    /// Whether the acronyms of `rewrite.acronyms` are expanded. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acronyms: Option<bool>,
     /// Whether a filter of `retrieval.filterRules` is chosen by the words of the question. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_rules: Option<bool>,
+    /// How chunks are found: by vectors (`dense`), by words (`text`), or by both (`hybrid`, `rrf`). Default: `dense`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrieval: Option<RetrievalMode>,
+    /// Whether the newer comes first of chunks whose scores differ by less than 0.02. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recency: Option<bool>,
+    /// What is done about chunks that say the same: nothing (`none`), only the best is used (`duplicates`), or chunks are
+    /// chosen that are relevant and unlike each other (`mmr`). Default: `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diversity: Option<Diversity>,
+}
+
+/// Stages of `/retrieve`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RetrieveStages {
+    /// Whether the acronyms of `rewrite.acronyms` are expanded. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acronyms: Option<bool>,
+    /// Whether a filter of `retrieval.filterRules` is chosen by the words of the query. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter_rules: Option<bool>,
+    /// How chunks are found: by vectors (`dense`), by words (`text`), or by both (`hybrid`, `rrf`). Default: `hybrid`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrieval: Option<RetrievalMode>,
+}
+
+/// How chunks are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RetrievalMode {
+    /// By vectors.
+    Dense,
+    /// By words.
+    Text,
+    /// By both, with weights.
+    Hybrid,
+    /// By both, with reciprocal ranks.
+    Rrf,
+}
+
+/// What is done about chunks that say the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Diversity {
+    /// Nothing.
+    None,
+    /// Only the best of near-identical chunks is used.
+    Duplicates,
+    /// Chunks are relevant and unlike each other.
+    Mmr,
 }

@@ -27,6 +27,36 @@ pub struct Retrieval {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub filter_rules: Vec<FilterRule>,
+    /// What decides whether a question gets context. `fixed`: each chunk must be within `maxDistance`. `calibrated`: the
+    /// question must be answerable, judged by its vectors and words and by random chunks of the index; `maxDistance` is
+    /// not used. Default: `fixed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
+    /// Minimum similarity of the best chunk, from 0 to 1. A question whose best chunk is below it gets no context.
+    /// Default: no minimum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub min_similarity: Option<f64>,
+    /// Language of full-text search: its stems and stop words. `none`: words as they are written. Default: `english`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "languages")]
+    pub language: Option<String>,
+    /// Weight of vectors in hybrid retrieval, from 0 to 1. Default: 0.7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub dense_weight: Option<f64>,
+    /// Weight of words in hybrid retrieval, from 0 to 1. Default: 0.3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub text_weight: Option<f64>,
+    /// Weight of relevance against difference for `diversity: mmr`, from 0 to 1. 1: relevance only. Default: 0.7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub mmr_lambda: Option<f64>,
+    /// Similarity from which chunks are near-identical, from 0 to 1. Default: 0.98.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub duplicate_similarity: Option<f64>,
 }
 
 /// A filter for questions with some words.
@@ -43,6 +73,43 @@ pub struct FilterRule {
     pub filter: Map<String, Value>,
 }
 
+/// What decides whether a question gets context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Threshold {
+    /// The distance of each chunk.
+    Fixed,
+    /// A judgement of the question.
+    Calibrated,
+}
+
+/// The languages of full-text search.
+pub const TEXT_LANGUAGES: [&str; 19] = [
+    "none",
+    "arabic",
+    "danish",
+    "dutch",
+    "english",
+    "finnish",
+    "french",
+    "german",
+    "greek",
+    "hungarian",
+    "italian",
+    "norwegian",
+    "portuguese",
+    "romanian",
+    "russian",
+    "spanish",
+    "swedish",
+    "tamil",
+    "turkish",
+];
+
+fn languages(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "string", "nullable": true, "enum": TEXT_LANGUAGES})
+}
+
 fn conditions(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"type": "object", "maxProperties": 100, "x-kubernetes-preserve-unknown-fields": true})
 }
@@ -55,6 +122,13 @@ impl Default for Retrieval {
             min_top_k: 100,
             tokens_per_chunk: 500,
             filter_rules: Vec::new(),
+            threshold: None,
+            min_similarity: None,
+            language: None,
+            dense_weight: None,
+            text_weight: None,
+            mmr_lambda: None,
+            duplicate_similarity: None,
         }
     }
 }

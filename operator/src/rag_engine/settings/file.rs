@@ -1,6 +1,6 @@
 //! Writes the settings file of a server.
 
-use ragengine_operator_api::{Endpoints, InferenceService, PipelineStages, RagEngineSpec};
+use ragengine_operator_api::{Endpoints, InferenceService, RagEngineSpec};
 use ragengine_settings::Settings;
 use serde_json::{Map, Value};
 
@@ -47,13 +47,23 @@ fn set_options(spec: &RagEngineSpec) -> impl Iterator<Item = &'static str> {
     let is_set =
         |field: fn(&InferenceService) -> Option<u32>| spec.inference_service.as_ref().and_then(field).is_some();
     let Endpoints { completions, retrieve } = spec.endpoints.clone().unwrap_or_default();
-    let has =
-        |stages: Option<PipelineStages>, stage: fn(PipelineStages) -> Option<bool>| stages.and_then(stage).is_some();
+    let (completions, retrieve) = (completions.unwrap_or_default(), retrieve.unwrap_or_default());
+    let retrieval = &spec.retrieval;
     let settings = [
-        ("/endpoints/completions/acronyms", has(completions, |stages| stages.acronyms)),
-        ("/endpoints/completions/filterRules", has(completions, |stages| stages.filter_rules)),
-        ("/endpoints/retrieve/acronyms", has(retrieve, |stages| stages.acronyms)),
-        ("/endpoints/retrieve/filterRules", has(retrieve, |stages| stages.filter_rules)),
+        ("/endpoints/completions/acronyms", completions.acronyms.is_some()),
+        ("/endpoints/completions/filterRules", completions.filter_rules.is_some()),
+        ("/endpoints/completions/retrieval", completions.retrieval.is_some()),
+        ("/endpoints/completions/recency", completions.recency.is_some()),
+        ("/endpoints/completions/diversity", completions.diversity.is_some()),
+        ("/endpoints/retrieve/acronyms", retrieve.acronyms.is_some()),
+        ("/endpoints/retrieve/filterRules", retrieve.filter_rules.is_some()),
+        ("/endpoints/retrieve/retrieval", retrieve.retrieval.is_some()),
+        ("/retrieval/threshold", retrieval.threshold.is_some()),
+        ("/retrieval/language", retrieval.language.is_some()),
+        ("/retrieval/denseWeight", retrieval.dense_weight.is_some()),
+        ("/retrieval/textWeight", retrieval.text_weight.is_some()),
+        ("/retrieval/mmrLambda", retrieval.mmr_lambda.is_some()),
+        ("/retrieval/duplicateSimilarity", retrieval.duplicate_similarity.is_some()),
         ("/inferenceService/maxConcurrentRequests", is_set(|service| service.max_concurrent_requests)),
         ("/inferenceService/maxWaitingRequests", is_set(|service| service.max_waiting_requests)),
     ];
