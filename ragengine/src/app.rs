@@ -5,6 +5,7 @@ mod generations;
 mod heal;
 mod shut_down;
 mod stage;
+mod stage_timeouts;
 mod start;
 mod volume;
 
@@ -15,6 +16,7 @@ pub use generations::{Generations, run_detached};
 use parking_lot::RwLock;
 use ragengine_settings::Settings;
 use stage::Stage;
+pub use stage_timeouts::StageTimeouts;
 pub use start::{StartError, start};
 use tokio::sync::Semaphore;
 
@@ -23,6 +25,7 @@ use crate::admission::Admission;
 use crate::error::ApiError;
 use crate::language_model::LanguageModel;
 use crate::retrieval::preparation::QueryRules;
+use crate::retrieval::rerank::Reranker;
 use crate::telemetry::metrics::Metrics;
 use ragengine_embedding::Embedding;
 use ragengine_index::Index;
@@ -39,6 +42,10 @@ pub struct App {
     pub admission: Admission,
     /// What is done to a query before the search.
     pub query_rules: Arc<QueryRules>,
+    /// What puts the best chunks in order.
+    pub reranker: Reranker,
+    /// Time limits of the stages that ask a model.
+    pub stage_timeouts: StageTimeouts,
     /// The language model.
     pub language_model: Arc<LanguageModel>,
     /// The token for writes. `None`: writes need no token.

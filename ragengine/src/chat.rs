@@ -7,6 +7,7 @@ mod context;
 mod ongoing;
 mod question;
 mod relay;
+mod rewrite;
 mod search;
 mod served;
 mod tokens;
@@ -25,7 +26,7 @@ use upstream_request::{Findings, UpstreamRequest};
 use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::language_model::Origin;
+use crate::language_model::{Origin, SideTasks};
 
 /// Answers a chat.
 ///
@@ -76,7 +77,9 @@ async fn answer_from_index(
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
     let asked = question::divide(app, turn, report).await?;
-    let search::Found { vectors, candidates, max_distance } = search::search(app, caller, &asked, report).await?;
+    let side_tasks = SideTasks::new(&app.language_model, asked.served.name.as_deref(), &origin.request_id);
+    let search::Found { vectors, candidates, max_distance } =
+        search::search(app, caller, &asked, side_tasks, report).await?;
     let context = context::build(app.loaded()?, &asked, candidates, max_distance, report).await?;
     upstream_request::answer(app, Findings { asked: &asked, vectors, context }, origin, report).await
 }

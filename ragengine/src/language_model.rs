@@ -12,6 +12,7 @@ mod model_list;
 mod question;
 mod queue;
 mod reply;
+mod side_task;
 pub mod upstream;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use ragengine_embedding::Error as EmbeddingError;
 use ragengine_pipeline::Rejection;
 pub use reply::{EventStream, Reply, StreamReply, WholeReply};
 use serde_json::Value;
+pub use side_task::SideTasks;
 pub use upstream::Upstream;
 use upstream::UpstreamReply;
 

@@ -85,24 +85,30 @@ impl Path {
 pub enum Stage {
     /// Parsing the request, deciding its path, counting its tokens.
     Plan,
+    /// Rewriting the question with the language model. Only if that is on.
+    Rewrite,
     /// Embedding the question, including waiting.
     Embed,
     /// The search, including waiting.
     Search,
+    /// Ordering the best chunks with a model. Only if that is on. It is a part of [`Self::Search`].
+    Rerank,
     /// Counting tokens, selecting and reading chunks, writing the prompt.
     Select,
 }
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 4] = [Self::Plan, Self::Embed, Self::Search, Self::Select];
+    pub const ALL: [Self; 6] = [Self::Plan, Self::Rewrite, Self::Embed, Self::Search, Self::Rerank, Self::Select];
 
     /// The name for metric labels.
     pub fn label(self) -> &'static str {
         match self {
             Self::Plan => "plan",
+            Self::Rewrite => "rewrite",
             Self::Embed => "embed",
             Self::Search => "search",
+            Self::Rerank => "rerank",
             Self::Select => "select",
         }
     }

@@ -4,6 +4,7 @@
 mod arrangement;
 pub mod preparation;
 pub mod question;
+pub mod rerank;
 pub mod stages;
 pub mod threshold;
 
@@ -21,13 +22,14 @@ use ragengine_pipeline::request::{RetrievalMode, Threshold};
 use ragengine_settings::Retrieval;
 use tracing::{info, warn};
 
-use self::arrangement::{Arrangement, arrange};
+use self::arrangement::arrange;
 use self::stages::{Endpoint, StagesOn, ended};
 pub use self::threshold::Verdict;
 use self::threshold::judge;
 use crate::access::{Action, Caller, may};
 use crate::app::{App, Loaded};
 use crate::error::ApiError;
+use crate::language_model::SideTasks;
 
 /// The least chunks that a search looks at, and for each chunk to return.
 const MIN_CANDIDATES: usize = 50;
@@ -54,6 +56,8 @@ pub struct Search {
     pub on: StagesOn,
     /// The endpoint.
     pub endpoint: Endpoint,
+    /// Tasks for the language model of the answer. None: there will be no answer.
+    pub side_tasks: Option<SideTasks>,
 }
 
 /// The chunks that may answer a question, best first.
@@ -108,17 +112,10 @@ pub async fn retrieve(app: &App, caller: &Caller, index: &Arc<Index>, search: Se
         Some(threshold) => Some(judge(app, index, &search, &candidates, threshold).await?),
         None => None,
     };
-    let arrangement = Arrangement::new(search.on, search.top_k, &app.settings.retrieval);
-    let candidates = match arrangement {
-        None => candidates,
-        Some(arrangement) => {
-            let arranging = move || arrange(candidates, arrangement);
-            let (candidates, arranged) = app.loaded()?.search_pool.run(arranging).await?;
-            stages.extend(arranged);
-            candidates
-        }
-    };
-    for stage in ["retrieval", "recency", "diversity"] {
+    let has_context = verdict.is_none_or(|verdict| verdict.allows_any(&candidates));
+    let (candidates, arranged) = arrange(app, &search, candidates, has_context).await?;
+    stages.extend(arranged);
+    for stage in ["retrieval", "recency", "rerank", "diversity"] {
         stages::count(&app.metrics, search.endpoint, stage, &stages);
     }
     // A search by vectors only is not worth a line.

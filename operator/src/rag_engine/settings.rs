@@ -201,7 +201,8 @@ fn named<T: DeserializeOwned>(value: Option<impl Serialize>, default: T) -> T {
 }
 
 fn rewrite_settings(rewrite: Option<&Rewrite>) -> settings::Rewrite {
-    settings::Rewrite { acronyms: rewrite.map(|rewrite| rewrite.acronyms.clone()).unwrap_or_default() }
+    let acronyms = rewrite.map(|rewrite| rewrite.acronyms.clone()).unwrap_or_default();
+    settings::Rewrite { acronyms, ..settings::Rewrite::default() }
 }
 
 fn endpoint_settings(endpoints: Option<&Endpoints>) -> settings::Endpoints {
@@ -215,6 +216,7 @@ fn endpoint_settings(endpoints: Option<&Endpoints>) -> settings::Endpoints {
             retrieval: named(completions.retrieval, defaults.completions.retrieval),
             recency: completions.recency.unwrap_or(defaults.completions.recency),
             diversity: named(completions.diversity, defaults.completions.diversity),
+            ..defaults.completions
         },
         retrieve: settings::RetrieveEndpoint {
             acronyms: retrieve.acronyms.unwrap_or(defaults.retrieve.acronyms),

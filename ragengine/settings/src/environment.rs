@@ -162,7 +162,10 @@ mod tests {
     #[test]
     fn variables_of_the_reranker_set_its_model_and_its_spread() {
         assert_eq!(overridden("RERANK_MODEL", "small").unwrap().rerank.model.as_deref(), Some("small"));
-        assert_eq!(overridden("RERANK_SCORE_THRESHOLD", "0.1").unwrap().rerank.score_spread.to_bits(), 0.1_f32.to_bits());
+        assert_eq!(
+            overridden("RERANK_SCORE_THRESHOLD", "0.1").unwrap().rerank.score_spread.to_bits(),
+            0.1_f32.to_bits()
+        );
         let wide = overridden("RERANK_SCORE_THRESHOLD", "1.5").unwrap();
         assert_eq!(crate::validate(&wide)[0].setting, "rerank.scoreSpread");
     }

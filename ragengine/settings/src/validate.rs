@@ -1,3 +1,5 @@
+mod side_models;
+
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -234,6 +236,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .filter(|(holds, ..)| !holds)
         .map(|(_, setting, message)| Invalid { setting: setting.to_owned(), message: message.to_owned() })
         .chain(retrieval.filter_rules.iter().enumerate().filter_map(|(position, rule)| malformed(position, rule)))
+        .chain(side_models::check(settings))
         .collect()
 }
 

@@ -9,12 +9,13 @@ use tracing::{error, info};
 use super::heal;
 use super::stage::Stage;
 use super::volume::Volume;
-use super::{App, Generations, Loaded};
+use super::{App, Generations, Loaded, StageTimeouts};
 use crate::access::WriteToken;
 use crate::admission::Admission;
 use crate::embedding::{self, Embeddings, Loading};
 use crate::language_model::{LanguageModel, Upstream};
 use crate::retrieval::preparation::QueryRules;
+use crate::retrieval::rerank::Reranker;
 use crate::secrets;
 use crate::telemetry::metrics::{AdmissionMetrics, Metrics};
 use ragengine_embedding::Embedding;
@@ -64,6 +65,8 @@ impl App {
             admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
             write_token: write_token.map(Arc::new),
             query_rules: QueryRules::new(&settings).map_err(StartError::Settings)?,
+            reranker: Reranker::new(&settings.rerank).map_err(StartError::Settings)?,
+            stage_timeouts: StageTimeouts::default(),
             language_model: Arc::new(language_model(
                 &settings.inference_service,
                 settings.extractive,

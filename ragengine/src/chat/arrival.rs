@@ -46,7 +46,8 @@ impl Arrival {
     }
 }
 
-/// The deadline for all work of this server on a chat. Time of the language model does not count.
+/// The deadline for all work of this server on a chat. The language model's time for the answer does not count. Its time
+/// for side tasks does: they are short.
 pub(super) struct ChatDeadline(Deadline);
 
 impl ChatDeadline {

@@ -15,6 +15,7 @@ use super::ongoing::Ongoing;
 use super::question::Asked;
 use super::tokens::TokenCounter;
 use crate::app::Loaded;
+use crate::boundary::new_boundary;
 use crate::error::ApiError;
 use crate::report::{Selected, Stage};
 
@@ -166,13 +167,6 @@ impl Writing {
         }
         Ok(selection.selected().zip(selected).map(|(position, found)| chunk(position, found)).collect())
     }
-}
-
-/// Creates a boundary that documents cannot predict.
-fn new_boundary() -> Result<Boundary, ApiError> {
-    let random = getrandom::u64();
-    let random = random.map_err(|error| ApiError::Internal(format!("the system has no random numbers: {error}")))?;
-    Ok(Boundary::of(random))
 }
 
 fn render(number: usize, found: &RetrievedChunk) -> String {

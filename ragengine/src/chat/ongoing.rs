@@ -1,6 +1,6 @@
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::HeaderValue;
 use ragengine_client::wire::ExplainedStage;
@@ -127,6 +127,11 @@ impl Ongoing {
         let now = Instant::now();
         self.metrics.chat.stage(stage, now - self.stage_started);
         self.stage_started = now;
+    }
+
+    /// Records the duration of a stage that is a part of another one.
+    pub fn stage_took(&self, stage: Stage, elapsed: Duration) {
+        self.metrics.chat.stage(stage, elapsed);
     }
 
     /// Records the selection, and the prompt if it has documents.

@@ -1,7 +1,9 @@
-//! The retrieval of a chat: prepares the question, embeds it, and searches the index.
+//! The retrieval of a chat: rewrites and prepares the question, embeds it, and searches the index.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ragengine_client::wire::ExplainedStage;
 use ragengine_embedding::Windows;
 use ragengine_index::search::{Candidates, similarity};
 use ragengine_pipeline::ranking::bands::Band;
@@ -9,13 +11,15 @@ use ragengine_pipeline::request::RetrievalMode;
 
 use super::ongoing::Ongoing;
 use super::question::Asked;
+use super::rewrite::{Rewritten, rewrite};
 use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
+use crate::language_model::SideTasks;
 use crate::report::Stage;
 use crate::retrieval::preparation::prepare;
 use crate::retrieval::question::{self, Asker};
-use crate::retrieval::stages::Endpoint;
+use crate::retrieval::stages::{self, Endpoint};
 use crate::retrieval::{self, Search, Verdict};
 
 /// What was found for a question.
@@ -37,11 +41,18 @@ pub(super) async fn search(
     app: &App,
     caller: &Caller,
     asked: &Arc<Asked>,
+    side_tasks: SideTasks,
     report: &mut Ongoing,
 ) -> Result<Found, ApiError> {
     let (endpoint, request) = (Endpoint::Completions, &asked.request);
-    let prepared = prepare(app, endpoint, &asked.turn.user_prompt, request.stages).await?;
-    let (mut stages, on) = (prepared.stages, prepared.on);
+    let on = endpoint.stages(&app.settings, request.stages);
+    let Rewritten { question, stage } = rewrite(app, asked, on, &side_tasks).await?;
+    stages::count(&app.metrics, endpoint, "rewrite", stage.as_slice());
+    if stage.is_some() {
+        report.stage_ends(Stage::Rewrite);
+    }
+    let prepared = prepare(app, endpoint, question.as_ref().unwrap_or(&asked.turn.user_prompt), request.stages).await?;
+    let mut stages: Vec<ExplainedStage> = stage.into_iter().chain(prepared.stages).collect();
     let vectors = question::embed(app, &asked.embedding, &prepared.text, Asker::Chat).await?;
     report.was_embedded(vectors.count());
     report.stage_ends(Stage::Embed);
@@ -55,10 +66,14 @@ pub(super) async fn search(
         top_k: asked.budget.top_k,
         on,
         endpoint,
+        side_tasks: Some(side_tasks),
     };
     let ranked = retrieval::retrieve(app, caller, &asked.index, search).await?;
     if let Some(filters) = stages.iter_mut().find(|stage| stage.stage == "filters" && ranked.is_rule_dropped) {
         filters.outcome = "dropped".to_owned();
+    }
+    if let Some(rerank) = ranked.stages.iter().find(|stage| stage.stage == "rerank") {
+        report.stage_took(Stage::Rerank, Duration::from_secs_f64(rerank.elapsed_ms / 1000.0));
     }
     stages.into_iter().chain(ranked.stages).for_each(|stage| report.stage_was(stage));
     if on.retrieval != RetrievalMode::Dense {

@@ -64,6 +64,7 @@ pub async fn retrieve(
         top_k: request.max_node_count,
         on: prepared.on,
         endpoint: Endpoint::Retrieve,
+        side_tasks: None,
     };
     let mut stages = prepared.stages;
     let show = move |chunks: Vec<RetrievedChunk>, shown: Shown| {

@@ -1,4 +1,5 @@
-//! The stages between the search and the selection: newer chunks first, and no chunk twice.
+//! The stages between the search and the selection: newer chunks first, the best ones in the order of a model, and no
+//! chunk twice.
 
 use std::time::Instant;
 
@@ -7,59 +8,60 @@ use ragengine_client::wire::ExplainedStage;
 use ragengine_index::IndexError;
 use ragengine_index::search::Candidates;
 use ragengine_pipeline::ranking::Ranked;
-use ragengine_pipeline::ranking::diversity::{duplicates, mmr};
+use ragengine_pipeline::ranking::diversity::{duplicates, mmr, score_of_rank};
 use ragengine_pipeline::ranking::recency::newest_first;
-use ragengine_pipeline::request::Diversity;
+use ragengine_pipeline::request::{Diversity, Reranking};
 use ragengine_settings::Retrieval;
 
-use super::stages::{StagesOn, ended, outcome};
+use super::Search;
+use super::rerank::Reranked;
+use super::stages::{ended, outcome};
+use crate::app::App;
+use crate::error::ApiError;
 
 /// The most chunks that are compared with each other: each pair costs a multiplication of vectors.
 const MAX_COMPARED: usize = 300;
 
-/// How found chunks are arranged.
-#[derive(Debug, Clone, Copy)]
-pub struct Arrangement {
-    recency: bool,
-    diversity: Diversity,
-    top_k: usize,
-    mmr_lambda: f32,
-    duplicate_similarity: f32,
-}
-
-impl Arrangement {
-    /// None if the order of the search stays.
-    pub fn new(on: StagesOn, top_k: usize, settings: &Retrieval) -> Option<Self> {
-        let (recency, diversity) = (on.recency, on.diversity);
-        let Retrieval { mmr_lambda, duplicate_similarity, .. } = *settings;
-        let is_needed = recency || diversity != Diversity::None;
-        is_needed.then_some(Self { recency, diversity, top_k, mmr_lambda, duplicate_similarity })
-    }
-}
-
-/// Arranges chunks, and tells what the stages did. Needs processor time.
+/// Arranges chunks, and tells what the stages did. Without context, no model is asked.
 ///
 /// # Errors
 ///
 /// If the disk fails.
-pub fn arrange(
+pub async fn arrange(
+    app: &App,
+    search: &Search,
     mut candidates: Candidates,
-    arrangement: Arrangement,
-) -> Result<(Candidates, Vec<ExplainedStage>), IndexError> {
+    has_context: bool,
+) -> Result<(Candidates, Vec<ExplainedStage>), ApiError> {
+    let pool = &app.loaded()?.search_pool;
     let mut stages = Vec::new();
-    if arrangement.recency {
-        let started = Instant::now();
-        let order = order_by_recency(&candidates, &candidates.days()?);
-        let has_changed = !order.is_sorted();
-        candidates.reorder(&order);
-        stages.push(ended("recency", outcome(has_changed), started));
+    let mut is_reranked = false;
+    if search.on.recency {
+        let (arranged, stage) = pool.run(move || by_recency(candidates)).await?;
+        candidates = arranged;
+        stages.push(stage);
     }
-    if arrangement.diversity != Diversity::None {
-        let started = Instant::now();
-        let has_changed = diversify(&mut candidates, arrangement)?;
-        stages.push(ended("diversity", outcome(has_changed), started));
+    if search.on.rerank != Reranking::Never {
+        let reranked = app.reranker.rerank(app, search, candidates, has_context).await?;
+        let Reranked { candidates: arranged, is_ordered, stage } = reranked;
+        (candidates, is_reranked) = (arranged, is_ordered);
+        stages.extend(stage);
+    }
+    if search.on.diversity != Diversity::None {
+        let diversifying = Diversifying::new(search, is_reranked, &app.settings.retrieval);
+        let (arranged, stage) = pool.run(move || diversifying.arrange(candidates)).await?;
+        candidates = arranged;
+        stages.push(stage);
     }
     Ok((candidates, stages))
+}
+
+fn by_recency(mut candidates: Candidates) -> Result<(Candidates, ExplainedStage), IndexError> {
+    let started = Instant::now();
+    let order = order_by_recency(&candidates, &candidates.days()?);
+    let has_changed = !order.is_sorted();
+    candidates.reorder(&order);
+    Ok((candidates, ended("recency", outcome(has_changed), started)))
 }
 
 fn order_by_recency(candidates: &Candidates, days: &[Option<Date>]) -> Vec<usize> {
@@ -68,23 +70,48 @@ fn order_by_recency(candidates: &Candidates, days: &[Option<Date>]) -> Vec<usize
     newest_first(&ranked, |position| days[position]).into_iter().map(|ranked| ranked.id).collect()
 }
 
-/// Returns whether something changed.
-fn diversify(candidates: &mut Candidates, arrangement: Arrangement) -> Result<bool, IndexError> {
-    let vectors = candidates.first_vectors(MAX_COMPARED)?;
-    let vectors: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
-    let mut has_changed = false;
-    if arrangement.diversity == Diversity::Mmr {
-        let scores: Vec<f32> = candidates.found()[..vectors.len()].iter().map(|found| found.score).collect();
-        let order = mmr(&scores, &vectors, arrangement.mmr_lambda, arrangement.top_k.min(vectors.len()));
-        has_changed = !order.iter().copied().eq(0..candidates.len());
-        candidates.reorder(&order);
-    } else {
-        for (position, twin) in duplicates(&vectors, arrangement.duplicate_similarity).into_iter().enumerate() {
-            if twin.is_some() {
-                candidates.mark_duplicate(position);
-                has_changed = true;
+/// How chunks that say the same are treated.
+#[derive(Debug, Clone, Copy)]
+struct Diversifying {
+    diversity: Diversity,
+    /// Whether a model put the chunks in order, so that their ranks count instead of their scores.
+    is_reranked: bool,
+    top_k: usize,
+    mmr_lambda: f32,
+    duplicate_similarity: f32,
+}
+
+impl Diversifying {
+    fn new(search: &Search, is_reranked: bool, settings: &Retrieval) -> Self {
+        let Retrieval { mmr_lambda, duplicate_similarity, .. } = *settings;
+        Self { diversity: search.on.diversity, is_reranked, top_k: search.top_k, mmr_lambda, duplicate_similarity }
+    }
+
+    fn arrange(self, mut candidates: Candidates) -> Result<(Candidates, ExplainedStage), IndexError> {
+        let started = Instant::now();
+        let vectors = candidates.first_vectors(MAX_COMPARED)?;
+        let vectors: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
+        let mut has_changed = false;
+        if self.diversity == Diversity::Mmr {
+            let scores = self.scores(&candidates, vectors.len());
+            let order = mmr(&scores, &vectors, self.mmr_lambda, self.top_k.min(vectors.len()));
+            has_changed = !order.iter().copied().eq(0..candidates.len());
+            candidates.reorder(&order);
+        } else {
+            for (position, twin) in duplicates(&vectors, self.duplicate_similarity).into_iter().enumerate() {
+                if twin.is_some() {
+                    candidates.mark_duplicate(position);
+                    has_changed = true;
+                }
             }
         }
+        Ok((candidates, ended("diversity", outcome(has_changed), started)))
     }
-    Ok(has_changed)
+
+    fn scores(self, candidates: &Candidates, count: usize) -> Vec<f32> {
+        if self.is_reranked {
+            return (0..count).map(|rank| score_of_rank(rank, count)).collect();
+        }
+        candidates.found()[..count].iter().map(|found| found.score).collect()
+    }
 }

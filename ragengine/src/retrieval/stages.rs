@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use ragengine_client::wire::ExplainedStage;
-use ragengine_pipeline::request::{Diversity, RetrievalMode, StageChoices};
+use ragengine_pipeline::request::{Condensing, Diversity, Reranking, RetrievalMode, StageChoices};
 use ragengine_settings::Settings;
 
 use crate::telemetry::metrics::Metrics;
@@ -32,42 +32,55 @@ impl Endpoint {
             Self::Completions => {
                 let on = &settings.endpoints.completions;
                 StagesOn {
+                    condense: on.condense,
+                    reformulate: on.reformulate,
                     acronyms: on.acronyms,
                     filters: on.filter_rules,
                     retrieval: on.retrieval,
                     recency: on.recency,
+                    rerank: on.rerank,
                     diversity: on.diversity,
                 }
             }
             Self::Retrieve => {
                 let on = &settings.endpoints.retrieve;
                 StagesOn {
+                    condense: Condensing::Never,
+                    reformulate: false,
                     acronyms: on.acronyms,
                     filters: on.filter_rules,
                     retrieval: on.retrieval,
                     recency: false,
+                    rerank: Reranking::Never,
                     diversity: Diversity::None,
                 }
             }
         };
         StagesOn {
+            condense: choices.condense.unwrap_or(by_default.condense),
+            reformulate: choices.reformulate.unwrap_or(by_default.reformulate),
             acronyms: choices.acronyms.unwrap_or(by_default.acronyms),
             filters: choices.filter_rules.unwrap_or(by_default.filters),
             retrieval: choices.retrieval.unwrap_or(by_default.retrieval),
             recency: choices.recency.unwrap_or(by_default.recency),
+            rerank: choices.rerank.unwrap_or(by_default.rerank),
             diversity: choices.diversity.unwrap_or(by_default.diversity),
         }
     }
 
     /// Whether the endpoint has a stage that a request or the settings can turn on.
     fn has(self, stage: &str) -> bool {
-        self != Self::Retrieve || !matches!(stage, "recency" | "diversity")
+        self != Self::Retrieve || !matches!(stage, "rewrite" | "recency" | "rerank" | "diversity")
     }
 }
 
 /// The stages that are on for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StagesOn {
+    /// When the question is rewritten with the history.
+    pub condense: Condensing,
+    /// Whether the question is rewritten for the search.
+    pub reformulate: bool,
     /// Whether acronyms are expanded.
     pub acronyms: bool,
     /// Whether a filter is chosen by the words of the query.
@@ -76,6 +89,8 @@ pub struct StagesOn {
     pub retrieval: RetrievalMode,
     /// Whether the newer of similar chunks comes first.
     pub recency: bool,
+    /// When the best chunks are put in order by a model.
+    pub rerank: Reranking,
     /// What is done about chunks that say the same.
     pub diversity: Diversity,
 }
@@ -83,7 +98,10 @@ pub struct StagesOn {
 impl StagesOn {
     /// Whether chunks are found by their vectors only and nothing changes their order.
     pub fn is_plain(self) -> bool {
-        self.retrieval == RetrievalMode::Dense && !self.recency && self.diversity == Diversity::None
+        self.retrieval == RetrievalMode::Dense
+            && !self.recency
+            && self.rerank == Reranking::Never
+            && self.diversity == Diversity::None
     }
 }
 

@@ -121,6 +121,9 @@ async fn every_metric_of_a_scripted_conversation_is_exact() {
         ("stage_duration_seconds_count{stage=plan}".to_owned(), 11.0),
         ("stage_duration_seconds_count{stage=embed}".to_owned(), 7.0),
         ("stage_duration_seconds_count{stage=search}".to_owned(), 7.0),
+        // They are off by default.
+        ("stage_duration_seconds_count{stage=rewrite}".to_owned(), 0.0),
+        ("stage_duration_seconds_count{stage=rerank}".to_owned(), 0.0),
         ("stage_duration_seconds_count{stage=select}".to_owned(), 7.0),
         ("chunks_total{decision=selected,index=docs}".to_owned(), decided("selected")),
         ("chunks_total{decision=over_threshold,index=docs}".to_owned(), decided("over_threshold")),

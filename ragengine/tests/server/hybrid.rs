@@ -128,8 +128,11 @@ async fn a_chat_can_be_hybrid_and_keeps_its_threshold() {
 #[tokio::test]
 async fn newer_documents_come_first_and_twins_once() {
     let upstream = Upstream::friendly().await;
-    let server =
-        Server::start(&format!("inferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 4, mmrLambda: 0.3}}", upstream.url)).await;
+    let server = Server::start(&format!(
+        "inferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 4, mmrLambda: 0.3}}",
+        upstream.url
+    ))
+    .await;
     let text = "Travel by train is paid for by the office.";
     let documents = [
         document("policy_2019.md", text),

@@ -171,3 +171,74 @@ async fn no_text_of_an_endpoint_is_in_the_log() {
         assert!(has(words), "{words} is not in {lines:#?}");
     }
 }
+
+/// The language model's reply to a side task: a question or an order, or a failure for a question with this word.
+fn side_task(body: &Value) -> Response {
+    let messages = &body["messages"];
+    let system = messages[0]["content"].as_str().unwrap_or_default();
+    let is_task = ["Rewrite", "Order passages"].iter().any(|task| system.starts_with(task));
+    let has = |word: &str| messages[1]["content"].as_str().unwrap_or_default().contains(word);
+    match () {
+        () if is_task && has("fail") => json_reply(500, &json!({"error": {"message": format!("{MARKER} failed")}})),
+        () if is_task && has("nonsense") => json_reply(200, &json!({"choices": MARKER})),
+        () if system.starts_with("Order") => json_reply(200, &completion("[2, 1]")),
+        () => json_reply(200, &completion(&format!("When is the {MARKER} due?"))),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_text_of_a_side_task_is_in_the_log() {
+    let upstream = Upstream::scripted(|body| side_task(&body)).await;
+    let settings = |texts: bool| {
+        format!(
+            "inferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 4}}\nlog: {{level: trace, texts: {texts}}}\n\
+             endpoints: {{completions: {{condense: always, reformulate: true, rerank: always}}}}",
+            upstream.url
+        )
+    };
+    let chat = |word: &str, has_history: bool| {
+        let question = json!({"role": "user", "content": format!("Is the {MARKER} {word} due?")});
+        let mut body = ask("docs", "");
+        body["messages"] = json!([question]);
+        if has_history {
+            let said = format!("The {MARKER}.");
+            body["messages"] = json!([question, {"role": "assistant", "content": said}, question]);
+        }
+        body.to_string()
+    };
+    let data = tempfile::tempdir().unwrap();
+    let mut quiet = server(data.path(), settings(false)).await;
+    for word in ["tax", "fail", "nonsense"] {
+        for has_history in [true, false] {
+            assert_eq!(send(&quiet, "POST", "/v1/chat/completions", chat(word, has_history)).await, 200);
+        }
+    }
+    assert_eq!(send(&quiet, "GET", "/livez", String::new()).await, 200);
+    quiet.wait_until("has logged the last request", |server| {
+        server.log_lines().into_iter().find(|line| line["message"] == "request" && line["route"] == "/livez")
+    });
+    assert_eq!(with_marker(&quiet), Vec::<Value>::new());
+    // A failure is logged once, with its kind and the request.
+    let lines = quiet.log_lines();
+    for message in ["question not rewritten: it is searched for as it is", "chunks not reranked: their order stays"] {
+        let failures: Vec<&Value> = lines.iter().filter(|line| line["message"] == message).collect();
+        let kinds: Vec<&str> = failures.iter().map(|line| line["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["llm_refused", "llm_refused", "nonsense", "nonsense"], "{failures:#?}");
+        assert!(failures.iter().all(|line| line["request_id"].is_string() && line["endpoint"] == "completions"));
+    }
+    drop(quiet);
+
+    let data = tempfile::tempdir().unwrap();
+    let mut open = server(data.path(), settings(true)).await;
+    for has_history in [true, false] {
+        assert_eq!(send(&open, "POST", "/v1/chat/completions", chat("tax", has_history)).await, 200);
+    }
+    for expected in [
+        format!("[condense_plus_context] Condensed question: When is the {MARKER} due?"),
+        format!("Query reformulated: Is the {MARKER} tax due? → When is the {MARKER} due?"),
+    ] {
+        open.wait_until("logs the questions", |server| {
+            server.log_lines().into_iter().find(|line| line["message"] == expected && line["level"] == "INFO")
+        });
+    }
+}

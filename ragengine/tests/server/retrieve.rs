@@ -238,6 +238,7 @@ async fn a_failed_search_is_measured() {
         top_k: 1,
         on: Endpoint::Retrieve.stages(&Settings::default(), StageChoices::default()),
         endpoint: Endpoint::Retrieve,
+        side_tasks: None,
     };
     let failed = retrieval::show_all(&server.app, &Caller::Writer, &index, search, |_, _| Ok(())).await;
     assert_eq!(failed.unwrap_err().status(), 500);

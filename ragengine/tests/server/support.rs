@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ragengine::app::{App, start};
+use ragengine::app::{App, StageTimeouts, start};
 use ragengine::{router, server};
 use ragengine_settings::{Settings, from_yaml};
 use serde_json::{Value, json};
@@ -95,10 +95,25 @@ impl Server {
         server
     }
 
+    /// A loaded server with its own data folder, whose stages may take so long.
+    pub async fn start_with_timeouts(yaml: &str, timeouts: StageTimeouts) -> Self {
+        let data = Arc::new(tempfile::tempdir().unwrap());
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let mut app = App::new(settings(&data, yaml)).unwrap();
+        Arc::get_mut(&mut app).unwrap().stage_timeouts = timeouts;
+        let mut server = Self::serving(app).await;
+        server._data = Some(data);
+        start(&server.app).await.unwrap();
+        server
+    }
+
     /// A server that listens but has loaded nothing.
     pub async fn start_unloaded(settings: Settings) -> Self {
         drop(rustls::crypto::ring::default_provider().install_default());
-        let app = App::new(settings).unwrap();
+        Self::serving(App::new(settings).unwrap()).await
+    }
+
+    async fn serving(app: Arc<App>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let service = router::router(Arc::clone(&app));
@@ -208,6 +223,17 @@ pub fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
 /// The body of a chat with one question about an index.
 pub fn ask(index: &str, question: &str) -> Value {
     json!({"model": "m", "index_name": index, "messages": [{"role": "user", "content": question}]})
+}
+
+/// The outcome of a stage in the explanation of a chat. Empty if it was off.
+pub fn outcome(reply: &Value, stage: &str) -> String {
+    stage_of(reply, stage)["outcome"].as_str().unwrap_or_default().to_owned()
+}
+
+/// What a stage did, in the explanation of a chat. Null if it was off.
+pub fn stage_of(reply: &Value, stage: &str) -> Value {
+    let stages = reply["explanation"]["stages"].as_array().cloned().unwrap_or_default();
+    stages.into_iter().find(|done| done["stage"] == stage).unwrap_or_default()
 }
 
 /// The JSON of every event of a stream except `[DONE]`, and whether `[DONE]` came last.

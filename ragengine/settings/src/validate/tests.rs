@@ -44,6 +44,17 @@ fn an_invalid_setting_is_refused_by_name() {
         ("retrieval: {filterRules: [{words: ['?!'], filter: {}}]}", "retrieval.filterRules[0]"),
         ("retrieval: {filterRules: [{filter: {a: {$most: 1}}}]}", "retrieval.filterRules[0]"),
         ("rewrite: {acronyms: {ABO: ''}}", "rewrite.acronyms"),
+        ("{rewrite: {model: small}, inferenceService: {models: [big]}}", "rewrite.model"),
+        ("rerank: {backend: endpoint}", "rerank.url: is needed with rerank.backend: endpoint: write"),
+        ("rerank: {url: 'http://r/rerank'}", "rerank.url: is only used with rerank.backend: endpoint"),
+        ("rerank: {backend: endpoint, url: 'ftp://r/rerank'}", "rerank.url: must begin with http://"),
+        ("rerank: {backend: endpoint, url: 'http://me:secret@r/rerank'}", "rerank.url: must not contain a user"),
+        ("rerank: {backend: endpoint, url: 'https:///me@r/rerank'}", "rerank.url: must not contain a user"),
+        ("{rerank: {model: small}, inferenceService: {models: [big]}}", "rerank.model"),
+        ("rerank: {scoreSpread: 1.5}", "rerank.scoreSpread"),
+        ("rerank: {scoreSpread: .nan}", "rerank.scoreSpread"),
+        ("rerank: {temporalWords: ['?!']}", "rerank.temporalWords"),
+        ("rerank: {comparisonWords: ['']}", "rerank.comparisonWords"),
         ("retrieval: {tokensPerChunk: 0}", "retrieval.tokensPerChunk"),
         ("chunking: {maxTokens: 3}", "chunking.maxTokens"),
         ("chunking: {maxTokens: 100, overlapTokens: 100}", "chunking.overlapTokens"),
@@ -89,4 +100,25 @@ fn hosts_and_origins_are_accepted() {
 fn every_invalid_setting_is_reported_at_once() {
     let message = from_yaml("retrieval: {minTopK: 0, maxDistance: 9}").unwrap_err().to_string();
     assert_eq!(message.lines().count(), 2, "{message}");
+}
+
+#[test]
+fn models_for_side_tasks_are_accepted() {
+    for yaml in [
+        "{rewrite: {model: small}, rerank: {model: small}}",
+        "{rewrite: {model: small}, rerank: {model: big}, inferenceService: {model: big, models: [small]}}",
+        // A reranker has its own models.
+        "{rerank: {backend: endpoint, url: 'http://r/rerank?to=a@b', model: cross}, inferenceService: {models: [big]}}",
+        "rerank: {backend: endpoint, url: 'https://r/rerank', apiKey: {env: RERANK_KEY}}",
+        "rerank: {temporalWords: [], comparisonWords: [either or]}",
+    ] {
+        from_yaml(yaml).unwrap_or_else(|error| panic!("{yaml}: {error}"));
+    }
+    let words: Vec<String> = (0..101).map(|number| format!("w{number}")).collect();
+    let message = from_yaml(&format!("rerank: {{temporalWords: [{}]}}", words.join(", "))).unwrap_err().to_string();
+    assert!(message.starts_with("rerank.temporalWords: must be at most 100"), "{message}");
+    let message = from_yaml("rerank: {backend: local}").unwrap_err().to_string();
+    assert!(message.contains("local"), "{message}");
+    let secret = from_yaml("rerank: {apiKey: sk-secret}").unwrap_err().to_string();
+    assert!(!secret.contains("sk-secret"), "{secret}");
 }

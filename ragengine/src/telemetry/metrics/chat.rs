@@ -45,8 +45,9 @@ metrics! {
         /// Time from the request to the first token of a streamed answer.
         first_token_seconds: Durations["path"],
         /// Duration of the stages before the request to the language model. `stage` is `plan` (parsing the request,
-        /// counting its tokens), `embed` (embedding the question), `search`, or `select` (counting, selecting and
-        /// reading chunks, writing the prompt).
+        /// counting its tokens), `rewrite` (of the question, if it is on), `embed` (embedding the question), `search`,
+        /// `rerank` (a part of `search`, if it is on), or `select` (counting, selecting and reading chunks, writing
+        /// the prompt).
         stage_duration_seconds: Durations["stage"],
         /// Retrieved chunks. `decision` is `selected`, `over_threshold` (too far from the question), `over_budget`
         /// (near enough, but too long) or `duplicate` (nearly the same as a better one).
@@ -71,7 +72,7 @@ metrics! {
 pub struct ChatMetrics {
     series: Series,
     /// In the order of [`Stage::ALL`], to avoid a lookup per observation.
-    stages: [Histogram; 4],
+    stages: [Histogram; Stage::ALL.len()],
 }
 
 impl ChatMetrics {

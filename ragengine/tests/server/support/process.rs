@@ -29,6 +29,8 @@ pub fn program() -> Command {
         "LLM_API_KEY",
         "LLM_MODEL",
         "EMBEDDING_MODEL",
+        "RERANK_MODEL",
+        "RERANK_SCORE_THRESHOLD",
         "RUST_LOG",
         "RAGENGINE_SERVER",
         "RAGENGINE_WRITE_TOKEN",

@@ -1,3 +1,4 @@
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
@@ -100,6 +101,11 @@ pub fn json_reply(status: u16, body: &Value) -> Response {
 
 pub fn text_reply(status: u16, body: &'static str) -> Response {
     Response::builder().status(status).body(Body::from(body)).unwrap()
+}
+
+/// A reply whose body never comes.
+pub fn late_reply() -> Response {
+    Response::builder().body(Body::from_stream(futures_util::stream::pending::<Result<Bytes, Infallible>>())).unwrap()
 }
 
 /// An event stream whose body consists of these pieces. An error breaks the connection.
