@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use crate::support::upstream::{Upstream, completion, json_reply, late_reply, text_reply};
 use crate::support::{FACTS, Server, ask, outcome, stage_of};
 
+/// Makes a reply to a side task.
+type Script = fn() -> Response;
+
 const QUESTION: &str = "When is the annual tax return due?";
 
 fn is_side_task(body: &Value) -> bool {
@@ -131,7 +134,7 @@ async fn a_trigger_decides_whether_the_model_is_asked() {
 #[tokio::test]
 async fn a_failure_leaves_the_order() {
     let timeouts = StageTimeouts { rerank: Duration::from_millis(300), ..StageTimeouts::default() };
-    let scripts: [(fn() -> Response, &str); 6] = [
+    let scripts: [(Script, &str); 6] = [
         (|| json_reply(500, &json!({"error": {"message": "out of memory"}})), "failed"),
         (|| text_reply(200, "no JSON"), "failed"),
         (late_reply, "timeout"),

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use crate::support::upstream::{Upstream, completion, json_reply, late_reply, text_reply};
 use crate::support::{FACTS, Server, ask, outcome, stage_of};
 
+/// Makes a reply to a side task.
+type Script = fn() -> Response;
+
 const CONDENSED: &str = "How much is the fee for a late annual tax return?";
 const REFORMULATED: &str = "When does the container ship leave the harbour?";
 
@@ -35,7 +38,7 @@ fn rewriting(body: &Value) -> Response {
 }
 
 /// A language model whose replies to side tasks are those of `script`.
-async fn language_model(script: fn() -> Response) -> Upstream {
+async fn language_model(script: Script) -> Upstream {
     Upstream::scripted(move |body| if task(&body).is_empty() { rewriting(&body) } else { script() }).await
 }
 
@@ -170,7 +173,7 @@ async fn the_settings_choose_the_stage_and_its_model() {
 #[tokio::test]
 async fn a_failure_leaves_the_question() {
     let timeouts = StageTimeouts { rewrite: Duration::from_millis(300), ..StageTimeouts::default() };
-    let failing: [(fn() -> Response, &str); 5] = [
+    let failing: [(Script, &str); 5] = [
         (|| json_reply(500, &json!({"error": {"message": "out of memory"}})), "failed"),
         (|| text_reply(200, "no JSON"), "failed"),
         (|| json_reply(200, &completion(" ")), "failed"),

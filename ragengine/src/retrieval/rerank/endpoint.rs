@@ -72,7 +72,9 @@ impl Endpoint {
         let cohere = Request::cohere(self.model.as_deref(), question, &texts);
         let tei = Request::tei(question, &texts);
         if self.is_tei.load(Ordering::Relaxed) {
-            return wire::order(&self.send(&tei).await?, texts.len());
+            // After a failure, another server may be at this address.
+            let reply = self.send(&tei).await.inspect_err(|_| self.is_tei.store(false, Ordering::Relaxed));
+            return wire::order(&reply?, texts.len());
         }
         match self.send(&cohere).await {
             // TEI misses its field `texts`. No request has the fields of both: some servers refuse unknown fields.

@@ -11,6 +11,9 @@ use super::{QUESTION, chat, counted, order};
 use crate::support::upstream::{Received, Upstream, json_reply, late_reply, text_reply};
 use crate::support::{FACTS, Server, outcome};
 
+/// Makes a reply.
+type Script = Box<dyn Fn() -> Response + Send + Sync>;
+
 /// The settings of a server with the built-in model, which needs no language model to put chunks in order. The address
 /// is the only one that the fake server has for requests.
 fn settings(reranker: &Upstream, more: &str) -> String {
@@ -88,7 +91,7 @@ async fn a_reranker_that_fails_leaves_the_order() {
         reply.headers_mut().insert("location", target.parse().unwrap());
         reply
     };
-    let scripts: [(Box<dyn Fn() -> Response + Send + Sync>, &str); 6] = [
+    let scripts: [(Script, &str); 6] = [
         (Box::new(|| text_reply(500, "out of memory")), "failed"),
         (Box::new(|| text_reply(422, "neither API")), "failed"),
         (Box::new(redirect), "failed"),
