@@ -16,6 +16,7 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
     all.extend(fields("/v1/chat/completions", &chat()));
     all.extend(fields("/v1/embeddings", &json!({"model": "default", "input": ["text"], "encoding_format": "float"})));
     all.extend(fields("/retrieve", &json!({"index_name": "docs", "query": "q", "metadata_filter": {"team": "a"}})));
+    all.extend(fields("/context/assess", &json!({"context": "Q: c\nA: c", "query": "q"})));
     all.extend(fields("/index", &json!({"index_name": "docs", "documents": [document()]})));
     all.extend(fields("/indexes/docs/documents", &json!({"documents": [document()]})));
     all.extend(fields("/indexes/docs/documents/delete", &json!({"doc_ids": ["d"]})));
