@@ -14,7 +14,7 @@ use crate::support::process::Process;
 use crate::support::{Reply, Server, media_type, settings};
 
 /// POST routes that only read. `GET /backup` is not among the free routes, because it reveals everything.
-const READS: [&str; 3] = ["/v1/chat/completions", "/v1/embeddings", "/retrieve"];
+const READS: [&str; 4] = ["/v1/chat/completions", "/v1/embeddings", "/retrieve", "/context/assess"];
 
 /// A folder with a secret as the kubelet mounts it: a change points the link `..data` to another folder.
 struct MountedSecret(TempDir);
