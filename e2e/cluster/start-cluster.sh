@@ -5,6 +5,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
 node_image=$1
+# The default of kind for the addresses of Services.
+service_addresses=10.96.0.0/16
 mkdir -p "$cluster_state"
 
 if node_exists && [[ ! -e $cluster_mark ]]; then
@@ -58,6 +60,15 @@ wait_for_pods() {
     done
 }
 
+# kube-proxy sets up a new Service a moment after its creation. Until then a connection to it would leave the node, and
+# whatever is outside could answer it. Now it is refused, and clients try again. Connections to Services that are set up
+# go to the addresses of pods and do not match.
+refuse_missing_services() {
+    local rule=(FORWARD --destination "$service_addresses" --jump REJECT)
+    docker exec "$node_container" iptables --check "${rule[@]}" 2>/dev/null ||
+        docker exec "$node_container" iptables --insert "${rule[@]}"
+}
+
 if node_is_current; then
     : >"$cluster_mark"
     step "Restarting the cluster" bring_back
@@ -65,6 +76,7 @@ fi
 if ! node_is_current || ! cluster_answers; then
     step "Creating the cluster $cluster_name from $node_image" create
 fi
+refuse_missing_services
 step "Waiting for DNS and storage" wait_for_pods
 echo complete >"$cluster_mark"
 
