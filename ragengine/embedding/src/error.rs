@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::lane::Failure;
+
 /// Why texts were not embedded. Errors of locating a model's files are in [`crate::files::Error`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -95,6 +97,17 @@ impl Error {
                 Self::TooLong { position, tokens, max_tokens }
             }
             other => other,
+        }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Panicked => Self::Inference("the runtime panicked".to_owned()),
+            Failure::Full { waiting } => Self::Overloaded { waiting },
+            Failure::Stopped => Self::Stopped,
+            Failure::NoThread(error) => Self::Configuration(format!("cannot start a thread for embedding: {error}")),
         }
     }
 }

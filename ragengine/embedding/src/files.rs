@@ -27,6 +27,9 @@ const OPTIONAL: [&str; 5] = [CONFIG, SENTENCE_BERT, POOLING, MODULES, SENTENCE_T
 /// A configuration file has a few kilobytes. A much larger file is a different one.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
+/// The setting that errors name, unless [`Error::about`] changes it.
+const EMBEDDING_SETTING: &str = "embedding.local.modelID";
+
 /// Why a model's files are not available.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -44,13 +47,15 @@ pub enum Error {
     /// A required file is missing.
     #[error(
         "{directory} has no {file}: put the model's ONNX file (onnx/model.onnx) and its tokenizer.json there, \
-         or set embedding.local.modelID to another directory"
+         or set {setting} to another directory"
     )]
     Missing {
         /// The directory.
         directory: String,
         /// The name of the file.
         file: &'static str,
+        /// The setting with the model id.
+        setting: &'static str,
     },
     /// A file cannot be read, or written into the models directory.
     #[error("{path}: {source}")]
@@ -89,7 +94,7 @@ pub enum Error {
     /// A file cannot be downloaded.
     #[error(
         "cannot download {url}: {message}; put the model's files into {directory}, \
-         or set embedding.local.modelID to a directory"
+         or set {setting} to a directory"
     )]
     Fetch {
         /// The requested URL.
@@ -98,6 +103,8 @@ pub enum Error {
         message: String,
         /// The model's directory.
         directory: String,
+        /// The setting with the model id.
+        setting: &'static str,
     },
 }
 
@@ -113,6 +120,15 @@ impl Error {
             Self::Hub(_) => "hub",
             Self::Fetch { .. } => "fetch",
         }
+    }
+
+    /// The same error about the model of another setting than `embedding.local.modelID`.
+    #[must_use]
+    pub fn about(mut self, model_setting: &'static str) -> Self {
+        if let Self::Missing { setting, .. } | Self::Fetch { setting, .. } = &mut self {
+            *setting = model_setting;
+        }
+        self
     }
 
     fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
@@ -140,7 +156,8 @@ impl ModelFiles {
     /// [`Error::Missing`] names a missing required file.
     pub fn at(directory: impl Into<PathBuf>) -> Result<Self, Error> {
         let directory = directory.into();
-        let missing = |file| Error::Missing { directory: directory.display().to_string(), file };
+        let missing =
+            |file| Error::Missing { directory: directory.display().to_string(), file, setting: EMBEDDING_SETTING };
         let weights = WEIGHTS.map(|name| directory.join(name));
         let model = weights.into_iter().find(|path| path.is_file()).ok_or_else(|| missing(WEIGHTS[0]))?;
         let tokenizer = directory.join(TOKENIZER);

@@ -8,7 +8,11 @@
 //! remote::Endpoint ── the same over `/v1/embeddings`
 //! Embedder ── one of the two
 //! Embedding ── an Embedder with metrics
+//! reranker::CrossEncoder ── scores passages for a question (synchronous)
+//!   └─ reranker::Service ── a queue and its threads (asynchronous)
 //! ```
+//!
+//! Both models run in `graph`, and both services on the threads of a `lane`.
 //!
 //! Every vector is finite and has length 1. For such vectors, the squared L2 distance is `2 - 2 * cosine`.
 //!
@@ -19,12 +23,16 @@ mod embedder;
 mod error;
 mod fault;
 pub mod files;
+mod graph;
 mod http;
+mod lane;
 pub mod local;
 mod measured;
 pub mod profile;
 pub mod remote;
+pub mod reranker;
 mod secret;
+mod tokenizer;
 mod vector;
 mod windows;
 

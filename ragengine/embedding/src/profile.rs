@@ -137,7 +137,8 @@ fn pooling(config: Option<&PoolingConfig>, chosen: Option<Pooling>) -> Result<Po
     }
 }
 
-fn max_tokens(files: &ConfigFiles, chosen: Option<usize>) -> Result<usize, Error> {
+/// Maximum text size in tokens: the chosen one, or that of the files.
+pub(crate) fn max_tokens(files: &ConfigFiles, chosen: Option<usize>) -> Result<usize, Error> {
     let positions = files.transformer.as_ref().and_then(TransformerConfig::usable_positions);
     if let (Some(max_tokens), Some(positions)) = (chosen, positions)
         && max_tokens > positions

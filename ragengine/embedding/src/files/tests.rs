@@ -33,6 +33,16 @@ fn a_missing_required_file_is_named() {
 }
 
 #[test]
+fn an_error_can_name_another_setting() {
+    let fetch = |setting| Error::Fetch { url: "u".into(), message: "m".into(), directory: "d".into(), setting };
+    let missing = |setting| Error::Missing { directory: "d".into(), file: TOKENIZER, setting };
+    for error in [fetch(EMBEDDING_SETTING), missing(EMBEDDING_SETTING)] {
+        let message = error.about("rerank.local.modelID").to_string();
+        assert!(message.contains("rerank.local.modelID") && !message.contains("embedding"), "{message}");
+    }
+}
+
+#[test]
 fn absent_configuration_is_none_and_a_broken_one_is_named() {
     let required = [("model.onnx", "x"), (TOKENIZER, "{}")];
     let directory = directory_with(&required);

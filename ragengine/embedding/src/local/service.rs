@@ -2,32 +2,16 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
-use tokio::sync::oneshot;
+use rten::ThreadPool;
 
-use super::batching::{self, Limits};
 use super::model::Model;
-use super::queue::{Full, Job, Permit, Sender, queue};
-use super::worker::Worker;
+use crate::lane::{Lane, LaneOptions, Limits, MAX_PADDED_BYTES, Runner, WhenFull};
 use crate::{Error, Purpose, Vector};
 
-/// Maximum of a batch's texts × longest text, in bytes: about 900 tokens. Batching only pays off for short texts.
-/// Small batches of long texts free a worker sooner, need less memory and leave more to the other threads.
-///
-/// Milliseconds of one thread per text, the best of three runs (all-MiniLM-L6-v2 in fp32, AVX-512,
-/// `examples/embedding_cost.rs` in a release build):
-///
-/// | tokens | alone | by 2 | by 4 | by 8 | by 16 |
-/// |-------:|------:|-----:|-----:|-----:|------:|
-/// |      8 |   3.7 |  3.1 |  2.7 |  2.5 |   2.7 |
-/// |     16 |   5.5 |  5.2 |  4.7 |  4.3 |   3.8 |
-/// |     32 |  14.2 |  9.7 |  8.0 |  7.7 |   7.7 |
-/// |     64 |  17.7 | 17.5 | 15.2 | 14.7 |  17.3 |
-/// |    128 |  41.9 | 39.7 | 35.5 | 41.8 |  40.2 |
-/// |    254 |  82.5 | 85.5 | 74.7 | 84.2 |  81.2 |
-const MAX_PADDED_BYTES: usize = 4 << 10;
+/// Added to the niceness of threads that embed passages. At +10, a thread gets a tenth of a contended processor.
+const PASSAGE_NICENESS: i32 = 10;
 
 /// The number of threads and the limits of the queues.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,10 +49,8 @@ pub struct QueueDepths {
 /// A model and its threads. Dropping it waits for the running batches and ends the threads.
 pub struct Service {
     model: Arc<Model>,
-    queries: Lane,
-    passages: Lane,
-    limits: Limits,
-    batches_in_flight: usize,
+    queries: Lane<Embed>,
+    passages: Lane<Embed>,
 }
 
 impl Service {
@@ -81,13 +63,14 @@ impl Service {
         check(options)?;
         let model = model.into();
         let limits = Limits { max_texts: options.max_batch, max_padded_bytes: MAX_PADDED_BYTES };
-        let lane = |purpose, capacity| Lane::start(&model, purpose, limits, options.threads, capacity);
+        let lane = |purpose, capacity, niceness| {
+            let (name, threads) = ("embedding", options.threads);
+            let lane = LaneOptions { name, threads, capacity, limits, is_joining: true, niceness };
+            Lane::start(&Embed { model: Arc::clone(&model), purpose }, lane)
+        };
         Ok(Self {
-            queries: lane(Purpose::Query, options.query_queue)?,
-            passages: lane(Purpose::Passage, options.passage_queue)?,
-            limits,
-            // Large enough that no thread idles, and small enough that requests take turns.
-            batches_in_flight: 2 * options.threads,
+            queries: lane(Purpose::Query, options.query_queue, 0)?,
+            passages: lane(Purpose::Passage, options.passage_queue, PASSAGE_NICENESS)?,
             model,
         })
     }
@@ -101,28 +84,11 @@ impl Service {
     ///
     /// [`Error::Overloaded`] for a query if the queue is full, [`Error::TooLong`] with the position of a passage over
     /// the limit, [`Error::Inference`].
-    pub async fn embed(&self, purpose: Purpose, mut texts: Vec<String>) -> Result<Vec<Vector>, Error> {
-        let lengths: Vec<usize> = texts.iter().map(String::len).collect();
-        let batches = batching::cut(&lengths, self.limits);
-        let lane = self.lane(purpose);
-        let mut admission = match purpose {
-            Purpose::Query if !texts.is_empty() => Some(lane.try_reserve()?),
-            _ => None,
-        };
-        let submissions = batches.into_iter().map(|positions| {
-            let texts = positions.iter().map(|&position| std::mem::take(&mut texts[position])).collect();
-            lane.submit(admission.take(), texts, positions)
-        });
-        // Collected because the iterator borrows the texts. The futures do nothing until they are polled.
-        let submissions: Vec<_> = submissions.collect();
-        let mut vectors = vec![Vector::new(); lengths.len()];
-        let mut finished = stream::iter(submissions).buffer_unordered(self.batches_in_flight);
-        while let Some((positions, batch)) = finished.try_next().await? {
-            for (position, vector) in positions.into_iter().zip(batch) {
-                vectors[position] = vector;
-            }
+    pub async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vector>, Error> {
+        match purpose {
+            Purpose::Query => self.queries.run(WhenFull::Refuse, texts).await,
+            Purpose::Passage => self.passages.run(WhenFull::Wait, texts).await,
         }
-        Ok(vectors)
     }
 
     /// The model, for counting tokens and for its properties.
@@ -133,13 +99,6 @@ impl Service {
     /// The current lengths of the queues.
     pub fn queue_depths(&self) -> QueueDepths {
         QueueDepths { queries: self.queries.depth(), passages: self.passages.depth() }
-    }
-
-    fn lane(&self, purpose: Purpose) -> &Lane {
-        match purpose {
-            Purpose::Query => &self.queries,
-            Purpose::Passage => &self.passages,
-        }
     }
 }
 
@@ -156,74 +115,28 @@ fn check(options: &ServiceOptions) -> Result<(), Error> {
     }
 }
 
-/// One queue and its threads.
-struct Lane {
-    /// `None` only while the lane is dropped, which ends the threads.
-    sender: Option<Sender>,
-    capacity: usize,
-    threads: Vec<JoinHandle<()>>,
+/// Embeds batches of one purpose.
+#[derive(Clone)]
+struct Embed {
+    model: Arc<Model>,
+    purpose: Purpose,
 }
 
-impl Lane {
-    fn start(
-        model: &Arc<Model>,
-        purpose: Purpose,
-        limits: Limits,
-        threads: usize,
-        capacity: usize,
-    ) -> Result<Self, Error> {
-        let (sender, consumer) = queue(capacity);
-        let mut lane = Self { sender: Some(sender), capacity, threads: Vec::with_capacity(threads) };
-        for _ in 0..threads {
-            let worker = Worker { model: Arc::clone(model), consumer: consumer.clone(), purpose, limits };
-            let thread = thread::Builder::new()
-                .name("embedding".to_owned())
-                .spawn(move || worker.run())
-                .map_err(|error| Error::Configuration(format!("cannot start a thread for embedding: {error}")))?;
-            lane.threads.push(thread);
-        }
-        Ok(lane)
+impl Runner for Embed {
+    type Text = String;
+    type Output = Vector;
+    type Error = Error;
+
+    fn length(text: &String) -> usize {
+        text.len()
     }
 
-    fn try_reserve(&self) -> Result<Permit<'_>, Error> {
-        let sender = self.sender.as_ref().ok_or(Error::Stopped)?;
-        sender.try_reserve().map_err(|Full| Error::Overloaded { waiting: self.capacity })
+    fn run(&self, pool: &Arc<ThreadPool>, texts: &[&String]) -> Result<Vec<Vector>, Error> {
+        let texts: Vec<&str> = texts.iter().map(|text| text.as_str()).collect();
+        self.model.embed(pool, self.purpose, &texts)
     }
 
-    /// Waits for room, unless a permit is given, and then for the vectors.
-    async fn submit<'a>(
-        &'a self,
-        permit: Option<Permit<'a>>,
-        texts: Vec<String>,
-        positions: Vec<usize>,
-    ) -> Result<(Vec<usize>, Vec<Vector>), Error> {
-        let permit = match permit {
-            Some(permit) => permit,
-            None => {
-                let sender = self.sender.as_ref().ok_or(Error::Stopped)?;
-                sender.reserve().await.ok_or(Error::Stopped)?
-            }
-        };
-        let (reply, vectors) = oneshot::channel();
-        permit.send(Job { texts, reply });
-        let vectors = vectors.await.map_err(|_| Error::Stopped)?;
-        match vectors {
-            Ok(vectors) => Ok((positions, vectors)),
-            Err(error) => Err(error.at_request_positions(&positions)),
-        }
-    }
-
-    fn depth(&self) -> usize {
-        self.sender.as_ref().map_or(0, |sender| self.capacity - sender.room())
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        self.sender = None;
-        for thread in self.threads.drain(..) {
-            // The panic hook has reported a panic of the thread.
-            let _ = thread.join();
-        }
+    fn at_request_positions(error: Error, positions: &[usize]) -> Error {
+        error.at_request_positions(positions)
     }
 }

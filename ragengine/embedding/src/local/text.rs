@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tokenizers::{Encoding, Tokenizer, TruncationDirection};
 
-use crate::{Error, Purpose};
+use crate::{Error, Purpose, tokenizer};
 
 /// A query is truncated to this many bytes for each token of the model's limit before it is tokenised. Few tokens are
 /// longer than ten bytes, and tokenising megabytes would block a thread.
@@ -27,15 +27,10 @@ impl TextEncoder {
     ///
     /// The file is not a tokenizer, or prefix and special tokens leave no room within `max_tokens`.
     pub fn load(path: &Path, max_tokens: usize, query_prefix: &str, passage_prefix: &str) -> Result<Self, Error> {
-        let unusable = |error: tokenizers::Error| Error::Load {
-            path: path.display().to_string(),
-            message: format!("it is not a valid tokenizer.json: {error}"),
-        };
-        let mut tokenizer = Tokenizer::from_file(path).map_err(unusable)?;
-        // Many files set both (all-MiniLM's to 128 tokens), but the model's limit is defined elsewhere.
-        tokenizer.with_truncation(None).map_err(unusable)?;
-        tokenizer.with_padding(None);
-        let special_tokens = tokenizer.encode_fast("", true).map_err(unusable)?.len();
+        let unusable = |message: String| Error::Load { path: path.display().to_string(), message };
+        let tokenizer = tokenizer::load(path).map_err(unusable)?;
+        let nothing = tokenizer.encode_fast("", true);
+        let special_tokens = nothing.map_err(|error| unusable(error.to_string()))?.len();
         let mut encoder = Self {
             tokenizer,
             special_tokens,

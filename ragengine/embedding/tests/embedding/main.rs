@@ -1,4 +1,4 @@
-//! Tests with the real model, and with scripted HTTP servers.
+//! Tests with the real model, a tiny cross-encoder, and with scripted HTTP servers.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -6,5 +6,7 @@ mod fetch;
 mod files;
 mod model;
 mod remote;
+mod reranker;
 mod server;
 mod service;
+mod tiny_cross_encoder;

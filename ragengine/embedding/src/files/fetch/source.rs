@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::hub::Hub;
 use super::staging::create_folders;
 use crate::Secret;
-use crate::files::Error;
+use crate::files::{EMBEDDING_SETTING, Error};
 use crate::http::{describe, printable};
 
 /// Size of the write buffer in bytes. A received piece has only some ten kilobytes.
@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
     fn failed(&self, file: &str, message: String) -> Error {
         let url = format!("{}/{file}", self.base);
         let url = Url::parse(&url).map_or(url, |url| printable(&url));
-        Error::Fetch { url, message, directory: self.place.display().to_string() }
+        Error::Fetch { url, message, directory: self.place.display().to_string(), setting: EMBEDDING_SETTING }
     }
 }
 

@@ -6,29 +6,26 @@ use std::sync::Arc;
 use rten::ThreadPool;
 
 use super::batching::Limits;
-use super::model::Model;
 use super::queue::{Consumer, Job};
-use crate::{Error, Purpose, Vector};
+use super::{Failure, Runner};
 
-/// Added to the niceness of threads that embed passages. At +10, a thread gets a tenth of a contended processor.
-const PASSAGE_NICENESS: i32 = 10;
-
-/// A thread's state. It serves one queue, for one purpose.
-pub(super) struct Worker {
-    pub model: Arc<Model>,
-    pub consumer: Consumer,
-    pub purpose: Purpose,
-    pub limits: Limits,
+/// A thread's state. It serves one queue.
+pub(super) struct Worker<R: Runner> {
+    pub runner: R,
+    pub consumer: Consumer<R>,
+    /// Jobs run together within these limits. None: each runs alone.
+    pub limits: Option<Limits>,
+    pub niceness: i32,
 }
 
-impl Worker {
+impl<R: Runner> Worker<R> {
     /// Runs until the queue is closed. The loop runs inside the pool's only thread, so that batches are not handed over
     /// to another thread.
     pub fn run(self) {
         let pool = Arc::new(ThreadPool::with_num_threads(1));
         pool.run(|| {
-            if self.purpose == Purpose::Passage {
-                lower_priority();
+            if self.niceness > 0 {
+                lower_priority(self.niceness);
             }
             while let Some(jobs) = self.consumer.take(self.limits) {
                 self.serve(&pool, jobs);
@@ -36,43 +33,43 @@ impl Worker {
         });
     }
 
-    fn serve(&self, pool: &Arc<ThreadPool>, jobs: Vec<Job>) {
-        let texts: Vec<&str> = jobs.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
-        match self.embed(pool, &texts) {
-            Ok(vectors) => answer_all(jobs, vectors),
+    fn serve(&self, pool: &Arc<ThreadPool>, jobs: Vec<Job<R>>) {
+        let texts: Vec<&R::Text> = jobs.iter().flat_map(|job| &job.texts).collect();
+        match self.run_model(pool, &texts) {
+            Ok(results) => answer_all(jobs, results),
             // Run the jobs separately, so that one job's error does not affect the others.
             Err(_) if jobs.len() > 1 => jobs.into_iter().for_each(|job| self.serve(pool, vec![job])),
             Err(error) => jobs.into_iter().for_each(|job| answer(job, Err(error.clone()))),
         }
     }
 
-    fn embed(&self, pool: &Arc<ThreadPool>, texts: &[&str]) -> Result<Vec<Vector>, Error> {
+    fn run_model(&self, pool: &Arc<ThreadPool>, texts: &[&R::Text]) -> Result<Vec<R::Output>, R::Error> {
         // A panic in the runtime must not end the thread.
-        catch_unwind(AssertUnwindSafe(|| self.model.embed(pool, self.purpose, texts)))
-            .unwrap_or_else(|_| Err(Error::Inference("the runtime panicked".to_owned())))
+        catch_unwind(AssertUnwindSafe(|| self.runner.run(pool, texts)))
+            .unwrap_or_else(|_| Err(Failure::Panicked.into()))
     }
 }
 
-fn answer_all(jobs: Vec<Job>, vectors: Vec<Vector>) {
-    let mut vectors = vectors.into_iter();
+fn answer_all<R: Runner>(jobs: Vec<Job<R>>, results: Vec<R::Output>) {
+    let mut results = results.into_iter();
     for job in jobs {
-        let batch = vectors.by_ref().take(job.texts.len()).collect();
+        let batch = results.by_ref().take(job.texts.len()).collect();
         answer(job, Ok(batch));
     }
 }
 
-fn answer(job: Job, result: Result<Vec<Vector>, Error>) {
+fn answer<R: Runner>(job: Job<R>, result: Result<Vec<R::Output>, R::Error>) {
     // The caller may no longer wait.
     let _ = job.reply.send(result);
 }
 
 /// Lowers the priority of this thread. On Linux niceness is a property of threads, unlike in POSIX.
-fn lower_priority() {
+fn lower_priority(by: i32) {
     let this_thread = Some(rustix::thread::gettid());
     let lowered = rustix::process::getpriority_process(this_thread)
-        .and_then(|niceness| rustix::process::setpriority_process(this_thread, niceness + PASSAGE_NICENESS));
+        .and_then(|niceness| rustix::process::setpriority_process(this_thread, niceness + by));
     if let Err(error) = lowered {
-        tracing::warn!(%error, "cannot lower the priority of a thread for passages: queries may wait for ingest");
+        tracing::warn!(%error, "cannot lower the priority of a thread: queries may wait for ingest");
     }
 }
 
@@ -88,11 +85,11 @@ mod tests {
     fn only_the_calling_threads_priority_is_lowered() {
         let before = niceness();
         let lowered = std::thread::spawn(|| {
-            lower_priority();
+            lower_priority(10);
             niceness()
         });
         // 19 is the lowest priority.
-        assert_eq!(lowered.join().unwrap(), (before + PASSAGE_NICENESS).min(19));
+        assert_eq!(lowered.join().unwrap(), (before + 10).min(19));
         assert_eq!(niceness(), before);
     }
 }

@@ -7,18 +7,21 @@ use std::thread::{self, Thread};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
+use super::Runner;
 use super::batching::{Extent, Limits};
-use crate::{Error, Vector};
 
-/// Texts that run together, and the channel for their vectors.
-pub(super) struct Job {
-    pub texts: Vec<String>,
-    pub reply: oneshot::Sender<Result<Vec<Vector>, Error>>,
+/// The channel for the results of a job.
+pub(super) type Reply<R> = oneshot::Sender<Result<Vec<<R as Runner>::Output>, <R as Runner>::Error>>;
+
+/// Texts that run together, and the channel for their results.
+pub(super) struct Job<R: Runner> {
+    pub texts: Vec<R::Text>,
+    pub reply: Reply<R>,
 }
 
-impl Job {
+impl<R: Runner> Job<R> {
     fn extent(&self) -> Extent {
-        Extent::of(self.texts.iter().map(String::len))
+        Extent::of(self.texts.iter().map(R::length))
     }
 
     /// Whether the caller no longer waits for the result.
@@ -28,15 +31,20 @@ impl Job {
 }
 
 /// The sending end. Dropping it closes the queue.
-pub(super) struct Sender(Arc<Queue>);
+pub(super) struct Sender<R: Runner>(Arc<Queue<R>>);
 
 /// The receiving end, which several threads can share.
-#[derive(Clone)]
-pub(super) struct Consumer(Arc<Queue>);
+pub(super) struct Consumer<R: Runner>(Arc<Queue<R>>);
+
+impl<R: Runner> Clone for Consumer<R> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
 
 /// Reserved room for one job.
-pub(super) struct Permit<'a> {
-    queue: &'a Queue,
+pub(super) struct Permit<'a, R: Runner> {
+    queue: &'a Queue<R>,
     room: SemaphorePermit<'a>,
 }
 
@@ -44,28 +52,28 @@ pub(super) struct Permit<'a> {
 #[derive(Debug)]
 pub(super) struct Full;
 
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct Queue<R: Runner> {
+    waiting: Mutex<Waiting<R>>,
     room: Semaphore,
 }
 
-#[derive(Default)]
-struct Waiting {
-    jobs: VecDeque<Job>,
+struct Waiting<R: Runner> {
+    jobs: VecDeque<Job<R>>,
     /// Idle threads. The one that worked most recently is at the end.
     idle: Vec<Thread>,
     is_closed: bool,
 }
 
 /// Creates a queue of at most `capacity` jobs.
-pub(super) fn queue(capacity: usize) -> (Sender, Consumer) {
-    let queue = Arc::new(Queue { waiting: Mutex::default(), room: Semaphore::new(capacity) });
+pub(super) fn queue<R: Runner>(capacity: usize) -> (Sender<R>, Consumer<R>) {
+    let waiting = Waiting { jobs: VecDeque::new(), idle: Vec::new(), is_closed: false };
+    let queue = Arc::new(Queue { waiting: Mutex::new(waiting), room: Semaphore::new(capacity) });
     (Sender(Arc::clone(&queue)), Consumer(queue))
 }
 
-impl Sender {
+impl<R: Runner> Sender<R> {
     /// Reserves room for a job, without waiting.
-    pub fn try_reserve(&self) -> Result<Permit<'_>, Full> {
+    pub fn try_reserve(&self) -> Result<Permit<'_, R>, Full> {
         match self.0.room.try_acquire() {
             Ok(room) => Ok(Permit { queue: &self.0, room }),
             Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => Err(Full),
@@ -73,7 +81,7 @@ impl Sender {
     }
 
     /// Waits for room for a job. None if the queue is closed.
-    pub async fn reserve(&self) -> Option<Permit<'_>> {
+    pub async fn reserve(&self) -> Option<Permit<'_, R>> {
         let room = self.0.room.acquire().await.ok()?;
         Some(Permit { queue: &self.0, room })
     }
@@ -84,7 +92,7 @@ impl Sender {
     }
 }
 
-impl Drop for Sender {
+impl<R: Runner> Drop for Sender<R> {
     fn drop(&mut self) {
         let idle = {
             let mut waiting = self.0.waiting.lock();
@@ -95,10 +103,10 @@ impl Drop for Sender {
     }
 }
 
-impl Permit<'_> {
+impl<R: Runner> Permit<'_, R> {
     /// Puts a job into the queue and wakes the idle thread that worked most recently, because its processor's caches
     /// are still warm.
-    pub fn send(self, job: Job) {
+    pub fn send(self, job: Job<R>) {
         let woken = {
             let mut waiting = self.queue.waiting.lock();
             waiting.jobs.push_back(job);
@@ -111,9 +119,10 @@ impl Permit<'_> {
     }
 }
 
-impl Consumer {
-    /// Waits for a job, and takes it together with following jobs that fit. `None` when the queue is closed and empty.
-    pub fn take(&self, limits: Limits) -> Option<Vec<Job>> {
+impl<R: Runner> Consumer<R> {
+    /// Waits for a job, and takes it together with following jobs that fit, if there are limits. `None` when the queue
+    /// is closed and empty.
+    pub fn take(&self, limits: Option<Limits>) -> Option<Vec<Job<R>>> {
         let this_thread = thread::current();
         let mut waiting = self.0.waiting.lock();
         loop {
@@ -134,13 +143,13 @@ impl Consumer {
     }
 
     /// Takes jobs from the head of the queue while they fit together, and drops cancelled ones.
-    fn batch(&self, waiting: &mut Waiting, limits: Limits) -> Vec<Job> {
-        let mut jobs: Vec<Job> = Vec::new();
+    fn batch(&self, waiting: &mut Waiting<R>, limits: Option<Limits>) -> Vec<Job<R>> {
+        let mut jobs: Vec<Job<R>> = Vec::new();
         let mut extent = None;
         while let Some(job) = waiting.jobs.front() {
             let with = extent.map_or_else(|| job.extent(), |extent: Extent| extent.with(job.extent()));
             let is_wanted = !job.is_cancelled();
-            if is_wanted && extent.is_some() && !with.fits(limits) {
+            if is_wanted && extent.is_some() && !limits.is_some_and(|limits| with.fits(limits)) {
                 break;
             }
             jobs.extend(waiting.jobs.pop_front().filter(|_| is_wanted));
@@ -155,18 +164,38 @@ impl Consumer {
 
 #[cfg(test)]
 mod tests {
+    use rten::ThreadPool;
+
     use super::*;
+    use crate::Error;
 
-    const LIMITS: Limits = Limits { max_texts: 4, max_padded_bytes: 10_000 };
+    const LIMITS: Option<Limits> = Some(Limits { max_texts: 4, max_padded_bytes: 10_000 });
 
-    type Reply = oneshot::Receiver<Result<Vec<Vector>, Error>>;
+    #[derive(Clone)]
+    struct Lengths;
 
-    fn job(texts: &[&str]) -> (Job, Reply) {
+    impl Runner for Lengths {
+        type Text = String;
+        type Output = usize;
+        type Error = Error;
+
+        fn length(text: &String) -> usize {
+            text.len()
+        }
+
+        fn run(&self, _: &Arc<ThreadPool>, texts: &[&String]) -> Result<Vec<usize>, Error> {
+            Ok(texts.iter().map(|text| text.len()).collect())
+        }
+    }
+
+    type Reply = oneshot::Receiver<Result<Vec<usize>, Error>>;
+
+    fn job(texts: &[&str]) -> (Job<Lengths>, Reply) {
         let (reply, receiver) = oneshot::channel();
         (Job { texts: texts.iter().map(|&text| text.to_owned()).collect(), reply }, receiver)
     }
 
-    fn taken(consumer: &Consumer) -> Option<Vec<Vec<String>>> {
+    fn taken(consumer: &Consumer<Lengths>) -> Option<Vec<Vec<String>>> {
         consumer.take(LIMITS).map(|jobs| jobs.into_iter().map(|job| job.texts).collect())
     }
 
@@ -186,6 +215,15 @@ mod tests {
         assert_eq!(taken(&consumer).unwrap(), [vec![long.as_str()]]);
         assert_eq!(taken(&consumer).unwrap(), [vec!["f"]]);
         assert_eq!(taken(&consumer), None);
+    }
+
+    #[test]
+    fn without_limits_each_job_is_taken_alone() {
+        let (sender, consumer) = queue(8);
+        let (jobs, _replies): (Vec<_>, Vec<_>) = [&["a"][..], &["b"]].map(job).into_iter().unzip();
+        jobs.into_iter().for_each(|job| sender.try_reserve().unwrap().send(job));
+        let taken = || consumer.take(None).unwrap().into_iter().map(|job| job.texts).collect::<Vec<_>>();
+        assert_eq!([taken(), taken()], [[["a"]], [["b"]]]);
     }
 
     #[test]
@@ -215,13 +253,13 @@ mod tests {
 
     #[test]
     fn unused_permits_are_returned() {
-        let (sender, _consumer) = queue(1);
+        let (sender, _consumer) = queue::<Lengths>(1);
         drop(sender.try_reserve().unwrap());
         assert_eq!(sender.room(), 1);
     }
 
     /// Waits until `threads` threads are idle.
-    fn wait_for_idle(consumer: &Consumer, threads: usize) {
+    fn wait_for_idle(consumer: &Consumer<Lengths>, threads: usize) {
         while consumer.0.waiting.lock().idle.len() < threads {
             thread::yield_now();
         }

@@ -8,7 +8,7 @@ const SHORT_BYTES: usize = 64;
 
 /// The limits of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// Maximum number of texts.
     pub max_texts: usize,
     /// Maximum of texts × longest text, in bytes. Bounds a worker's memory for models that read thousands of tokens.
@@ -55,7 +55,7 @@ impl Extent {
 
 /// Splits a request into batches of positions, longest texts first, which keeps the threads busy to the end. A text
 /// that exceeds the limits gets a separate batch.
-pub(super) fn cut(lengths: &[usize], limits: Limits) -> Vec<Vec<usize>> {
+pub(crate) fn cut(lengths: &[usize], limits: Limits) -> Vec<Vec<usize>> {
     let mut positions: Vec<usize> = (0..lengths.len()).collect();
     positions.sort_by_key(|&position| std::cmp::Reverse(lengths[position]));
     let mut batches: Vec<(Vec<usize>, Extent)> = Vec::new();
