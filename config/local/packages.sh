@@ -14,8 +14,8 @@ fi
 # g++ includes libgomp.
 wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
 [[ " $* " != *" check "* ]] || wanted+=(shellcheck)
-# Some tests of the server mount a file system. The tests of the sources run a proxy.
-[[ " $* " != *" test "* ]] || wanted+=(e2fsprogs mount tinyproxy-bin)
+# Some tests of the server mount a file system. The tests of the sources run a proxy, those of the stores PostgreSQL.
+[[ " $* " != *" test "* ]] || wanted+=(e2fsprogs mount postgresql tinyproxy-bin)
 [[ " $* " != *" bench "* ]] || wanted+=(nginx-light)
 # images/check-offline.sh sets up a loopback interface with iproute2.
 [[ " $* " != *" images "* && " $* " != *" cluster "* ]] || wanted+=(iproute2)
@@ -54,6 +54,13 @@ fi
 apt_get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
 
 install() {
+    local clusters=/etc/postgresql-common/createcluster.conf
+    # The tests start PostgreSQL with a folder of their own. The package would create one, and a service that is always
+    # running. Debian's packages keep a file that is already there.
+    if [[ " ${missing[*]} " == *" postgresql "* && ! -e $clusters ]]; then
+        "${as_root[@]}" mkdir -p "$(dirname "$clusters")"
+        echo "create_main_cluster = false" | "${as_root[@]}" tee "$clusters" >/dev/null
+    fi
     "${apt_get[@]}" update
     "${apt_get[@]}" install --yes --no-install-recommends "${missing[@]}"
     # The benchmark starts its own nginx. The package's service would listen on port 80.

@@ -1,0 +1,45 @@
+//! When rows expire. A row expires at the end of its lifetime, and is then neither returned nor voted on.
+
+use crate::clock::representable;
+
+/// A day in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The lifetime of an answer without votes, in milliseconds.
+const ANSWER_MS: i64 = 30 * DAY_MS;
+
+/// The lifetime of an answer and its votes after the latest vote, in milliseconds.
+const VOTE_MS: i64 = 365 * DAY_MS;
+
+/// The lifetime of an interaction, in milliseconds.
+const INTERACTION_MS: i64 = 90 * DAY_MS;
+
+/// The rows per transaction of a sweep, so that other writers do not wait for long.
+pub(crate) const SWEEP_ROWS: usize = 500;
+
+/// Rows created at or before these times have expired. In milliseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cutoffs {
+    /// Answers without votes.
+    pub answer_ms: i64,
+    /// Latest votes.
+    pub vote_ms: i64,
+    /// Interactions.
+    pub interaction_ms: i64,
+}
+
+impl Cutoffs {
+    /// The cutoffs at a time.
+    pub fn at(now_ms: i64) -> Self {
+        let before = |lifetime_ms| representable(now_ms.saturating_sub(lifetime_ms));
+        Self { answer_ms: before(ANSWER_MS), vote_ms: before(VOTE_MS), interaction_ms: before(INTERACTION_MS) }
+    }
+}
+
+/// When an answer expires, in milliseconds since 1970.
+pub(crate) fn of_answer_ms(created_at_ms: i64, latest_vote_ms: Option<i64>) -> i64 {
+    match latest_vote_ms {
+        Some(voted_at_ms) => voted_at_ms.saturating_add(VOTE_MS),
+        None => created_at_ms.saturating_add(ANSWER_MS),
+    }
+}

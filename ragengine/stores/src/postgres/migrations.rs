@@ -1,0 +1,63 @@
+//! The tables, as numbered migrations. Each is run once, under a lock in the database, so that several servers can
+//! start at the same time. A migration that was released is never changed.
+
+use std::time::Duration;
+
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, SqlSafeStr as _};
+use tokio::time::timeout;
+
+use super::failure::Failure;
+
+/// The time for connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time for waiting for another server's migrations and for running ours.
+const MIGRATE_TIMEOUT: Duration = Duration::from_secs(70);
+
+/// Limits a statement of a migration to 60 s, and the wait for another server's lock to 10 s.
+const LIMITS: &str = "SET statement_timeout = 60000; SET lock_timeout = 10000";
+
+/// The table of the migrations that were run.
+const TABLE: &str = "ragengine_migration";
+
+fn migrator() -> Migrator {
+    let sql = include_str!("../../migrations/0001_feedback_and_interactions.sql").into_sql_str();
+    let first = Migration::new(1, "feedback and interactions".into(), MigrationType::Simple, sql, false);
+    let mut migrator = Migrator::with_migrations(vec![first]);
+    migrator.dangerous_set_table_name(TABLE);
+    migrator
+}
+
+/// Connects and runs the migrations that are missing.
+pub(super) async fn migrate(options: &PgConnectOptions) -> Result<(), Failure> {
+    let mut connection = match timeout(CONNECT_TIMEOUT, options.connect()).await {
+        Ok(connected) => connected.map_err(|error| Failure::of(&error))?,
+        Err(_) => return Err(Failure::no_answer(CONNECT_TIMEOUT)),
+    };
+    let migrated = timeout(MIGRATE_TIMEOUT, run(&mut connection)).await;
+    // The database releases the lock of a connection that is gone, also after an error.
+    if timeout(CONNECT_TIMEOUT, connection.close()).await.is_err() {
+        tracing::debug!("the connection for migrations was not closed in time");
+    }
+    match migrated {
+        Ok(result) => result.map_err(|error| of_migration(&error)),
+        Err(_) => Err(Failure::no_answer(MIGRATE_TIMEOUT)),
+    }
+}
+
+async fn run(connection: &mut PgConnection) -> Result<(), MigrateError> {
+    connection.execute(LIMITS).await?;
+    migrator().run_direct(None, connection, false).await
+}
+
+fn of_migration(error: &MigrateError) -> Failure {
+    match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => Failure::of(error),
+        // A released migration does not change, so the other one is of a version that we do not know.
+        MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_) => Failure::NewerSchema,
+        MigrateError::Dirty(version) => Failure::Other(format!("migration {version} was not finished")),
+        _ => Failure::Other("the tables could not be migrated".to_owned()),
+    }
+}
