@@ -20,6 +20,7 @@ pub mod listing;
 pub mod metrics;
 pub mod name;
 pub mod persisted;
+mod presence;
 pub mod private;
 mod rebuild;
 pub mod record;

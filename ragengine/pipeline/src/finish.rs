@@ -38,11 +38,20 @@ pub struct PromptInput<'a> {
     pub budget: &'a Budget,
     /// The lines around the blocks.
     pub boundary: &'a Boundary,
+    /// The part with earlier interactions, see [`prompt::interactions`]. It stands after the blocks.
+    pub interactions: Option<&'a str>,
 }
 
 /// The prompt without blocks. If token counts are additive, its count plus those of the blocks is that of the prompt.
 pub fn without_blocks(input: &PromptInput<'_>) -> Vec<Value> {
-    prompt::messages(input.conversation, input.sent, input.turn, &prompt::context(input.boundary, &[]))
+    messages(input, Some(&[]))
+}
+
+/// The messages with these blocks. None: without the instructions for blocks, too.
+fn messages(input: &PromptInput<'_>, blocks: Option<&[String]>) -> Vec<Value> {
+    let passages = blocks.map(|blocks| prompt::context(input.boundary, blocks));
+    let parts: Vec<&str> = passages.as_deref().into_iter().chain(input.interactions).collect();
+    prompt::messages(input.conversation, input.sent, input.turn, &parts.join("\n\n"))
 }
 
 /// Writes the prompt and counts its tokens with `count`, which gets the messages and the number of blocks in them.
@@ -61,8 +70,9 @@ pub fn finish(
     let limit = input.conversation_tokens + INSTRUCTION_TOKENS + input.budget.context_tokens;
     let mut blocks = blocks;
     loop {
-        let messages =
-            prompt::messages(input.conversation, input.sent, input.turn, &prompt::context(input.boundary, blocks));
+        // The instructions for blocks are left out if there are only interactions.
+        let has_passages = !blocks.is_empty() || input.interactions.is_none();
+        let messages = messages(input, has_passages.then_some(blocks));
         let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
             let max_tokens = answer_tokens(input.window, prompt_tokens, input.budget.max_tokens)?;

@@ -41,7 +41,7 @@ pub struct Request {
 }
 
 /// Stages of the pipeline that a caller turns on or off. `None`: as the settings say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StageChoices {
     /// When a question is rewritten with the history.
@@ -54,12 +54,20 @@ pub struct StageChoices {
     pub filter_rules: Option<bool>,
     /// How chunks are found.
     pub retrieval: Option<RetrievalMode>,
+    /// Whether votes on earlier answers change the order.
+    pub feedback: Option<bool>,
     /// Whether the newer of similar chunks comes first.
     pub recency: Option<bool>,
     /// When the best chunks are put in order by a model.
     pub rerank: Option<Reranking>,
     /// What is done about chunks that say the same.
     pub diversity: Option<Diversity>,
+    /// Whether earlier questions and their answers are in the prompt.
+    pub interactions: Option<bool>,
+    /// The provider of the interactions that are used, such as `openai/gpt-4o`. It is matched exactly.
+    pub provider: Option<String>,
+    /// The kind of the task, under which the answer is kept.
+    pub task_category: Option<String>,
 }
 
 /// When a question is rewritten so that it is understood without the history.

@@ -20,9 +20,10 @@ pub use ragengine_pipeline::request::{Condensing, Diversity, Reranking, Retrieva
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
-    Auth, Chat, Chunking, CompletionsEndpoint, Cors, Embedding, EmbeddingSource, Endpoints, FilterRule,
-    InferenceService, Limits, LocalEmbedding, Log, LogFormat, Pooling, RemoteEmbedding, Rerank, RerankBackend,
-    Retrieval, RetrieveEndpoint, Rewrite, Search, Settings,
+    Auth, Chat, Chunking, CompletionsEndpoint, Cors, Embedding, EmbeddingSource, Endpoints, Feedback, FilterRule,
+    InferenceService, Interactions, Limits, LocalEmbedding, LocalReranker, Log, LogFormat, NamedThreshold,
+    OverlapThreshold, Pooling, Postgres, RemoteEmbedding, Rerank, RerankBackend, Retrieval, RetrieveEndpoint, Rewrite,
+    Search, Settings, StateStore,
 };
 pub use site::{Authority, Origin};
 pub use text_language::TextLanguage;

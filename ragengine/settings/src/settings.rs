@@ -4,13 +4,17 @@ mod chunking;
 mod cors;
 mod embedding;
 mod endpoints;
+mod feedback;
 mod inference_service;
+mod interactions;
 mod limits;
 mod log;
+mod postgres;
 mod rerank;
 mod retrieval;
 mod rewrite;
 mod search;
+mod state_store;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -26,13 +30,17 @@ pub use chunking::Chunking;
 pub use cors::Cors;
 pub use embedding::{Embedding, EmbeddingSource, LocalEmbedding, Pooling, RemoteEmbedding};
 pub use endpoints::{CompletionsEndpoint, Endpoints, RetrieveEndpoint};
+pub use feedback::Feedback;
 pub use inference_service::InferenceService;
+pub use interactions::{Interactions, NamedThreshold, OverlapThreshold};
 pub use limits::Limits;
 pub use log::{Log, LogFormat};
-pub use rerank::{Rerank, RerankBackend};
+pub use postgres::Postgres;
+pub use rerank::{LocalReranker, Rerank, RerankBackend};
 pub use retrieval::{FilterRule, Retrieval};
 pub use rewrite::Rewrite;
 pub use search::Search;
+pub use state_store::StateStore;
 
 /// All settings. Every field has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +63,10 @@ pub struct Settings {
     /// The folder that holds the indexes and, below `models`, embedding models. The server creates it if it is missing.
     /// Only one server may use it at a time.
     pub data_dir: PathBuf,
+    /// Keeps servers apart that use the same database: each has a name of its own. 1 to 317 bytes.
+    pub state_namespace: String,
+    /// The database of the stores that use PostgreSQL.
+    pub postgres: Postgres,
     /// The embedding model.
     pub embedding: Embedding,
     /// The language model. Without a `url`, the built-in model `extractive` answers.
@@ -70,6 +82,10 @@ pub struct Settings {
     pub rewrite: Rewrite,
     /// How the best chunks are put in order by a model.
     pub rerank: Rerank,
+    /// Votes on answers.
+    pub feedback: Feedback,
+    /// Earlier questions and their answers, as context for similar questions.
+    pub interactions: Interactions,
     /// Which stages of the pipeline each endpoint has.
     pub endpoints: Endpoints,
     /// How new indexes split documents into chunks.
@@ -95,6 +111,8 @@ impl Default for Settings {
             allowed_hosts: Vec::new(),
             cors: Cors::default(),
             data_dir: PathBuf::from("data"),
+            state_namespace: "default".to_owned(),
+            postgres: Postgres::default(),
             embedding: Embedding::default(),
             inference_service: InferenceService::default(),
             extractive: true,
@@ -102,6 +120,8 @@ impl Default for Settings {
             retrieval: Retrieval::default(),
             rewrite: Rewrite::default(),
             rerank: Rerank::default(),
+            feedback: Feedback::default(),
+            interactions: Interactions::default(),
             endpoints: Endpoints::default(),
             chunking: Chunking::default(),
             vector_index: VectorIndexKind::default(),

@@ -1,4 +1,5 @@
 mod side_models;
+mod stores;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -237,6 +238,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .map(|(_, setting, message)| Invalid { setting: setting.to_owned(), message: message.to_owned() })
         .chain(retrieval.filter_rules.iter().enumerate().filter_map(|(position, rule)| malformed(position, rule)))
         .chain(side_models::check(settings))
+        .chain(stores::check(settings))
         .collect()
 }
 

@@ -20,6 +20,8 @@ pub struct RetrievedChunk {
     pub node_id: String,
     /// The id of its document.
     pub doc_id: String,
+    /// Its position in the document, from 0.
+    pub ordinal: u32,
     /// The headings above it, joined by ` > `.
     pub heading: Option<String>,
     /// Its text.
@@ -63,6 +65,31 @@ impl Candidates {
     /// Puts the results in another order: the positions in `order`. Others are dropped.
     pub fn reorder(&mut self, order: &[usize]) {
         self.found = order.iter().map(|&position| self.found[position]).collect();
+    }
+
+    /// Adds what votes give to the scores of the first results, in order. The order of the results stays.
+    pub fn adjust(&mut self, adjustments: &[f32]) {
+        for (found, adjustment) in self.found.iter_mut().zip(adjustments) {
+            found.adjustment = *adjustment;
+            found.score += adjustment;
+        }
+    }
+
+    /// The ids of the first chunks in the API, in order, and at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// If the disk fails.
+    pub fn first_node_ids(&self, most: usize) -> Result<Vec<String>, IndexError> {
+        let chunks = self.reader.chunks(self.found.iter().take(most).map(|found| found.row))?;
+        let mut documents = Documents { reader: &self.reader, read: HashMap::new() };
+        let mut ids = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            let missing = || StoreError::Damaged(format!("document {} is missing", chunk.document));
+            let (document, _) = documents.get(chunk.document)?.ok_or_else(missing)?;
+            ids.push(self.index.node_id(&document.doc_id, chunk.ordinal, &chunk.hash));
+        }
+        Ok(ids)
     }
 
     /// Marks the result at a position as nearly the same as a better one.
@@ -142,6 +169,7 @@ fn read(index: &Index, hits: &[Found], reader: &Reader) -> Result<Vec<RetrievedC
             found: *hit,
             node_id,
             doc_id: document.doc_id.clone(),
+            ordinal: chunk.ordinal,
             heading: chunk.heading,
             text: chunk.text,
             metadata,

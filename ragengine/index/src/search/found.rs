@@ -34,6 +34,8 @@ pub struct Found {
     pub bm25: Option<f32>,
     /// How it was found.
     pub origin: Origin,
+    /// What votes added to the score, -0.15 to 0.10.
+    pub adjustment: f32,
     /// Whether it is nearly the same as a better one.
     pub is_duplicate: bool,
 }
@@ -41,7 +43,8 @@ pub struct Found {
 impl From<Hit> for Found {
     fn from(hit: Hit) -> Self {
         let Hit { row, distance } = hit;
-        Self { row, distance, score: similarity(distance), bm25: None, origin: Origin::Vector, is_duplicate: false }
+        let score = similarity(distance);
+        Self { row, distance, score, bm25: None, origin: Origin::Vector, adjustment: 0.0, is_duplicate: false }
     }
 }
 

@@ -53,6 +53,7 @@ fn the_last_blocks_are_removed_when_the_prompt_exceeds_the_budget() {
         conversation_tokens: 10,
         budget: &budget,
         boundary: &Boundary::of(7),
+        interactions: None,
     };
     // In this test, each block has 20 tokens and the instructions have none.
     let count =
@@ -79,9 +80,36 @@ fn a_prompt_that_leaves_no_token_for_the_answer_is_refused() {
         conversation_tokens: 10,
         budget: &budget,
         boundary: &Boundary::of(7),
+        interactions: None,
     };
     assert_eq!(finish(&given, &[], |_, _| 100), Err(Rejection::ContextWindow));
     assert_eq!(finish(&given, &[], |_, _| 98).unwrap().max_tokens, Some(2));
+}
+
+#[test]
+fn interactions_stand_after_the_blocks_or_alone() {
+    let request = request(&json!([{"role": "user", "content": "q"}]), None, 0.5);
+    let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40, response_tokens: 40 };
+    let interactions = prompt::interactions(&Boundary::of(7), "Q: Why?\nA: So.");
+    let given = PromptInput {
+        conversation: &request.conversation,
+        sent: &request.conversation.values().unwrap(),
+        turn: &turn(&request),
+        window: 1000,
+        conversation_tokens: 10,
+        budget: &budget,
+        boundary: &Boundary::of(7),
+        interactions: Some(&interactions),
+    };
+    let system = |blocks: &[String]| {
+        let finished = finish(&given, blocks, |_, _| 100).unwrap();
+        assert_eq!(finished.blocks, blocks.len());
+        finished.messages[0]["content"].as_str().unwrap().to_owned()
+    };
+    let block = block(1, &Passage { text: "Call first.", ..Passage::default() });
+    let both = system(std::slice::from_ref(&block));
+    assert_eq!(both, format!("{}\n\n{interactions}", prompt::context(&Boundary::of(7), &[block])));
+    assert_eq!(system(&[]), interactions);
 }
 
 proptest! {
@@ -133,6 +161,7 @@ proptest! {
             conversation_tokens: conversation,
             budget: &budget,
             boundary: &Boundary::of(7),
+            interactions: None,
         };
         match finish(&input, &blocks, |messages, _| tokenizer.conversation(messages)) {
             Err(rejection) => prop_assert_eq!(rejection, Rejection::ContextWindow),

@@ -24,9 +24,9 @@ impl Default for EntryLimits {
     }
 }
 
-/// What became of an interaction.
+/// The decision about an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum EntryDecision {
     /// It is in the context.
     Taken,
     /// It has no question or no answer.
@@ -37,8 +37,8 @@ pub enum Fate {
     Filtered,
 }
 
-impl Fate {
-    /// The word for this fate in the log.
+impl EntryDecision {
+    /// The value of this decision in the log.
     pub fn label(self) -> &'static str {
         match self {
             Self::Taken => "taken",
@@ -63,8 +63,8 @@ pub struct Entry {
 pub struct Built {
     /// The entries in their order.
     pub entries: Vec<Entry>,
-    /// What became of each interaction, in the order that was given.
-    pub fates: Vec<Fate>,
+    /// The decision about each interaction, in the order that was given.
+    pub decisions: Vec<EntryDecision>,
 }
 
 impl Built {
@@ -84,25 +84,32 @@ impl Built {
         (entries > 0).then(|| format!("Built RAG context from {entries} similar interactions ({chars} chars)"))
     }
 
+    /// Drops the last entry.
+    pub fn cut_last(&mut self) {
+        if let Some(entry) = self.entries.pop() {
+            self.decisions[entry.position] = EntryDecision::Cut;
+        }
+    }
+
     /// Keeps the entries that share most words with the question, the most relevant first. As answers may hold
     /// separators, this is more exact than to split the finished context.
     pub fn keep_relevant(&mut self, question: &str, max_entries: usize, threshold: f64) {
         let texts: Vec<&str> = self.entries.iter().map(|entry| entry.text.as_str()).collect();
         let kept = most_relevant(&texts, question, max_entries, threshold);
-        self.entries.iter().for_each(|entry| self.fates[entry.position] = Fate::Filtered);
+        self.entries.iter().for_each(|entry| self.decisions[entry.position] = EntryDecision::Filtered);
         self.entries = kept.into_iter().map(|place| self.entries[place].clone()).collect();
-        self.entries.iter().for_each(|entry| self.fates[entry.position] = Fate::Taken);
+        self.entries.iter().for_each(|entry| self.decisions[entry.position] = EntryDecision::Taken);
     }
 }
 
 /// The context of interactions in their order. It stops when it has `max_entries`, or before the first entry that makes
 /// it longer than `max_chars`. An interaction without a question or an answer is skipped.
 pub fn build_context(interactions: &[Interaction<'_>], limits: EntryLimits) -> Built {
-    let mut built = Built { entries: Vec::new(), fates: vec![Fate::Cut; interactions.len()] };
+    let mut built = Built { entries: Vec::new(), decisions: vec![EntryDecision::Cut; interactions.len()] };
     let mut total_chars = 0;
     for (position, interaction) in interactions.iter().enumerate() {
         let Some(text) = entry(interaction, limits.include_metadata) else {
-            built.fates[position] = Fate::Skipped;
+            built.decisions[position] = EntryDecision::Skipped;
             continue;
         };
         let chars = text.chars().count();
@@ -110,7 +117,7 @@ pub fn build_context(interactions: &[Interaction<'_>], limits: EntryLimits) -> B
             break;
         }
         built.entries.push(Entry { position, text });
-        built.fates[position] = Fate::Taken;
+        built.decisions[position] = EntryDecision::Taken;
         total_chars += chars;
         if built.entries.len() >= limits.max_entries {
             break;

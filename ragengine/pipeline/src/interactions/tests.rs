@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::Interaction;
-use super::build::{Built, EntryLimits, Fate, build_context};
+use super::build::{Built, EntryDecision, EntryLimits, build_context};
 use super::entries::entries;
 
 fn said<'a>(question: &'a str, answer: &'a str) -> Interaction<'a> {
@@ -62,10 +62,10 @@ fn missing_values_are_unknown_and_texts_are_trimmed() {
 
 #[test]
 fn the_context_stops_at_its_limits() {
-    use Fate::*;
+    use EntryDecision::*;
     // Each entry has ten characters: the limits count characters, not bytes.
     let (whole, no_answer) = (said("üß", "é"), said("ü", " \n"));
-    for (interactions, max_chars, fates, chars) in [
+    for (interactions, max_chars, decisions, chars) in [
         (vec![], 20, vec![], 0),
         (vec![whole; 3], 20, vec![Taken, Taken, Cut], 20),
         (vec![whole; 3], 19, vec![Taken, Cut, Cut], 10),
@@ -77,7 +77,7 @@ fn the_context_stops_at_its_limits() {
         (vec![whole, said("long", "longer"), whole], 20, vec![Taken, Cut, Cut], 10),
     ] {
         let built = built(&interactions, max_chars, false);
-        assert_eq!((&built.fates, built.total_chars()), (&fates, chars), "{max_chars}");
+        assert_eq!((&built.decisions, built.total_chars()), (&decisions, chars), "{max_chars}");
         assert_eq!(built.log_line().is_some(), chars > 0);
         assert_eq!(built.context().is_empty(), chars == 0);
     }
@@ -97,14 +97,14 @@ fn entries_are_filtered_whole() {
                    language, a snake";
     assert_eq!(built.context(), context);
     assert_eq!(
-        built.fates.iter().map(|fate| fate.label()).collect::<Vec<_>>(),
+        built.decisions.iter().map(|decision| decision.label()).collect::<Vec<_>>(),
         ["filtered", "taken", "skipped", "taken"]
     );
     built.keep_relevant("", 1, 0.1);
     assert_eq!(built.context(), context, "An empty question changes nothing.");
     built.keep_relevant("Nothing of it", 3, 0.1);
     assert_eq!((built.log_line(), built.context()), (None, String::new()));
-    assert_eq!(Fate::Cut.label(), "cut");
+    assert_eq!(EntryDecision::Cut.label(), "cut");
 }
 
 proptest! {
@@ -118,7 +118,7 @@ proptest! {
         let built = built(&interactions, max_chars, include_metadata);
         let taken = built.entries.len();
         prop_assert!(taken <= 5 && (taken <= 1 || built.total_chars() <= max_chars));
-        prop_assert_eq!(built.fates.iter().filter(|fate| **fate == Fate::Taken).count(), taken);
+        prop_assert_eq!(built.decisions.iter().filter(|decision| **decision == EntryDecision::Taken).count(), taken);
         prop_assert!(taken == 0 || entries(&built.context()).len() == taken);
         let has_both = |(question, answer): &(String, String)| !question.trim().is_empty() && !answer.trim().is_empty();
         prop_assert_eq!(taken > 0, texts.iter().any(has_both));

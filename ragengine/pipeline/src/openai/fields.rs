@@ -28,10 +28,13 @@ const KNOWN: [&str; 15] = [
 /// The most models in one request. A router tries them one after the other.
 const MAX_MODELS: usize = 100;
 
-/// The longest name in bytes of JSON, such as the name of a model. Names are stored in addition to the body.
-/// The most characters of a reason that a request is told.
+/// The most characters of the reason in an error.
 const MAX_REASON_CHARACTERS: usize = 300;
 
+/// The longest provider or category, in bytes.
+const MAX_CATEGORY_BYTES: usize = 200;
+
+/// The longest name in bytes of JSON, such as the name of a model. Names are stored in addition to the body.
 const MAX_NAME_BYTES: usize = 1000;
 
 /// The known fields of a body, each as the original JSON text.
@@ -125,7 +128,14 @@ impl<'a> Fields<'a> {
             let reason: String = error.to_string().chars().take(MAX_REASON_CHARACTERS).collect();
             Rejection::wrong_type("pipeline", &format!("an object of stages ({reason})"))
         };
-        serde_json::from_str(value.get()).map_err(wrong)
+        let choices: StageChoices = serde_json::from_str(value.get()).map_err(wrong)?;
+        for (name, text) in [("provider", &choices.provider), ("task_category", &choices.task_category)] {
+            if text.as_ref().is_some_and(|text| !is_one_short_line(text)) {
+                let expected = format!("a text of 1 to {MAX_CATEGORY_BYTES} bytes on one line");
+                return Err(Rejection::wrong_type(&format!("pipeline.{name}"), &expected));
+            }
+        }
+        Ok(choices)
     }
 
     pub fn metadata_filter(&self) -> Result<Filter, Rejection> {
@@ -173,6 +183,11 @@ fn add(model: &RawValue, models: &mut Vec<String>) -> Result<(), serde_json::Err
     }
     models.push(serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned()));
     Ok(())
+}
+
+/// Whether a text can be in the first line of an entry of the context.
+fn is_one_short_line(text: &str) -> bool {
+    (1..=MAX_CATEGORY_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
 /// Whether an endpoint may read this field as `model` or `models`. Go's decoder compares names with Unicode case

@@ -33,6 +33,25 @@ fn the_fields_that_are_looked_at_are_read() {
 }
 
 #[test]
+fn stages_are_read() {
+    let pipeline = |pipeline: Value| parse(json!({"messages": hello(), "pipeline": pipeline})).map(|read| read.stages);
+    let read = pipeline(json!({"feedback": true, "interactions": false, "provider": "openai/gpt-4o"})).unwrap();
+    assert_eq!((read.feedback, read.interactions), (Some(true), Some(false)));
+    assert_eq!((read.provider.as_deref(), read.task_category), (Some("openai/gpt-4o"), None));
+    for (wrong, field) in [
+        (json!([]), "pipeline"),
+        (json!({"feedback": 1}), "pipeline"),
+        (json!({"unknown": true}), "pipeline"),
+        (json!({"provider": ""}), "pipeline.provider"),
+        (json!({"provider": "x".repeat(201)}), "pipeline.provider"),
+        (json!({"task_category": "a\nQ: b"}), "pipeline.task_category"),
+    ] {
+        let message = pipeline(wrong.clone()).unwrap_err().to_string();
+        assert!(message.contains(field), "{wrong}: {message}");
+    }
+}
+
+#[test]
 fn null_is_absent() {
     let request = parse(json!({
         "model": null, "index_name": null, "context_token_ratio": null, "messages": hello(), "stream": null, "n": null,

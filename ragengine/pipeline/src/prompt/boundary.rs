@@ -28,6 +28,11 @@ impl Boundary {
     pub(crate) fn line(&self) -> &str {
         &self.0
     }
+
+    /// The line around texts that have lines of dashes in them, such as interactions: with equals signs.
+    pub(crate) fn double_line(&self) -> String {
+        self.0.replacen("---", "===", 1)
+    }
 }
 
 #[cfg(test)]
@@ -43,6 +48,7 @@ mod tests {
             (u64::MAX, "--- 3 7 0 9 5 5 1 6 1 5"),
         ] {
             assert_eq!(Boundary::of(random).line(), line, "{random}");
+            assert_eq!(Boundary::of(random).double_line(), line.replace("---", "==="), "{random}");
         }
     }
 }

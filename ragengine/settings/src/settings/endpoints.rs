@@ -30,6 +30,9 @@ pub struct CompletionsEndpoint {
     /// rank fusion). By words, chunks can be found that no vector is near; they still need to be within
     /// `retrieval.maxDistance`.
     pub retrieval: RetrievalMode,
+    /// Whether votes on earlier answers raise and lower the scores of their chunks, see `feedback`. It changes the order
+    /// of chunks, and never what `retrieval.maxDistance` decides.
+    pub feedback: bool,
     /// Whether the newer comes first of chunks whose scores differ by less than 0.02. A document's date is its metadata
     /// `date`, else the date or year in its metadata `path` or in its id.
     pub recency: bool,
@@ -37,8 +40,11 @@ pub struct CompletionsEndpoint {
     /// close, or the question has one of the words in `rerank`), or `always`.
     pub rerank: Reranking,
     /// What is done about chunks that say the same: nothing (`none`), only the best of near-identical chunks is used
-    /// (`duplicates`), or chunks are chosen that are relevant and unlike each other (`mmr`).
+    /// (`duplicates`), or chunks are chosen that are relevant and unlike each other (`mmr`). Unless it is `none`,
+    /// neighbouring chunks of a document become one passage in the prompt.
     pub diversity: Diversity,
+    /// Whether earlier questions of the caller and their answers are in the prompt, see `interactions`.
+    pub interactions: bool,
 }
 
 /// The stages of `/retrieve`.

@@ -32,7 +32,32 @@ pub(super) fn check(settings: &Settings) -> impl Iterator<Item = Invalid> {
             "rerank.url",
             "must not contain a user or password: write the location of the key in rerank.apiKey",
         ),
-        (is_endpoint || is_allowed(service, rerank.model.as_deref()), "rerank.model", IS_ALLOWED),
+        (
+            rerank.backend != RerankBackend::Local || rerank.local.is_some(),
+            "rerank.local",
+            "is needed with rerank.backend: local: write local: {modelID: cross-encoder/ms-marco-MiniLM-L6-v2}, or \
+             another model's name or folder",
+        ),
+        (
+            rerank.backend == RerankBackend::Local || rerank.local.is_none(),
+            "rerank.local",
+            "is only used with rerank.backend: local: write that, or remove local",
+        ),
+        (
+            rerank.local.as_ref().is_none_or(|local| !local.model_id.is_empty() && local.max_tokens != Some(0)),
+            "rerank.local",
+            "modelID must not be empty, and maxTokens must be at least 1",
+        ),
+        (
+            rerank.backend != RerankBackend::Local || rerank.model.is_none(),
+            "rerank.model",
+            "is not used with rerank.backend: local: write the model into rerank.local.modelID",
+        ),
+        (
+            rerank.backend != RerankBackend::Llm || is_allowed(service, rerank.model.as_deref()),
+            "rerank.model",
+            IS_ALLOWED,
+        ),
         ((0.0..=1.0).contains(&rerank.score_spread), "rerank.scoreSpread", "must be between 0 and 1"),
         (are_words(&rerank.temporal_words), "rerank.temporalWords", ARE_WORDS),
         (are_words(&rerank.comparison_words), "rerank.comparisonWords", ARE_WORDS),
