@@ -17,6 +17,31 @@ pub enum Caller {
     Anonymous(Option<Unauthorized>),
     /// The request had the write token.
     Writer,
+    /// A caller whose name is known.
+    Known {
+        /// The name, which is unique: two callers with one name are the same.
+        principal: String,
+        /// The error for writes, if the caller may not write.
+        refusal: Option<Unauthorized>,
+    },
+}
+
+/// The owner of what callers leave behind whose names are not known. They share it.
+const UNKNOWN_OWNER: &str = "-";
+
+impl Caller {
+    /// The owner of what the caller leaves behind, such as interactions. Others cannot see it.
+    pub fn owner(&self) -> &str {
+        match self {
+            Self::Known { principal, .. } => principal,
+            Self::Anonymous(_) | Self::Writer => UNKNOWN_OWNER,
+        }
+    }
+
+    /// Whether the caller's name is known.
+    pub fn is_known(&self) -> bool {
+        matches!(self, Self::Known { .. })
+    }
 }
 
 /// The kind of access that a request needs.
@@ -47,8 +72,10 @@ pub fn authenticate(token: Option<&Arc<WriteToken>>, headers: &HeaderMap) -> Cal
 /// [`Unauthorized`] when the write token is missing or wrong.
 pub fn may(caller: &Caller, action: Action, _index: Option<&str>) -> Result<(), Unauthorized> {
     match (action, caller) {
-        (Action::Write | Action::Copy, Caller::Anonymous(Some(missing))) => Err(missing.clone()),
-        (Action::Write | Action::Copy, Caller::Anonymous(None) | Caller::Writer) | (Action::Read, _) => Ok(()),
+        (Action::Read, _) | (_, Caller::Writer) => Ok(()),
+        (Action::Write | Action::Copy, Caller::Anonymous(refusal) | Caller::Known { refusal, .. }) => {
+            refusal.clone().map_or(Ok(()), Err)
+        }
     }
 }
 
@@ -57,6 +84,18 @@ mod tests {
     use super::unauthorized::Missing;
     use super::*;
 
+    fn known(refusal: Option<Unauthorized>) -> Caller {
+        Caller::Known { principal: "user:ann".to_owned(), refusal }
+    }
+
+    #[test]
+    fn callers_without_a_name_have_the_same_owner() {
+        assert_eq!((known(None).owner(), known(None).is_known()), ("user:ann", true));
+        for caller in [Caller::Anonymous(None), Caller::Writer] {
+            assert_eq!((caller.owner(), caller.is_known()), ("-", false));
+        }
+    }
+
     #[test]
     fn reads_need_no_token_and_writes_need_one_if_it_is_set() {
         let missing = Unauthorized { missing: Missing::Everything, source: None };
@@ -64,9 +103,13 @@ mod tests {
         for (caller, action, expected) in [
             (&without_token, Action::Read, Ok(())),
             (&without_token, Action::Write, Err(missing.clone())),
-            (&without_token, Action::Copy, Err(missing)),
+            (&without_token, Action::Copy, Err(missing.clone())),
             (&no_token_needed, Action::Write, Ok(())),
             (&no_token_needed, Action::Copy, Ok(())),
+            (&known(None), Action::Write, Ok(())),
+            (&known(Some(missing.clone())), Action::Read, Ok(())),
+            (&known(Some(missing.clone())), Action::Write, Err(missing.clone())),
+            (&known(Some(missing.clone())), Action::Copy, Err(missing.clone())),
             (&Caller::Writer, Action::Read, Ok(())),
             (&Caller::Writer, Action::Write, Ok(())),
             (&Caller::Writer, Action::Copy, Ok(())),

@@ -26,6 +26,7 @@ use crate::error::ApiError;
 use crate::language_model::LanguageModel;
 use crate::retrieval::preparation::QueryRules;
 use crate::retrieval::rerank::Reranker;
+use crate::stores::Stores;
 use crate::telemetry::metrics::Metrics;
 use ragengine_embedding::Embedding;
 use ragengine_index::Index;
@@ -44,7 +45,7 @@ pub struct App {
     pub query_rules: Arc<QueryRules>,
     /// What puts the best chunks in order.
     pub reranker: Reranker,
-    /// Time limits of the stages that ask a model.
+    /// Time limits of the stages that ask a model or a store.
     pub stage_timeouts: StageTimeouts,
     /// The language model.
     pub language_model: Arc<LanguageModel>,
@@ -68,6 +69,8 @@ pub struct Loaded {
     pub generations: Arc<Generations>,
     /// The threads for searches.
     pub search_pool: SearchPool,
+    /// What is kept besides indexes.
+    pub stores: Stores,
 }
 
 impl Loaded {

@@ -4,7 +4,10 @@ mod answer;
 mod arrival;
 mod begun;
 mod context;
+mod interactions;
+mod kept;
 mod ongoing;
+mod passage;
 mod question;
 mod relay;
 mod rewrite;
@@ -15,7 +18,7 @@ mod upstream_request;
 
 use std::sync::Arc;
 
-pub use answer::ChatReply;
+pub use answer::{ChatReply, ChatReplyBody};
 pub use arrival::Arrival;
 use begun::Begun;
 use ongoing::Ongoing;
@@ -37,18 +40,21 @@ pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Ar
     let Arrival { mut report, deadline, origin, permit } = arrival;
     // Boxed here and below, because a large future that is passed by value is copied at each call.
     let preparing = Box::pin(prepare(app, caller, request, origin, &mut report));
-    let begun = match deadline.keep(app, preparing).await {
+    let mut request = match deadline.keep(app, preparing).await {
+        Ok(request) => request,
+        Err(error) => return Err(report.failed(error)),
+    };
+    let kept = request.kept.take();
+    let begun = if request.is_for_endpoint() {
         // The endpoint does the work, so the chat frees its permit while it waits.
-        Ok(request) if request.is_for_endpoint() => {
-            drop(permit);
-            Ok(Begun::of(request).await)
-        }
+        drop(permit);
+        Ok(Begun::of(request).await)
+    } else {
         // The built-in model works in this process, so the permit and the deadline apply.
-        Ok(request) => deadline.keep(app, Box::pin(async { Ok(Begun::of(request).await) })).await,
-        Err(error) => Err(error),
+        deadline.keep(app, Box::pin(async { Ok(Begun::of(request).await) })).await
     };
     match begun {
-        Ok(begun) => answer::send(begun, report).await,
+        Ok(begun) => answer::send(begun, kept, report).await,
         Err(error) => Err(report.failed(error)),
     }
 }
@@ -78,8 +84,8 @@ async fn answer_from_index(
 ) -> Result<UpstreamRequest, ApiError> {
     let asked = question::divide(app, turn, report).await?;
     let side_tasks = SideTasks::new(&app.language_model, asked.served.name.as_deref(), &origin.request_id);
-    let search::Found { vectors, candidates, max_distance } =
-        search::search(app, caller, &asked, side_tasks, report).await?;
-    let context = context::build(app.loaded()?, &asked, candidates, max_distance, report).await?;
+    let found = search::search(app, caller, &asked, side_tasks, report).await?;
+    let vectors = found.vectors.clone();
+    let context = context::build(app, &asked, found, report).await?;
     upstream_request::answer(app, Findings { asked: &asked, vectors, context }, origin, report).await
 }

@@ -5,6 +5,7 @@ pub mod context;
 pub mod documents;
 pub mod embeddings;
 pub mod extract;
+pub mod feedback;
 pub mod generation;
 pub mod indexes;
 pub mod models;

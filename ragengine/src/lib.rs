@@ -21,4 +21,5 @@ pub mod retrieval;
 pub mod router;
 pub mod secrets;
 pub mod server;
+pub mod stores;
 pub mod telemetry;

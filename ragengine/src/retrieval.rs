@@ -2,6 +2,7 @@
 //! separately.
 
 mod arrangement;
+mod feedback;
 pub mod preparation;
 pub mod question;
 pub mod rerank;
@@ -113,9 +114,9 @@ pub async fn retrieve(app: &App, caller: &Caller, index: &Arc<Index>, search: Se
         None => None,
     };
     let has_context = verdict.is_none_or(|verdict| verdict.allows_any(&candidates));
-    let (candidates, arranged) = arrange(app, &search, candidates, has_context).await?;
+    let (candidates, arranged) = arrange(app, index, &search, candidates, has_context).await?;
     stages.extend(arranged);
-    for stage in ["retrieval", "recency", "rerank", "diversity"] {
+    for stage in ["retrieval", "feedback", "recency", "rerank", "diversity"] {
         stages::count(&app.metrics, search.endpoint, stage, &stages);
     }
     // A search by vectors only is not worth a line.

@@ -19,8 +19,8 @@ use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
 use crate::http::{
-    chat_completions, context, documents, embeddings, generation, indexes, models, observe, probes, retrieve, sources,
-    transfer,
+    chat_completions, context, documents, embeddings, feedback, generation, indexes, models, observe, probes, retrieve,
+    sources, transfer,
 };
 use crate::middleware;
 use crate::pages::{self, Senders};
@@ -55,12 +55,15 @@ fn chats() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(chat_completions::chat_completions))
 }
 
-/// Routes that read indexes or embed texts.
+/// Routes that read indexes, embed texts, or change what belongs to the caller.
 fn reads() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(embeddings::embeddings))
         .routes(routes!(retrieve::retrieve))
         .routes(routes!(context::assess))
+        .routes(routes!(feedback::vote, feedback::list))
+        .routes(routes!(feedback::delete))
+        .routes(routes!(feedback::delete_interactions))
         .routes(routes!(documents::list))
         .routes(routes!(documents::list_source))
         .routes(routes!(sources::list))

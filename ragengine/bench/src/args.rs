@@ -50,6 +50,8 @@ pub enum Subject {
     Flood,
     /// Chats without an index, compared with nginx.
     PassThrough,
+    /// Retrieval by vectors and words on larger indexes, compared with retrieval by vectors.
+    Hybrid,
     /// Latency of the liveness probe while every route gets its most expensive input.
     Probes,
     /// Retrieval.

@@ -4,7 +4,9 @@ mod beside_ingest;
 mod chats;
 mod copies;
 mod cutting;
+mod filling;
 mod flood;
+mod hybrid;
 mod ingest;
 mod pass_through;
 mod probes;
@@ -80,6 +82,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
         Some(Subject::Copies) => copies::copies(bench, table).await?,
         Some(Subject::Cutting) => cutting::cutting(bench, table).await?,
         Some(Subject::Flood) => flood::flood(bench, table).await?,
+        Some(Subject::Hybrid) => hybrid::hybrid(bench, table).await?,
         Some(Subject::Probes) => probes::probes(bench, table).await?,
         Some(Subject::Retrieve) => {
             ingest::ingest(bench, &mut Table::default()).await?;
@@ -101,6 +104,7 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     cutting::cutting(bench, table).await?;
     start::restart(bench, table).await?;
     retrieve::retrieve(bench, table).await?;
+    hybrid::hybrid(bench, table).await?;
     chats::chat(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
     streams::streams(bench, table).await?;

@@ -5,6 +5,7 @@ mod context;
 mod documents;
 mod engine_status;
 mod explanation;
+mod feedback;
 mod indexes;
 mod retrieve;
 pub mod sources;
@@ -18,6 +19,7 @@ pub use documents::{
 };
 pub use engine_status::{EngineStatus, GrowingGeneration, OwnedSources, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, ExplainedEvidence, ExplainedStage, Explanation};
+pub use feedback::{ListVotes, ListedVote, Rating, Success, Vote, VoteList};
 pub use indexes::{
     ChunkingSettings, GenerationPhase, IndexDescription, IndexSettings, NextGeneration, RestoredIndexes,
     SourceDocument, SourceDocuments,

@@ -34,7 +34,12 @@ impl App {
         let problem = |need: Need| Some(Problem { kind: need.problem?, detail: need.words });
         let language_model = self.language_model.problem();
         let language_model = language_model.map(|detail| Problem { kind: ProblemKind::InferenceServiceFailed, detail });
-        let problems = needs.into_iter().filter_map(problem).chain(language_model).collect();
+        let postgres = self.loaded.get().and_then(|loaded| loaded.stores.postgres_problem());
+        let postgres = postgres.map(|detail| Problem { kind: ProblemKind::PostgresFailed, detail });
+        let reranker = self.reranker.problem();
+        let reranker = reranker.map(|detail| Problem { kind: ProblemKind::RerankerFailed, detail });
+        let problems =
+            needs.into_iter().filter_map(problem).chain(language_model).chain(postgres).chain(reranker).collect();
         let status = EngineStatus { ready, problems, ..EngineStatus::default() };
         match self.loaded.get() {
             Some(loaded) => {

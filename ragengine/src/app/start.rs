@@ -17,6 +17,7 @@ use crate::language_model::{LanguageModel, Upstream};
 use crate::retrieval::preparation::QueryRules;
 use crate::retrieval::rerank::Reranker;
 use crate::secrets;
+use crate::stores::{self, OpenError, Stores};
 use crate::telemetry::metrics::{AdmissionMetrics, Metrics};
 use ragengine_embedding::Embedding;
 use ragengine_errors::Logged as _;
@@ -47,6 +48,9 @@ pub enum StartError {
         /// The process that uses it.
         holder: String,
     },
+    /// A newer version of this program wrote a store.
+    #[error("{0}")]
+    NewerStore(String),
 }
 
 impl App {
@@ -106,10 +110,12 @@ fn language_model(
 ///
 /// # Errors
 ///
-/// [`StartError::DataInUse`], because two processes must never write to one folder.
+/// [`StartError::DataInUse`], because two processes must never write to one folder, [`StartError::NewerStore`], and
+/// [`StartError::Settings`] when the database's address or password cannot be used.
 pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     spawn_watchers(app);
     let catalog = load_indexes(app).await?;
+    let stores = open_stores(app).await?;
     let embedding = load_model(app).await;
     let search_pool = SearchPool::new(app.settings.search.threads as usize);
     let models = app.settings.data_dir.join("models");
@@ -122,17 +128,19 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     );
     generations.start().await;
     let model_id = embedding.model_id().to_owned();
-    let is_first = app.loaded.set(Loaded { embedding, catalog, generations, search_pool }).is_ok();
+    let is_first = app.loaded.set(Loaded { embedding, catalog, generations, search_pool, stores }).is_ok();
     debug_assert!(is_first, "a server is started once");
     // The last step, so that there is a reason to report as long as the server is not ready.
     app.progress.write().model = Stage::Done(model_id);
     info!("ready");
     tokio::spawn(heal::watch(Arc::clone(app)));
+    tokio::spawn(stores::sweep(Arc::clone(app)));
     Ok(())
 }
 
-/// Starts the tasks that watch the write token and the language model.
+/// Starts the tasks that watch the write token and the language model, and that load a local reranker.
 fn spawn_watchers(app: &App) {
+    app.reranker.start(&app.settings.data_dir);
     if let Some(write_token) = &app.write_token {
         tokio::spawn(Arc::clone(write_token).watch());
     }
@@ -180,6 +188,23 @@ fn open_catalog(app: &App) -> Result<Arc<Catalog>, IndexError> {
     app.progress.write().indexes = Stage::Done(format!("{count} loaded"));
     info!(indexes = count, elapsed_ms = milliseconds(started), data_id = catalog.data_id(), "indexes loaded");
     Ok(Arc::new(catalog))
+}
+
+/// Opens the stores. A file that cannot be opened is tried again.
+async fn open_stores(app: &App) -> Result<Stores, StartError> {
+    let mut pause = RETRY.0;
+    loop {
+        match Stores::open(&app.settings, &app.metrics.stores).await {
+            Ok(stores) => return Ok(stores),
+            Err(OpenError::Settings(message)) => return Err(StartError::Settings(message)),
+            Err(OpenError::Newer(error)) => return Err(StartError::NewerStore(error.to_string())),
+            Err(OpenError::Store(error)) => {
+                let reason = error.to_string();
+                app.progress.write().indexes = Stage::Failed(reason.clone());
+                wait_before_retry(&reason, &mut pause).await;
+            }
+        }
+    }
 }
 
 async fn load_model(app: &Arc<App>) -> Embedding {

@@ -28,7 +28,8 @@ impl Begun {
     /// Sends the request to the language model. If an endpoint has not replied after `keep_alive`, the stream to the
     /// client starts without it. The built-in model is awaited without this limit.
     pub async fn of(request: UpstreamRequest) -> Self {
-        let UpstreamRequest { model, question, wants_stream, passing, sources, explanation, keep_alive } = request;
+        let UpstreamRequest { model, question, wants_stream, passing, sources, explanation, keep_alive, kept: _ } =
+            request;
         let explanation = explanation.map(|explanation| ("explanation", explanation));
         let whole: Fields = [("source_nodes", sources.clone().unwrap_or_else(|| "null".to_owned()))]
             .into_iter()

@@ -1,20 +1,23 @@
-//! The context of a question: counts and selects the retrieved chunks, reads the selected ones, and writes the prompt.
+//! The context of a question: counts and selects the retrieved chunks, reads the selected ones, looks for earlier
+//! interactions, and writes the prompt.
 
 use std::sync::Arc;
 
 use ragengine_client::wire::ExplainedChunk;
 use ragengine_compute::Waiter;
 use ragengine_index::IndexError;
-use ragengine_index::search::{Candidates, RetrievedChunk, TextOutcome};
+use ragengine_index::search::{Candidates, Found, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
 use ragengine_pipeline::prompt::{Boundary, Passage, block};
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
 
 use super::ongoing::Ongoing;
+use super::passage::{ChatPassage, passages};
 use super::question::Asked;
 use super::tokens::TokenCounter;
-use crate::app::Loaded;
+use super::{interactions, search};
+use crate::app::App;
 use crate::boundary::new_boundary;
 use crate::error::ApiError;
 use crate::report::{Selected, Stage};
@@ -28,9 +31,9 @@ const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
 
 /// The context of a prompt.
 pub(super) struct Context {
-    /// The chunks in the prompt, in order.
-    pub selected: Vec<RetrievedChunk>,
-    /// The finished prompt. `None` if it has no chunks.
+    /// The passages in the prompt, in order.
+    pub passages: Vec<ChatPassage>,
+    /// The finished prompt. `None` if it has neither passages nor interactions.
     pub finished: Option<FinishedPrompt>,
     /// Number of chunks within the threshold, selected or not.
     pub relevant: usize,
@@ -43,17 +46,20 @@ pub(super) struct Context {
 /// When the disk fails, or [`ragengine_pipeline::Rejection::ContextWindow`] when the prompt leaves no tokens for an
 /// answer.
 pub(super) async fn build(
-    loaded: &Loaded,
+    app: &App,
     asked: &Arc<Asked>,
-    candidates: Candidates,
-    max_distance: f32,
+    found: search::Found,
     report: &mut Ongoing,
 ) -> Result<Context, ApiError> {
+    let (loaded, search::Found { vectors, candidates, max_distance }) = (app.loaded()?, found);
     let counter = asked.served.counter.clone();
     let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, max_distance)?, candidates));
     let (counted, candidates) = loaded.search_pool.run(counting).await?;
     let selection = select(&counted, max_distance, asked.budget.context_tokens);
-    let writing = Writing { asked: Arc::clone(asked), boundary: new_boundary()? };
+    let boundary = new_boundary()?;
+    let tokens_left = asked.budget.context_tokens - selection.used_tokens;
+    let interactions = interactions::part(app, asked, &vectors, &boundary, tokens_left, report).await?;
+    let writing = Writing { asked: Arc::clone(asked), boundary, interactions };
     let (context, selected) = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
     report.stage_ends(Stage::Select);
     report.was_selected(selected, context.finished.as_ref());
@@ -79,12 +85,14 @@ fn count(candidates: &Candidates, counter: &TokenCounter, max_distance: f32) -> 
 /// The state for writing a prompt.
 struct Writing {
     asked: Arc<Asked>,
-    /// A random word in the lines around the chunks, unique to this prompt.
+    /// A random word in the lines around the passages, unique to this prompt.
     boundary: Boundary,
+    /// The part with earlier interactions.
+    interactions: Option<String>,
 }
 
 impl Writing {
-    /// Reads the selected chunks and writes the prompt. Drops the last chunks if they do not fit. Also returns the
+    /// Reads the selected chunks and writes the prompt. Drops the last passages if they do not fit. Also returns the
     /// selection for the report.
     fn finish(
         &self,
@@ -93,31 +101,45 @@ impl Writing {
         mut selection: Selection,
     ) -> Result<(Context, Selected), ApiError> {
         let positions: Vec<usize> = selection.selected().collect();
-        let mut selected = candidates.read(positions.iter().copied())?;
-        let blocks: Vec<String> =
-            selected.iter().enumerate().map(|(number, found)| render(number + 1, found)).collect();
-        let block_tokens: Vec<u64> = positions.iter().map(|&position| counted[position].tokens).collect();
-        let finished = self.write(&blocks, &block_tokens)?;
+        let selected = candidates.read(positions.iter().copied())?;
+        let names: Vec<Name> =
+            positions.iter().zip(&selected).map(|(position, chunk)| Name::of(*position, chunk)).collect();
+        let mut passages = passages(selected, self.asked.on.diversity);
+        let finished = self.write(&self.blocks(&passages, &positions, counted))?;
         let kept = finished.as_ref().map_or(0, |finished| finished.blocks);
-        for &position in &positions[kept..] {
+        for member in passages.drain(kept..).flat_map(|passage| passage.members) {
+            let position = positions[member.place];
             selection.decisions[position] = Decision::OverBudget;
             selection.used_tokens -= counted[position].tokens;
         }
-        selected.truncate(kept);
+        let last_distance = selection.selected().map(|position| candidates.found()[position].distance);
         let reported = Selected {
-            chunks: self.explain(candidates, &selected, counted, &selection)?,
+            chunks: self.explain(candidates, names, counted, &selection)?,
             decisions: Decision::ALL.map(|decision| (decision, selection.count(decision))),
             used_tokens: selection.used_tokens,
             nearest_distance: candidates.distances().reduce(f32::min),
-            last_distance: selected.iter().map(|chunk| chunk.found.distance).reduce(f32::max),
+            last_distance: last_distance.reduce(f32::max),
         };
         let relevant = reported.count(Decision::Selected) + reported.count(Decision::OverBudget);
-        Ok((Context { selected, finished, relevant }, reported))
+        Ok((Context { passages, finished, relevant }, reported))
     }
 
-    /// Writes the prompt. `None` if no chunk fits.
-    fn write(&self, blocks: &[String], block_tokens: &[u64]) -> Result<Option<FinishedPrompt>, ApiError> {
-        if blocks.is_empty() {
+    /// The blocks of the passages, with their tokens. A joined passage is counted anew, because the overlap of its
+    /// chunks is in it once.
+    fn blocks(&self, passages: &[ChatPassage], positions: &[usize], counted: &[Candidate]) -> Blocks {
+        let texts: Vec<String> =
+            passages.iter().enumerate().map(|(number, passage)| render(number + 1, &passage.chunk)).collect();
+        let tokens = |(passage, text): (&ChatPassage, &String)| match passage.members.as_slice() {
+            [only] => counted[positions[only.place]].tokens,
+            _ => self.asked.served.counter.text(text),
+        };
+        Blocks { tokens: passages.iter().zip(&texts).map(tokens).collect(), texts }
+    }
+
+    /// Writes the prompt. `None` if no passage fits and there are no interactions.
+    fn write(&self, blocks: &Blocks) -> Result<Option<FinishedPrompt>, ApiError> {
+        let Blocks { texts: blocks, tokens: block_tokens } = blocks;
+        if blocks.is_empty() && self.interactions.is_none() {
             return Ok(None);
         }
         let asked = &*self.asked;
@@ -129,44 +151,70 @@ impl Writing {
             conversation_tokens: asked.conversation_tokens,
             budget: &asked.budget,
             boundary: &self.boundary,
+            interactions: self.interactions.as_deref(),
         };
         let (counter, waiter) = (&asked.served.counter, Waiter::default());
-        let finished = if counter.adds_up() && blocks.len() <= LARGEST_NUMBER_OF_ONE_TOKEN {
+        let adds_up = counter.adds_up() && (1..=LARGEST_NUMBER_OF_ONE_TOKEN).contains(&blocks.len());
+        let finished = if adds_up {
             let without_blocks = counter.conversation(&without_blocks(&given), &waiter);
             finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
         } else {
             finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter))?
         };
-        Ok(Some(finished).filter(|finished| finished.blocks > 0))
+        Ok(Some(finished).filter(|finished| finished.blocks > 0 || self.interactions.is_some()))
     }
 
-    /// Explains the decisions about the selected chunks, or about all retrieved chunks if the request has `explain`.
+    /// Explains the decisions about the selected chunks, which are named, or about all retrieved chunks if the request
+    /// has `explain`.
     fn explain(
         &self,
         candidates: &Candidates,
-        selected: &[RetrievedChunk],
+        mut names: Vec<Name>,
         counted: &[Candidate],
         selection: &Selection,
     ) -> Result<Vec<ExplainedChunk>, IndexError> {
-        let is_scored = !matches!(candidates.text, TextOutcome::Off);
-        let chunk = |position: usize, found: &RetrievedChunk| {
+        if self.asked.request.explain {
+            let all = candidates.read_all()?;
+            names = all.iter().enumerate().map(|(position, chunk)| Name::of(position, chunk)).collect();
+        } else {
+            names.retain(|name| selection.decisions[name.position] == Decision::Selected);
+        }
+        let is_scored = !matches!(candidates.text, TextOutcome::Off) || self.asked.on.feedback;
+        let explained = |Name { position, node_id, doc_id, found }: Name| {
             let decision = selection.decisions[position];
             ExplainedChunk {
-                node_id: found.node_id.clone(),
-                doc_id: found.doc_id.clone(),
-                distance: found.found.distance,
-                score: is_scored.then_some(found.found.score),
+                node_id,
+                doc_id,
+                distance: found.distance,
+                score: is_scored.then_some(found.score),
+                adjustment: self.asked.on.feedback.then_some(found.adjustment),
                 tokens: (!matches!(decision, Decision::OverThreshold | Decision::Duplicate))
                     .then_some(counted[position].tokens),
                 decision: decision.label().to_owned(),
             }
         };
-        if self.asked.request.explain {
-            let all = candidates.read_all()?;
-            return Ok(all.iter().enumerate().map(|(position, found)| chunk(position, found)).collect());
-        }
-        Ok(selection.selected().zip(selected).map(|(position, found)| chunk(position, found)).collect())
+        Ok(names.into_iter().map(explained).collect())
     }
+}
+
+/// What an explanation says about every chunk.
+struct Name {
+    position: usize,
+    node_id: String,
+    doc_id: String,
+    found: Found,
+}
+
+impl Name {
+    fn of(position: usize, chunk: &RetrievedChunk) -> Self {
+        Self { position, node_id: chunk.node_id.clone(), doc_id: chunk.doc_id.clone(), found: chunk.found }
+    }
+}
+
+/// The blocks of a prompt, with the tokens of each.
+struct Blocks {
+    texts: Vec<String>,
+    tokens: Vec<u64>,
 }
 
 fn render(number: usize, found: &RetrievedChunk) -> String {

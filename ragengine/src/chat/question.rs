@@ -15,6 +15,7 @@ use crate::access::{Action, Caller};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::report::Stage;
+use crate::retrieval::stages::{Endpoint, StagesOn};
 
 /// How a request is answered.
 pub(super) enum Planned {
@@ -26,6 +27,10 @@ pub(super) enum Planned {
 
 /// A request that is answered from an index.
 pub(super) struct ChatTurn {
+    /// The owner of what the chat leaves behind.
+    owner: String,
+    /// Whether the caller may use and leave interactions.
+    has_interactions: bool,
     request: Arc<Request>,
     turn: Turn,
     index: Arc<Index>,
@@ -33,6 +38,12 @@ pub(super) struct ChatTurn {
 
 /// A question, with everything that its answer depends on.
 pub(super) struct Asked {
+    /// The owner of what the chat leaves behind, see [`Caller::owner`].
+    pub owner: String,
+    /// The stages that are on.
+    pub on: StagesOn,
+    /// Whether the question and its answer are kept as an interaction.
+    pub keeps_interaction: bool,
     /// The request.
     pub request: Arc<Request>,
     /// The messages, unchanged.
@@ -62,6 +73,10 @@ pub(super) async fn plan(
 ) -> Result<Planned, ApiError> {
     report.was_read(request, |model| app.language_model.knows(model));
     require_explainable(app, request)?;
+    let has_interactions = app.settings.interactions.enabled
+        && (caller.is_known() || app.settings.interactions.anonymous)
+        && app.language_model.is_endpoint();
+    require_stores(app, request, has_interactions)?;
     app.language_model.require_allowed(served::asked_models(request))?;
     let index = match &request.index_name {
         Some(name) => Some(app.loaded()?.index(caller, Action::Read, name)?),
@@ -70,7 +85,8 @@ pub(super) async fn plan(
     index.iter().for_each(|index| report.is_about(index));
     match (decided(request).await?, index) {
         (Plan::Retrieve(turn), Some(index)) => {
-            Ok(Planned::Answer(ChatTurn { request: Arc::clone(request), turn, index }))
+            let owner = caller.owner().to_owned();
+            Ok(Planned::Answer(ChatTurn { owner, has_interactions, request: Arc::clone(request), turn, index }))
         }
         (Plan::PassThrough(bypass), _) => {
             report.passes_through(bypass.reason());
@@ -91,7 +107,7 @@ async fn decided(request: &Arc<Request>) -> Result<Plan, ApiError> {
 
 /// Finds the language model, and computes the token budget.
 pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> Result<Arc<Asked>, ApiError> {
-    let ChatTurn { request, turn, index } = turn;
+    let ChatTurn { owner, has_interactions, request, turn, index } = turn;
     let loaded = app.loaded()?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let served = Served::of(app, loaded, &request).await?;
@@ -110,7 +126,40 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
     let max_distance = retrieval.max_distance;
     report.was_divided(&budget, max_distance);
     report.stage_ends(Stage::Plan);
-    Ok(Arc::new(Asked { request, sent, turn, index, embedding, served, conversation_tokens, budget, max_distance }))
+    let on = Endpoint::Completions.stages(&app.settings, &request.stages);
+    Ok(Arc::new(Asked {
+        owner,
+        on: StagesOn { interactions: on.interactions && has_interactions, ..on },
+        keeps_interaction: has_interactions,
+        request,
+        sent,
+        turn,
+        index,
+        embedding,
+        served,
+        conversation_tokens,
+        budget,
+        max_distance,
+    }))
+}
+
+/// Refuses a request that turns on a stage whose store is off.
+fn require_stores(app: &App, request: &Request, has_interactions: bool) -> Result<(), ApiError> {
+    let settings = &app.settings;
+    let message = if request.stages.feedback == Some(true) && !settings.feedback.enabled {
+        "pipeline.feedback: votes are not kept on this server (setting feedback.enabled)"
+    } else if request.stages.interactions != Some(true) || has_interactions {
+        return Ok(());
+    } else if !settings.interactions.enabled {
+        "pipeline.interactions: interactions are not kept on this server (setting interactions.enabled)"
+    } else if !app.language_model.is_endpoint() {
+        "pipeline.interactions: the built-in model does not use interactions; set inferenceService.url to have one that \
+         does"
+    } else {
+        "pipeline.interactions: interactions of unknown callers are not kept on this server (setting \
+         interactions.anonymous)"
+    };
+    Err(ApiError::InvalidRequest(message.to_owned()))
 }
 
 fn require_explainable(app: &App, request: &Request) -> Result<(), ApiError> {

@@ -10,6 +10,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use ragengine_pipeline::stream::{Broken, Ready, Relaying, Verdict, Writer, event};
 use tokio::time::timeout;
 
+use super::kept::Kept;
 use super::ongoing::Ongoing;
 use crate::error::{ApiError, OpenAiError};
 use crate::language_model::{EventStream, LlmError, Reply, StreamReply};
@@ -67,7 +68,7 @@ impl Source {
 
     /// The bytes to send for the next piece: the complete events that end in it. Nothing is lost if the future is
     /// dropped early.
-    async fn next(&mut self) -> Option<Result<Bytes, LlmError>> {
+    async fn next(&mut self, kept: &mut Option<Box<Kept>>) -> Option<Result<Bytes, LlmError>> {
         if let Self::Sending { reply, passing, fields } = self {
             match reply.await {
                 Ok(Reply::Stream(stream)) => *self = Self::of(stream, *passing, std::mem::take(fields)),
@@ -85,7 +86,13 @@ impl Source {
                     relaying.end().map_err(nonsense).map(|rest| (!rest.is_empty()).then(|| rest.into())).transpose()
                 }
             },
-            Self::Deltas(events, writer) => Some(events.next().await?.map(|piece| writer.write(piece))),
+            Self::Deltas(events, writer) => {
+                let piece = events.next().await?;
+                if let (Ok(piece), Some(kept)) = (&piece, kept) {
+                    kept.hear(piece);
+                }
+                Some(piece.map(|piece| writer.write(piece)))
+            }
         }
     }
 
@@ -128,18 +135,24 @@ pub(super) struct Relay {
     silence: Duration,
     /// None once the result of the answer is reported.
     report: Option<Ongoing>,
+    /// What is kept of the chat.
+    kept: Option<Box<Kept>>,
 }
 
 impl Relay {
     /// Forwards this source.
     pub fn new(source: Source, pace: Pace) -> Self {
-        Self { source, pace, silence: Duration::ZERO, report: None }
+        Self { source, pace, silence: Duration::ZERO, report: None, kept: None }
     }
 
     /// The events as they arrive, with our fields on the event with the finish reason. If the stream breaks, the
     /// unfinished event is dropped, because the client could not parse the error after it.
-    pub fn events(mut self: Box<Self>, report: Option<Ongoing>) -> BoxStream<'static, Result<Bytes, Infallible>> {
-        self.report = report;
+    pub fn events(
+        mut self: Box<Self>,
+        report: Option<Ongoing>,
+        kept: Option<Box<Kept>>,
+    ) -> BoxStream<'static, Result<Bytes, Infallible>> {
+        (self.report, self.kept) = (report, kept);
         stream::unfold(Some(self), |relay| next_bytes(relay).map(|next| next.map(|(bytes, relay)| (Ok(bytes), relay))))
             .boxed()
     }
@@ -148,7 +161,7 @@ impl Relay {
     async fn next_piece(&mut self) -> Option<Option<Result<Bytes, LlmError>>> {
         let Pace { keep_alive, answer_timeout } = self.pace;
         let pause = keep_alive.min(answer_timeout.saturating_sub(self.silence));
-        match timeout(pause, self.source.next()).await {
+        match timeout(pause, self.source.next(&mut self.kept)).await {
             Ok(piece) => {
                 self.silence = Duration::ZERO;
                 Some(piece)
@@ -176,6 +189,7 @@ impl Relay {
                 report.failed(LlmError::Nonsense("its stream carries an error".to_owned()).into());
             } else {
                 report.succeeded();
+                self.kept.take().into_iter().for_each(|kept| kept.answered());
             }
         }
     }

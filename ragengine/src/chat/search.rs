@@ -45,13 +45,14 @@ pub(super) async fn search(
     report: &mut Ongoing,
 ) -> Result<Found, ApiError> {
     let (endpoint, request) = (Endpoint::Completions, &asked.request);
-    let on = endpoint.stages(&app.settings, request.stages);
+    let on = asked.on;
     let Rewritten { question, stage } = rewrite(app, asked, on, &side_tasks).await?;
     stages::count(&app.metrics, endpoint, "rewrite", stage.as_slice());
     if stage.is_some() {
         report.stage_ends(Stage::Rewrite);
     }
-    let prepared = prepare(app, endpoint, question.as_ref().unwrap_or(&asked.turn.user_prompt), request.stages).await?;
+    let question = question.as_ref().unwrap_or(&asked.turn.user_prompt);
+    let prepared = prepare(app, endpoint, question, &request.stages).await?;
     let mut stages: Vec<ExplainedStage> = stage.into_iter().chain(prepared.stages).collect();
     let vectors = question::embed(app, &asked.embedding, &prepared.text, Asker::Chat).await?;
     report.was_embedded(vectors.count());

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use ragengine_client::wire::SourceNode;
 use ragengine_embedding::Windows;
-use ragengine_index::search::RetrievedChunk;
 use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::request::Request;
 use serde::Serialize;
 
 use super::context::Context;
+use super::kept::Kept;
 use super::ongoing::Ongoing;
+use super::passage::ChatPassage;
 use super::question::Asked;
 use super::relay::Passing;
 use super::served::{self, model_of};
@@ -30,12 +31,14 @@ pub(super) struct UpstreamRequest {
     pub wants_stream: bool,
     /// How the answer is forwarded to the client.
     pub passing: Passing,
-    /// The chunks in the prompt, as a JSON list. None if no chunk is in the prompt.
+    /// The passages in the prompt, as a JSON list. None if the prompt has no context.
     pub sources: Option<String>,
     /// The explanation of the decisions, as a JSON object. None unless the request asks for it.
     pub explanation: Option<String>,
     /// The pause after which the client of a stream gets an SSE comment.
     pub keep_alive: Duration,
+    /// What is kept of the chat. Boxed, because most chats have none.
+    pub kept: Option<Box<Kept>>,
 }
 
 impl UpstreamRequest {
@@ -89,9 +92,10 @@ pub(super) async fn answer(
     origin: Origin,
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
-    let Findings { asked, vectors, context: Context { selected, finished, relevant } } = findings;
-    let has_documents = finished.is_some();
-    if !has_documents {
+    let Findings { asked, vectors, context: Context { passages, finished, relevant } } = findings;
+    let kept = Kept::begin(app, asked, &vectors, &passages)?.map(Box::new);
+    let has_context = finished.is_some();
+    if !has_context {
         report.passes_through(without_context(report, relevant));
     }
     let is_built_in = !app.language_model.is_endpoint();
@@ -100,7 +104,7 @@ pub(super) async fn answer(
             embedding: asked.embedding.clone(),
             counter: app.loaded()?.embedding.clone(),
             question: vectors,
-            passages: selected.iter().map(|chunk| chunk.text.clone()).collect(),
+            passages: passages.iter().map(|passage| passage.chunk.text.clone()).collect(),
             otherwise: if relevant == 0 { NOTHING_RELEVANT } else { NOTHING_FITS },
             prompt_tokens: finished.map_or(asked.conversation_tokens, |finished| finished.prompt_tokens),
             include_usage: asked.request.include_usage,
@@ -114,8 +118,8 @@ pub(super) async fn answer(
         let changes = BodyChanges { default_model: asked.served.name.clone(), messages, max_tokens };
         Question::changed(&asked.request, changes, origin).await?
     };
-    let sources = if has_documents || is_built_in { Some(sources(selected).await?) } else { None };
-    Ok(UpstreamRequest { sources, ..to_ask(app, question, &asked.request, report)? })
+    let sources = if has_context || is_built_in { Some(sources(passages).await?) } else { None };
+    Ok(UpstreamRequest { sources, kept, ..to_ask(app, question, &asked.request, report)? })
 }
 
 fn to_ask(app: &App, question: Question, request: &Request, report: &Ongoing) -> Result<UpstreamRequest, ApiError> {
@@ -127,6 +131,7 @@ fn to_ask(app: &App, question: Question, request: &Request, report: &Ongoing) ->
         sources: None,
         explanation: request.explain.then(|| json_text(&report.explanation())).transpose()?,
         keep_alive: Duration::from_secs(app.settings.chat.keep_alive_seconds),
+        kept: None,
     })
 }
 
@@ -146,15 +151,15 @@ fn without_context(report: &Ongoing, relevant: usize) -> &'static str {
     }
 }
 
-/// The chunks in the prompt, as a JSON list.
-async fn sources(selected: Vec<RetrievedChunk>) -> Result<String, ApiError> {
-    let bytes = selected.iter().map(|chunk| chunk.text.len() + chunk.metadata_bytes).sum();
-    let write = move |_: &_| json_text(&selected.into_iter().map(source_node).collect::<Vec<_>>());
+/// The passages in the prompt, as a JSON list.
+async fn sources(passages: Vec<ChatPassage>) -> Result<String, ApiError> {
+    let bytes = passages.iter().map(|passage| passage.chunk.text.len() + passage.chunk.metadata_bytes).sum();
+    let write = move |_: &_| json_text(&passages.into_iter().map(source_node).collect::<Vec<_>>());
     ragengine_compute::run(bytes, write).await
 }
 
-/// Converts a chunk to the form in chat replies.
-fn source_node(chunk: RetrievedChunk) -> SourceNode {
+/// Converts a passage to the form in chat replies. Its id is that of its best chunk.
+fn source_node(ChatPassage { chunk, .. }: ChatPassage) -> SourceNode {
     SourceNode {
         doc_id: chunk.doc_id,
         node_id: chunk.node_id,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError as ErrorBody};
@@ -16,10 +16,13 @@ use super::extract;
 use crate::access::Caller;
 use crate::admission::{Held, Permit};
 use crate::app::App;
-use crate::chat::{Arrival, ChatReply, chat};
+use crate::chat::{Arrival, ChatReply, ChatReplyBody, chat};
 use crate::error::{ApiError, OpenAiError};
 use crate::language_model::Origin;
 use crate::telemetry::{Logged, REQUEST_ID};
+
+/// The header with the id under which an answer can be voted on.
+const ANSWER_ID: HeaderName = HeaderName::from_static("x-answer-id");
 
 /// Answers a conversation: from an index if the body has an `index_name`, otherwise by the language model alone.
 ///
@@ -65,15 +68,19 @@ async fn parsed(body: Bytes) -> Result<Arc<ChatRequest>, ApiError> {
     ragengine_compute::run(body.len(), move |_| Ok(Arc::new(openai::read(body)?))).await
 }
 
-fn respond(reply: ChatReply) -> Response {
-    match reply {
-        ChatReply::Whole { content_type, body } => ([(header::CONTENT_TYPE, content_type)], body).into_response(),
-        ChatReply::Events(events) => {
+fn respond(ChatReply { answer_id, body }: ChatReply) -> Response {
+    let mut response = match body {
+        ChatReplyBody::Whole { content_type, body } => ([(header::CONTENT_TYPE, content_type)], body).into_response(),
+        ChatReplyBody::Events(events) => {
             let headers = [
                 (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
                 (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
             ];
             (headers, Body::from_stream(events)).into_response()
         }
+    };
+    if let Some(id) = answer_id.and_then(|id| HeaderValue::from_str(&id).ok()) {
+        response.headers_mut().insert(ANSWER_ID, id);
     }
+    response
 }

@@ -51,7 +51,7 @@ pub async fn retrieve(
     let embedding = loaded.generations.embedding_of(&index)?;
     let filter =
         Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new())).map_err(IndexError::from)?;
-    let prepared = preparation::prepare(&app, Endpoint::Retrieve, &request.query, choices(request.pipeline)).await?;
+    let prepared = preparation::prepare(&app, Endpoint::Retrieve, &request.query, &choices(request.pipeline)).await?;
     let vectors = question::embed(&app, &embedding, &prepared.text, Asker::Retrieve).await?;
     let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
     let search = Search {

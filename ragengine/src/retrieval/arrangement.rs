@@ -1,21 +1,22 @@
-//! The stages between the search and the selection: newer chunks first, the best ones in the order of a model, and no
-//! chunk twice.
+//! The stages between the search and the selection: votes change the scores, newer chunks come first, the best ones are
+//! in the order of a model, and no chunk is there twice.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::civil::Date;
 use ragengine_client::wire::ExplainedStage;
-use ragengine_index::IndexError;
 use ragengine_index::search::Candidates;
+use ragengine_index::{Index, IndexError};
 use ragengine_pipeline::ranking::Ranked;
 use ragengine_pipeline::ranking::diversity::{duplicates, mmr, score_of_rank};
 use ragengine_pipeline::ranking::recency::newest_first;
 use ragengine_pipeline::request::{Diversity, Reranking};
 use ragengine_settings::Retrieval;
 
-use super::Search;
 use super::rerank::Reranked;
 use super::stages::{ended, outcome};
+use super::{Search, feedback};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -29,6 +30,7 @@ const MAX_COMPARED: usize = 300;
 /// If the disk fails.
 pub async fn arrange(
     app: &App,
+    index: &Arc<Index>,
     search: &Search,
     mut candidates: Candidates,
     has_context: bool,
@@ -36,6 +38,11 @@ pub async fn arrange(
     let pool = &app.loaded()?.search_pool;
     let mut stages = Vec::new();
     let mut is_reranked = false;
+    if search.on.feedback {
+        let (arranged, stage) = feedback::adjust(app, index, search, candidates).await?;
+        candidates = arranged;
+        stages.push(stage);
+    }
     if search.on.recency {
         let (arranged, stage) = pool.run(move || by_recency(candidates)).await?;
         candidates = arranged;

@@ -74,7 +74,7 @@ pub async fn prepare(
     app: &App,
     endpoint: Endpoint,
     query: &str,
-    choices: StageChoices,
+    choices: &StageChoices,
 ) -> Result<PreparedQuery, ApiError> {
     let on = endpoint.stages(&app.settings, choices);
     let (rules, query) = (Arc::clone(&app.query_rules), query.to_owned());

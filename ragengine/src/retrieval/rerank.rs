@@ -2,8 +2,10 @@
 
 mod endpoint;
 mod error;
+mod local;
 mod wire;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,6 +24,7 @@ use tracing::warn;
 
 use self::endpoint::Endpoint;
 use self::error::RerankError;
+use self::local::Local;
 use super::Search;
 use super::stages::{ended, outcome};
 use crate::app::App;
@@ -42,6 +45,8 @@ enum Backend {
     LanguageModel { model: Option<String> },
     /// A reranker.
     Endpoint(Box<Endpoint>),
+    /// A cross-encoder in this process.
+    Local(Box<Local>),
 }
 
 /// Chunks that a model put in order, if it was asked.
@@ -70,8 +75,24 @@ impl Reranker {
         let backend = match settings.backend {
             RerankBackend::Llm => Backend::LanguageModel { model: settings.model.clone() },
             RerankBackend::Endpoint => Backend::Endpoint(Box::new(Endpoint::new(settings)?)),
+            RerankBackend::Local => Backend::Local(Box::new(Local::new(settings)?)),
         };
         Ok(Self { rules: Arc::new(rules), backend })
+    }
+
+    /// Starts to load the cross-encoder in the background, if there is one. Repeated calls do nothing.
+    pub fn start(&self, data_dir: &Path) {
+        if let Backend::Local(local) = &self.backend {
+            local.start(data_dir);
+        }
+    }
+
+    /// Why the cross-encoder is not loaded. None if it is, while it is being loaded, or if there is none.
+    pub fn problem(&self) -> Option<String> {
+        match &self.backend {
+            Backend::Local(local) => local.failure(),
+            Backend::LanguageModel { .. } | Backend::Endpoint(_) => None,
+        }
     }
 
     /// Puts the best chunks in order if a trigger holds. If that fails, the order stays. Without context there is
@@ -108,6 +129,7 @@ impl Reranker {
                 candidates.reorder(order);
                 outcome(!order.is_sorted())
             }
+            Err(error) if error.is_known() => error.outcome(),
             Err(error) => {
                 let (endpoint, kind, error_words) = (search.endpoint.label(), error.kind(), error.for_log());
                 let request_id = search.side_tasks.as_ref().map(|tasks| tasks.request_id());
@@ -122,7 +144,7 @@ impl Reranker {
     fn is_possible(&self, search: &Search) -> bool {
         match &self.backend {
             Backend::LanguageModel { .. } => search.side_tasks.as_ref().is_some_and(|tasks| tasks.are_possible()),
-            Backend::Endpoint(_) => true,
+            Backend::Endpoint(_) | Backend::Local(_) => true,
         }
     }
 
@@ -141,6 +163,12 @@ impl Reranker {
                 Backend::Endpoint(endpoint) => {
                     let texts: Vec<&str> = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
                     Ok(whole(endpoint.order(&search.text, &texts).await?, count))
+                }
+                Backend::Local(local) => {
+                    // The first question starts it, unless it has been started.
+                    local.start(&app.settings.data_dir);
+                    let texts = chunks.iter().map(|chunk| chunk.text.clone()).collect();
+                    Ok(whole(local.order(&search.text, texts).await?, count))
                 }
             }
         };

@@ -27,7 +27,7 @@ impl Endpoint {
     }
 
     /// The stages that are on, given the choices of a request.
-    pub fn stages(self, settings: &Settings, choices: StageChoices) -> StagesOn {
+    pub fn stages(self, settings: &Settings, choices: &StageChoices) -> StagesOn {
         let by_default = match self {
             Self::Completions => {
                 let on = &settings.endpoints.completions;
@@ -37,9 +37,11 @@ impl Endpoint {
                     acronyms: on.acronyms,
                     filters: on.filter_rules,
                     retrieval: on.retrieval,
+                    feedback: on.feedback,
                     recency: on.recency,
                     rerank: on.rerank,
                     diversity: on.diversity,
+                    interactions: on.interactions,
                 }
             }
             Self::Retrieve => {
@@ -50,9 +52,11 @@ impl Endpoint {
                     acronyms: on.acronyms,
                     filters: on.filter_rules,
                     retrieval: on.retrieval,
+                    feedback: false,
                     recency: false,
                     rerank: Reranking::Never,
                     diversity: Diversity::None,
+                    interactions: false,
                 }
             }
         };
@@ -62,15 +66,18 @@ impl Endpoint {
             acronyms: choices.acronyms.unwrap_or(by_default.acronyms),
             filters: choices.filter_rules.unwrap_or(by_default.filters),
             retrieval: choices.retrieval.unwrap_or(by_default.retrieval),
+            feedback: choices.feedback.unwrap_or(by_default.feedback) && settings.feedback.enabled,
             recency: choices.recency.unwrap_or(by_default.recency),
             rerank: choices.rerank.unwrap_or(by_default.rerank),
             diversity: choices.diversity.unwrap_or(by_default.diversity),
+            interactions: choices.interactions.unwrap_or(by_default.interactions) && settings.interactions.enabled,
         }
     }
 
     /// Whether the endpoint has a stage that a request or the settings can turn on.
     fn has(self, stage: &str) -> bool {
-        self != Self::Retrieve || !matches!(stage, "rewrite" | "recency" | "rerank" | "diversity")
+        self != Self::Retrieve
+            || !matches!(stage, "rewrite" | "feedback" | "recency" | "rerank" | "diversity" | "interactions")
     }
 }
 
@@ -87,18 +94,23 @@ pub struct StagesOn {
     pub filters: bool,
     /// How chunks are found.
     pub retrieval: RetrievalMode,
+    /// Whether votes on earlier answers change the order.
+    pub feedback: bool,
     /// Whether the newer of similar chunks comes first.
     pub recency: bool,
     /// When the best chunks are put in order by a model.
     pub rerank: Reranking,
     /// What is done about chunks that say the same.
     pub diversity: Diversity,
+    /// Whether earlier questions and their answers are in the prompt.
+    pub interactions: bool,
 }
 
 impl StagesOn {
     /// Whether chunks are found by their vectors only and nothing changes their order.
     pub fn is_plain(self) -> bool {
         self.retrieval == RetrievalMode::Dense
+            && !self.feedback
             && !self.recency
             && self.rerank == Reranking::Never
             && self.diversity == Diversity::None

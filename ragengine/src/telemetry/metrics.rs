@@ -18,6 +18,7 @@ use ragengine_index::IndexSize;
 use ragengine_index::metrics::IndexMetrics;
 pub use ragengine_metrics::IndexLabel;
 use ragengine_metrics::{Builder, Built, markdown, metrics};
+use ragengine_stores::StoreMetrics;
 
 metrics! {
     /// Metrics of the whole server.
@@ -30,7 +31,7 @@ metrics! {
         /// `chat` or `retrieve`.
         long_questions_total: Counters["asker"],
         /// Stages of the pipeline. `endpoint` is `completions` or `retrieve`; `stage` is `rewrite`, `acronyms`, `filters`,
-        /// `retrieval`, `recency`, `rerank` or `diversity`; `outcome` is `done`, `unchanged` (nothing to do), `off`,
+        /// `retrieval`, `feedback`, `recency`, `rerank`, `diversity` or `interactions`; `outcome` is `done`, `unchanged` (nothing to do), `off`,
         /// `failed`, `timeout`, `nonsense` (the reply of a reranker names no passage) or `dropped` (nothing near enough
         /// was found with the filter).
         pipeline_stages_total: Counters["endpoint", "stage", "outcome"],
@@ -59,6 +60,8 @@ pub struct Metrics {
     pub embedding: EmbeddingMetrics,
     /// Indexes.
     pub index: Arc<IndexMetrics>,
+    /// Stores.
+    pub stores: Arc<StoreMetrics>,
     server: Server,
     built: Built,
 }
@@ -81,6 +84,7 @@ impl Metrics {
             connections: ConnectionMetrics::new(&mut builder)?,
             embedding: EmbeddingMetrics::new(&mut builder)?,
             index: IndexMetrics::new(&mut builder)?,
+            stores: Arc::new(StoreMetrics::new(&mut builder)?),
             built: builder.finish(),
         })
     }

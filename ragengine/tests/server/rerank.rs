@@ -1,6 +1,7 @@
 //! Chunks that a model puts in order (rag-pipeline, step 7).
 
 mod endpoint;
+mod local;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -236,7 +236,7 @@ async fn a_failed_search_is_measured() {
         max_distance: 4.0,
         threshold: None,
         top_k: 1,
-        on: Endpoint::Retrieve.stages(&Settings::default(), StageChoices::default()),
+        on: Endpoint::Retrieve.stages(&Settings::default(), &StageChoices::default()),
         endpoint: Endpoint::Retrieve,
         side_tasks: None,
     };

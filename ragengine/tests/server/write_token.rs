@@ -13,8 +13,17 @@ use tempfile::TempDir;
 use crate::support::process::Process;
 use crate::support::{Reply, Server, media_type, settings};
 
-/// POST routes that only read. `GET /backup` is not among the free routes, because it reveals everything.
-const READS: [&str; 4] = ["/v1/chat/completions", "/v1/embeddings", "/retrieve", "/context/assess"];
+/// Routes that only read, or change only what belongs to the caller. `GET /backup` is not among the free routes, because
+/// it reveals everything.
+const READS: [&str; 7] = [
+    "/v1/chat/completions",
+    "/v1/embeddings",
+    "/retrieve",
+    "/context/assess",
+    "/feedback",
+    "/feedback/{answer_id}",
+    "/interactions",
+];
 
 /// A folder with a secret as the kubelet mounts it: a change points the link `..data` to another folder.
 struct MountedSecret(TempDir);

@@ -2,12 +2,10 @@ mod floor;
 mod operation;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context as _, bail, ensure};
-use bytes::Bytes;
-use hyper::Method;
+use anyhow::{Context as _, ensure};
 use operation::Operation;
 use ragengine_client::wire::IndexDescription;
 use serde_json::json;
@@ -18,9 +16,8 @@ use crate::http::Connection;
 use crate::memory::MemoryWatch;
 use crate::server::Server;
 use crate::table::{Comparison, Row, Table};
-use crate::vectors;
 
-/// Name of the copied index. It is flat, because building a graph after a copy must not be measured.
+/// Name of the copied index.
 const COPIED: &str = "copied";
 
 /// Number of turns of each operation and its floor.
@@ -38,7 +35,8 @@ pub async fn copies(bench: &Bench, table: &mut Table) -> anyhow::Result<()> {
 }
 
 async fn measure(server: &mut Server, folder: &Path, chunks: usize, table: &mut Table) -> anyhow::Result<()> {
-    fill(server, folder, chunks).await?;
+    // It is flat, because building a graph after a copy must not be measured.
+    super::filling::fill(server, folder, COPIED, json!({"vectorIndex": "Flat"}), chunks).await?;
     for operation in Operation::ALL {
         eprintln!("{chunks} chunks: {}", operation.name());
         // A restart frees the memory of earlier measurements.
@@ -52,18 +50,6 @@ async fn measure(server: &mut Server, folder: &Path, chunks: usize, table: &mut 
         table.push(Row::figure(&name("peak memory above idle, MiB"), mebibytes(more_bytes)));
     }
     Ok(())
-}
-
-/// Creates the index through the server, then stops the server and fills the index with generated vectors.
-async fn fill(server: &mut Server, folder: &Path, chunks: usize) -> anyhow::Result<()> {
-    eprintln!("filling an index with {chunks} chunks");
-    let settings = Bytes::from(json!({"vectorIndex": "Flat"}).to_string());
-    let mut connection = Connection::open(server.address()).await?;
-    connection.send(Method::PUT, &format!("/indexes/{COPIED}"), settings).await?;
-    server.stop();
-    let directory = only_entry(&folder.join("data/indexes"))?;
-    tokio::task::spawn_blocking(move || vectors::fill_to(&directory, chunks)).await??;
-    server.restart().await
 }
 
 /// Returns the seconds of copies and floor, the size of a copy in bytes, and the peak memory above idle in bytes.
@@ -95,10 +81,4 @@ async fn require_chunks(connection: &mut Connection, chunks: usize) -> anyhow::R
     let index: IndexDescription = serde_json::from_value(connection.get(&format!("/indexes/{COPIED}")).await?)?;
     ensure!(index.chunks == chunks as u64, "the index has {} chunks instead of {chunks}", index.chunks);
     Ok(())
-}
-
-fn only_entry(folder: &Path) -> anyhow::Result<PathBuf> {
-    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
-    let [entry] = entries.as_slice() else { bail!("{} indexes instead of one", entries.len()) };
-    Ok(entry.clone())
 }

@@ -83,6 +83,12 @@ pub enum ProblemKind {
     /// The language model's endpoint does not answer, or refuses requests. The server is ready nevertheless, because
     /// retrieval does not need it.
     InferenceServiceFailed,
+    /// The PostgreSQL database cannot be used. The server is ready nevertheless: chats are answered without votes and
+    /// interactions.
+    PostgresFailed,
+    /// The local reranker cannot be downloaded or loaded. This is retried. The server is ready nevertheless: chunks stay
+    /// in the order of the search.
+    RerankerFailed,
     /// An unknown kind, reported by a newer server.
     #[serde(other)]
     Other,

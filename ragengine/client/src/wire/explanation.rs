@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 /// The decisions about a chat and their reasons, for a request with `explain: true`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Explanation {
-    /// `rag` if the prompt contains documents, otherwise `passthrough`.
+    /// `rag` if the prompt contains documents or interactions, otherwise `passthrough`.
     pub path: String,
     /// Why no documents were used: `no_index`, `tools`, `role`, `content`, `nothing_relevant` or `over_budget`. Empty
     /// otherwise.
@@ -75,7 +75,7 @@ pub struct ExplainedEvidence {
 /// What a stage of the pipeline did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExplainedStage {
-    /// `rewrite`, `acronyms`, `filters`, `retrieval`, `recency`, `rerank` or `diversity`.
+    /// `rewrite`, `acronyms`, `filters`, `retrieval`, `feedback`, `recency`, `rerank`, `diversity` or `interactions`.
     pub stage: String,
     /// `done`, `unchanged`, `failed`, `timeout`, `nonsense` (a reply that names no passage), or `dropped` (a filter rule
     /// with which nothing near enough was found).
@@ -92,6 +92,13 @@ pub struct ExplainedStage {
     /// `comparison` (by a word of the question), or `always`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+    /// The ids of the interactions in the prompt, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// How similar their questions are, in the same order: `very_relevant` (a similarity of more than 0.85), `related`
+    /// (0.7) or `background`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<String>,
 }
 
 /// The token budget of the context.
@@ -116,6 +123,9 @@ pub struct ExplainedChunk {
     /// that of the distances.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
+    /// What votes added to the score, -0.15 to 0.10. Missing unless votes were looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adjustment: Option<f32>,
     /// Number of tokens in the prompt. Missing for chunks over the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,

@@ -57,7 +57,7 @@ pub enum Threshold {
 }
 
 /// Stages of the pipeline that a chat turns on or off. Not set: as the setting `endpoints` says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PipelineStages {
     /// When the language model rewrites the question with the history, for the search only.
@@ -75,6 +75,10 @@ pub struct PipelineStages {
     /// How chunks are found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalMode>,
+    /// Whether votes on earlier answers raise and lower the scores of their chunks. The reply then has the header
+    /// `x-answer-id`, and its answer can be voted on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<bool>,
     /// Whether the newer comes first of chunks whose scores differ by less than 0.02.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recency: Option<bool>,
@@ -84,6 +88,15 @@ pub struct PipelineStages {
     /// What is done about chunks that say the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diversity: Option<Diversity>,
+    /// Whether earlier questions of the caller and their answers are in the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interactions: Option<bool>,
+    /// Only interactions with this provider are used, such as `openai/gpt-4o`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The kind of the task, under which the question and its answer are kept. Default: `general`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_category: Option<String>,
 }
 
 /// When a question is rewritten so that it is understood without the history.
@@ -196,8 +209,8 @@ pub struct RetrievedNode {
     pub node_id: String,
     /// The text of the chunk.
     pub text: String,
-    /// The relevance, about 0 to 1; higher is better. By vectors: the cosine similarity. By words: the BM25 score, divided by the
-    /// best. By both: their weighted sum, or the sum of reciprocal ranks.
+    /// The relevance, about 0 to 1; higher is better. By vectors: the cosine similarity. By words: the BM25 score,
+    /// divided by the best. By both: their weighted sum, or the sum of reciprocal ranks.
     pub score: f32,
     /// The cosine similarity to the query. Null unless vector search found the chunk.
     pub dense_score: Option<f32>,

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use ragengine_embedding::reranker;
 use ragengine_errors::{Class, Fault as _, Logged};
 
 use crate::language_model::LlmError;
@@ -25,6 +26,15 @@ pub enum RerankError {
     /// The reranker cannot be reached, or the connection broke.
     #[error("the reranker cannot be reached: {0}")]
     Unreachable(String),
+    /// The cross-encoder in this process failed, or is busy.
+    #[error(transparent)]
+    Local(#[from] reranker::Error),
+    /// The cross-encoder in this process is not loaded. The log says why.
+    #[error("the reranker is not loaded")]
+    NotLoaded {
+        /// Whether it was reported before.
+        is_known: bool,
+    },
     /// The model took too long.
     #[error("the chunks were not put in order within {} s", .0.as_secs_f32())]
     Late(Duration),
@@ -45,9 +55,16 @@ impl RerankError {
             Self::Boundary(_) => "internal",
             Self::Refused { .. } => "reranker_refused",
             Self::Unreachable(_) => "reranker_unreachable",
+            Self::Local(error) => error.kind(),
+            Self::NotLoaded { .. } => "not_loaded",
             Self::Late(_) => "timeout",
             Self::Malformed(_) | Self::Nonsense => "nonsense",
         }
+    }
+
+    /// Whether the log says it already.
+    pub fn is_known(&self) -> bool {
+        matches!(self, Self::NotLoaded { is_known: true })
     }
 
     /// The outcome of the stage.
@@ -55,12 +72,14 @@ impl RerankError {
         match self {
             Self::Late(_) => "timeout",
             Self::LanguageModel(error) if error.class() == Class::Late => "timeout",
-            Self::Malformed(_) | Self::Nonsense => "nonsense",
+            Self::Malformed(_) | Self::Nonsense | Self::Local(reranker::Error::NotFinite) => "nonsense",
             Self::LanguageModel(_)
             | Self::NoLanguageModel
             | Self::Boundary(_)
             | Self::Refused { .. }
-            | Self::Unreachable(_) => "failed",
+            | Self::Unreachable(_)
+            | Self::Local(_)
+            | Self::NotLoaded { .. } => "failed",
         }
     }
 }

@@ -17,6 +17,7 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
     all.extend(fields("/v1/embeddings", &json!({"model": "default", "input": ["text"], "encoding_format": "float"})));
     all.extend(fields("/retrieve", &json!({"index_name": "docs", "query": "q", "metadata_filter": {"team": "a"}})));
     all.extend(fields("/context/assess", &json!({"context": "Q: c\nA: c", "query": "q"})));
+    all.extend(fields("/feedback", &json!({"answer_id": "a", "rating": "up", "comment": "c"})));
     all.extend(fields("/index", &json!({"index_name": "docs", "documents": [document()]})));
     all.extend(fields("/indexes/docs/documents", &json!({"documents": [document()]})));
     all.extend(fields("/indexes/docs/documents/delete", &json!({"doc_ids": ["d"]})));
@@ -33,6 +34,8 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
             format!("/indexes/docs/sources/{name}"),
             format!("/indexes/{name}/sources/{name}"),
             format!("/indexes/docs/sources/{name}/documents"),
+            format!("/feedback?index_name={name}"),
+            format!("/feedback?limit={name}"),
         ] {
             all.push(("GET", path, String::new()));
         }
@@ -60,6 +63,8 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
             all.push(("PUT", path, format!("{{\"{MARKER}\": 1}}")));
         }
         all.push(("DELETE", format!("/indexes/{name}"), String::new()));
+        all.push(("DELETE", format!("/feedback/{name}"), String::new()));
+        all.push(("DELETE", format!("/interactions?{name}"), String::new()));
     }
     all.push(("PUT", "/indexes/quincewyvern%20and%20more".to_owned(), "{}".to_owned()));
     all.push(("POST", "/persist/docs?path=quincewyvern%20and%20more".to_owned(), String::new()));
@@ -70,6 +75,7 @@ fn chat() -> Value {
     json!({
         "model": "served", "index_name": "docs", "user": "u", "stream": false, "explain": true, "n": 1,
         "max_tokens": 100_000, "context_token_ratio": 0.5, "metadata": {"a": "b"},
+        "pipeline": {"feedback": true, "provider": "p", "task_category": "c"},
         "messages": [{"role": "user", "content": "When is the annual tax return due?", "name": "ann"}]
     })
 }

@@ -1,0 +1,96 @@
+//! Earlier questions of the caller and their answers as context (context-building).
+
+mod found;
+mod written;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ragengine_client::wire::ExplainedStage;
+use ragengine_embedding::Windows;
+use ragengine_errors::Logged as _;
+use ragengine_pipeline::interactions::band::Band;
+use ragengine_pipeline::prompt::Boundary;
+use ragengine_stores::Similar;
+use tokio::time::timeout;
+use tracing::warn;
+
+use self::found::find;
+use self::written::{Writing, Written};
+use super::ongoing::Ongoing;
+use super::question::Asked;
+use crate::app::{App, Loaded};
+use crate::error::ApiError;
+use crate::retrieval::stages::{self, Endpoint, ended};
+
+/// The part of the prompt with earlier interactions. None if the stage is off, there are none, or none fits into
+/// `tokens_left`. A failure or a timeout of the store counts as none.
+///
+/// # Errors
+///
+/// When the server is shutting down.
+pub(super) async fn part(
+    app: &App,
+    asked: &Arc<Asked>,
+    vectors: &Windows,
+    boundary: &Boundary,
+    tokens_left: u64,
+    report: &mut Ongoing,
+) -> Result<Option<String>, ApiError> {
+    let stage = match app.loaded()?.stores.interactions().filter(|_| asked.on.interactions) {
+        None => None,
+        Some(_) => Some(of_stage(app, asked, vectors, boundary, tokens_left).await?),
+    };
+    let (part, stage) = stage.unzip();
+    stages::count(&app.metrics, Endpoint::Completions, "interactions", stage.as_slice());
+    stage.into_iter().for_each(|stage| report.stage_was(stage));
+    Ok(part.flatten())
+}
+
+async fn of_stage(
+    app: &App,
+    asked: &Arc<Asked>,
+    vectors: &Windows,
+    boundary: &Boundary,
+    tokens_left: u64,
+) -> Result<(Option<String>, ExplainedStage), ApiError> {
+    let (loaded, started) = (app.loaded()?, Instant::now());
+    let past = match timeout(app.stage_timeouts.interactions, find(app, asked, vectors)).await {
+        Ok(Ok(past)) => past,
+        Ok(Err(error)) => {
+            warn!(kind = error.kind(), reason = error.for_log(), "interactions not read: the answer is made without");
+            return Ok((None, ended("interactions", "failed", started)));
+        }
+        Err(_) => return Ok((None, ended("interactions", "timeout", started))),
+    };
+    let written = write(loaded, app, asked, boundary, tokens_left, past).await?;
+    let outcome = if written.part.is_some() { "done" } else { "unchanged" };
+    let stage = ExplainedStage { ids: written.ids, bands: written.bands, ..ended("interactions", outcome, started) };
+    Ok((written.part, stage))
+}
+
+/// Writes the part on a thread for searches, because words are stemmed and tokens are counted.
+async fn write(
+    loaded: &Loaded,
+    app: &App,
+    asked: &Arc<Asked>,
+    boundary: &Boundary,
+    tokens_left: u64,
+    past: Vec<Similar>,
+) -> Result<Written, ApiError> {
+    if past.is_empty() {
+        return Ok(Written::default());
+    }
+    let writing = Writing {
+        asked: Arc::clone(asked),
+        settings: app.settings.interactions.clone(),
+        boundary: boundary.clone(),
+        tokens_left,
+    };
+    loaded.search_pool.run(move || Ok(writing.write(&past))).await
+}
+
+/// The value of a band in replies.
+fn label(similarity: f32) -> String {
+    Band::of(similarity).label().to_owned()
+}

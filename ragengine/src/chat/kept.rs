@@ -1,0 +1,208 @@
+//! What is kept of a chat: the answer, so that it can be voted on, and the interaction.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ragengine_embedding::Windows;
+use ragengine_errors::Logged as _;
+use ragengine_pipeline::interactions::limits::{DEFAULT_CATEGORY, provider};
+use ragengine_pipeline::stream::{Choice, Piece, Said};
+use ragengine_stores::{Answer, Interaction};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::passage::ChatPassage;
+use super::question::Asked;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::stores::KeptInteractions;
+
+/// The most bytes of a question or an answer that is kept.
+const MAX_TEXT_BYTES: usize = 64 << 10;
+
+/// How long a reply waits until its answer can be voted on.
+const RECORDING_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The finish reason of an answer that is whole.
+const WHOLE: &str = "stop";
+
+/// A chunk, as interactions refer to it: enough to find out whether it is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChunkReference<'a> {
+    /// The chunk's id in the API.
+    pub node_id: &'a str,
+    /// Its position in the document, from 0.
+    pub ordinal: u32,
+    /// The id of its document, which may have spaces.
+    pub doc_id: &'a str,
+}
+
+impl<'a> ChunkReference<'a> {
+    /// Reads what [`Self::text`] wrote.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let (node_id, place) = text.split_once(' ')?;
+        let (ordinal, doc_id) = place.split_once(' ')?;
+        Some(Self { node_id, ordinal: ordinal.parse().ok()?, doc_id })
+    }
+
+    fn text(self) -> String {
+        format!("{} {} {}", self.node_id, self.ordinal, self.doc_id)
+    }
+}
+
+/// What is kept of a chat. The answer is recorded at once, and the interaction when the answer is whole.
+pub(super) struct Kept {
+    /// The id under which the answer can be voted on.
+    pub answer_id: Option<String>,
+    recording: Option<JoinHandle<()>>,
+    interaction: Option<Unanswered>,
+}
+
+/// An interaction whose answer is not known yet.
+struct Unanswered {
+    store: Arc<KeptInteractions>,
+    interaction: Interaction,
+    is_whole: bool,
+}
+
+impl Kept {
+    /// Begins to keep a chat with these passages in its prompt. `None` if nothing is kept.
+    ///
+    /// # Errors
+    ///
+    /// When the server is not ready.
+    pub fn begin(
+        app: &App,
+        asked: &Asked,
+        vectors: &Windows,
+        passages: &[ChatPassage],
+    ) -> Result<Option<Self>, ApiError> {
+        let stores = &app.loaded()?.stores;
+        let id = Uuid::new_v4().to_string();
+        let feedback = stores.feedback().filter(|_| asked.on.feedback);
+        let recording = feedback.map(|store| {
+            let (store, answer) = (Arc::clone(store), answer(&id, asked, vectors, passages));
+            tokio::spawn(async move {
+                if let Err(error) = store.record_answer(answer).await {
+                    warn!(kind = error.kind(), reason = error.for_log(), "answer not kept: it cannot be voted on");
+                }
+            })
+        });
+        let is_kept = asked.keeps_interaction && !passages.is_empty() && asked.turn.user_prompt.len() <= MAX_TEXT_BYTES;
+        let interaction = stores.interactions().filter(|_| is_kept).map(|store| Unanswered {
+            store: Arc::clone(store),
+            interaction: interaction(&id, app, asked, vectors, passages),
+            is_whole: false,
+        });
+        let answer_id = recording.is_some().then_some(id);
+        let is_empty = recording.is_none() && interaction.is_none();
+        Ok((!is_empty).then_some(Self { answer_id, recording, interaction }))
+    }
+
+    /// Waits until the answer can be voted on, but not for long.
+    pub async fn recorded(&mut self) {
+        if let Some(recording) = self.recording.take() {
+            // A panic has been reported, and a late record is kept nevertheless.
+            drop(timeout(RECORDING_TIMEOUT, recording).await);
+        }
+    }
+
+    /// Whether the text of the answer is needed.
+    pub fn needs_text(&self) -> bool {
+        self.interaction.is_some()
+    }
+
+    /// Adds the text in a piece of a stream.
+    pub fn hear(&mut self, piece: &Piece) {
+        let Some(unanswered) = &mut self.interaction else { return };
+        for chunk in &piece.chunks {
+            let Said::Answer { deltas, .. } = &chunk.said else { continue };
+            for delta in deltas.iter().filter(|delta| delta.choice == 0) {
+                unanswered.hear(&delta.text, delta.finish_reason.as_deref());
+            }
+        }
+        if unanswered.interaction.ai_response.len() > MAX_TEXT_BYTES {
+            self.interaction = None;
+        }
+    }
+
+    /// Adds the first choice of a whole answer.
+    pub fn hear_choice(&mut self, choice: Option<&Choice>) {
+        if let (Some(unanswered), Some(choice)) = (&mut self.interaction, choice) {
+            unanswered.hear(&choice.text, choice.finish_reason.as_deref());
+        }
+    }
+
+    /// Keeps the interaction, if its answer is whole. Call it when the answer has been sent.
+    pub fn answered(self) {
+        let Some(Unanswered { store, interaction, is_whole }) = self.interaction else { return };
+        let is_short = (1..=MAX_TEXT_BYTES).contains(&interaction.ai_response.trim().len());
+        if is_whole && is_short {
+            store.keep_later(interaction);
+        }
+    }
+}
+
+impl Unanswered {
+    fn hear(&mut self, text: &str, finish_reason: Option<&str>) {
+        self.interaction.ai_response.push_str(text);
+        self.is_whole = self.is_whole || finish_reason == Some(WHOLE);
+    }
+}
+
+fn answer(id: &str, asked: &Asked, vectors: &Windows, passages: &[ChatPassage]) -> Answer {
+    let question = &asked.turn.user_prompt;
+    Answer {
+        id: id.to_owned(),
+        owner: asked.owner.clone(),
+        index_name: asked.index.name().to_owned(),
+        question: question[..question.floor_char_boundary(MAX_TEXT_BYTES)].to_owned(),
+        fingerprint: asked.index.record().embedding_fingerprint.clone(),
+        vector: vectors.mean(),
+        node_ids: passages.iter().flat_map(|passage| &passage.members).map(|member| member.node_id.clone()).collect(),
+        cache_key: None,
+        created_at_ms: Timestamp::now().as_millisecond(),
+    }
+}
+
+fn interaction(id: &str, app: &App, asked: &Asked, vectors: &Windows, passages: &[ChatPassage]) -> Interaction {
+    let references = |passage: &ChatPassage| -> Vec<String> {
+        let doc_id = &passage.chunk.doc_id;
+        let members = passage.members.iter();
+        members
+            .map(|member| ChunkReference { node_id: &member.node_id, ordinal: member.ordinal, doc_id }.text())
+            .collect()
+    };
+    let model = asked.served.name.as_deref().unwrap_or("unknown");
+    let category = asked.request.stages.task_category.as_deref().unwrap_or(DEFAULT_CATEGORY);
+    Interaction {
+        owner: asked.owner.clone(),
+        id: id.to_owned(),
+        index_name: asked.index.name().to_owned(),
+        fingerprint: asked.index.record().embedding_fingerprint.clone(),
+        vector: vectors.mean(),
+        user_input: asked.turn.user_prompt.clone(),
+        ai_response: String::new(),
+        ai_provider: provider(model, &app.settings.interactions.provider_name),
+        task_category: category.to_owned(),
+        node_ids: passages.iter().flat_map(references).collect(),
+        created_at_ms: Timestamp::now().as_millisecond(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_read_as_it_was_written() {
+        let chunk = ChunkReference { node_id: "9b1d", ordinal: 3, doc_id: "my handbook.md" };
+        assert_eq!(ChunkReference::parse(&chunk.text()), Some(chunk));
+        for broken in ["", "9b1d", "9b1d 3", "9b1d x handbook.md"] {
+            assert_eq!(ChunkReference::parse(broken), None, "{broken}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `POST /feedback`, `GET /feedback`, `DELETE /feedback/{answer_id}` and `DELETE /interactions`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use jiff::Timestamp;
+use ragengine_client::wire::{ErrorDetail, ListVotes, ListedVote, Rating, Success, Vote, VoteList};
+use ragengine_stores::{self as stores, FeedbackStore, NewVote, VotePage, VoteQuery};
+
+use super::extract::{JsonBody, PathParameters, QueryString, out_of_bounds};
+use crate::access::{Action, Caller, may};
+use crate::app::App;
+use crate::error::{ApiError, PlainError};
+
+/// The longest comment, in characters.
+const MAX_COMMENT_CHARACTERS: usize = 4000;
+
+/// The longest page.
+const MAX_PAGE: usize = 100;
+
+/// Votes on an answer. A later vote of the same voter replaces the earlier one.
+#[utoipa::path(post, path = "/feedback", tag = "feedback", request_body = Vote, responses(
+    (status = 200, description = "The vote is kept.", body = Success),
+    (status = 400, description = "Votes are not kept on this server.", body = ErrorDetail),
+    (status = 404, description = "No such answer, or another caller's.", body = ErrorDetail),
+    (status = 422, description = "The body does not match the schema.", body = ErrorDetail),
+    (status = 503, description = "The store cannot be used now.", body = ErrorDetail),
+))]
+pub async fn vote(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    JsonBody(vote): JsonBody<Vote>,
+) -> Result<Json<Success>, PlainError> {
+    if vote.comment.as_ref().is_some_and(|comment| comment.chars().nth(MAX_COMMENT_CHARACTERS).is_some()) {
+        return Err(out_of_bounds(["body", "comment"], "of at most 4000 characters").into());
+    }
+    may(&caller, Action::Read, None).map_err(ApiError::from)?;
+    let vote = NewVote {
+        answer_id: vote.answer_id,
+        voter: caller.owner().to_owned(),
+        rating: match vote.rating {
+            Rating::Up => stores::Rating::Up,
+            Rating::Down => stores::Rating::Down,
+        },
+        comment: vote.comment,
+        voted_at_ms: Timestamp::now().as_millisecond(),
+    };
+    store(&app)?.vote(caller.owner(), vote).await.map_err(ApiError::from)?;
+    Ok(Json(Success::default()))
+}
+
+/// Lists votes, the newest first: the caller's own, or all votes if the caller may write.
+#[utoipa::path(get, path = "/feedback", tag = "feedback", params(ListVotes), responses(
+    (status = 200, description = "A page of votes.", body = VoteList),
+    (status = 400, description = "Votes are not kept on this server.", body = ErrorDetail),
+    (status = 422, description = "The query does not match the schema.", body = ErrorDetail),
+    (status = 503, description = "The store cannot be used now.", body = ErrorDetail),
+))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    QueryString(query): QueryString<ListVotes>,
+) -> Result<Json<VoteList>, PlainError> {
+    if !(1..=MAX_PAGE).contains(&query.limit) {
+        return Err(out_of_bounds(["query", "limit"], "between 1 and 100").into());
+    }
+    let index = query.index_name.as_deref();
+    may(&caller, Action::Read, index).map_err(ApiError::from)?;
+    let sees_all = may(&caller, Action::Write, index).is_ok();
+    let query = VoteQuery {
+        index_name: query.index_name,
+        voter: (!sees_all).then(|| caller.owner().to_owned()),
+        limit: query.limit,
+        offset: query.offset,
+    };
+    let VotePage { votes, total } = store(&app)?.list(query).await.map_err(ApiError::from)?;
+    let feedback: Vec<ListedVote> = votes.into_iter().map(listed).collect();
+    Ok(Json(VoteList { count: feedback.len(), feedback, total_items: total }))
+}
+
+/// Deletes the caller's vote on an answer.
+#[utoipa::path(delete, path = "/feedback/{answer_id}", tag = "feedback",
+    params(("answer_id" = String, Path, description = "The id of the answer.")), responses(
+    (status = 200, description = "The vote is deleted.", body = Success),
+    (status = 400, description = "Votes are not kept on this server.", body = ErrorDetail),
+    (status = 404, description = "No such answer or vote, or another caller's.", body = ErrorDetail),
+    (status = 503, description = "The store cannot be used now.", body = ErrorDetail),
+))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    PathParameters(answer_id): PathParameters<String>,
+) -> Result<Json<Success>, PlainError> {
+    may(&caller, Action::Read, None).map_err(ApiError::from)?;
+    let owner = caller.owner();
+    store(&app)?.remove_vote(owner, &answer_id, owner).await.map_err(ApiError::from)?;
+    Ok(Json(Success::default()))
+}
+
+/// Deletes all interactions of the caller.
+#[utoipa::path(delete, path = "/interactions", tag = "feedback", responses(
+    (status = 200, description = "The interactions are deleted.", body = Success),
+    (status = 400, description = "Interactions are not kept on this server.", body = ErrorDetail),
+    (status = 503, description = "The store cannot be used now.", body = ErrorDetail),
+))]
+pub async fn delete_interactions(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Success>, PlainError> {
+    may(&caller, Action::Read, None).map_err(ApiError::from)?;
+    let off = || {
+        ApiError::InvalidRequest("interactions are not kept on this server (setting interactions.enabled)".to_owned())
+    };
+    let store = app.loaded()?.stores.interactions().ok_or_else(off)?;
+    store.remove_all(caller.owner()).await.map_err(ApiError::from)?;
+    Ok(Json(Success::default()))
+}
+
+fn store(app: &App) -> Result<&Arc<FeedbackStore>, ApiError> {
+    let off = || ApiError::InvalidRequest("votes are not kept on this server (setting feedback.enabled)".to_owned());
+    app.loaded()?.stores.feedback().ok_or_else(off)
+}
+
+fn listed(vote: stores::ListedVote) -> ListedVote {
+    let time = Timestamp::from_millisecond(vote.created_at_ms).unwrap_or_default();
+    ListedVote {
+        answer_id: vote.answer_id,
+        index_name: vote.index_name,
+        rating: match vote.rating {
+            stores::Rating::Up => Rating::Up,
+            stores::Rating::Down => Rating::Down,
+        },
+        voter: vote.voter,
+        comment: vote.comment,
+        created_at: time.to_string(),
+    }
+}

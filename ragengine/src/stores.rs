@@ -1,0 +1,113 @@
+//! What is kept besides indexes: answers and votes on them, and interactions.
+
+mod interactions;
+mod sweep;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ragengine_settings::{Settings, StateStore};
+use ragengine_stores::{
+    Embedded, FeedbackStore, InteractionStore, Postgres, PostgresOptions, StoreError, StoreMetrics,
+};
+
+pub use self::interactions::KeptInteractions;
+pub use self::sweep::sweep;
+use crate::secrets;
+
+/// The stores of a server. One that is switched off is not there.
+#[derive(Default)]
+pub struct Stores {
+    feedback: Option<Arc<FeedbackStore>>,
+    interactions: Option<Arc<KeptInteractions>>,
+    postgres: Option<Arc<Postgres>>,
+}
+
+/// Why the stores cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A setting or a secret cannot be used.
+    #[error("{0}")]
+    Settings(String),
+    /// A newer version wrote the tables.
+    #[error("{0}")]
+    Newer(StoreError),
+    /// The file cannot be opened now.
+    #[error("{0}")]
+    Store(StoreError),
+}
+
+impl Stores {
+    /// Opens the stores that the settings turn on. A database that is out of reach does not prevent that.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`].
+    pub async fn open(settings: &Settings, metrics: &Arc<StoreMetrics>) -> Result<Self, OpenError> {
+        let (feedback, interactions) = (&settings.feedback, &settings.interactions);
+        let wanted = [(feedback.enabled, feedback.store), (interactions.enabled, interactions.store)];
+        let needs = |store| wanted.contains(&(true, store));
+        let embedded = if needs(StateStore::Redb) { Some(embedded(&settings.data_dir).await?) } else { None };
+        let postgres = if needs(StateStore::Postgres) { Some(postgres(settings).await?) } else { None };
+        let backend = |is_enabled: bool, store| match store {
+            _ if !is_enabled => (None, None),
+            StateStore::Redb => (embedded.clone(), None),
+            StateStore::Postgres => (None, postgres.clone()),
+        };
+        let feedback = match backend(feedback.enabled, feedback.store) {
+            (Some(embedded), _) => Some(FeedbackStore::embedded(embedded, StoreMetrics::clone(metrics))),
+            (None, Some(postgres)) => Some(FeedbackStore::postgres(postgres, StoreMetrics::clone(metrics))),
+            (None, None) => None,
+        };
+        let interactions = match backend(interactions.enabled, interactions.store) {
+            (Some(embedded), _) => Some(InteractionStore::embedded(embedded, StoreMetrics::clone(metrics))),
+            (None, Some(postgres)) => Some(InteractionStore::postgres(postgres, StoreMetrics::clone(metrics))),
+            (None, None) => None,
+        };
+        Ok(Self {
+            feedback: feedback.map(Arc::new),
+            interactions: interactions.map(|store| Arc::new(KeptInteractions::new(store, Arc::clone(metrics)))),
+            postgres,
+        })
+    }
+
+    /// The store of answers and votes.
+    pub fn feedback(&self) -> Option<&Arc<FeedbackStore>> {
+        self.feedback.as_ref()
+    }
+
+    /// The store of interactions.
+    pub fn interactions(&self) -> Option<&Arc<KeptInteractions>> {
+        self.interactions.as_ref()
+    }
+
+    /// What is wrong with the database now.
+    pub fn postgres_problem(&self) -> Option<String> {
+        self.postgres.as_ref()?.problem()
+    }
+}
+
+async fn embedded(data_dir: &Path) -> Result<Arc<Embedded>, OpenError> {
+    let data_dir = data_dir.to_owned();
+    let opened = tokio::task::spawn_blocking(move || Embedded::open(&data_dir)).await;
+    match opened {
+        Ok(Ok(embedded)) => Ok(embedded),
+        Ok(Err(error @ StoreError::NewerSchema(_))) => Err(OpenError::Newer(error)),
+        Ok(Err(error)) => Err(OpenError::Store(error)),
+        Err(panic) => Err(OpenError::Store(StoreError::Disk(panic.to_string()))),
+    }
+}
+
+async fn postgres(settings: &Settings) -> Result<Arc<Postgres>, OpenError> {
+    let password = settings.postgres.password.as_ref().map(secrets::read).transpose();
+    let password = password.map_err(|error| OpenError::Settings(format!("postgres.password: {error}")))?;
+    let options = PostgresOptions {
+        url: settings.postgres.url.clone().unwrap_or_default(),
+        password: password.map(|password| password.expose().to_owned()),
+        engine: settings.state_namespace.clone(),
+    };
+    Postgres::open(&options).await.map_err(|error| match error {
+        StoreError::NewerSchema(_) => OpenError::Newer(error),
+        error => OpenError::Settings(error.to_string()),
+    })
+}
