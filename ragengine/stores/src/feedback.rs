@@ -1,6 +1,7 @@
 //! Answers, and votes on them.
 //!
-//! An answer without votes expires after 30 days; one with votes 365 days after the latest, and its votes with it.
+//! An answer without votes expires after 30 days; one with votes 365 days after the latest, and its votes with it. Of
+//! the answers without votes, the latest 100,000 are kept, so that chats cannot fill the disk.
 
 mod collect;
 mod embedded;
@@ -24,6 +25,9 @@ const MAX_VOTES: usize = 10_000;
 
 /// Answers whose vectors [`FeedbackStore::votes_on`] reads at most: those with the newest votes.
 const MAX_VECTORS: usize = 2_000;
+
+/// Answers without votes at most. If there are more, the oldest go.
+const MAX_UNVOTED: u64 = 100_000;
 
 /// The longest page of a list.
 const MAX_PAGE: usize = 1_000;

@@ -63,7 +63,12 @@ impl TestPostgres {
         }
         let mut server = Self { folder, programs: programs(), other_user, port: free_port(), server: None };
         server.create();
-        server.restart();
+        let until = Instant::now() + LIMIT;
+        while !server.try_start(until) {
+            assert!(Instant::now() < until, "PostgreSQL did not start: {}", server.log());
+            // Another program may have taken the port.
+            server.port = free_port();
+        }
         server
     }
 

@@ -7,22 +7,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use self::tables::create_tables;
-use super::{Answer, ChunkVote, NewVote, VotePage, VoteQuery};
+use super::{Answer, ChunkVote, MAX_UNVOTED, NewVote, VotePage, VoteQuery};
 use crate::expiry::Cutoffs;
 use crate::{Embedded, StoreError};
 
 /// Answers and votes in the file of the data folder.
 pub(super) struct EmbeddedFeedback {
     embedded: Arc<Embedded>,
+    /// Answers without votes at most.
+    max_unvoted: u64,
 }
 
 impl EmbeddedFeedback {
     pub fn new(embedded: Arc<Embedded>) -> Self {
-        Self { embedded }
+        Self { embedded, max_unvoted: MAX_UNVOTED }
     }
 
     pub async fn record_answer(&self, answer: Answer) -> Result<(), StoreError> {
-        self.embedded.write(move |transaction| answers::record(transaction, answer)).await
+        let max_unvoted = self.max_unvoted;
+        self.embedded.write(move |transaction| answers::record(transaction, answer, max_unvoted)).await
     }
 
     pub async fn vote(&self, owner: &str, vote: NewVote, now_ms: i64) -> Result<(), StoreError> {
@@ -67,5 +70,45 @@ impl EmbeddedFeedback {
     /// One step. Returns the number of deleted answers, and whether nothing is left to delete.
     pub async fn sweep(&self, cutoffs: Cutoffs, limit: usize) -> Result<(u64, bool), StoreError> {
         self.embedded.write(move |transaction| answers::sweep(transaction, cutoffs, limit)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::Rating;
+
+    #[tokio::test]
+    async fn the_oldest_answers_without_votes_go_when_there_are_too_many() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = EmbeddedFeedback { embedded: Embedded::open(folder.path()).unwrap(), max_unvoted: 3 };
+        let vote = |id: &str| NewVote {
+            answer_id: id.to_owned(),
+            voter: "v".to_owned(),
+            rating: Rating::Up,
+            comment: None,
+            voted_at_ms: 1,
+        };
+        for number in 0..6 {
+            let answer = Answer {
+                id: format!("a{number}"),
+                owner: "-".to_owned(),
+                index_name: "docs".to_owned(),
+                question: "Why?".to_owned(),
+                fingerprint: "f".to_owned(),
+                vector: vec![1.0],
+                node_ids: vec!["n".to_owned()],
+                cache_key: None,
+                created_at_ms: number,
+            };
+            store.record_answer(answer).await.unwrap();
+            if number == 0 {
+                store.vote("-", vote("a0"), 1).await.unwrap();
+            }
+        }
+        // The first one has a vote; 1 and 2 are the oldest of the others.
+        for (id, is_there) in [("a0", true), ("a1", false), ("a2", false), ("a3", true), ("a5", true)] {
+            assert_eq!(store.vote("-", vote(id), 1).await.is_ok(), is_there, "{id}");
+        }
     }
 }

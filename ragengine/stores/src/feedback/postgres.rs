@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sqlx::{query, query_as, query_scalar};
 
 use super::collect::{Found, answers_with_vectors, by_chunk};
-use super::{Answer, ChunkVote, ListedVote, MAX_VOTES, NewVote, Rating, VotePage, VoteQuery};
+use super::{Answer, ChunkVote, ListedVote, MAX_UNVOTED, MAX_VOTES, NewVote, Rating, VotePage, VoteQuery};
 use crate::clock::representable;
 use crate::expiry::Cutoffs;
 use crate::postgres::{text, texts};
@@ -157,7 +157,8 @@ impl PostgresFeedback {
             .bind(self.postgres.engine())
             .bind(cutoffs.answer_ms)
             .bind(cutoffs.vote_ms)
-            .bind(i64::try_from(limit).unwrap_or(i64::MAX));
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .bind(MAX_UNVOTED.cast_signed());
         let deleted = self.postgres.run(|pool| async move { Ok(sweep.execute(&pool).await?.rows_affected()) }).await?;
         Ok((deleted, deleted == 0))
     }

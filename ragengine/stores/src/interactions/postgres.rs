@@ -103,8 +103,16 @@ impl PostgresInteractions {
     }
 
     pub async fn remove_all(&self, owner: &str) -> Result<u64, StoreError> {
-        let delete = query(queries::DELETE_ALL).bind(self.postgres.engine()).bind(text(owner));
-        self.postgres.run(|pool| async move { Ok(delete.execute(&pool).await?.rows_affected()) }).await
+        let (engine, owner) = (self.postgres.engine(), text(owner));
+        let remove = |pool: sqlx::PgPool| async move {
+            let mut transaction = pool.begin().await?;
+            query(queries::LOCK_OWNER).bind(engine).bind(&*owner).execute(&mut *transaction).await?;
+            let delete = query(queries::DELETE_ALL).bind(engine).bind(&*owner);
+            let deleted = delete.execute(&mut *transaction).await?.rows_affected();
+            transaction.commit().await?;
+            Ok(deleted)
+        };
+        self.postgres.run(remove).await
     }
 
     /// One step. Returns the number of deleted interactions, and whether nothing is left to delete.

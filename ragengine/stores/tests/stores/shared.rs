@@ -96,3 +96,27 @@ async fn writers_at_the_same_time_keep_the_rows_consistent() {
     // The last change of each voter is a removal, or one that found the vote removed.
     assert_eq!((count("vote"), count("voted_chunk"), count("interaction")), ("0".into(), "0".into(), "1000".into()));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn servers_that_sweep_at_the_same_time_delete_each_row_once() {
+    let server = Arc::new(TestPostgres::start());
+    let stores = Arc::new(Stores::postgres(&server, "docs").await);
+    server.sql(
+        "INSERT INTO ragengine_interaction SELECT 'docs', 'ann', 'old' || n, 'docs', 'minilm', '', '', '', 'p', '',
+        '{}', now() - interval '91 days' FROM generate_series(1, 3000) n;
+        INSERT INTO ragengine_answer SELECT 'docs', 'old' || n, 'ann', 'docs', '', 'minilm', '', '{}', null,
+        now() - interval '400 days' FROM generate_series(1, 3000) n;
+        INSERT INTO ragengine_vote SELECT 'docs', 'old' || n, 'bob', 'up', null, now() - interval '366 days'
+        FROM generate_series(1, 1500) n",
+    );
+    let sweeps = (0..4).map(|_| {
+        let stores = Arc::clone(&stores);
+        tokio::spawn(async move {
+            (stores.feedback.sweep(now_ms()).await.unwrap(), stores.interactions.sweep(now_ms()).await.unwrap())
+        })
+    });
+    let swept: Vec<(u64, u64)> =
+        futures_util::future::join_all(sweeps).await.into_iter().map(|swept| swept.unwrap()).collect();
+    let sums = swept.iter().fold((0, 0), |sums, swept| (sums.0 + swept.0, sums.1 + swept.1));
+    assert_eq!(sums, (3000, 3000), "{swept:?}");
+}

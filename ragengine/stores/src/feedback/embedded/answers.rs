@@ -1,8 +1,8 @@
-use redb::{ReadableTable as _, WriteTransaction};
+use redb::{ReadableTable as _, ReadableTableMetadata as _, WriteTransaction};
 
 use super::super::Answer;
 use super::tables::{
-    ANSWERS, AnswerRow, UNVOTED_BY_AGE, VECTORS, VOTED, VOTED_BY_AGE, VOTED_CHUNKS, VOTES, VOTES_BY_AGE, VoteRow,
+    ANSWERS, AnswerRow, NEWEST_VOTES, UNVOTED_BY_AGE, VECTORS, VOTED, VOTED_BY_AGE, VOTED_CHUNKS, VOTES, VoteRow,
 };
 use super::voting::keys_of_votes;
 use crate::clock::representable;
@@ -10,8 +10,11 @@ use crate::embedded::row;
 use crate::expiry::Cutoffs;
 use crate::{StoreError, vector};
 
-/// Writes an answer, unless its id is known.
-pub(super) fn record(transaction: &WriteTransaction, answer: Answer) -> Result<(), StoreError> {
+/// The most answers that make room for a new one, so that it does not take long.
+const MAX_REMOVED: u64 = 8;
+
+/// Writes an answer, unless its id is known. If there are more than `max_unvoted` without votes, the oldest go.
+pub(super) fn record(transaction: &WriteTransaction, answer: Answer, max_unvoted: u64) -> Result<(), StoreError> {
     let Answer { id, owner, index_name, question, fingerprint, vector, node_ids, cache_key, created_at_ms } = answer;
     let created_at_ms = representable(created_at_ms);
     let answer = AnswerRow { owner, index_name, question, node_ids, cache_key, created_at_ms };
@@ -25,7 +28,13 @@ pub(super) fn record(transaction: &WriteTransaction, answer: Answer) -> Result<(
     vectors.insert(id.as_str(), (value.0, value.1.as_slice())).map_err(redb::Error::from)?;
     let mut by_age = transaction.open_table(UNVOTED_BY_AGE).map_err(redb::Error::from)?;
     by_age.insert((created_at_ms, id.as_str()), ()).map_err(redb::Error::from)?;
-    Ok(())
+    let too_many = by_age.len().map_err(redb::Error::from)?.saturating_sub(max_unvoted).min(MAX_REMOVED) as usize;
+    let mut oldest = Vec::new();
+    for entry in by_age.iter().map_err(redb::Error::from)?.take(too_many) {
+        oldest.push(entry.map_err(redb::Error::from)?.0.value().1.to_owned());
+    }
+    drop((answers, vectors, by_age));
+    oldest.iter().try_for_each(|id| delete(transaction, id))
 }
 
 /// Deletes some expired answers. Returns their number, and whether nothing is left to delete.
@@ -66,11 +75,11 @@ fn delete(transaction: &WriteTransaction, id: &str) -> Result<(), StoreError> {
 
 fn delete_votes(transaction: &WriteTransaction, id: &str) -> Result<(), StoreError> {
     let mut votes = transaction.open_table(VOTES).map_err(redb::Error::from)?;
-    let mut votes_by_age = transaction.open_table(VOTES_BY_AGE).map_err(redb::Error::from)?;
+    let mut newest = transaction.open_table(NEWEST_VOTES).map_err(redb::Error::from)?;
     for voter in keys_of_votes(&votes, id)? {
         if let Some(vote) = votes.remove((id, voter.as_str())).map_err(redb::Error::from)? {
             let vote: VoteRow = row::decode(vote.value())?;
-            votes_by_age.remove((vote.created_at_ms, id, voter.as_str())).map_err(redb::Error::from)?;
+            newest.remove((-vote.created_at_ms, id, voter.as_str())).map_err(redb::Error::from)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use redb::{Key, ReadOnlyTable, ReadTransaction, ReadableTable as _, TableDefinit
 
 use super::super::collect::{Found, answers_with_vectors, by_chunk};
 use super::super::{ChunkVote, ListedVote, MAX_VOTES, Rating, VotePage, VoteQuery};
-use super::tables::{VECTORS, VOTED, VOTED_CHUNKS, VOTES, VOTES_BY_AGE, VoteRow};
+use super::tables::{NEWEST_VOTES, VECTORS, VOTED, VOTED_CHUNKS, VOTES, VoteRow};
 use super::voting::each_vote;
 use crate::embedded::row;
 use crate::expiry::Cutoffs;
@@ -14,44 +14,29 @@ use crate::{StoreError, vector};
 
 /// A page of votes, the newest first; at the same time, by answer and voter.
 pub(super) fn list(reader: &ReadTransaction, query: &VoteQuery, now_ms: i64) -> Result<VotePage, StoreError> {
-    let (by_age, votes, voted) = (open(reader, VOTES_BY_AGE)?, open(reader, VOTES)?, open(reader, VOTED)?);
+    let (newest, votes, voted) = (open(reader, NEWEST_VOTES)?, open(reader, VOTES)?, open(reader, VOTED)?);
     let is_current = is_current(&voted, now_ms);
     let page = query.offset..query.offset.saturating_add(query.limit);
-    let (mut keys, mut total) = (Vec::new(), 0);
-    // Votes of the same time come in the opposite order of their keys. They are turned round, time by time.
-    let mut same_time: Vec<(String, String, String)> = Vec::new();
-    let mut time_ms = None;
-    let mut add = |same_time: &mut Vec<(String, String, String)>, time_ms: Option<i64>| {
-        for (answer_id, voter, index_name) in same_time.drain(..).rev() {
-            if page.contains(&total) {
-                keys.push((time_ms.unwrap_or_default(), answer_id, voter, index_name));
-            }
-            total += 1;
-        }
-    };
-    for entry in by_age.iter().map_err(redb::Error::from)?.rev() {
+    let (mut listed, mut total) = (Vec::new(), 0);
+    for entry in newest.iter().map_err(redb::Error::from)? {
         let (key, index_name) = entry.map_err(redb::Error::from)?;
-        let ((at_ms, answer_id, voter), index_name) = (key.value(), index_name.value());
+        let ((_, answer_id, voter), index_name) = (key.value(), index_name.value());
         let is_asked_for = query.voter.as_deref().is_none_or(|asked| asked == voter)
             && query.index_name.as_deref().is_none_or(|asked| asked == index_name);
         if !is_asked_for || !is_current(answer_id)? {
             continue;
         }
-        if time_ms != Some(at_ms) {
-            add(&mut same_time, time_ms);
-            time_ms = Some(at_ms);
+        if page.contains(&total) {
+            let vote = votes.get((answer_id, voter)).map_err(redb::Error::from)?;
+            let vote = vote.ok_or_else(|| StoreError::Damaged("a vote is missing".to_owned()))?;
+            let VoteRow { is_up, comment, created_at_ms } = row::decode(vote.value())?;
+            let (answer_id, voter, index_name) = (answer_id.to_owned(), voter.to_owned(), index_name.to_owned());
+            let rating = Rating::of(is_up);
+            listed.push(ListedVote { answer_id, rating, voter, comment, created_at_ms, index_name });
         }
-        same_time.push((answer_id.to_owned(), voter.to_owned(), index_name.to_owned()));
+        total += 1;
     }
-    add(&mut same_time, time_ms);
-    let listed = |(created_at_ms, answer_id, voter, index_name): (i64, String, String, String)| {
-        let vote = votes.get((answer_id.as_str(), voter.as_str())).map_err(redb::Error::from)?;
-        let vote = vote.ok_or_else(|| StoreError::Damaged("a vote is missing".to_owned()))?;
-        let VoteRow { is_up, comment, .. } = row::decode(vote.value())?;
-        Ok(ListedVote { answer_id, rating: Rating::of(is_up), voter, comment, created_at_ms, index_name })
-    };
-    let votes = keys.into_iter().map(listed).collect::<Result<_, StoreError>>()?;
-    Ok(VotePage { votes, total: u64::try_from(total).unwrap_or(u64::MAX) })
+    Ok(VotePage { votes: listed, total: u64::try_from(total).unwrap_or(u64::MAX) })
 }
 
 /// The newest votes on answers from these chunks, in the order of [`Found`].

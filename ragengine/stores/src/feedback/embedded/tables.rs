@@ -14,8 +14,8 @@ pub(super) const VOTES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefiniti
 pub(super) const VOTED: TableDefinition<'_, &str, i64> = TableDefinition::new("voted_answer");
 /// An index, a chunk, and an answer with votes that was given from it.
 pub(super) const VOTED_CHUNKS: TableDefinition<'_, (&str, &str, &str), ()> = TableDefinition::new("voted_chunk");
-/// When a vote was given, its answer, its voter → the answer's index.
-pub(super) const VOTES_BY_AGE: TableDefinition<'_, (i64, &str, &str), &str> = TableDefinition::new("vote_by_age");
+/// When a vote was given, as a negative number, its answer, its voter → the answer's index. This is the order of lists.
+pub(super) const NEWEST_VOTES: TableDefinition<'_, (i64, &str, &str), &str> = TableDefinition::new("newest_vote");
 /// When an answer was given, and its id. Only answers without votes.
 pub(super) const UNVOTED_BY_AGE: TableDefinition<'_, (i64, &str), ()> = TableDefinition::new("unvoted_answer_by_age");
 /// When an answer's latest vote was given, and the answer's id.
@@ -47,7 +47,7 @@ pub(crate) fn create_tables(transaction: &WriteTransaction) -> Result<(), StoreE
     transaction.open_table(VOTES).map_err(redb::Error::from)?;
     transaction.open_table(VOTED).map_err(redb::Error::from)?;
     transaction.open_table(VOTED_CHUNKS).map_err(redb::Error::from)?;
-    transaction.open_table(VOTES_BY_AGE).map_err(redb::Error::from)?;
+    transaction.open_table(NEWEST_VOTES).map_err(redb::Error::from)?;
     transaction.open_table(UNVOTED_BY_AGE).map_err(redb::Error::from)?;
     transaction.open_table(VOTED_BY_AGE).map_err(redb::Error::from)?;
     Ok(())

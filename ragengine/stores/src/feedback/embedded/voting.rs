@@ -3,7 +3,7 @@ use redb::{ReadableTable, WriteTransaction};
 use super::super::{NewVote, Rating};
 use super::answers::forget_chunks;
 use super::tables::{
-    ANSWERS, AnswerRow, UNVOTED_BY_AGE, VOTED, VOTED_BY_AGE, VOTED_CHUNKS, VOTES, VOTES_BY_AGE, VoteRow,
+    ANSWERS, AnswerRow, NEWEST_VOTES, UNVOTED_BY_AGE, VOTED, VOTED_BY_AGE, VOTED_CHUNKS, VOTES, VoteRow,
 };
 use crate::clock::representable;
 use crate::embedded::row;
@@ -17,12 +17,12 @@ pub(super) fn vote(transaction: &WriteTransaction, owner: &str, vote: NewVote, n
     let vote = VoteRow { is_up: rating == Rating::Up, comment, created_at_ms: representable(voted_at_ms) };
     {
         let mut votes = transaction.open_table(VOTES).map_err(redb::Error::from)?;
-        let mut by_age = transaction.open_table(VOTES_BY_AGE).map_err(redb::Error::from)?;
+        let mut newest = transaction.open_table(NEWEST_VOTES).map_err(redb::Error::from)?;
         if let Some(earlier) = votes.insert((id, voter), row::encode(&vote)?.as_slice()).map_err(redb::Error::from)? {
             let earlier: VoteRow = row::decode(earlier.value())?;
-            by_age.remove((earlier.created_at_ms, id, voter)).map_err(redb::Error::from)?;
+            newest.remove((-earlier.created_at_ms, id, voter)).map_err(redb::Error::from)?;
         }
-        by_age.insert((vote.created_at_ms, id, voter), answer.index_name.as_str()).map_err(redb::Error::from)?;
+        newest.insert((-vote.created_at_ms, id, voter), answer.index_name.as_str()).map_err(redb::Error::from)?;
         let mut chunks = transaction.open_table(VOTED_CHUNKS).map_err(redb::Error::from)?;
         for node_id in &answer.node_ids {
             chunks.insert((answer.index_name.as_str(), node_id.as_str(), id), ()).map_err(redb::Error::from)?;
@@ -43,8 +43,8 @@ pub(super) fn remove(
         let mut votes = transaction.open_table(VOTES).map_err(redb::Error::from)?;
         let removed = votes.remove((id, voter)).map_err(redb::Error::from)?.ok_or(StoreError::NotFound)?;
         let removed: VoteRow = row::decode(removed.value())?;
-        let mut by_age = transaction.open_table(VOTES_BY_AGE).map_err(redb::Error::from)?;
-        by_age.remove((removed.created_at_ms, id, voter)).map_err(redb::Error::from)?;
+        let mut newest = transaction.open_table(NEWEST_VOTES).map_err(redb::Error::from)?;
+        newest.remove((-removed.created_at_ms, id, voter)).map_err(redb::Error::from)?;
     }
     age(transaction, id, &answer)
 }

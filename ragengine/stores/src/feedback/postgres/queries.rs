@@ -111,10 +111,11 @@ WHERE v.engine = $1 AND v.answer_id = ANY($2) AND ",
     " GROUP BY v.answer_id"
 );
 
-/// Parameters: engine, cutoff of answers without votes, cutoff of votes, limit. Votes and chunks go with their answers.
+/// Parameters: engine, cutoff of answers without votes, cutoff of votes, limit, answers without votes at most. Votes and
+/// chunks go with their answers.
+/// Answers that another server deletes or votes on at the same time are skipped.
 pub(super) const SWEEP: &str = "
-DELETE FROM ragengine_answer a
-WHERE a.engine = $1 AND a.id IN (
+WITH expired AS (
     (SELECT o.id FROM ragengine_answer o
     WHERE o.engine = $1 AND o.created_at <= to_timestamp($2::bigint / 1000.0)
         AND NOT EXISTS (SELECT 1 FROM ragengine_vote v WHERE v.engine = $1 AND v.answer_id = o.id)
@@ -127,4 +128,13 @@ WHERE a.engine = $1 AND a.id IN (
             WHERE v.engine = $1 AND v.answer_id = o.answer_id
                 AND v.created_at > to_timestamp($3::bigint / 1000.0))
     LIMIT $4)
-)";
+    UNION
+    (SELECT o.id FROM ragengine_answer o
+    WHERE o.engine = $1
+        AND NOT EXISTS (SELECT 1 FROM ragengine_vote v WHERE v.engine = $1 AND v.answer_id = o.id)
+    ORDER BY o.created_at DESC, o.id DESC OFFSET $5 LIMIT $4)
+), locked AS MATERIALIZED (
+    SELECT a.id FROM ragengine_answer a WHERE a.engine = $1 AND a.id IN (SELECT id FROM expired)
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM ragengine_answer WHERE engine = $1 AND id IN (SELECT id FROM locked)";

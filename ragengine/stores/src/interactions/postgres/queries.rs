@@ -1,6 +1,6 @@
 //! The statements. Times are in milliseconds since 1970. Ids are sorted by their bytes, as in the other backend.
 
-/// Parameters: engine, owner. Of two transactions that keep an interaction of one owner, the second waits, so that it
+/// Parameters: engine, owner. Of two transactions that change an owner's interactions, the second waits, so that it
 /// counts the row of the first.
 pub(super) const LOCK_OWNER: &str = "
 SELECT pg_advisory_xact_lock(hashtextextended('ragengine_interaction ' || $1 || ' ' || $2, 0))";
@@ -44,9 +44,12 @@ GROUP BY ai_provider";
 /// Parameters: engine, owner.
 pub(super) const DELETE_ALL: &str = "DELETE FROM ragengine_interaction WHERE engine = $1 AND owner = $2";
 
-/// Parameters: engine, cutoff, limit.
+/// Parameters: engine, cutoff, limit. Interactions that another server deletes at the same time are skipped.
 pub(super) const SWEEP: &str = "
-DELETE FROM ragengine_interaction
-WHERE (engine, owner, id) IN (
-    SELECT engine, owner, id FROM ragengine_interaction
-    WHERE engine = $1 AND created_at <= to_timestamp($2::bigint / 1000.0) LIMIT $3)";
+WITH locked AS MATERIALIZED (
+    SELECT owner, id FROM ragengine_interaction
+    WHERE engine = $1 AND created_at <= to_timestamp($2::bigint / 1000.0)
+    LIMIT $3
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM ragengine_interaction WHERE engine = $1 AND (owner, id) IN (SELECT owner, id FROM locked)";
