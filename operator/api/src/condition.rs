@@ -106,6 +106,10 @@ pub enum Reason {
     EmbeddingServiceFailed,
     /// The endpoint of the language model does not respond or returns errors.
     InferenceServiceFailed,
+    /// The PostgreSQL database does not respond or returns errors.
+    PostgresFailed,
+    /// The server cannot download, find or run its local reranker.
+    RerankerFailed,
     /// The operator cannot reach the server.
     ServerUnreachable,
     /// The index matches its sources.

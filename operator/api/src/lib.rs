@@ -23,12 +23,15 @@ pub use index::{
 pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    Auth, Compute, ConfigMapReference, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Destination, DestinationPort,
-    Diversity, Egress, Embedding, Endpoints, FilterRule, Guardrails, Image, ImagePullPolicy, InferenceService, IpBlock,
-    LabelSelector, LocalEmbedding, NetworkPeer, NetworkPolicy, PersistentVolume, PipelineStages, PodTemplate,
-    PodTemplateMetadata, Pooling, Protocol, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Resources,
-    Retrieval, RetrievalMode, RetrieveStages, Rewrite, Storage, TEXT_LANGUAGES, Threshold, VectorDatabase, Volume,
+    Auth, Compute, Condensing, ConfigMapReference, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Destination,
+    DestinationPort, Diversity, Egress, Embedding, Endpoints, Feedback, FilterRule, Guardrails, Image, ImagePullPolicy,
+    InferenceService, Interactions, IpBlock, LabelSelector, LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy,
+    PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol, RagEngine,
+    RagEngineSpec, RagEngineStatus, RemoteEmbedding, Rerank, RerankBackend, Reranking, Resources, Retrieval,
+    RetrievalMode, RetrieveStages, Rewrite, StateStore, Storage, TEXT_LANGUAGES, Threshold, VectorDatabase, Volume,
     Writes,
 };
 pub use reference::{index_reference, rag_engine_reference};
-pub use secret_keys::{EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, WRITE_TOKEN};
+pub use secret_keys::{
+    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, RERANK_ACCESS_SECRET, WRITE_TOKEN,
+};

@@ -4,32 +4,44 @@ mod cors;
 mod egress;
 mod embedding;
 mod endpoints;
+mod feedback;
 mod guardrails;
 mod image;
 mod inference_service;
+mod interactions;
 mod network_policy;
 mod pod;
+mod postgres;
+mod rerank;
 mod retrieval;
 mod rewrite;
+mod state_store;
 mod status;
 mod storage;
 
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
+use crate::rules::{model_is_allowed, store_needs_database};
+
 pub use auth::{Auth, Writes};
 pub use compute::{Compute, LabelSelector};
 pub use cors::Cors;
 pub use egress::{Destination, DestinationPort, Egress, IpBlock, Protocol};
 pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
-pub use endpoints::{Diversity, Endpoints, PipelineStages, RetrievalMode, RetrieveStages};
+pub use endpoints::{Condensing, Diversity, Endpoints, PipelineStages, Reranking, RetrievalMode, RetrieveStages};
+pub use feedback::Feedback;
 pub use guardrails::{ConfigMapReference, Guardrails};
 pub use image::{Image, ImagePullPolicy};
 pub use inference_service::InferenceService;
+pub use interactions::Interactions;
 pub use network_policy::{NetworkPeer, NetworkPolicy};
 pub use pod::{PodTemplate, PodTemplateMetadata, Resources};
+pub use postgres::Postgres;
+pub use rerank::{LocalReranker, Rerank, RerankBackend};
 pub use retrieval::{FilterRule, Retrieval, TEXT_LANGUAGES, Threshold};
 pub use rewrite::Rewrite;
+pub use state_store::StateStore;
 pub use status::RagEngineStatus;
 pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
 
@@ -69,7 +81,8 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
     )
 )]
 #[serde(rename_all = "camelCase")]
-// The rule is on the whole spec because a rule on `storage` does not run when `storage` is removed.
+// The first rule is on the whole spec because a rule on `storage` does not run when `storage` is removed, the others
+// because they compare sections.
 #[x_kube(
     validation = Rule::new(
         "!(has(oldSelf.storage) && has(oldSelf.storage.persistentVolume) && \
@@ -79,7 +92,11 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
     .message(
         "storage.persistentVolume.size cannot be removed, because the indexes are on that volume: keep it, or create \
          another RAGEngine that names the claim in storage.persistentVolume.persistentVolumeClaim"
-    )
+    ),
+    validation = store_needs_database("feedback"),
+    validation = store_needs_database("interactions"),
+    validation = model_is_allowed("rewrite", None),
+    validation = model_is_allowed("rerank", Some("(has(self.rerank.backend) && self.rerank.backend != 'llm')")),
 )]
 pub struct RagEngineSpec {
     /// Number of pods: 1, or 0 to stop the engine and keep its volume. Default: 1.
@@ -112,6 +129,18 @@ pub struct RagEngineSpec {
     /// How questions are rewritten before they are searched for. Default: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewrite: Option<Rewrite>,
+    /// How the best chunks are put in order by a model. `endpoints` says where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<Rerank>,
+    /// PostgreSQL database, for the stores that use one. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<Postgres>,
+    /// Votes on answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
+    /// Earlier questions and their answers, as context for similar questions. `endpoints` says where they are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interactions: Option<Interactions>,
     /// Which stages of the pipeline each endpoint of the server has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<Endpoints>,
@@ -156,6 +185,10 @@ impl Default for RagEngineSpec {
             storage: None,
             retrieval: Retrieval::default(),
             rewrite: None,
+            rerank: None,
+            postgres: None,
+            feedback: None,
+            interactions: None,
             endpoints: None,
             auth: Auth::default(),
             cors: None,

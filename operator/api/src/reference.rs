@@ -85,6 +85,7 @@ fn kind_of(field: &Value) -> String {
         (_, Some("object")) if values["x-kubernetes-int-or-string"] == true => "map of quantities".to_owned(),
         (_, Some("object")) if values.is_object() => format!("map of {}", kind_of(values)),
         (_, Some(kind)) => kind.to_owned(),
+        (_, None) if field["pattern"].is_string() => "number or string".to_owned(),
         (_, None) => "any".to_owned(),
     }
 }

@@ -2,6 +2,8 @@
 
 mod access;
 mod file;
+mod side_models;
+mod stores;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -10,7 +12,7 @@ pub use access::{Access, accesses};
 pub use file::{settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
     Embedding, Endpoints, FilterRule, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding,
-    Retrieval, Rewrite, Volume, WRITE_TOKEN, Writes,
+    Retrieval, Volume, WRITE_TOKEN, Writes,
 };
 use ragengine_settings::{self as settings, Settings};
 use serde::Serialize;
@@ -52,6 +54,10 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         storage: _,
         retrieval,
         rewrite,
+        rerank,
+        postgres,
+        feedback,
+        interactions,
         endpoints,
         auth,
         cors,
@@ -72,7 +78,12 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         embedding: embedding(&spec.embedding()),
         inference_service: inference_service.as_ref().map(language_model).unwrap_or_default(),
         retrieval: retrieval_settings(retrieval),
-        rewrite: rewrite_settings(rewrite.as_ref()),
+        rewrite: side_models::rewrite(rewrite.as_ref()),
+        rerank: side_models::rerank(rerank.as_ref()),
+        state_namespace: stores::state_namespace(postgres.as_ref(), identity, monitoring),
+        postgres: stores::postgres(postgres.as_ref()),
+        feedback: stores::feedback(feedback.as_ref()),
+        interactions: stores::interactions(interactions.as_ref()),
         endpoints: endpoint_settings(endpoints.as_ref()),
         auth: auth_settings(auth.writes, identity),
         allowed_hosts: host_names(allowed_hosts, identity, defaults),
@@ -81,6 +92,11 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         },
         ..Settings::default()
     }
+}
+
+/// What is wrong with a specification that the settings made from it do not show.
+pub fn wrong_fields(spec: &RagEngineSpec) -> Vec<String> {
+    stores::wrong_threshold(spec.interactions.as_ref()).into_iter().collect()
 }
 
 fn embedding(embedding: &Embedding) -> settings::Embedding {
@@ -174,24 +190,27 @@ fn language_model(service: &InferenceService) -> settings::InferenceService {
 fn retrieval_settings(retrieval: &Retrieval) -> settings::Retrieval {
     let retrieval = retrieval.clone();
     let rule = |FilterRule { words, filter }| settings::FilterRule { words, filter };
-    #[expect(clippy::cast_possible_truncation, reason = "a score is compared with 32-bit ones")]
-    let or = |value: Option<f64>, default: f32| value.map_or(default, |value| value as f32);
     let defaults = settings::Retrieval::default();
     settings::Retrieval {
-        max_distance: or(Some(retrieval.max_distance), defaults.max_distance),
+        max_distance: score(Some(retrieval.max_distance), defaults.max_distance),
         context_token_ratio: retrieval.context_token_ratio,
         min_top_k: retrieval.min_top_k,
         tokens_per_chunk: retrieval.tokens_per_chunk,
         filter_rules: retrieval.filter_rules.into_iter().map(rule).collect(),
         threshold: named(retrieval.threshold, defaults.threshold),
-        min_similarity: retrieval.min_similarity.map(|similarity| or(Some(similarity), 0.0)),
+        min_similarity: retrieval.min_similarity.map(|similarity| score(Some(similarity), 0.0)),
         language: named(retrieval.language, defaults.language),
-        dense_weight: or(retrieval.dense_weight, defaults.dense_weight),
-        text_weight: or(retrieval.text_weight, defaults.text_weight),
-        mmr_lambda: or(retrieval.mmr_lambda, defaults.mmr_lambda),
-        duplicate_similarity: or(retrieval.duplicate_similarity, defaults.duplicate_similarity),
+        dense_weight: score(retrieval.dense_weight, defaults.dense_weight),
+        text_weight: score(retrieval.text_weight, defaults.text_weight),
+        mmr_lambda: score(retrieval.mmr_lambda, defaults.mmr_lambda),
+        duplicate_similarity: score(retrieval.duplicate_similarity, defaults.duplicate_similarity),
         ..defaults
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a score is compared with 32-bit ones")]
+fn score(value: Option<f64>, default: f32) -> f32 {
+    value.map_or(default, |value| value as f32)
 }
 
 /// The setting of the same name as a value of the specification. A test compares the names.
@@ -200,23 +219,22 @@ fn named<T: DeserializeOwned>(value: Option<impl Serialize>, default: T) -> T {
     name.and_then(|name| serde_json::from_value(name).ok()).unwrap_or(default)
 }
 
-fn rewrite_settings(rewrite: Option<&Rewrite>) -> settings::Rewrite {
-    let acronyms = rewrite.map(|rewrite| rewrite.acronyms.clone()).unwrap_or_default();
-    settings::Rewrite { acronyms, ..settings::Rewrite::default() }
-}
-
 fn endpoint_settings(endpoints: Option<&Endpoints>) -> settings::Endpoints {
     let Endpoints { completions, retrieve } = endpoints.cloned().unwrap_or_default();
     let (completions, retrieve) = (completions.unwrap_or_default(), retrieve.unwrap_or_default());
     let defaults = settings::Endpoints::default();
     settings::Endpoints {
         completions: settings::CompletionsEndpoint {
+            condense: named(completions.condense, defaults.completions.condense),
+            reformulate: completions.reformulate.unwrap_or(defaults.completions.reformulate),
             acronyms: completions.acronyms.unwrap_or(defaults.completions.acronyms),
             filter_rules: completions.filter_rules.unwrap_or(defaults.completions.filter_rules),
             retrieval: named(completions.retrieval, defaults.completions.retrieval),
+            feedback: completions.feedback.unwrap_or(defaults.completions.feedback),
             recency: completions.recency.unwrap_or(defaults.completions.recency),
+            rerank: named(completions.rerank, defaults.completions.rerank),
             diversity: named(completions.diversity, defaults.completions.diversity),
-            ..defaults.completions
+            interactions: completions.interactions.unwrap_or(defaults.completions.interactions),
         },
         retrieve: settings::RetrieveEndpoint {
             acronyms: retrieve.acronyms.unwrap_or(defaults.retrieve.acronyms),

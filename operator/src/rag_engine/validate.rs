@@ -65,7 +65,9 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
     };
     let monitoring = Monitoring::of(&spec, defaults);
     let settings = settings::settings(&spec, &identity, defaults, monitoring);
-    let wrong: Vec<String> = ragengine_settings::validate(&settings).iter().map(ToString::to_string).collect();
+    let wrong_settings = ragengine_settings::validate(&settings);
+    let wrong_settings = wrong_settings.iter().map(ToString::to_string);
+    let wrong: Vec<String> = wrong_settings.chain(settings::wrong_fields(&spec)).collect();
     if !wrong.is_empty() {
         // All violations are reported together.
         return Err(Invalid(wrong.into_iter().chain(wrong_template.into_iter().flat_map(|wrong| wrong.0)).collect()));
@@ -80,13 +82,22 @@ pub fn validate(engine: &RagEngine, defaults: &Defaults) -> Result<Validated, In
 
 fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
     let embedding = spec.embedding();
-    let local = embedding.local.as_ref().map(|local| (local.model_access_secret.clone(), Some(local.hub_url.clone())));
-    let remote = embedding.remote.as_ref().map(|remote| (remote.access_secret.clone(), Some(remote.url.clone())));
-    let language_model =
-        spec.inference_service.as_ref().map(|service| (service.access_secret.clone(), service.url.clone()));
-    let all = [local, remote, language_model].into_iter().flatten();
-    let host = |url: Option<String>| url?.parse::<Uri>().ok()?.authority().map(|host| host.as_str().to_owned());
-    all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: host(url) })).collect()
+    let local = embedding.local.map(|local| (local.model_access_secret, Some(local.hub_url)));
+    let remote = embedding.remote.map(|remote| (remote.access_secret, Some(remote.url)));
+    let language_model = spec.inference_service.clone().map(|service| (service.access_secret, service.url));
+    let reranker = spec.rerank.clone().unwrap_or_default();
+    let reranker_hub = reranker.local.map(|local| (local.model_access_secret, Some(local.hub_url)));
+    let reranker = Some((reranker.access_secret, reranker.url));
+    let postgres = spec.postgres.clone().map(|postgres| (postgres.access_secret, postgres.url));
+    let all = [local, remote, language_model, reranker, reranker_hub, postgres].into_iter().flatten();
+    all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: url.as_deref().and_then(host) })).collect()
+}
+
+/// The host of an address, with its port and without the user.
+fn host(url: &str) -> Option<String> {
+    let url: Uri = url.parse().ok()?;
+    let authority = url.authority()?.as_str();
+    Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned())
 }
 
 /// Parses the user's template as a pod specification.

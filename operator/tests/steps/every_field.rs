@@ -1,5 +1,7 @@
 //! For every field of the spec: which objects it changes, and which settings of the server.
 
+mod table;
+
 use std::collections::BTreeSet;
 
 use ragengine_operator_api::{RagEngine, rag_engine_definition};
@@ -7,168 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::fixture::{built, engine, valid};
 
-/// A change of one field, with its expected effects.
-struct FieldChange {
-    /// The spec before the change, in YAML.
-    before: &'static str,
-    /// The path of the field.
-    field: &'static str,
-    /// Its new value.
-    value: Value,
-    /// The objects that change. `pod` is the pod template: a change rolls the pod.
-    objects: &'static [&'static str],
-    /// The settings that change. They are in the ConfigMap, and a change also rolls the pod.
-    settings: &'static [&'static str],
-}
-
-const WITH_MODEL: &str = "{embedding: {local: {modelID: a/b}}}";
-const REMOTE: &str = "{embedding: {remote: {url: 'http://e/v1', model: m}}}";
-const REMOTE_WITH_SECRET: &str = "{embedding: {remote: {url: 'http://e/v1', model: m, accessSecret: r}}}";
-const MANAGED_CLAIM: &str = "{storage: {persistentVolume: {size: 1Gi}}}";
-const EXISTING_CLAIM: &str = "{storage: {persistentVolume: {persistentVolumeClaim: c}}}";
-const EXISTING_CLAIM_OLD_FIELD: &str = "{storage: {persistentVolumeClaim: c}}";
-const NOTHING: &str = "{}";
-const DIGEST: &str = "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
-
-const POD: &[&str] = &["pod"];
-const POD_AND_SETTINGS: &[&str] = &["pod", "settings"];
-const NO_OBJECT: &[&str] = &[];
-const NO_SETTING: &[&str] = &[];
-
-fn change(
-    before: &'static str,
-    field: &'static str,
-    value: impl Into<Value>,
-    objects: &'static [&'static str],
-    settings: &'static [&'static str],
-) -> FieldChange {
-    FieldChange { before, field, value: value.into(), objects, settings }
-}
-
-/// A field that changes settings of the server.
-fn setting(
-    before: &'static str,
-    field: &'static str,
-    value: impl Into<Value>,
-    settings: &'static [&'static str],
-) -> FieldChange {
-    change(before, field, value, POD_AND_SETTINGS, settings)
-}
-
-/// A field that changes only the pod template.
-fn pod(before: &'static str, field: &'static str, value: impl Into<Value>) -> FieldChange {
-    change(before, field, value, POD, NO_SETTING)
-}
-
-#[rustfmt::skip]
-fn changes() -> Vec<FieldChange> {
-    vec![
-        change(NOTHING, "replicas", 0, &["deployment"], NO_SETTING),
-        setting(NOTHING, "embedding.local.modelID", "a/b", &["embedding.local.modelID"]),
-        setting(NOTHING, "embedding.local.revision", "v2", &["embedding.local.modelID", "embedding.local.revision"]),
-        setting(WITH_MODEL, "embedding.local.revision", "v2", &["embedding.local.revision"]),
-        setting(NOTHING, "embedding.local.hubUrl", "http://h", &["embedding.local.hubUrl"]),
-        setting(NOTHING, "embedding.local.modelAccessSecret", "s", &["embedding.local.hubToken"]),
-        pod("{embedding: {local: {modelAccessSecret: r}}}", "embedding.local.modelAccessSecret", "s"),
-        change("{embedding: {local: {}}}", "embedding.local.image", "i", NO_OBJECT, NO_SETTING),
-        change("{embedding: {local: {}}}", "embedding.local.imagePullSecret", "s", NO_OBJECT, NO_SETTING),
-        setting(NOTHING, "embedding.local.maxTokens", 100, &["embedding.local.maxTokens"]),
-        setting(NOTHING, "embedding.local.pooling", "cls", &["embedding.local.pooling"]),
-        setting(NOTHING, "embedding.local.queryPrefix", "q: ", &["embedding.local.queryPrefix"]),
-        setting(NOTHING, "embedding.local.queryPrefix", "", &["embedding.local.queryPrefix"]),
-        setting(NOTHING, "embedding.local.passagePrefix", "p: ", &["embedding.local.passagePrefix"]),
-        setting(REMOTE, "embedding.remote.url", "http://f/v1", &["embedding.remote.url"]),
-        setting(REMOTE, "embedding.remote.model", "n", &["embedding.remote.model"]),
-        setting(REMOTE, "embedding.remote.accessSecret", "s", &["embedding.remote.apiKey"]),
-        pod(REMOTE_WITH_SECRET, "embedding.remote.accessSecret", "s"),
-        setting(REMOTE, "embedding.remote.dimensions", 8, &["embedding.remote.dimensions"]),
-        setting(REMOTE, "embedding.remote.maxTokens", 8, &["embedding.remote.maxTokens"]),
-        setting(REMOTE, "embedding.remote.batchSize", 8, &["embedding.remote.batchSize"]),
-        setting(REMOTE, "embedding.remote.timeoutSeconds", 8, &["embedding.remote.timeoutSeconds"]),
-        setting(REMOTE, "embedding.remote.queryPrefix", "q: ", &["embedding.remote.queryPrefix"]),
-        setting(REMOTE, "embedding.remote.passagePrefix", "p: ", &["embedding.remote.passagePrefix"]),
-        setting(NOTHING, "inferenceService.url", "http://l/v1", &["inferenceService.url"]),
-        setting(NOTHING, "inferenceService.model", "m", &["inferenceService.model"]),
-        setting(NOTHING, "inferenceService.models", json!(["m", "n"]), &["inferenceService.models"]),
-        setting(NOTHING, "inferenceService.accessSecret", "s", &["inferenceService.apiKey"]),
-        pod("{inferenceService: {accessSecret: r}}", "inferenceService.accessSecret", "s"),
-        setting(NOTHING, "inferenceService.contextWindowSize", 512, &["inferenceService.contextWindowSize"]),
-        setting(NOTHING, "inferenceService.tokenizer", "/t", &["inferenceService.tokenizer"]),
-        setting(NOTHING, "inferenceService.timeoutSeconds", 8, &["inferenceService.timeoutSeconds"]),
-        setting(NOTHING, "inferenceService.maxConcurrentRequests", 8, &["inferenceService.maxConcurrentRequests"]),
-        setting(NOTHING, "inferenceService.maxWaitingRequests", 8, &["inferenceService.maxWaitingRequests"]),
-        change(NOTHING, "storage.persistentVolume.size", "1Gi", &["claim", "pod", "settings"], &["dataDir"]),
-        change(MANAGED_CLAIM, "storage.persistentVolume.size", "2Gi", &["claim"], NO_SETTING),
-        change(MANAGED_CLAIM, "storage.persistentVolume.storageClassName", "fast", &["claim"], NO_SETTING),
-        pod(EXISTING_CLAIM, "storage.persistentVolume.persistentVolumeClaim", "d"),
-        setting(MANAGED_CLAIM, "storage.persistentVolume.mountPath", "/m", &["dataDir"]),
-        pod(EXISTING_CLAIM_OLD_FIELD, "storage.persistentVolumeClaim", "d"),
-        setting(EXISTING_CLAIM_OLD_FIELD, "storage.mountPath", "/m", &["dataDir"]),
-        change(MANAGED_CLAIM, "storage.deletionPolicy", "Delete", &["claim"], NO_SETTING),
-        change(EXISTING_CLAIM_OLD_FIELD, "storage.deletionPolicy", "Delete", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "storage.vectorDB.engine", "qdrant", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "storage.vectorDB.url", "http://q", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "storage.vectorDB.accessSecret", "s", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "guardrails.enabled", true, NO_OBJECT, NO_SETTING),
-        change(NOTHING, "guardrails.configMapRef.name", "c", NO_OBJECT, NO_SETTING),
-        setting(NOTHING, "retrieval.maxDistance", 1.1, &["retrieval.maxDistance"]),
-        setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
-        setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
-        setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
-        setting(NOTHING, "retrieval.filterRules", json!([{"filter": {"a": 1}}]), &["retrieval.filterRules"]),
-        setting(NOTHING, "retrieval.threshold", "calibrated", &["retrieval.threshold"]),
-        setting(NOTHING, "retrieval.minSimilarity", 0.75, &["retrieval.minSimilarity"]),
-        setting(NOTHING, "retrieval.language", "german", &["retrieval.language"]),
-        setting(NOTHING, "retrieval.denseWeight", 0.5, &["retrieval.denseWeight"]),
-        setting(NOTHING, "retrieval.textWeight", 0.5, &["retrieval.textWeight"]),
-        setting(NOTHING, "retrieval.mmrLambda", 0.5, &["retrieval.mmrLambda"]),
-        setting(NOTHING, "retrieval.duplicateSimilarity", 0.5, &["retrieval.duplicateSimilarity"]),
-        setting(NOTHING, "rewrite.acronyms", json!({"ABO": "Office"}), &["rewrite.acronyms.ABO"]),
-        setting(NOTHING, "endpoints.completions.acronyms", true, &["endpoints.completions.acronyms"]),
-        setting(NOTHING, "endpoints.completions.filterRules", true, &["endpoints.completions.filterRules"]),
-        setting(NOTHING, "endpoints.completions.retrieval", "hybrid", &["endpoints.completions.retrieval"]),
-        setting(NOTHING, "endpoints.completions.recency", true, &["endpoints.completions.recency"]),
-        setting(NOTHING, "endpoints.completions.diversity", "mmr", &["endpoints.completions.diversity"]),
-        setting(NOTHING, "endpoints.retrieve.retrieval", "dense", &["endpoints.retrieve.retrieval"]),
-        setting(NOTHING, "endpoints.retrieve.acronyms", false, &["endpoints.retrieve.acronyms"]),
-        setting(NOTHING, "endpoints.retrieve.filterRules", true, &["endpoints.retrieve.filterRules"]),
-        change(
-            NOTHING,
-            "auth.writes",
-            "open",
-            &["pod", "settings", "writeToken"],
-            &["auth.writeToken", "auth.writeTokenSource"],
-        ),
-        setting(NOTHING, "cors.allowedOrigins", json!(["https://chat.example"]), &["cors.allowedOrigins"]),
-        setting(NOTHING, "allowedHosts", json!(["docs.example"]), &["allowedHosts"]),
-        change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
-        change(
-            "{networkPolicy: {}}",
-            "networkPolicy.from",
-            json!([{"podSelector": {"matchLabels": {"a": "b"}}}]),
-            &["networkPolicy"],
-            NO_SETTING,
-        ),
-        change("{networkPolicy: {}}", "networkPolicy.egress.to", json!([]), &["networkPolicy"], NO_SETTING),
-        change("{networkPolicy: {}}", "networkPolicy.syncEgress.to", json!([]), &["syncNetworkPolicy"], NO_SETTING),
-        pod(NOTHING, "image.repository", "other"),
-        // A server of another version gets no setting that it may not know.
-        change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen"]),
-        pod("{image: {tag: '1'}}", "image.tag", "2"),
-        change(NOTHING, "image.digest", DIGEST, &["pod", "service", "settings"], &["adminListen"]),
-        pod("{image: {tag: '1'}}", "image.digest", DIGEST),
-        pod(NOTHING, "image.pullPolicy", "Always"),
-        pod(NOTHING, "resources.requests", json!({"cpu": 1})),
-        pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),
-        change(NOTHING, "compute.instanceType", "large", NO_OBJECT, NO_SETTING),
-        change(NOTHING, "compute.count", 1, NO_OBJECT, NO_SETTING),
-        pod(NOTHING, "compute.labelSelector.matchLabels", json!({"disk": "ssd"})),
-        pod(NOTHING, "compute.preferredNodes", json!(["a"])),
-        pod(NOTHING, "podTemplate.metadata.labels", json!({"a": "b"})),
-        pod(NOTHING, "podTemplate.metadata.annotations", json!({"a": "b"})),
-        pod(NOTHING, "podTemplate.spec", json!({"priorityClassName": "high"})),
-    ]
-}
+use table::{FieldChange, LOCAL_RERANKER, NOTHING, REMOTE, RERANKER, changes};
 
 impl FieldChange {
     fn before(&self) -> RagEngine {
@@ -294,6 +135,65 @@ fn the_kind_of_embedding_reaches_the_settings() {
     };
     assert!(embedding(REMOTE).remote.is_some() && embedding(REMOTE).local.is_none());
     assert_eq!(embedding(NOTHING).local.unwrap().model_id, "/models/sentence-transformers/all-MiniLM-L6-v2");
+}
+
+#[test]
+fn every_choice_reaches_the_settings() {
+    let choice = |spec: &str, setting: &str| {
+        let settings = serde_json::to_value(valid(&engine(spec)).settings).unwrap();
+        settings.pointer(setting).unwrap().clone()
+    };
+    for (spec, setting) in [
+        ("{rerank: {backend: llm}}", "/rerank/backend"),
+        (RERANKER, "/rerank/backend"),
+        (LOCAL_RERANKER, "/rerank/backend"),
+        ("{endpoints: {completions: {condense: never}}}", "/endpoints/completions/condense"),
+        ("{endpoints: {completions: {condense: followUp}}}", "/endpoints/completions/condense"),
+        ("{endpoints: {completions: {condense: always}}}", "/endpoints/completions/condense"),
+        ("{endpoints: {completions: {rerank: never}}}", "/endpoints/completions/rerank"),
+        ("{endpoints: {completions: {rerank: conditional}}}", "/endpoints/completions/rerank"),
+        ("{endpoints: {completions: {rerank: always}}}", "/endpoints/completions/rerank"),
+        ("{feedback: {store: redb}}", "/feedback/store"),
+        ("{interactions: {overlapThreshold: adaptive}}", "/interactions/overlapThreshold"),
+    ] {
+        let written = serde_json::to_value(&engine(spec).spec).unwrap();
+        assert_eq!(choice(spec, setting), *written.pointer(setting).unwrap(), "{spec}");
+    }
+}
+
+/// The server replaces the whole map, so it is written with the entries that equal those of the default.
+#[test]
+fn a_map_is_written_as_a_whole() {
+    let written = |spec: &str| {
+        let file = built(&engine(spec)).config_map.unwrap().data.unwrap()["settings.yaml"].clone();
+        let settings: Value = serde_saphyr::from_str(&file).unwrap();
+        settings.pointer("/interactions/maxCharsByModel").cloned()
+    };
+    let defaults = json!({"gpt-4o": 4000, "claude-3-5-haiku": 2000, "gemini-pro": 3000});
+    for (value, tag, expected) in [
+        (json!({"gpt-4o": 4000}), "", Some(json!({"gpt-4o": 4000}))),
+        (json!({"gpt-4o": 4000, "m": 8}), "0.0.9", Some(json!({"gpt-4o": 4000, "m": 8}))),
+        (json!({}), "", Some(json!({}))),
+        (json!({}), "0.0.9", Some(json!({}))),
+        (defaults.clone(), "", None),
+        (defaults.clone(), "0.0.9", Some(defaults.clone())),
+    ] {
+        let spec = json!({"interactions": {"maxCharsByModel": value}, "image": {"tag": tag}});
+        assert_eq!(written(&spec.to_string()), expected, "{spec}");
+    }
+}
+
+/// Engines that share a database are kept apart. Without a database, a server of another version is given no setting
+/// that it may not know.
+#[test]
+fn an_engine_has_a_name_of_its_own_in_a_database() {
+    for (spec, expected) in [
+        ("{}", "tests.docs"),
+        ("{postgres: {url: 'postgres://rag@db/rag'}, image: {tag: 0.0.9}}", "tests.docs"),
+        ("{image: {tag: 0.0.9}}", "default"),
+    ] {
+        assert_eq!(valid(&engine(spec)).settings.state_namespace, expected, "{spec}");
+    }
 }
 
 /// Collects the paths of the fields of a schema that have no subfields.

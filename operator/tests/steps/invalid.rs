@@ -56,6 +56,38 @@ fn an_invalid_origin_is_reported() {
     assert!(matches!(&found[..], [only] if only.starts_with("cors.allowedOrigins: ")), "{found:?}");
 }
 
+/// The schema of a field without a type lets these pass.
+#[test]
+fn a_threshold_of_the_wrong_type_is_reported() {
+    for wrong in ["true", "{}", "[0.1]", "often"] {
+        let found = errors(&format!("{{interactions: {{overlapThreshold: {wrong}}}}}"));
+        let expected = "interactions.overlapThreshold: must be a number from 0 to 1, such as 0.1, or adaptive";
+        assert_eq!(found, [expected], "{wrong}");
+    }
+    assert_eq!(errors("{interactions: {overlapThreshold: 0.2}}"), [""; 0]);
+}
+
+/// The annotation of a Secret names hosts, without the user of an address.
+#[test]
+fn every_secret_is_sent_to_the_host_of_its_address() {
+    for (spec, host) in [
+        ("{inferenceService: {url: 'http://l:8000/v1', accessSecret: s}}", Some("l:8000")),
+        ("{inferenceService: {accessSecret: s}}", None),
+        ("{embedding: {remote: {url: 'http://e/v1', model: m, accessSecret: s}}}", Some("e")),
+        ("{embedding: {local: {modelAccessSecret: s}}}", Some("huggingface.co")),
+        ("{rerank: {backend: endpoint, url: 'http://r:8080/rerank', accessSecret: s}}", Some("r:8080")),
+        ("{rerank: {backend: local, local: {hubUrl: 'http://h', modelAccessSecret: s}}}", Some("h")),
+        (
+            "{postgres: {url: 'postgres://rag%40x@db.svc:5432/rag?sslmode=require', accessSecret: s}}",
+            Some("db.svc:5432"),
+        ),
+        ("{postgres: {url: 'postgres://db', accessSecret: s}}", Some("db")),
+    ] {
+        let sent = validate(&engine(spec), &defaults()).unwrap().sent;
+        assert!(matches!(&sent[..], [only] if only.name == "s" && only.host.as_deref() == host), "{spec}: {sent:?}");
+    }
+}
+
 #[test]
 fn both_kinds_of_embedding_are_refused() {
     let found = errors("{embedding: {local: {}, remote: {url: 'http://e/v1', model: m}}}");

@@ -1,14 +1,18 @@
 //! The settings file: the server reads back the settings that the operator wrote.
 
+mod sections;
+
 use proptest::prelude::*;
 use ragengine_operator::names::Identity;
 use ragengine_operator::rag_engine::monitoring::Monitoring;
-use ragengine_operator::rag_engine::settings::{settings, settings_file};
+use ragengine_operator::rag_engine::settings::{settings, settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
     Auth, Embedding, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval, Storage,
     Writes,
 };
 use ragengine_settings::{Settings, from_yaml};
+
+use sections::{Sections, sections};
 
 use crate::fixture::{defaults, engine, fixtures, valid};
 
@@ -183,18 +187,33 @@ fn retrieval() -> impl Strategy<Value = Retrieval> {
 fn spec() -> impl Strategy<Value = RagEngineSpec> {
     let writes = prop::sample::select(vec![Writes::Token, Writes::Open]);
     let claim = prop::option::of(("[a-z]{1,8}", "(/[A-Za-z0-9_-]{1,8}){1,3}"));
-    (embedding(), inference_service(), retrieval(), writes, claim).prop_map(
-        |(embedding, inference_service, retrieval, writes, claim)| RagEngineSpec {
-            embedding,
-            inference_service,
-            retrieval,
-            auth: Auth { writes },
-            storage: claim.map(|(claim, mount_path)| Storage {
-                persistent_volume_claim: Some(claim),
-                mount_path: Some(mount_path),
-                ..Storage::default()
-            }),
-            ..RagEngineSpec::default()
+    (embedding(), inference_service(), retrieval(), writes, claim, sections()).prop_map(
+        |(embedding, inference_service, retrieval, writes, claim, sections)| {
+            let Sections { rewrite, rerank, postgres, feedback, interactions, endpoints } = sections;
+            RagEngineSpec {
+                embedding,
+                // A list of models would have to contain those of the other sections.
+                inference_service: inference_service.map(|mut service| {
+                    let uses_models = rewrite.as_ref().is_some_and(|rewrite| rewrite.model.is_some())
+                        || rerank.as_ref().is_some_and(|rerank| rerank.model.is_some());
+                    service.models.retain(|_| !uses_models);
+                    service
+                }),
+                retrieval,
+                rewrite,
+                rerank,
+                postgres,
+                feedback,
+                interactions,
+                endpoints,
+                auth: Auth { writes },
+                storage: claim.map(|(claim, mount_path)| Storage {
+                    persistent_volume_claim: Some(claim),
+                    mount_path: Some(mount_path),
+                    ..Storage::default()
+                }),
+                ..RagEngineSpec::default()
+            }
         },
     )
 }
@@ -207,6 +226,9 @@ proptest! {
         let identity = Identity { namespace: "tests".into(), name: "docs".into(), uid: "u".into() };
         let settings = settings(&spec, &identity, &defaults(), Monitoring::OwnListener);
         let file = settings_file(&settings).unwrap();
+        let read = from_yaml(&file).map_err(|error| TestCaseError::fail(format!("{error}\n{file}")))?;
+        prop_assert_eq!(&read, &settings, "{}", file);
+        let file = settings_file_of_another_version(&settings, &spec).unwrap();
         let read = from_yaml(&file).map_err(|error| TestCaseError::fail(format!("{error}\n{file}")))?;
         prop_assert_eq!(read, settings, "{}", file);
     }

@@ -115,7 +115,9 @@ fn next(reason: Reason) -> Option<Reason> {
         Reason::IndexesFailed => Reason::EmbeddingModelFailed,
         Reason::EmbeddingModelFailed => Reason::EmbeddingServiceFailed,
         Reason::EmbeddingServiceFailed => Reason::InferenceServiceFailed,
-        Reason::InferenceServiceFailed => Reason::ServerUnreachable,
+        Reason::InferenceServiceFailed => Reason::PostgresFailed,
+        Reason::PostgresFailed => Reason::RerankerFailed,
+        Reason::RerankerFailed => Reason::ServerUnreachable,
         Reason::ServerUnreachable => Reason::DeletionFailed,
         Reason::DeletionFailed => return None,
         // Reasons of an Index.

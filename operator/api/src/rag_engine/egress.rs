@@ -8,8 +8,8 @@ use super::LabelSelector;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Egress {
-    /// Allowed destinations. The server needs its language model, its embedding endpoint and the model hub; a Job needs
-    /// its sources. Default: none.
+    /// Allowed destinations. The server needs its language model, its embedding endpoint, its reranker, its PostgreSQL
+    /// database and the model hub; a Job needs its sources. Default: none.
     #[schemars(length(max = 32))]
     pub to: Vec<Destination>,
 }

@@ -17,6 +17,12 @@ pub struct Endpoints {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PipelineStages {
+    /// When a question is rewritten with the history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condense: Option<Condensing>,
+    /// Whether the language model rewrites other questions for the search. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reformulate: Option<bool>,
     /// Whether the acronyms of `rewrite.acronyms` are expanded. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acronyms: Option<bool>,
@@ -26,13 +32,22 @@ pub struct PipelineStages {
     /// How chunks are found: by vectors (`dense`), by words (`text`), or by both (`hybrid`, `rrf`). Default: `dense`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalMode>,
+    /// Whether votes on earlier answers raise and lower the scores of their chunks. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<bool>,
     /// Whether the newer comes first of chunks whose scores differ by less than 0.02. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recency: Option<bool>,
+    /// When the best chunks are put in order by a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<Reranking>,
     /// What is done about chunks that say the same: nothing (`none`), only the best is used (`duplicates`), or chunks are
     /// chosen that are relevant and unlike each other (`mmr`). Default: `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diversity: Option<Diversity>,
+    /// Whether earlier questions of the caller and their answers are in the prompt. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interactions: Option<bool>,
 }
 
 /// Stages of `/retrieve`.
@@ -48,6 +63,32 @@ pub struct RetrieveStages {
     /// How chunks are found: by vectors (`dense`), by words (`text`), or by both (`hybrid`, `rrf`). Default: `hybrid`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalMode>,
+}
+
+/// When the language model rewrites a question with the history for the search: `never`, `followUp` (if it seems to
+/// continue the history), or `always` if there is a history. Default: `never`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Condensing {
+    /// Never.
+    Never,
+    /// If it seems to continue the history.
+    FollowUp,
+    /// Whenever there is a history.
+    Always,
+}
+
+/// When the 20 best chunks are put in order by the model of `rerank`: `never`, `conditional` (if their scores are close,
+/// or the question has one of the words in `rerank`), or `always`. Default: `never`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Reranking {
+    /// Never.
+    Never,
+    /// If the search may have the wrong order.
+    Conditional,
+    /// For every question.
+    Always,
 }
 
 /// How chunks are found.

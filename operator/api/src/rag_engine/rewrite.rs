@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rewrite {
+    /// Model that rewrites questions, at `inferenceService.url`. A model that reasons before it replies is too slow.
+    /// Default: the model of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 256))]
+    pub model: Option<String>,
     /// Acronyms and their expansions, such as `GaCounts: Georgia Counts`. An acronym is a whole word, in this case.
     /// Default: none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

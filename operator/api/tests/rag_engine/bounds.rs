@@ -7,6 +7,7 @@ use crate::every_bound::assert_bounded_and_described;
 fn values_out_of_bounds_are_rejected() {
     let long_secret = format!("inferenceService: {{accessSecret: {}}}", "s".repeat(254));
     let many_nodes = format!("compute: {{preferredNodes: [{}]}}", vec!["n"; 65].join(", "));
+    let long_word = format!("rerank: {{comparisonWords: [{}]}}", "w".repeat(51));
     for (spec, place) in [
         ("replicas: -1", ".spec.replicas"),
         ("replicas: one", ".spec.replicas"),
@@ -24,6 +25,22 @@ fn values_out_of_bounds_are_rejected() {
         ("retrieval: {maxDistance: 4.1}", ".spec.retrieval.maxDistance"),
         ("retrieval: {contextTokenRatio: 0.1}", ".spec.retrieval.contextTokenRatio"),
         ("retrieval: {minTopK: 0}", ".spec.retrieval.minTopK"),
+        ("endpoints: {completions: {condense: sometimes}}", ".spec.endpoints.completions.condense"),
+        ("endpoints: {completions: {rerank: true}}", ".spec.endpoints.completions.rerank"),
+        ("rewrite: {model: ''}", ".spec.rewrite.model"),
+        ("rerank: {backend: cohere}", ".spec.rerank.backend"),
+        ("rerank: {scoreSpread: 1.1}", ".spec.rerank.scoreSpread"),
+        ("rerank: {temporalWords: ['?!']}", ".spec.rerank.temporalWords[0]"),
+        (&long_word, ".spec.rerank.comparisonWords[0]"),
+        ("rerank: {backend: local, local: {maxTokens: 0}}", ".spec.rerank.local.maxTokens"),
+        ("feedback: {store: redis}", ".spec.feedback.store"),
+        ("interactions: {providerName: 'a b'}", ".spec.interactions.providerName"),
+        ("interactions: {maxChars: 0}", ".spec.interactions.maxChars"),
+        ("interactions: {maxCharsByModel: {m: 0}}", ".spec.interactions.maxCharsByModel.m"),
+        ("interactions: {topK: 1001}", ".spec.interactions.topK"),
+        ("interactions: {minSimilarity: -0.1}", ".spec.interactions.minSimilarity"),
+        ("interactions: {overlapThreshold: 1.1}", ".spec.interactions.overlapThreshold"),
+        ("interactions: {overlapThreshold: often}", ".spec.interactions.overlapThreshold"),
         ("storage: {deletionPolicy: Keep}", ".spec.storage.deletionPolicy"),
         ("image: {pullPolicy: Sometimes}", ".spec.image.pullPolicy"),
         ("image: {tag: 'a b'}", ".spec.image.tag"),
@@ -66,6 +83,13 @@ fn the_server_accepts_values_at_the_bounds() {
         (vec!["retrieval"], "", "contextTokenRatio"),
         (vec!["retrieval"], "", "minTopK"),
         (vec!["retrieval"], "", "tokensPerChunk"),
+        (vec!["rerank"], "", "scoreSpread"),
+        (vec!["interactions"], "", "maxChars"),
+        (vec!["interactions"], "", "maxEntries"),
+        (vec!["interactions"], "", "keep"),
+        (vec!["interactions"], "", "topK"),
+        (vec!["interactions"], "", "minSimilarity"),
+        (vec!["interactions"], "", "overlapThreshold"),
         (vec!["inferenceService"], "", "contextWindowSize"),
         (vec!["inferenceService"], "", "timeoutSeconds"),
         (vec!["inferenceService"], "", "maxConcurrentRequests"),
@@ -90,6 +114,20 @@ fn the_server_accepts_values_at_the_bounds() {
             assert_eq!(refusals(&engine(&settings), None), Vec::<String>::new(), "{settings}");
             ragengine_settings::from_yaml(&settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
         }
+    }
+}
+
+/// The server counts bytes, and the definition characters.
+#[test]
+fn the_server_accepts_the_longest_texts() {
+    let words = format!("[{}]", vec!["\u{10400}".repeat(50); 100].join(", "));
+    for settings in [
+        format!("rerank: {{temporalWords: {words}, comparisonWords: {words}}}"),
+        format!("interactions: {{providerName: {}}}", "p".repeat(200)),
+        "interactions: {overlapThreshold: adaptive, maxCharsByModel: {a: 1, b: 10000000}}".to_owned(),
+    ] {
+        assert_eq!(refusals(&engine(&settings), None), Vec::<String>::new(), "{settings}");
+        ragengine_settings::from_yaml(&settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
     }
 }
 

@@ -107,6 +107,113 @@ const RULES: &[(&str, &str, &str)] = &[
         "networkPolicy: {syncEgress: {to: [{ipBlock: {cidr: 10.0.0.0/8}}]}}",
         "networkPolicy: {syncEgress: {to: [{}]}}",
     ),
+    (
+        "rerank.backend: endpoint needs rerank.url",
+        "rerank: {backend: endpoint, url: 'http://r:8080/rerank', accessSecret: s, model: m}",
+        "rerank: {backend: endpoint}",
+    ),
+    (
+        "rerank.url is only used with",
+        "rerank: {backend: endpoint, url: 'https://r.example/v1/rerank'}",
+        "rerank: {url: 'http://r/rerank'}",
+    ),
+    (
+        "rerank.url is only used with",
+        "rerank: {backend: llm, model: m}",
+        "rerank: {backend: llm, url: 'http://r/rerank'}",
+    ),
+    (
+        "rerank.url must be",
+        "rerank: {backend: endpoint, url: 'http://r/a@b'}",
+        "rerank: {backend: endpoint, url: 'https://user:password@r/rerank'}",
+    ),
+    (
+        "rerank.url must be",
+        "rerank: {backend: endpoint, url: 'http://[::1]:8080/rerank'}",
+        "rerank: {backend: endpoint, url: 'https://user@r/rerank'}",
+    ),
+    ("rerank.accessSecret is only used with", "rerank: {backend: llm}", "rerank: {accessSecret: s}"),
+    (
+        "rerank.accessSecret is only used with",
+        "rerank: {backend: local, local: {modelAccessSecret: s}}",
+        "rerank: {backend: local, local: {}, accessSecret: s}",
+    ),
+    ("rerank.backend: local needs rerank.local", "rerank: {backend: local, local: {}}", "rerank: {backend: local}"),
+    ("rerank.local is only used with", "rerank: {scoreSpread: 0.1}", "rerank: {local: {}}"),
+    (
+        "rerank.local is only used with",
+        "rerank: {backend: local, local: {modelID: a/b}}",
+        "rerank: {backend: endpoint, url: 'http://r/rerank', local: {}}",
+    ),
+    (
+        "rerank.local.hubUrl must be",
+        "rerank: {backend: local, local: {hubUrl: 'https://hub.example.com/mirror'}}",
+        "rerank: {backend: local, local: {hubUrl: 'https://user@hub.example.com'}}",
+    ),
+    ("rerank.model is not used with", "rerank: {model: m}", "rerank: {backend: local, local: {}, model: m}"),
+    (
+        "rerank.model must be in inferenceService.models",
+        "{rerank: {model: m}, inferenceService: {models: [other, m]}}",
+        "{rerank: {model: m}, inferenceService: {models: [other]}}",
+    ),
+    (
+        "rerank.model must be in inferenceService.models",
+        "{rerank: {backend: endpoint, url: 'http://r', model: m}, inferenceService: {models: [other]}}",
+        "{rerank: {backend: llm, model: m}, inferenceService: {model: main, models: [other]}}",
+    ),
+    (
+        "rewrite.model must be in inferenceService.models",
+        "{rewrite: {model: m}, inferenceService: {model: m, models: [other]}}",
+        "{rewrite: {model: m}, inferenceService: {model: main, models: [other]}}",
+    ),
+    (
+        "rewrite.model must be in inferenceService.models",
+        "{rewrite: {model: m}, inferenceService: {models: []}}",
+        "{rewrite: {model: m}, inferenceService: {models: [M]}}",
+    ),
+    ("postgres.accessSecret needs postgres.url", "postgres: {}", "postgres: {accessSecret: s}"),
+    (
+        "postgres.url must be",
+        "postgres: {url: 'postgres://rag@postgres.db.svc/rag', accessSecret: s}",
+        "postgres: {url: 'postgres://rag:password@postgres.db.svc/rag', accessSecret: s}",
+    ),
+    (
+        "postgres.url must be",
+        "postgres: {url: 'postgresql://ann%40x@db:5432/rag?sslmode=verify-full&sslrootcert=/ca/ca.crt'}",
+        "postgres: {url: 'postgres://rag@db/rag?sslmode=disable&password=secret'}",
+    ),
+    ("postgres.url must be", "postgres: {url: 'postgres://[::1]:5432'}", "postgres: {url: 'http://rag@db/rag'}"),
+    (
+        "postgres.url must be",
+        "postgres: {url: 'postgres://db/rag?'}",
+        "postgres: {url: 'postgres://rag@db/rag?host=evil'}",
+    ),
+    ("postgres.url must be", "postgres: {url: 'postgres://db'}", "postgres: {url: 'postgres://db,evil/rag'}"),
+    (
+        "postgres.url must be",
+        "postgres: {url: 'postgres://db/'}",
+        "postgres: {url: 'postgres://rag@db/rag?sslmode=on'}",
+    ),
+    (
+        "feedback.store: postgres needs postgres.url",
+        "{feedback: {store: postgres}, postgres: {url: 'postgres://db/rag'}}",
+        "feedback: {store: postgres}",
+    ),
+    (
+        "feedback.store: postgres needs postgres.url",
+        "feedback: {store: redb}",
+        "{feedback: {store: postgres}, postgres: {}}",
+    ),
+    (
+        "interactions.store: postgres needs postgres.url",
+        "{interactions: {store: postgres}, postgres: {url: 'postgres://db/rag'}}",
+        "interactions: {enabled: false, store: postgres}",
+    ),
+    (
+        "interactions.store: postgres needs postgres.url",
+        "interactions: {}",
+        "{interactions: {store: postgres}, postgres: {}}",
+    ),
     ("resources.requests must not be more", "resources: {limits: {}}", "resources: {limits: {memory: 256Mi}}"),
 ];
 

@@ -101,14 +101,16 @@ fn refused(observed: &Observed) -> Option<Finding> {
 }
 
 /// Whether the engine accepts documents: its server reports ready, or its condition Ready is True (and not stopped), or
-/// only the language model fails.
+/// only something that documents do not need fails.
 fn accepts_documents(observed: &Observed, engine: &RagEngine) -> bool {
     let conditions = engine.status.iter().flat_map(|status| &status.conditions);
     let ready = conditions.into_iter().find(|condition| condition.type_ == ConditionType::Ready);
     observed.server_is_ready
         || ready.is_some_and(|ready| match ready.status {
             ConditionStatus::True => ready.reason != Reason::Stopped,
-            _ => ready.reason == Reason::InferenceServiceFailed,
+            _ => {
+                matches!(ready.reason, Reason::InferenceServiceFailed | Reason::PostgresFailed | Reason::RerankerFailed)
+            }
         })
 }
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ragengine_operator_api::{
-    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, RagEngineSpec, WRITE_TOKEN, Writes,
+    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, RERANK_ACCESS_SECRET, RagEngineSpec,
+    WRITE_TOKEN, Writes,
 };
 use ragengine_settings::SecretReference;
 
@@ -16,8 +17,14 @@ pub enum Access {
     LanguageModel,
     /// The API key of the embedding endpoint.
     Embedding,
-    /// The token of the model hub.
+    /// The token of the model hub of the embedding model.
     Hub,
+    /// The API key of the reranker.
+    Reranker,
+    /// The token of the model hub of the reranker.
+    RerankerHub,
+    /// The password of the PostgreSQL user.
+    Postgres,
     /// The write token.
     Write,
 }
@@ -29,6 +36,9 @@ impl Access {
             Self::LanguageModel => "language-model-key",
             Self::Embedding => "embedding-key",
             Self::Hub => "hub-token",
+            Self::Reranker => "reranker-key",
+            Self::RerankerHub => "reranker-hub-token",
+            Self::Postgres => "postgres-password",
             Self::Write => "write-token",
         }
     }
@@ -38,7 +48,9 @@ impl Access {
         match self {
             Self::LanguageModel => LLM_ACCESS_SECRET,
             Self::Embedding => EMBEDDING_ACCESS_SECRET,
-            Self::Hub => HF_TOKEN,
+            Self::Hub | Self::RerankerHub => HF_TOKEN,
+            Self::Reranker => RERANK_ACCESS_SECRET,
+            Self::Postgres => POSTGRES_ACCESS_SECRET,
             Self::Write => WRITE_TOKEN,
         }
     }
@@ -60,11 +72,17 @@ pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, Strin
     let hub = embedding.local.and_then(|local| local.model_access_secret);
     let remote = embedding.remote.and_then(|remote| remote.access_secret);
     let language_model = spec.inference_service.as_ref().and_then(|service| service.access_secret.clone());
+    let reranker = spec.rerank.clone().unwrap_or_default();
+    let reranker_hub = reranker.local.and_then(|local| local.model_access_secret);
+    let postgres = spec.postgres.as_ref().and_then(|postgres| postgres.access_secret.clone());
     let write = (spec.auth.writes == Writes::Token).then(|| identity.write_token());
     let named = [
         (Access::LanguageModel, language_model),
         (Access::Embedding, remote),
         (Access::Hub, hub),
+        (Access::Reranker, reranker.access_secret),
+        (Access::RerankerHub, reranker_hub),
+        (Access::Postgres, postgres),
         (Access::Write, write),
     ];
     named.into_iter().filter_map(|(access, secret)| Some((access, secret?))).collect()

@@ -1,6 +1,6 @@
 //! Writes the settings file of a server.
 
-use ragengine_operator_api::{Endpoints, InferenceService, RagEngineSpec};
+use ragengine_operator_api::RagEngineSpec;
 use ragengine_settings::Settings;
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 ///
 /// The serialisation error. No settings made from a specification are known to cause one.
 pub fn settings_file(settings: &Settings) -> Result<String, serde_json::Error> {
-    file(settings, &[])
+    file(settings, as_value(&Settings::default())?)
 }
 
 /// The settings file of a server of another version. Settings of the specification are written even if they equal this
@@ -24,8 +24,15 @@ pub fn settings_file_of_another_version(
     settings: &Settings,
     spec: &RagEngineSpec,
 ) -> Result<String, serde_json::Error> {
-    let always: Vec<&str> = ALWAYS_WRITTEN.into_iter().chain(set_options(spec)).collect();
-    file(settings, &always)
+    let mut defaults = as_value(&Settings::default())?;
+    for setting in ALWAYS_WRITTEN {
+        // Null never equals a setting, so the setting is written.
+        if let Some(default) = defaults.pointer_mut(setting) {
+            *default = Value::Null;
+        }
+    }
+    remove_set(&mut defaults, &serde_json::to_value(spec)?);
+    file(settings, defaults)
 }
 
 /// Settings that a specification has always had a value for, since the first version.
@@ -41,40 +48,26 @@ const ALWAYS_WRITTEN: [&str; 9] = [
     "/embedding/remote/timeoutSeconds",
 ];
 
-/// Optional settings that this specification sets. All other optional settings have no default and are written whenever
-/// they are set.
-fn set_options(spec: &RagEngineSpec) -> impl Iterator<Item = &'static str> {
-    let is_set =
-        |field: fn(&InferenceService) -> Option<u32>| spec.inference_service.as_ref().and_then(field).is_some();
-    let Endpoints { completions, retrieve } = spec.endpoints.clone().unwrap_or_default();
-    let (completions, retrieve) = (completions.unwrap_or_default(), retrieve.unwrap_or_default());
-    let retrieval = &spec.retrieval;
-    let settings = [
-        ("/endpoints/completions/acronyms", completions.acronyms.is_some()),
-        ("/endpoints/completions/filterRules", completions.filter_rules.is_some()),
-        ("/endpoints/completions/retrieval", completions.retrieval.is_some()),
-        ("/endpoints/completions/recency", completions.recency.is_some()),
-        ("/endpoints/completions/diversity", completions.diversity.is_some()),
-        ("/endpoints/retrieve/acronyms", retrieve.acronyms.is_some()),
-        ("/endpoints/retrieve/filterRules", retrieve.filter_rules.is_some()),
-        ("/endpoints/retrieve/retrieval", retrieve.retrieval.is_some()),
-        ("/retrieval/threshold", retrieval.threshold.is_some()),
-        ("/retrieval/language", retrieval.language.is_some()),
-        ("/retrieval/denseWeight", retrieval.dense_weight.is_some()),
-        ("/retrieval/textWeight", retrieval.text_weight.is_some()),
-        ("/retrieval/mmrLambda", retrieval.mmr_lambda.is_some()),
-        ("/retrieval/duplicateSimilarity", retrieval.duplicate_similarity.is_some()),
-        ("/inferenceService/maxConcurrentRequests", is_set(|service| service.max_concurrent_requests)),
-        ("/inferenceService/maxWaitingRequests", is_set(|service| service.max_waiting_requests)),
-    ];
-    settings.into_iter().filter_map(|(setting, is_set)| is_set.then_some(setting))
+/// Settings with free keys. The server takes each as a whole, so one that differs from the default is written as a whole.
+const WHOLE: [&str; 1] = ["/interactions/maxCharsByModel"];
+
+/// Removes the defaults of settings that the specification sets. A setting has the same name as its field.
+fn remove_set(defaults: &mut Value, spec: &Value) {
+    let (Value::Object(defaults), Value::Object(fields)) = (defaults, spec) else { return };
+    for (name, field) in fields {
+        match defaults.get_mut(name) {
+            Some(default @ Value::Object(_)) => remove_set(default, field),
+            Some(default) => *default = Value::Null,
+            None => {}
+        }
+    }
 }
 
-fn file(settings: &Settings, always: &[&str]) -> Result<String, serde_json::Error> {
-    let (mut written, mut defaults) = (as_value(settings)?, as_value(&Settings::default())?);
-    for setting in always {
-        // Null never equals a setting, so the setting is written.
-        if let Some(default) = defaults.pointer_mut(setting) {
+fn file(settings: &Settings, mut defaults: Value) -> Result<String, serde_json::Error> {
+    let mut written = as_value(settings)?;
+    for setting in WHOLE {
+        let value = written.pointer(setting);
+        if let Some(default) = defaults.pointer_mut(setting).filter(|default| value != Some(default)) {
             *default = Value::Null;
         }
     }

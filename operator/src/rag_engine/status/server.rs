@@ -56,6 +56,20 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
                  Check inferenceService.url, and the key in the Secret of inferenceService.accessSecret"
             ),
         ),
+        ProblemKind::PostgresFailed => (
+            Reason::PostgresFailed,
+            format!(
+                "the PostgreSQL database cannot be used, questions are still answered: {detail}. \
+                 Check postgres.url, and the key in the Secret of postgres.accessSecret"
+            ),
+        ),
+        ProblemKind::RerankerFailed => (
+            Reason::RerankerFailed,
+            format!(
+                "the local reranker cannot be used, chunks stay in the order of the search: {detail}. \
+                 Check rerank.local.modelID, and that the pod reaches rerank.local.hubUrl"
+            ),
+        ),
     };
     Some(Finding::new(reason, message))
 }

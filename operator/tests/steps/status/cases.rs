@@ -370,6 +370,8 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("the model cannot be fetched", with_problem(ProblemKind::EmbeddingModelFailed, "404 from the hub")),
         ("the embedding endpoint refuses", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
         ("the language model does not answer", with_problem(ProblemKind::InferenceServiceFailed, "connection refused")),
+        ("the database does not answer", with_problem(ProblemKind::PostgresFailed, "connection refused")),
+        ("the reranker cannot be fetched", with_problem(ProblemKind::RerankerFailed, "404 from the hub")),
         ("one failed request to the server", with(|case| {
             case.observed.report = timed_out(Some(answer(&[])), 1);
         })),

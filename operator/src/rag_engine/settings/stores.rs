@@ -1,0 +1,70 @@
+//! The stores, and the database that they use.
+
+use ragengine_operator_api::{Feedback, Interactions, Postgres};
+use ragengine_settings as settings;
+
+use super::super::monitoring::Monitoring;
+use super::{Access, named, score};
+use crate::names::Identity;
+
+/// The name that keeps engines apart in a database. Without a database, a server of another version is not given it,
+/// because it may not know the setting.
+pub(super) fn state_namespace(postgres: Option<&Postgres>, identity: &Identity, monitoring: Monitoring) -> String {
+    let has_database = postgres.is_some_and(|postgres| postgres.url.is_some());
+    match monitoring {
+        Monitoring::SameListener if !has_database => settings::Settings::default().state_namespace,
+        Monitoring::SameListener | Monitoring::OwnListener => format!("{}.{}", identity.namespace, identity.name),
+    }
+}
+
+pub(super) fn postgres(postgres: Option<&Postgres>) -> settings::Postgres {
+    let Postgres { url, access_secret } = postgres.cloned().unwrap_or_default();
+    settings::Postgres { url, password: access_secret.map(|_| Access::Postgres.file()) }
+}
+
+pub(super) fn feedback(feedback: Option<&Feedback>) -> settings::Feedback {
+    let Feedback { enabled, store } = feedback.copied().unwrap_or_default();
+    let defaults = settings::Feedback::default();
+    settings::Feedback { enabled: enabled.unwrap_or(defaults.enabled), store: named(store, defaults.store) }
+}
+
+pub(super) fn interactions(interactions: Option<&Interactions>) -> settings::Interactions {
+    let Interactions {
+        enabled,
+        store,
+        anonymous,
+        provider_name,
+        max_chars,
+        max_chars_by_model,
+        include_metadata,
+        max_entries,
+        keep,
+        top_k,
+        min_similarity,
+        overlap_threshold,
+    } = interactions.cloned().unwrap_or_default();
+    let defaults = settings::Interactions::default();
+    settings::Interactions {
+        enabled: enabled.unwrap_or(defaults.enabled),
+        store: named(store, defaults.store),
+        anonymous: anonymous.unwrap_or(defaults.anonymous),
+        provider_name: provider_name.unwrap_or(defaults.provider_name),
+        max_chars: max_chars.unwrap_or(defaults.max_chars),
+        max_chars_by_model: max_chars_by_model.unwrap_or(defaults.max_chars_by_model),
+        include_metadata: include_metadata.unwrap_or(defaults.include_metadata),
+        max_entries: max_entries.unwrap_or(defaults.max_entries),
+        keep: keep.unwrap_or(defaults.keep),
+        top_k: top_k.unwrap_or(defaults.top_k),
+        min_similarity: score(min_similarity, defaults.min_similarity),
+        overlap_threshold: named(overlap_threshold, defaults.overlap_threshold),
+    }
+}
+
+/// What is wrong with a threshold that is neither a number nor a word that the server knows. The schema cannot refuse
+/// all of them.
+pub(super) fn wrong_threshold(interactions: Option<&Interactions>) -> Option<String> {
+    let threshold = interactions?.overlap_threshold.as_ref()?;
+    let read: Result<settings::OverlapThreshold, _> = serde_json::from_value(threshold.clone());
+    read.is_err()
+        .then(|| "interactions.overlapThreshold: must be a number from 0 to 1, such as 0.1, or adaptive".to_owned())
+}

@@ -1,0 +1,221 @@
+//! The changes of fields.
+
+use serde_json::{Value, json};
+
+/// A change of one field, with its expected effects.
+pub struct FieldChange {
+    /// The spec before the change, in YAML.
+    pub before: &'static str,
+    /// The path of the field.
+    pub field: &'static str,
+    /// Its new value.
+    pub value: Value,
+    /// The objects that change. `pod` is the pod template: a change rolls the pod.
+    pub objects: &'static [&'static str],
+    /// The settings that change. They are in the ConfigMap, and a change also rolls the pod.
+    pub settings: &'static [&'static str],
+}
+
+const WITH_MODEL: &str = "{embedding: {local: {modelID: a/b}}}";
+pub const REMOTE: &str = "{embedding: {remote: {url: 'http://e/v1', model: m}}}";
+const REMOTE_WITH_SECRET: &str = "{embedding: {remote: {url: 'http://e/v1', model: m, accessSecret: r}}}";
+const MANAGED_CLAIM: &str = "{storage: {persistentVolume: {size: 1Gi}}}";
+const EXISTING_CLAIM: &str = "{storage: {persistentVolume: {persistentVolumeClaim: c}}}";
+const EXISTING_CLAIM_OLD_FIELD: &str = "{storage: {persistentVolumeClaim: c}}";
+pub const RERANKER: &str = "{rerank: {backend: endpoint, url: 'http://r/rerank'}}";
+const RERANKER_WITH_SECRET: &str = "{rerank: {backend: endpoint, url: 'http://r/rerank', accessSecret: r}}";
+pub const LOCAL_RERANKER: &str = "{rerank: {backend: local, local: {}}}";
+const LOCAL_RERANKER_WITH_SECRET: &str = "{rerank: {backend: local, local: {modelAccessSecret: r}}}";
+const DATABASE: &str = "{postgres: {url: 'postgres://rag@db/rag'}}";
+const DATABASE_WITH_SECRET: &str = "{postgres: {url: 'postgres://rag@db/rag', accessSecret: r}}";
+pub const NOTHING: &str = "{}";
+const DIGEST: &str = "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
+
+const POD: &[&str] = &["pod"];
+const POD_AND_SETTINGS: &[&str] = &["pod", "settings"];
+const NO_OBJECT: &[&str] = &[];
+const NO_SETTING: &[&str] = &[];
+
+fn change(
+    before: &'static str,
+    field: &'static str,
+    value: impl Into<Value>,
+    objects: &'static [&'static str],
+    settings: &'static [&'static str],
+) -> FieldChange {
+    FieldChange { before, field, value: value.into(), objects, settings }
+}
+
+/// A field that changes settings of the server.
+fn setting(
+    before: &'static str,
+    field: &'static str,
+    value: impl Into<Value>,
+    settings: &'static [&'static str],
+) -> FieldChange {
+    change(before, field, value, POD_AND_SETTINGS, settings)
+}
+
+/// A field that changes only the pod template.
+fn pod(before: &'static str, field: &'static str, value: impl Into<Value>) -> FieldChange {
+    change(before, field, value, POD, NO_SETTING)
+}
+
+#[rustfmt::skip]
+pub fn changes() -> Vec<FieldChange> {
+    vec![
+        change(NOTHING, "replicas", 0, &["deployment"], NO_SETTING),
+        setting(NOTHING, "embedding.local.modelID", "a/b", &["embedding.local.modelID"]),
+        setting(NOTHING, "embedding.local.revision", "v2", &["embedding.local.modelID", "embedding.local.revision"]),
+        setting(WITH_MODEL, "embedding.local.revision", "v2", &["embedding.local.revision"]),
+        setting(NOTHING, "embedding.local.hubUrl", "http://h", &["embedding.local.hubUrl"]),
+        setting(NOTHING, "embedding.local.modelAccessSecret", "s", &["embedding.local.hubToken"]),
+        pod("{embedding: {local: {modelAccessSecret: r}}}", "embedding.local.modelAccessSecret", "s"),
+        change("{embedding: {local: {}}}", "embedding.local.image", "i", NO_OBJECT, NO_SETTING),
+        change("{embedding: {local: {}}}", "embedding.local.imagePullSecret", "s", NO_OBJECT, NO_SETTING),
+        setting(NOTHING, "embedding.local.maxTokens", 100, &["embedding.local.maxTokens"]),
+        setting(NOTHING, "embedding.local.pooling", "cls", &["embedding.local.pooling"]),
+        setting(NOTHING, "embedding.local.queryPrefix", "q: ", &["embedding.local.queryPrefix"]),
+        setting(NOTHING, "embedding.local.queryPrefix", "", &["embedding.local.queryPrefix"]),
+        setting(NOTHING, "embedding.local.passagePrefix", "p: ", &["embedding.local.passagePrefix"]),
+        setting(REMOTE, "embedding.remote.url", "http://f/v1", &["embedding.remote.url"]),
+        setting(REMOTE, "embedding.remote.model", "n", &["embedding.remote.model"]),
+        setting(REMOTE, "embedding.remote.accessSecret", "s", &["embedding.remote.apiKey"]),
+        pod(REMOTE_WITH_SECRET, "embedding.remote.accessSecret", "s"),
+        setting(REMOTE, "embedding.remote.dimensions", 8, &["embedding.remote.dimensions"]),
+        setting(REMOTE, "embedding.remote.maxTokens", 8, &["embedding.remote.maxTokens"]),
+        setting(REMOTE, "embedding.remote.batchSize", 8, &["embedding.remote.batchSize"]),
+        setting(REMOTE, "embedding.remote.timeoutSeconds", 8, &["embedding.remote.timeoutSeconds"]),
+        setting(REMOTE, "embedding.remote.queryPrefix", "q: ", &["embedding.remote.queryPrefix"]),
+        setting(REMOTE, "embedding.remote.passagePrefix", "p: ", &["embedding.remote.passagePrefix"]),
+        setting(NOTHING, "inferenceService.url", "http://l/v1", &["inferenceService.url"]),
+        setting(NOTHING, "inferenceService.model", "m", &["inferenceService.model"]),
+        setting(NOTHING, "inferenceService.models", json!(["m", "n"]), &["inferenceService.models"]),
+        setting(NOTHING, "inferenceService.accessSecret", "s", &["inferenceService.apiKey"]),
+        pod("{inferenceService: {accessSecret: r}}", "inferenceService.accessSecret", "s"),
+        setting(NOTHING, "inferenceService.contextWindowSize", 512, &["inferenceService.contextWindowSize"]),
+        setting(NOTHING, "inferenceService.tokenizer", "/t", &["inferenceService.tokenizer"]),
+        setting(NOTHING, "inferenceService.timeoutSeconds", 8, &["inferenceService.timeoutSeconds"]),
+        setting(NOTHING, "inferenceService.maxConcurrentRequests", 8, &["inferenceService.maxConcurrentRequests"]),
+        setting(NOTHING, "inferenceService.maxWaitingRequests", 8, &["inferenceService.maxWaitingRequests"]),
+        change(NOTHING, "storage.persistentVolume.size", "1Gi", &["claim", "pod", "settings"], &["dataDir"]),
+        change(MANAGED_CLAIM, "storage.persistentVolume.size", "2Gi", &["claim"], NO_SETTING),
+        change(MANAGED_CLAIM, "storage.persistentVolume.storageClassName", "fast", &["claim"], NO_SETTING),
+        pod(EXISTING_CLAIM, "storage.persistentVolume.persistentVolumeClaim", "d"),
+        setting(MANAGED_CLAIM, "storage.persistentVolume.mountPath", "/m", &["dataDir"]),
+        pod(EXISTING_CLAIM_OLD_FIELD, "storage.persistentVolumeClaim", "d"),
+        setting(EXISTING_CLAIM_OLD_FIELD, "storage.mountPath", "/m", &["dataDir"]),
+        change(MANAGED_CLAIM, "storage.deletionPolicy", "Delete", &["claim"], NO_SETTING),
+        change(EXISTING_CLAIM_OLD_FIELD, "storage.deletionPolicy", "Delete", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "storage.vectorDB.engine", "qdrant", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "storage.vectorDB.url", "http://q", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "storage.vectorDB.accessSecret", "s", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "guardrails.enabled", true, NO_OBJECT, NO_SETTING),
+        change(NOTHING, "guardrails.configMapRef.name", "c", NO_OBJECT, NO_SETTING),
+        setting(NOTHING, "retrieval.maxDistance", 1.1, &["retrieval.maxDistance"]),
+        setting(NOTHING, "retrieval.contextTokenRatio", 0.7, &["retrieval.contextTokenRatio"]),
+        setting(NOTHING, "retrieval.minTopK", 8, &["retrieval.minTopK"]),
+        setting(NOTHING, "retrieval.tokensPerChunk", 8, &["retrieval.tokensPerChunk"]),
+        setting(NOTHING, "retrieval.filterRules", json!([{"filter": {"a": 1}}]), &["retrieval.filterRules"]),
+        setting(NOTHING, "retrieval.threshold", "calibrated", &["retrieval.threshold"]),
+        setting(NOTHING, "retrieval.minSimilarity", 0.75, &["retrieval.minSimilarity"]),
+        setting(NOTHING, "retrieval.language", "german", &["retrieval.language"]),
+        setting(NOTHING, "retrieval.denseWeight", 0.5, &["retrieval.denseWeight"]),
+        setting(NOTHING, "retrieval.textWeight", 0.5, &["retrieval.textWeight"]),
+        setting(NOTHING, "retrieval.mmrLambda", 0.5, &["retrieval.mmrLambda"]),
+        setting(NOTHING, "retrieval.duplicateSimilarity", 0.5, &["retrieval.duplicateSimilarity"]),
+        setting(NOTHING, "rewrite.acronyms", json!({"ABO": "Office"}), &["rewrite.acronyms.ABO"]),
+        setting(NOTHING, "rewrite.model", "m", &["rewrite.model"]),
+        // Other kinds need other fields at the same time.
+        change(NOTHING, "rerank.backend", "llm", NO_OBJECT, NO_SETTING),
+        setting(RERANKER, "rerank.url", "http://s/rerank", &["rerank.url"]),
+        setting(NOTHING, "rerank.model", "m", &["rerank.model"]),
+        setting(RERANKER, "rerank.accessSecret", "s", &["rerank.apiKey"]),
+        pod(RERANKER_WITH_SECRET, "rerank.accessSecret", "s"),
+        setting(LOCAL_RERANKER, "rerank.local.modelID", "a/b", &["rerank.local.modelID"]),
+        setting(LOCAL_RERANKER, "rerank.local.revision", "v2", &["rerank.local.revision"]),
+        setting(LOCAL_RERANKER, "rerank.local.hubUrl", "http://h", &["rerank.local.hubUrl"]),
+        setting(LOCAL_RERANKER, "rerank.local.modelAccessSecret", "s", &["rerank.local.hubToken"]),
+        pod(LOCAL_RERANKER_WITH_SECRET, "rerank.local.modelAccessSecret", "s"),
+        setting(LOCAL_RERANKER, "rerank.local.maxTokens", 100, &["rerank.local.maxTokens"]),
+        setting(NOTHING, "rerank.scoreSpread", 0.5, &["rerank.scoreSpread"]),
+        setting(NOTHING, "rerank.temporalWords", json!(["today"]), &["rerank.temporalWords"]),
+        setting(NOTHING, "rerank.temporalWords", json!([]), &["rerank.temporalWords"]),
+        setting(NOTHING, "rerank.comparisonWords", json!(["unlike"]), &["rerank.comparisonWords"]),
+        setting(NOTHING, "postgres.url", "postgres://rag@db/rag", &["postgres.url"]),
+        setting(DATABASE, "postgres.accessSecret", "s", &["postgres.password"]),
+        pod(DATABASE_WITH_SECRET, "postgres.accessSecret", "s"),
+        setting(NOTHING, "feedback.enabled", false, &["feedback.enabled"]),
+        setting(DATABASE, "feedback.store", "postgres", &["feedback.store"]),
+        setting(NOTHING, "interactions.enabled", true, &["interactions.enabled"]),
+        setting(DATABASE, "interactions.store", "postgres", &["interactions.store"]),
+        setting(NOTHING, "interactions.anonymous", true, &["interactions.anonymous"]),
+        setting(NOTHING, "interactions.providerName", "vllm", &["interactions.providerName"]),
+        setting(NOTHING, "interactions.maxChars", 8, &["interactions.maxChars"]),
+        setting(
+            NOTHING,
+            "interactions.maxCharsByModel",
+            json!({"gpt-4o": 4000, "m": 8}),
+            &[
+                "interactions.maxCharsByModel.claude-3-5-haiku",
+                "interactions.maxCharsByModel.gemini-pro",
+                "interactions.maxCharsByModel.m",
+            ],
+        ),
+        setting(NOTHING, "interactions.includeMetadata", false, &["interactions.includeMetadata"]),
+        setting(NOTHING, "interactions.maxEntries", 8, &["interactions.maxEntries"]),
+        setting(NOTHING, "interactions.keep", 8, &["interactions.keep"]),
+        setting(NOTHING, "interactions.topK", 8, &["interactions.topK"]),
+        setting(NOTHING, "interactions.minSimilarity", 0.5, &["interactions.minSimilarity"]),
+        setting(NOTHING, "interactions.overlapThreshold", 0.5, &["interactions.overlapThreshold"]),
+        setting(NOTHING, "interactions.overlapThreshold", "adaptive", &["interactions.overlapThreshold"]),
+        setting(NOTHING, "endpoints.completions.condense", "followUp", &["endpoints.completions.condense"]),
+        setting(NOTHING, "endpoints.completions.reformulate", true, &["endpoints.completions.reformulate"]),
+        setting(NOTHING, "endpoints.completions.feedback", true, &["endpoints.completions.feedback"]),
+        setting(NOTHING, "endpoints.completions.rerank", "conditional", &["endpoints.completions.rerank"]),
+        setting(NOTHING, "endpoints.completions.interactions", true, &["endpoints.completions.interactions"]),
+        setting(NOTHING, "endpoints.completions.acronyms", true, &["endpoints.completions.acronyms"]),
+        setting(NOTHING, "endpoints.completions.filterRules", true, &["endpoints.completions.filterRules"]),
+        setting(NOTHING, "endpoints.completions.retrieval", "hybrid", &["endpoints.completions.retrieval"]),
+        setting(NOTHING, "endpoints.completions.recency", true, &["endpoints.completions.recency"]),
+        setting(NOTHING, "endpoints.completions.diversity", "mmr", &["endpoints.completions.diversity"]),
+        setting(NOTHING, "endpoints.retrieve.retrieval", "dense", &["endpoints.retrieve.retrieval"]),
+        setting(NOTHING, "endpoints.retrieve.acronyms", false, &["endpoints.retrieve.acronyms"]),
+        setting(NOTHING, "endpoints.retrieve.filterRules", true, &["endpoints.retrieve.filterRules"]),
+        change(
+            NOTHING,
+            "auth.writes",
+            "open",
+            &["pod", "settings", "writeToken"],
+            &["auth.writeToken", "auth.writeTokenSource"],
+        ),
+        setting(NOTHING, "cors.allowedOrigins", json!(["https://chat.example"]), &["cors.allowedOrigins"]),
+        setting(NOTHING, "allowedHosts", json!(["docs.example"]), &["allowedHosts"]),
+        change(NOTHING, "networkPolicy.from", json!([]), &["networkPolicy"], NO_SETTING),
+        change(
+            "{networkPolicy: {}}",
+            "networkPolicy.from",
+            json!([{"podSelector": {"matchLabels": {"a": "b"}}}]),
+            &["networkPolicy"],
+            NO_SETTING,
+        ),
+        change("{networkPolicy: {}}", "networkPolicy.egress.to", json!([]), &["networkPolicy"], NO_SETTING),
+        change("{networkPolicy: {}}", "networkPolicy.syncEgress.to", json!([]), &["syncNetworkPolicy"], NO_SETTING),
+        pod(NOTHING, "image.repository", "other"),
+        // A server of another version gets no setting that it may not know.
+        change(NOTHING, "image.tag", "2", &["pod", "service", "settings"], &["adminListen", "stateNamespace"]),
+        pod("{image: {tag: '1'}}", "image.tag", "2"),
+        change(NOTHING, "image.digest", DIGEST, &["pod", "service", "settings"], &["adminListen", "stateNamespace"]),
+        pod("{image: {tag: '1'}}", "image.digest", DIGEST),
+        pod(NOTHING, "image.pullPolicy", "Always"),
+        pod(NOTHING, "resources.requests", json!({"cpu": 1})),
+        pod(NOTHING, "resources.limits", json!({"memory": "3Gi"})),
+        change(NOTHING, "compute.instanceType", "large", NO_OBJECT, NO_SETTING),
+        change(NOTHING, "compute.count", 1, NO_OBJECT, NO_SETTING),
+        pod(NOTHING, "compute.labelSelector.matchLabels", json!({"disk": "ssd"})),
+        pod(NOTHING, "compute.preferredNodes", json!(["a"])),
+        pod(NOTHING, "podTemplate.metadata.labels", json!({"a": "b"})),
+        pod(NOTHING, "podTemplate.metadata.annotations", json!({"a": "b"})),
+        pod(NOTHING, "podTemplate.spec", json!({"priorityClassName": "high"})),
+    ]
+}
