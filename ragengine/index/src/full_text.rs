@@ -8,6 +8,7 @@ mod analyse;
 mod analysis;
 mod files;
 mod merge;
+mod scores;
 mod search;
 mod segment;
 mod set;

@@ -6,11 +6,12 @@ mod evidence;
 mod found;
 mod pool;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ragengine_faiss::SearchOptions;
 
-use super::full_text::{FullTextError, TextSet};
+use super::full_text::{FullTextError, TextHits, TextSet};
 use super::store::Reader;
 use super::vectors::{AllowedRows, Hit, VectorSnapshot, least_distances, nearest_first};
 use super::view::{Matching, View};
@@ -19,7 +20,7 @@ use ragengine_embedding::Windows;
 use ragengine_pipeline::filter::Filter;
 use ragengine_pipeline::ranking::fusion::Weights;
 
-use found::{Distances, fused};
+use found::{Both, Distances, fused};
 
 pub use allowed::FilterCache;
 pub use candidates::{Candidates, RetrievedChunk};
@@ -102,24 +103,44 @@ impl Index {
             (_, _, Some(Err(error))) => Err(error),
             _ => Ok(None),
         };
-        let (found, text) = match (by_words, &query.by_words) {
-            (Ok(Some(hits)), Some(by_words)) => {
+        let by_vectors = |k: usize| self.nearest(query, k, &state, allowed.as_deref());
+        let combined = match (by_words, &query.by_words, &state.text) {
+            (Ok(Some(hits)), Some(by_words), Some(text)) => {
                 let nearest = match by_words.fusion {
                     Fusion::TextOnly => Vec::new(),
-                    _ => self.nearest(query, by_words.candidates, &state, allowed.as_deref())?,
+                    _ => by_vectors(by_words.candidates)?,
                 };
-                let distances = Distances { query: &query.vectors, reader: &state.reader };
-                (fused(by_words.fusion, nearest, &hits.hits, &distances, query.top_k)?, TextOutcome::Done)
+                let scores = self.scores_of_others(text, by_words, &nearest, &hits);
+                scores.map(|scores| Some((by_words.fusion, Both { nearest, by_words: hits.hits, scores })))
             }
-            (by_words, _) => {
-                let nearest = self.nearest(query, query.top_k, &state, allowed.as_deref())?;
-                (
-                    nearest.into_iter().map(Found::from).collect(),
-                    by_words.err().map_or(TextOutcome::Off, TextOutcome::Failed),
-                )
-            }
+            (by_words, ..) => by_words.map(|_| None),
+        };
+        let distances = Distances { query: &query.vectors, reader: &state.reader };
+        let (found, text) = match combined {
+            Ok(Some((fusion, both))) => (fused(fusion, both, &distances, query.top_k)?, TextOutcome::Done),
+            not_combined => (
+                by_vectors(query.top_k)?.into_iter().map(Found::from).collect(),
+                not_combined.err().map_or(TextOutcome::Off, TextOutcome::Failed),
+            ),
         };
         Ok(Candidates { index: Arc::clone(self), found, text, reader: state.reader })
+    }
+
+    /// The BM25 scores of the nearest chunks that are not among the best by words, where scores are added. Without
+    /// them, a chunk would lose what its words are worth because others have better ones.
+    fn scores_of_others(
+        &self,
+        text: &TextSet,
+        by_words: &ByWords,
+        nearest: &[Hit],
+        found: &TextHits,
+    ) -> Result<HashMap<u64, f32>, FullTextError> {
+        if !matches!(by_words.fusion, Fusion::Weighted(_)) {
+            return Ok(HashMap::new());
+        }
+        let known: HashSet<u64> = found.hits.iter().map(|hit| hit.row).collect();
+        let others: Vec<u64> = nearest.iter().map(|hit| hit.row).filter(|row| !known.contains(row)).collect();
+        self.score_text(text, &by_words.text, &others)
     }
 
     /// The state to search, and the rows that the filter allows.

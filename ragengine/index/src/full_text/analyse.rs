@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::FullTextError;
 use super::analysis::TextKind;
 use super::segment::{ChunkText, TextSegment};
@@ -13,6 +15,9 @@ pub(super) const MAX_PENDING_ROWS: u64 = if cfg!(test) { 200 } else { 20_000 };
 
 /// Chunks that are analysed into one segment.
 const BATCH_ROWS: usize = if cfg!(test) { 7 } else { 4096 };
+
+/// The most characters of a title or a path that are searched for.
+const MAX_NAME_CHARACTERS: usize = 200;
 
 impl Index {
     /// Analyses the chunks that are visible now, so that a search by words finds them. Needs processor time.
@@ -66,24 +71,44 @@ impl Index {
 /// The texts of chunks to analyse.
 fn texts(reader: &Reader, rows: &[u64]) -> Result<Vec<ChunkText>, FullTextError> {
     let mut texts = Vec::with_capacity(rows.len());
-    let mut last = (None, TextKind::Prose);
+    let (mut last, mut document) = (None, OfDocument::default());
     for (&row, chunk) in rows.iter().zip(reader.chunks(rows.iter().copied())?) {
-        if last.0 != Some(chunk.document) {
-            last = (Some(chunk.document), kind_of(reader, chunk.document)?);
+        if last != Some(chunk.document) {
+            last = Some(chunk.document);
+            document = OfDocument::read(reader, chunk.document)?;
         }
-        let text = match chunk.heading {
-            Some(heading) => format!("{heading}\n{}", chunk.text),
-            None => chunk.text,
-        };
-        texts.push(ChunkText { row, kind: last.1, text });
+        let heading = chunk.heading.unwrap_or_default();
+        texts.push(ChunkText {
+            row,
+            kind: document.kind,
+            text: format!("{}\n{heading}\n{}", document.name, chunk.text),
+        });
     }
     Ok(texts)
 }
 
-fn kind_of(reader: &Reader, document: u64) -> Result<TextKind, FullTextError> {
-    let record = reader.document(document)?;
-    // Most metadata has no split type, and then it is not parsed.
-    let record = record.filter(|record| record.metadata.contains("split_type"));
-    let split = record.map(|record| SplitType::of(&record.metadata()));
-    Ok(if matches!(split, Some(Ok(SplitType::Code(_)))) { TextKind::Code } else { TextKind::Prose })
+/// What the chunks of a document have in common.
+#[derive(Default)]
+struct OfDocument {
+    kind: TextKind,
+    /// Its title and its path. Questions name what they are about, and often only these names say it.
+    name: String,
+}
+
+impl OfDocument {
+    fn read(reader: &Reader, document: u64) -> Result<Self, FullTextError> {
+        let Some(record) = reader.document(document)? else { return Ok(Self::default()) };
+        let metadata = record.metadata();
+        let kind = match SplitType::of(&metadata) {
+            Ok(SplitType::Code(_)) => TextKind::Code,
+            _ => TextKind::Prose,
+        };
+        let named = |key: &str| {
+            let name = metadata.get(key).and_then(Value::as_str).unwrap_or_default();
+            name.chars().take(MAX_NAME_CHARACTERS).collect::<String>()
+        };
+        let (title, path) = (named("title"), named("path"));
+        let name = if title == path { title } else { format!("{title}\n{path}") };
+        Ok(Self { kind, name })
+    }
 }

@@ -15,9 +15,10 @@ use super::words::Words;
 const MAX_WORD_BYTES: usize = 100;
 
 /// How the text of a chunk is analysed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TextKind {
     /// In the language of the settings.
+    #[default]
     Prose,
     /// Without stems and stop words.
     Code,
@@ -55,7 +56,7 @@ impl Analyzer {
 
     /// The name of the analysis. Full text that was made with another one cannot be searched.
     pub fn name(&self) -> String {
-        format!("text 1 {}", self.language)
+        format!("text 2 {}", self.language)
     }
 
     /// The terms of a chunk, in order.

@@ -83,7 +83,7 @@ impl TextSet {
         if terms.is_empty() || k == 0 {
             return Ok(TextHits { hits: Vec::new(), words });
         }
-        let query = BooleanQuery::union(terms.into_iter().map(of_term).collect());
+        let query = any_of(terms);
         let mut best = Best { heap: BinaryHeap::new(), most: k };
         for part in self.parts() {
             collect(part, &query, &statistics, is_allowed, &mut best)?;
@@ -95,13 +95,15 @@ impl TextSet {
 }
 
 /// The terms that some chunk has, rarest first and at most [`MAX_TERMS`], and how well the words are known.
-fn known(words: &BTreeSet<QueryWord>, statistics: &Statistics<'_>) -> Result<(Vec<Term>, KnownWords), TantivyError> {
+pub(super) fn known(
+    words: &BTreeSet<QueryWord>,
+    statistics: &Statistics<'_>,
+) -> Result<(Vec<Term>, KnownWords), TantivyError> {
     let chunks = statistics.total_num_docs()?;
     let (mut terms, mut known) = (BTreeSet::new(), KnownWords { count: words.len(), ..KnownWords::default() });
     for word in words {
         let mut most = 0;
-        for term in [&word.in_prose, &word.in_code] {
-            let term = Term::from_field_text(field(), term);
+        for term in terms_of(word) {
             let frequency = statistics.doc_freq(&term)?;
             most = most.max(frequency);
             if frequency > 0 {
@@ -118,15 +120,22 @@ fn known(words: &BTreeSet<QueryWord>, statistics: &Statistics<'_>) -> Result<(Ve
     Ok((terms.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect(), known))
 }
 
+/// The terms that a word is searched by.
+pub(super) fn terms_of(word: &QueryWord) -> [Term; 2] {
+    [&word.in_prose, &word.in_code].map(|term| Term::from_field_text(field(), term))
+}
+
 /// The inverse document frequency of BM25.
 #[expect(clippy::cast_precision_loss, reason = "a frequency needs no more digits")]
-fn idf(frequency: u64, chunks: u64) -> f32 {
+pub(super) fn idf(frequency: u64, chunks: u64) -> f32 {
     let (frequency, chunks) = (frequency as f32, chunks as f32);
     (1.0 + (chunks - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 
-fn of_term(term: Term) -> Box<dyn Query> {
-    Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs))
+/// The chunks that have one of the terms.
+pub(super) fn any_of(terms: Vec<Term>) -> BooleanQuery {
+    let of_term = |term| Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>;
+    BooleanQuery::union(terms.into_iter().map(of_term).collect())
 }
 
 /// Adds the best chunks of a segment to those found before.
@@ -173,7 +182,7 @@ impl Best {
 
 /// The statistics of all segments together, so that scores do not depend on how chunks are spread over them. Dead
 /// chunks count until they are merged away.
-struct Statistics<'a>(&'a [TextPart]);
+pub(super) struct Statistics<'a>(pub(super) &'a [TextPart]);
 
 impl Statistics<'_> {
     fn sum(&self, of: impl Fn(&TextPart) -> Result<u64, TantivyError>) -> Result<u64, TantivyError> {

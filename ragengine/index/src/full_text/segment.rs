@@ -23,7 +23,7 @@ pub struct ChunkText {
     pub row: u64,
     /// How it is analysed.
     pub kind: TextKind,
-    /// The headings above it, and its text.
+    /// The name of its document, the headings above it, and its text.
     pub text: String,
 }
 

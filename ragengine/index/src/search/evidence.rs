@@ -1,14 +1,20 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use ragengine_pipeline::ranking::answerable::Evidence;
+use ragengine_pipeline::ranking::answerable::{self, Evidence};
+use ragengine_pipeline::ranking::fusion::Weights;
 
-use super::{Query, State};
+use super::found::{Both, Distances, fused};
+use super::{Fusion, Query};
+use crate::full_text::TextHits;
 use crate::store::{Reader, StoreError};
 use crate::{Index, IndexError};
 
 /// The chunks that each search looks at.
 const COMPARED: usize = 10;
+
+/// The fewest chunks of an index whose evidence says anything.
+const MIN_CHUNKS: usize = if cfg!(test) { 2 } else { answerable::MIN_CHUNKS };
 
 /// Vectors of which pairs are made, for the background.
 const SAMPLED_VECTORS: usize = 512;
@@ -47,7 +53,8 @@ impl Distribution {
     fn of(vectors: &[Vec<f32>]) -> Self {
         let distance =
             |pair: &[Vec<f32>]| pair[0].iter().zip(&pair[1]).map(|(left, right)| (left - right).powi(2)).sum::<f32>();
-        let distances: Vec<f32> = vectors.windows(2).map(distance).collect();
+        // A row may be in the sample twice.
+        let distances: Vec<f32> = vectors.windows(2).map(distance).filter(|distance| *distance > 0.0).collect();
         #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
         let count = (distances.len() as f32).max(1.0);
         let mean = distances.iter().sum::<f32>() / count;
@@ -71,45 +78,49 @@ fn sample(reader: &Reader) -> Result<Vec<Vec<f32>>, StoreError> {
 }
 
 impl Index {
-    /// What both searches tell about whether the index can answer a query. None if it has no chunk that the filter
-    /// allows, or words cannot be searched now. Needs processor time.
+    /// What both searches tell about whether the index can answer a query. None if the index is small, it
+    /// has no chunk that the filter allows, or words cannot be searched now. Needs processor time.
     ///
     /// # Errors
     ///
     /// If FAISS rejects a vector, or the disk fails.
     pub fn evidence(self: &Arc<Self>, query: &Query, text: &str) -> Result<Option<Evidence>, IndexError> {
-        if self.analyse_for_search().is_err() {
+        let chunks = self.view.read().vectors().alive();
+        if chunks < MIN_CHUNKS || self.analyse_for_search().is_err() {
             return Ok(None);
         }
         let (state, allowed) = self.state(query, true);
+        let Some(full_text) = &state.text else { return Ok(None) };
         let nearest = self.nearest(query, COMPARED, &state, allowed.as_deref())?;
-        let (Some(first), Some(last)) = (nearest.first(), nearest.last()) else { return Ok(None) };
-        let Some(found) = self.found_by_words(&state, text, COMPARED, allowed.as_deref()) else { return Ok(None) };
-        let background = self.background_distances.get(self.view.read().vectors().alive(), &state.reader)?;
-        let idf = found.words.idf.max(f32::MIN_POSITIVE);
-        let in_both = nearest.iter().filter(|hit| found.hits.iter().any(|other| other.row == hit.row)).count();
+        let Some(nearest_distance) = nearest.first().map(|hit| hit.distance) else { return Ok(None) };
+        let is_allowed = |row: u64| allowed.as_ref().is_none_or(|allowed| state.vectors.contains(allowed, row));
+        let rows: Vec<u64> = nearest.iter().map(|hit| hit.row).collect();
+        let by_words = self.search_text(full_text, text, COMPARED, &is_allowed);
+        let scores = self.score_text(full_text, text, &rows);
+        let (Ok(TextHits { hits, words }), Ok(scores)) = (by_words, scores) else { return Ok(None) };
+
+        let in_both = rows.iter().filter(|row| hits.iter().any(|hit| hit.row == **row)).count();
+        let idf = words.idf.max(f32::MIN_POSITIVE);
+        let best_bm25_share = hits.first().map_or(0.0, |best| best.bm25 / idf);
+        let distances = Distances { query: &query.vectors, reader: &state.reader };
+        let both = Both { nearest, by_words: hits, scores };
+        let best = fused(Fusion::Weighted(Weights::default()), both, &distances, 1)?;
+        let covered = best.first().map_or(Ok(0.0), |best| self.idf_of_row(full_text, text, best.row));
+        let Ok(covered) = covered else { return Ok(None) };
+
+        let background = self.background_distances.get(chunks, &state.reader)?;
         #[expect(clippy::cast_precision_loss, reason = "at most ten")]
-        let agreement = in_both as f32 / nearest.len() as f32;
+        let agreement = in_both as f32 / rows.len() as f32;
         Ok(Some(Evidence {
-            nearest_distance: first.distance,
-            tenth_distance: last.distance,
+            nearest_distance,
             background_mean: background.mean,
             background_deviation: background.deviation,
-            best_bm25_share: found.hits.first().map_or(0.0, |best| best.bm25 / idf),
-            unknown_share: found.words.unknown_idf / idf,
+            best_bm25_share,
+            covered_share: covered / idf,
+            unknown_share: words.unknown_idf / idf,
             agreement,
+            words: words.count,
+            chunks,
         }))
-    }
-
-    /// A search by words that is not possible now finds nothing.
-    fn found_by_words(
-        &self,
-        state: &State,
-        text: &str,
-        k: usize,
-        allowed: Option<&crate::vectors::AllowedRows>,
-    ) -> Option<crate::full_text::TextHits> {
-        let is_allowed = |row: u64| allowed.is_none_or(|allowed| state.vectors.contains(allowed, row));
-        self.search_text(state.text.as_ref()?, text, k, &is_allowed).ok()
     }
 }

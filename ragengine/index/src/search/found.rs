@@ -30,7 +30,7 @@ pub struct Found {
     pub distance: f32,
     /// What the order is made from; higher is better. The similarity, if only vectors were searched.
     pub score: f32,
-    /// Its BM25 score, if it was found by its words.
+    /// Its BM25 score, if it has words of the query and scores count.
     pub bm25: Option<f32>,
     /// How it was found.
     pub origin: Origin,
@@ -63,16 +63,22 @@ impl Distances<'_> {
     }
 }
 
+/// The results of both searches.
+pub(super) struct Both {
+    /// The nearest chunks.
+    pub(super) nearest: Vec<Hit>,
+    /// The best chunks by words.
+    pub(super) by_words: Vec<TextHit>,
+    /// The BM25 scores of other rows.
+    pub(super) scores: HashMap<u64, f32>,
+}
+
 /// Combines the results of both searches, and returns the `k` best.
-pub(super) fn fused(
-    fusion: Fusion,
-    nearest: Vec<Hit>,
-    by_words: &[TextHit],
-    distances: &Distances<'_>,
-    k: usize,
-) -> Result<Vec<Found>, IndexError> {
-    let mut found: HashMap<u64, Found> = nearest.into_iter().map(|hit| (hit.row, Found::from(hit))).collect();
-    for &TextHit { row, bm25 } in by_words {
+pub(super) fn fused(fusion: Fusion, both: Both, distances: &Distances<'_>, k: usize) -> Result<Vec<Found>, IndexError> {
+    let Both { nearest, by_words, scores } = both;
+    let by_vector = |hit: Hit| (hit.row, Found { bm25: scores.get(&hit.row).copied(), ..Found::from(hit) });
+    let mut found: HashMap<u64, Found> = nearest.into_iter().map(by_vector).collect();
+    for TextHit { row, bm25 } in by_words {
         if let Some(known) = found.get_mut(&row) {
             (known.bm25, known.origin) = (Some(bm25), Origin::Both);
         } else if let Some(distance) = distances.of(row)? {

@@ -2,57 +2,76 @@
 //!
 //! A fixed distance cannot tell: how near a good chunk is depends on the model, the corpus and the question. So the
 //! decision is made once for each question, from what both searches found, by a logistic regression. Its inputs do not
-//! depend on the model's scale: distances are compared with those of random pairs of chunks, BM25 scores with the best
-//! that the words of the question could have.
+//! depend on the model's scale: distances are compared with those of random pairs of chunks, BM25 scores with the
+//! inverse document frequencies of the question's words.
 
 /// What the searches by vectors and by words tell about a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Evidence {
     /// The squared L2 distance of the nearest chunk.
     pub nearest_distance: f32,
-    /// The distance of the tenth nearest chunk, or of the last one if there are fewer.
-    pub tenth_distance: f32,
     /// The mean distance of random pairs of chunks.
     pub background_mean: f32,
     /// The standard deviation of that distance.
     pub background_deviation: f32,
     /// The best BM25 score, divided by the sum of the inverse document frequencies (IDF) of the question's words.
     pub best_bm25_share: f32,
+    /// The part of that sum which belongs to words that the best chunk of hybrid retrieval has, 0 to 1.
+    pub covered_share: f32,
     /// The part of that sum which belongs to words that no chunk has, 0 to 1.
     pub unknown_share: f32,
     /// The part of the ten nearest chunks that is also among the ten best by words, 0 to 1.
     pub agreement: f32,
+    /// The number of different words of the question, without stop words.
+    pub words: usize,
+    /// The number of chunks of the index.
+    pub chunks: usize,
 }
+
+/// The fewest chunks for which the regression holds. In a smaller index, nearly every word of a question is unknown.
+pub const MIN_CHUNKS: usize = 30;
 
 /// The least probability for which a question gets context.
 const MIN_PROBABILITY: f32 = 0.5;
 
-/// The weights of the regression: of the constant and of each feature, in their order.
-const WEIGHTS: [f32; FEATURES + 1] = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+/// The constant of the regression. With it, a probability of 0.5 lets 4% of the unanswerable questions through.
+const CONSTANT: f32 = -6.63;
+
+/// The number of chunks of the index that the constant and the weights were fitted with.
+const FITTED_CHUNKS: f32 = 2440.0;
+
+/// What is added for each logarithm of the size by which an index is smaller: it has fewer of a question's words, and
+/// fewer chunks that are near to it by chance.
+const SMALLER_INDEX: f32 = 0.5;
+
+/// The weights of the features, in their order. docs/quality.md says what they were fitted with.
+const WEIGHTS: [f32; FEATURES] = [0.93, 1.02, 2.42, -5.57, 1.63, 1.0];
 
 /// The number of features.
-const FEATURES: usize = 5;
+const FEATURES: usize = 6;
 
 impl Evidence {
     /// The features of the regression, each about -5 to 5.
     pub fn features(&self) -> [f32; FEATURES] {
-        let deviations = |distance: f32| {
-            let deviation = self.background_deviation.max(1e-3);
-            ((self.background_mean - distance) / deviation).clamp(-10.0, 10.0)
-        };
+        let deviations = (self.background_mean - self.nearest_distance) / self.background_deviation.max(1e-3);
+        #[expect(clippy::cast_precision_loss, reason = "a question has few words")]
+        let words = self.words.max(1) as f32;
         [
-            deviations(self.nearest_distance),
-            deviations(self.nearest_distance) - deviations(self.tenth_distance),
+            deviations.clamp(-10.0, 10.0),
             self.best_bm25_share.clamp(0.0, 3.0),
+            self.covered_share.clamp(0.0, 1.0),
             self.unknown_share.clamp(0.0, 1.0),
             self.agreement.clamp(0.0, 1.0),
+            words.ln().min(4.0),
         ]
     }
 
-    /// The probability that the index can answer the question, 0 to 1.
+    /// The probability that the index can answer the question, 0 to 1, where as many questions can be answered as not.
     pub fn probability(&self) -> f32 {
-        let [constant, weights @ ..] = &WEIGHTS;
-        let sum = weights.iter().zip(self.features()).map(|(weight, feature)| weight * feature).sum::<f32>();
+        let sum = WEIGHTS.iter().zip(self.features()).map(|(weight, feature)| weight * feature).sum::<f32>();
+        #[expect(clippy::cast_precision_loss, reason = "a size needs no more digits")]
+        let chunks = (self.chunks.max(MIN_CHUNKS) as f32).min(FITTED_CHUNKS);
+        let constant = CONSTANT + SMALLER_INDEX * (FITTED_CHUNKS / chunks).ln();
         1.0 / (1.0 + (-(constant + sum)).exp())
     }
 
@@ -61,3 +80,6 @@ impl Evidence {
         self.probability() >= MIN_PROBABILITY
     }
 }
+
+#[cfg(test)]
+mod tests;
