@@ -18,6 +18,9 @@ pub enum Rejection {
         /// The message of the reply. It names the field and the type that it must have.
         message: String,
     },
+    /// `pipeline` is not an object of stages. Holds the reason, which may quote the caller.
+    #[error("pipeline must be an object of stages ({0}).")]
+    Stages(String),
     /// `context_token_ratio` is out of bounds. Holds the number as the caller wrote it.
     #[error("Invalid context_token_ratio: {0}. Must be between 0.2 and 0.8.")]
     ContextTokenRatio(String),
@@ -70,7 +73,7 @@ impl Fault for Rejection {
     fn kind(&self) -> &'static str {
         match self {
             Self::Json(_) => "json",
-            Self::Type { .. } => "type",
+            Self::Type { .. } | Self::Stages(_) => "type",
             Self::ContextTokenRatio(_) => "context_token_ratio",
             Self::Filter(_) => "invalid_filter",
             Self::Model { .. } => "model_not_allowed",
@@ -85,6 +88,7 @@ impl Fault for Rejection {
         match self {
             Self::Json(_) => None,
             Self::Type { param, .. } => Some(param),
+            Self::Stages(_) => Some("pipeline"),
             Self::ContextTokenRatio(_) => Some("context_token_ratio"),
             Self::Filter(_) => Some("metadata_filter"),
             Self::Model { .. } => Some("model"),
@@ -97,25 +101,29 @@ impl Fault for Rejection {
 impl Logged for Rejection {
     fn own_words(&self) -> Option<String> {
         match self {
-            Self::Json(reason) => place_of(reason),
+            Self::Json(reason) => place_of(reason).map(|place| format!("the body is not valid JSON: {place}")),
             Self::SeveralChoices
             | Self::Type { .. }
             | Self::EmptyUserContent(_)
             | Self::NoUserPrompt
             | Self::ContextWindow => Some(self.to_string()),
+            Self::Stages(reason) => Some(match place_of(reason) {
+                Some(place) => format!("pipeline must be an object of stages: {place}"),
+                None => "pipeline must be an object of stages".to_owned(),
+            }),
             Self::Filter(error) => Some(error.own_words()),
             Self::ContextTokenRatio(_) | Self::Model { .. } => None,
         }
     }
 }
 
-/// The log's message for an error of the JSON parser: only the place, because the rest may quote the body.
+/// The place in an error of the JSON parser. The log has only that, because the rest may quote the body.
 /// `None` when the error does not end with a line and a column.
 fn place_of(error: &str) -> Option<String> {
     let (_, place) = error.rsplit_once(" at line ")?;
     let (line, column) = place.split_once(" column ")?;
     let (line, column): (u64, u64) = (line.parse().ok()?, column.parse().ok()?);
-    Some(format!("the body is not valid JSON: line {line} column {column}"))
+    Some(format!("line {line} column {column}"))
 }
 
 #[cfg(test)]
@@ -128,6 +136,8 @@ mod tests {
         for (rejection, expected) in [
             (Rejection::Json(format!("{MARKER} at line 3 column 7")), "line 3 column 7"),
             (Rejection::Json(format!("invalid at line {MARKER} column 7")), "bytes"),
+            (Rejection::Stages(format!("unknown field `{MARKER}` at line 1 column 9")), "stages: line 1 column 9"),
+            (Rejection::Stages(MARKER.to_owned()), "pipeline must be an object of stages"),
             (Rejection::Model { asked: MARKER.to_owned(), allowed: Vec::new() }, "bytes"),
             (Rejection::ContextTokenRatio(MARKER.to_owned()), "bytes"),
         ] {

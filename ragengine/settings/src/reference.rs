@@ -107,6 +107,11 @@ fn kind_of(target: &Value) -> String {
         return choices.join(", ");
     }
     match (&target["type"], target["format"].as_str()) {
+        (Value::Null, _) if target["anyOf"].is_array() => {
+            let kind = |choice: &Value| choice["const"].as_str().or(choice["type"].as_str()).map(str::to_owned);
+            let kinds: Vec<String> = target["anyOf"].as_array().into_iter().flatten().filter_map(kind).collect();
+            kinds.join(", ")
+        }
         (Value::Array(types), _) => {
             types.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("any").to_owned()
         }

@@ -12,11 +12,12 @@ use ragengine_pipeline::prompt::{Boundary, Passage, block};
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
 
+use super::interactions::{self, Place};
 use super::ongoing::Ongoing;
 use super::passage::{ChatPassage, passages};
 use super::question::Asked;
+use super::search;
 use super::tokens::TokenCounter;
-use super::{interactions, search};
 use crate::app::App;
 use crate::boundary::new_boundary;
 use crate::error::ApiError;
@@ -58,7 +59,8 @@ pub(super) async fn build(
     let selection = select(&counted, max_distance, asked.budget.context_tokens);
     let boundary = new_boundary()?;
     let tokens_left = asked.budget.context_tokens - selection.used_tokens;
-    let interactions = interactions::part(app, asked, &vectors, &boundary, tokens_left, report).await?;
+    let place = Place { vectors: &vectors, boundary: &boundary, tokens_left };
+    let interactions = interactions::part(app, asked, place, report).await?;
     let writing = Writing { asked: Arc::clone(asked), boundary, interactions };
     let (context, selected) = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
     report.stage_ends(Stage::Select);

@@ -19,12 +19,22 @@ use self::found::find;
 use self::written::{Writing, Written};
 use super::ongoing::Ongoing;
 use super::question::Asked;
-use crate::app::{App, Loaded};
+use crate::app::App;
 use crate::error::ApiError;
 use crate::retrieval::stages::{self, Endpoint, ended};
 
-/// The part of the prompt with earlier interactions. None if the stage is off, there are none, or none fits into
-/// `tokens_left`. A failure or a timeout of the store counts as none.
+/// The question whose interactions are looked for, and the room that they have.
+pub(super) struct Place<'a> {
+    /// The vectors of the question.
+    pub vectors: &'a Windows,
+    /// The digits in the lines around the part.
+    pub boundary: &'a Boundary,
+    /// Tokens that the part may have.
+    pub tokens_left: u64,
+}
+
+/// The part of the prompt with earlier interactions. None if the stage is off, there are none, or none fits. A failure
+/// or a timeout of the store counts as none.
 ///
 /// # Errors
 ///
@@ -32,14 +42,12 @@ use crate::retrieval::stages::{self, Endpoint, ended};
 pub(super) async fn part(
     app: &App,
     asked: &Arc<Asked>,
-    vectors: &Windows,
-    boundary: &Boundary,
-    tokens_left: u64,
+    place: Place<'_>,
     report: &mut Ongoing,
 ) -> Result<Option<String>, ApiError> {
     let stage = match app.loaded()?.stores.interactions().filter(|_| asked.on.interactions) {
         None => None,
-        Some(_) => Some(of_stage(app, asked, vectors, boundary, tokens_left).await?),
+        Some(_) => Some(of_stage(app, asked, place).await?),
     };
     let (part, stage) = stage.unzip();
     stages::count(&app.metrics, Endpoint::Completions, "interactions", stage.as_slice());
@@ -50,12 +58,10 @@ pub(super) async fn part(
 async fn of_stage(
     app: &App,
     asked: &Arc<Asked>,
-    vectors: &Windows,
-    boundary: &Boundary,
-    tokens_left: u64,
+    place: Place<'_>,
 ) -> Result<(Option<String>, ExplainedStage), ApiError> {
-    let (loaded, started) = (app.loaded()?, Instant::now());
-    let past = match timeout(app.stage_timeouts.interactions, find(app, asked, vectors)).await {
+    let started = Instant::now();
+    let past = match timeout(app.stage_timeouts.interactions, find(app, asked, place.vectors)).await {
         Ok(Ok(past)) => past,
         Ok(Err(error)) => {
             warn!(kind = error.kind(), reason = error.for_log(), "interactions not read: the answer is made without");
@@ -63,31 +69,24 @@ async fn of_stage(
         }
         Err(_) => return Ok((None, ended("interactions", "timeout", started))),
     };
-    let written = write(loaded, app, asked, boundary, tokens_left, past).await?;
+    let written = write(app, asked, place, past).await?;
     let outcome = if written.part.is_some() { "done" } else { "unchanged" };
     let stage = ExplainedStage { ids: written.ids, bands: written.bands, ..ended("interactions", outcome, started) };
     Ok((written.part, stage))
 }
 
 /// Writes the part on a thread for searches, because words are stemmed and tokens are counted.
-async fn write(
-    loaded: &Loaded,
-    app: &App,
-    asked: &Arc<Asked>,
-    boundary: &Boundary,
-    tokens_left: u64,
-    past: Vec<Similar>,
-) -> Result<Written, ApiError> {
+async fn write(app: &App, asked: &Arc<Asked>, place: Place<'_>, past: Vec<Similar>) -> Result<Written, ApiError> {
     if past.is_empty() {
         return Ok(Written::default());
     }
     let writing = Writing {
         asked: Arc::clone(asked),
         settings: app.settings.interactions.clone(),
-        boundary: boundary.clone(),
-        tokens_left,
+        boundary: place.boundary.clone(),
+        tokens_left: place.tokens_left,
     };
-    loaded.search_pool.run(move || Ok(writing.write(&past))).await
+    app.loaded()?.search_pool.run(move || Ok(writing.write(&past))).await
 }
 
 /// The value of a band in replies.

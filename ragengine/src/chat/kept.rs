@@ -20,8 +20,14 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::stores::KeptInteractions;
 
-/// The most bytes of a question or an answer that is kept.
+/// The most bytes of the question and of the answer of an interaction. A longer one is not kept.
 const MAX_TEXT_BYTES: usize = 64 << 10;
+
+/// The most bytes of a question that is kept for votes. Of a longer one, the beginning is.
+const MAX_QUESTION_BYTES: usize = 4 << 10;
+
+/// The most chunks of an answer that votes count for: the best ones.
+const MAX_VOTED_CHUNKS: usize = 300;
 
 /// How long a reply waits until its answer can be voted on.
 const RECORDING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -155,14 +161,15 @@ impl Unanswered {
 
 fn answer(id: &str, asked: &Asked, vectors: &Windows, passages: &[ChatPassage]) -> Answer {
     let question = &asked.turn.user_prompt;
+    let members = passages.iter().flat_map(|passage| &passage.members);
     Answer {
         id: id.to_owned(),
         owner: asked.owner.clone(),
         index_name: asked.index.name().to_owned(),
-        question: question[..question.floor_char_boundary(MAX_TEXT_BYTES)].to_owned(),
+        question: question[..question.floor_char_boundary(MAX_QUESTION_BYTES)].to_owned(),
         fingerprint: asked.index.record().embedding_fingerprint.clone(),
         vector: vectors.mean(),
-        node_ids: passages.iter().flat_map(|passage| &passage.members).map(|member| member.node_id.clone()).collect(),
+        node_ids: members.take(MAX_VOTED_CHUNKS).map(|member| member.node_id.clone()).collect(),
         cache_key: None,
         created_at_ms: Timestamp::now().as_millisecond(),
     }

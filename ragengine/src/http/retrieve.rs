@@ -114,7 +114,7 @@ fn node(chunk: RetrievedChunk) -> RetrievedNode {
         text: chunk.text,
         score,
         dense_score: (origin != Origin::Words).then(|| similarity(distance)),
-        sparse_score: bm25,
+        sparse_score: bm25.filter(|_| origin != Origin::Vector),
         source: match origin {
             Origin::Vector => RetrievedSource::DenseOnly,
             Origin::Words => RetrievedSource::SparseOnly,

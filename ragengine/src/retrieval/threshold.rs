@@ -37,17 +37,19 @@ pub fn explained(evidence: Evidence) -> ExplainedEvidence {
     ExplainedEvidence {
         probability: evidence.probability(),
         nearest_distance: evidence.nearest_distance,
-        tenth_distance: evidence.tenth_distance,
         background_mean: evidence.background_mean,
         background_deviation: evidence.background_deviation,
         best_bm25_share: evidence.best_bm25_share,
+        covered_share: evidence.covered_share,
         unknown_share: evidence.unknown_share,
         agreement: evidence.agreement,
+        words: evidence.words,
+        chunks: evidence.chunks,
     }
 }
 
-/// Decides about the context. Where the calibrated threshold cannot be used, because the full text is not ready, the
-/// fixed one is.
+/// Decides about the context. Where the calibrated threshold cannot be used, because the index is small or its full
+/// text is not ready, the fixed one is.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! A PostgreSQL server for tests, from the Debian package, on a free port and with an empty folder. It keeps nothing on
-//! the disk safely, so that it is fast.
+//! A PostgreSQL server for tests, from the Debian package, on a free port and with an empty folder. A commit
+//! survives the end of its process, and not that of the machine, so that it is fast.
 //!
 //! Functions panic when something is not as a test needs it.
 
@@ -25,10 +25,9 @@ const USER: &str = "rag";
 const PASSWORD: &str = "p@ss:w/o?r#d%20 '\"\\ü";
 
 /// Settings that make the server start fast and use little memory.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 6] = [
     "fsync=off",
     "full_page_writes=off",
-    "synchronous_commit=off",
     "shared_buffers=16MB",
     "max_connections=40",
     "listen_addresses=127.0.0.1",

@@ -35,6 +35,7 @@ mod overload;
 mod pages;
 mod passages;
 mod persist;
+mod postgres;
 mod private_files;
 mod query_rules;
 mod remote_embedding;

@@ -45,5 +45,5 @@ async fn neighbours_are_one_passage_in_reading_order() {
     let prompt = upstream.last().json()["messages"][0]["content"].as_str().unwrap().to_owned();
     assert_eq!(prompt.matches("white hut").count(), 1, "{prompt}");
     let chunks = joined["explanation"]["chunks"].as_array().unwrap();
-    assert!(chunks.iter().filter(|chunk| chunk["decision"] == "selected").count() > 3, "{joined}");
+    assert!(chunks.iter().filter(|chunk| chunk["decision"] == "selected").count() > 2, "{joined}");
 }

@@ -125,14 +125,13 @@ impl<'a> Fields<'a> {
             return Err(Rejection::wrong_type("pipeline", "an object"));
         }
         let wrong = |error: serde_json::Error| {
-            let reason: String = error.to_string().chars().take(MAX_REASON_CHARACTERS).collect();
-            Rejection::wrong_type("pipeline", &format!("an object of stages ({reason})"))
+            Rejection::Stages(error.to_string().chars().take(MAX_REASON_CHARACTERS).collect())
         };
         let choices: StageChoices = serde_json::from_str(value.get()).map_err(wrong)?;
         for (name, text) in [("provider", &choices.provider), ("task_category", &choices.task_category)] {
             if text.as_ref().is_some_and(|text| !is_one_short_line(text)) {
                 let expected = format!("a text of 1 to {MAX_CATEGORY_BYTES} bytes on one line");
-                return Err(Rejection::wrong_type(&format!("pipeline.{name}"), &expected));
+                return Err(Rejection::wrong_type(format!("pipeline.{name}"), &expected));
             }
         }
         Ok(choices)
