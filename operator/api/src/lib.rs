@@ -23,13 +23,13 @@ pub use index::{
 pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
-    Auth, Compute, Condensing, ConfigMapReference, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy, Destination,
-    DestinationPort, Diversity, Egress, Embedding, Endpoints, Feedback, FilterRule, Guardrails, Image, ImagePullPolicy,
-    InferenceService, Interactions, IpBlock, LabelSelector, LocalEmbedding, LocalReranker, NetworkPeer, NetworkPolicy,
-    PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata, Pooling, Postgres, Protocol, RagEngine,
-    RagEngineSpec, RagEngineStatus, RemoteEmbedding, Rerank, RerankBackend, Reranking, Resources, Retrieval,
-    RetrievalMode, RetrieveStages, Rewrite, StateStore, Storage, TEXT_LANGUAGES, Threshold, VectorDatabase, Volume,
-    Writes,
+    Auth, Compute, Condensing, ConfigMapReference, ContextFormat, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy,
+    Destination, DestinationPort, Diversity, Egress, Embedding, Endpoints, Feedback, FilterRule, Guardrails, Image,
+    ImagePullPolicy, InferenceService, Interactions, IpBlock, LabelSelector, LocalEmbedding, LocalReranker,
+    NetworkPeer, NetworkPolicy, PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata, Pooling, Postgres,
+    Protocol, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Rerank, RerankBackend, Reranking, Resources,
+    Retrieval, RetrievalMode, RetrieveStages, Rewrite, StateStore, Storage, TEXT_LANGUAGES, Threshold, VectorDatabase,
+    Volume, Writes,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{

@@ -29,7 +29,9 @@ pub use compute::{Compute, LabelSelector};
 pub use cors::Cors;
 pub use egress::{Destination, DestinationPort, Egress, IpBlock, Protocol};
 pub use embedding::{Embedding, LocalEmbedding, Pooling, RemoteEmbedding};
-pub use endpoints::{Condensing, Diversity, Endpoints, PipelineStages, Reranking, RetrievalMode, RetrieveStages};
+pub use endpoints::{
+    Condensing, ContextFormat, Diversity, Endpoints, PipelineStages, Reranking, RetrievalMode, RetrieveStages,
+};
 pub use feedback::Feedback;
 pub use guardrails::{ConfigMapReference, Guardrails};
 pub use image::{Image, ImagePullPolicy};

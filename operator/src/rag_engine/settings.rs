@@ -235,6 +235,7 @@ fn endpoint_settings(endpoints: Option<&Endpoints>) -> settings::Endpoints {
             rerank: named(completions.rerank, defaults.completions.rerank),
             diversity: named(completions.diversity, defaults.completions.diversity),
             interactions: completions.interactions.unwrap_or(defaults.completions.interactions),
+            context_format: named(completions.context_format, defaults.completions.context_format),
         },
         retrieve: settings::RetrieveEndpoint {
             acronyms: retrieve.acronyms.unwrap_or(defaults.retrieve.acronyms),

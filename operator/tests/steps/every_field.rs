@@ -147,6 +147,8 @@ fn every_choice_reaches_the_settings() {
         ("{rerank: {backend: llm}}", "/rerank/backend"),
         (RERANKER, "/rerank/backend"),
         (LOCAL_RERANKER, "/rerank/backend"),
+        ("{endpoints: {completions: {contextFormat: numbered}}}", "/endpoints/completions/contextFormat"),
+        ("{endpoints: {completions: {contextFormat: source}}}", "/endpoints/completions/contextFormat"),
         ("{endpoints: {completions: {condense: never}}}", "/endpoints/completions/condense"),
         ("{endpoints: {completions: {condense: followUp}}}", "/endpoints/completions/condense"),
         ("{endpoints: {completions: {condense: always}}}", "/endpoints/completions/condense"),

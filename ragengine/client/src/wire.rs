@@ -25,8 +25,8 @@ pub use indexes::{
     SourceDocument, SourceDocuments,
 };
 pub use retrieve::{
-    Condensing, Diversity, PipelineStages, Reranking, RetrievalMode, Retrieve, RetrieveExplanation, RetrieveStages,
-    Retrieved, RetrievedNode, RetrievedSource, SourceNode, Threshold,
+    Condensing, ContextFormat, Diversity, PipelineStages, Reranking, RetrievalMode, Retrieve, RetrieveExplanation,
+    RetrieveStages, Retrieved, RetrievedNode, RetrievedSource, SourceNode, Threshold,
 };
 pub use sources::{
     DeletedSource, FileError, ListSources, PutSourceSync, SourceDescription, SourceOwner, SourceSync, SyncPhase,

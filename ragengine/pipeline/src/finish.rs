@@ -7,6 +7,7 @@ use crate::budget::{Budget, INSTRUCTION_TOKENS, answer_tokens};
 use crate::conversation::Conversation;
 use crate::plan::Turn;
 use crate::prompt::{self, Boundary};
+use crate::request::ContextFormat;
 
 /// A prompt that fits into the window together with the answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +39,8 @@ pub struct PromptInput<'a> {
     pub budget: &'a Budget,
     /// The lines around the blocks.
     pub boundary: &'a Boundary,
+    /// The form of the blocks.
+    pub format: ContextFormat,
     /// The part with earlier interactions, see [`prompt::interactions`]. It stands after the blocks.
     pub interactions: Option<&'a str>,
 }
@@ -49,7 +52,7 @@ pub fn without_blocks(input: &PromptInput<'_>) -> Vec<Value> {
 
 /// The messages with these blocks. None: without the instructions for blocks, too.
 fn messages(input: &PromptInput<'_>, blocks: Option<&[String]>) -> Vec<Value> {
-    let passages = blocks.map(|blocks| prompt::context(input.boundary, blocks));
+    let passages = blocks.map(|blocks| prompt::context(input.boundary, input.format, blocks));
     let parts: Vec<&str> = passages.as_deref().into_iter().chain(input.interactions).collect();
     prompt::messages(input.conversation, input.sent, input.turn, &parts.join("\n\n"))
 }

@@ -64,6 +64,8 @@ pub struct StageChoices {
     pub diversity: Option<Diversity>,
     /// Whether earlier questions and their answers are in the prompt.
     pub interactions: Option<bool>,
+    /// The form of the passages in the prompt.
+    pub context_format: Option<ContextFormat>,
     /// The provider of the interactions that are used, such as `openai/gpt-4o`. It is matched exactly.
     pub provider: Option<String>,
     /// The kind of the task, under which the answer is kept.
@@ -122,6 +124,17 @@ pub enum Diversity {
     Duplicates,
     /// Chunks are chosen by maximal marginal relevance: each is relevant, and unlike those before.
     Mmr,
+}
+
+/// The form of the passages in the prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ContextFormat {
+    /// With numbers, which the answer cites.
+    #[default]
+    Numbered,
+    /// With their sources, separated by lines of three dashes (rag-pipeline, step 9).
+    Source,
 }
 
 /// What decides whether a question gets context.

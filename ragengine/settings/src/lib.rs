@@ -16,7 +16,7 @@ mod vector_index;
 
 pub use environment::{ENVIRONMENT, EnvironmentOverride};
 pub use load::{SettingsError, from_yaml};
-pub use ragengine_pipeline::request::{Condensing, Diversity, Reranking, RetrievalMode, Threshold};
+pub use ragengine_pipeline::request::{Condensing, ContextFormat, Diversity, Reranking, RetrievalMode, Threshold};
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{

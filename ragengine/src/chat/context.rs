@@ -8,7 +8,8 @@ use ragengine_compute::Waiter;
 use ragengine_index::IndexError;
 use ragengine_index::search::{Candidates, Found, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
-use ragengine_pipeline::prompt::{Boundary, Passage, block};
+use ragengine_pipeline::prompt::{Boundary, Passage, block, source_block};
+use ragengine_pipeline::request::ContextFormat;
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
 
@@ -53,8 +54,8 @@ pub(super) async fn build(
     report: &mut Ongoing,
 ) -> Result<Context, ApiError> {
     let (loaded, search::Found { vectors, candidates, max_distance }) = (app.loaded()?, found);
-    let counter = asked.served.counter.clone();
-    let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, max_distance)?, candidates));
+    let (counter, format) = (asked.served.counter.clone(), asked.on.context_format);
+    let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, format, max_distance)?, candidates));
     let (counted, candidates) = loaded.search_pool.run(counting).await?;
     let selection = select(&counted, max_distance, asked.budget.context_tokens);
     let boundary = new_boundary()?;
@@ -69,7 +70,12 @@ pub(super) async fn build(
 }
 
 /// Counts the tokens of each candidate within the threshold. Reads only chunks without a cached count.
-fn count(candidates: &Candidates, counter: &TokenCounter, max_distance: f32) -> Result<Vec<Candidate>, IndexError> {
+fn count(
+    candidates: &Candidates,
+    counter: &TokenCounter,
+    format: ContextFormat,
+    max_distance: f32,
+) -> Result<Vec<Candidate>, IndexError> {
     let mut counted: Vec<Candidate> = candidates
         .found()
         .iter()
@@ -77,7 +83,8 @@ fn count(candidates: &Candidates, counter: &TokenCounter, max_distance: f32) -> 
         .collect();
     let is_counted = |candidate: &Candidate| is_near(candidate.distance, max_distance) && !candidate.is_duplicate;
     let near: Vec<usize> = (0..counted.len()).filter(|&position| is_counted(&counted[position])).collect();
-    let tokens = candidates.token_counts(counter.id(), &near, |found| counter.text(&render(COUNTED_NUMBER, found)))?;
+    let counted_block = |found: &RetrievedChunk| counter.text(&render(format, COUNTED_NUMBER, found));
+    let tokens = candidates.token_counts(counter.id(format), &near, counted_block)?;
     for (&position, tokens) in near.iter().zip(tokens) {
         counted[position].tokens = tokens;
     }
@@ -129,8 +136,11 @@ impl Writing {
     /// The blocks of the passages, with their tokens. A joined passage is counted anew, because the overlap of its
     /// chunks is in it once.
     fn blocks(&self, passages: &[ChatPassage], positions: &[usize], counted: &[Candidate]) -> Blocks {
-        let texts: Vec<String> =
-            passages.iter().enumerate().map(|(number, passage)| render(number + 1, &passage.chunk)).collect();
+        let texts: Vec<String> = passages
+            .iter()
+            .enumerate()
+            .map(|(number, passage)| render(self.asked.on.context_format, number + 1, &passage.chunk))
+            .collect();
         let tokens = |(passage, text): (&ChatPassage, &String)| match passage.members.as_slice() {
             [only] => counted[positions[only.place]].tokens,
             _ => self.asked.served.counter.text(text),
@@ -153,10 +163,14 @@ impl Writing {
             conversation_tokens: asked.conversation_tokens,
             budget: &asked.budget,
             boundary: &self.boundary,
+            format: asked.on.context_format,
             interactions: self.interactions.as_deref(),
         };
         let (counter, waiter) = (&asked.served.counter, Waiter::default());
-        let adds_up = counter.adds_up() && (1..=LARGEST_NUMBER_OF_ONE_TOKEN).contains(&blocks.len());
+        // Separators are between blocks with sources, so their counts do not add up.
+        let adds_up = asked.on.context_format == ContextFormat::Numbered
+            && counter.adds_up()
+            && (1..=LARGEST_NUMBER_OF_ONE_TOKEN).contains(&blocks.len());
         let finished = if adds_up {
             let without_blocks = counter.conversation(&without_blocks(&given), &waiter);
             finish(&given, blocks, |_, kept| without_blocks + block_tokens[..kept].iter().sum::<u64>())?
@@ -219,8 +233,12 @@ struct Blocks {
     tokens: Vec<u64>,
 }
 
-fn render(number: usize, found: &RetrievedChunk) -> String {
+/// A block of the prompt.
+fn render(format: ContextFormat, number: usize, found: &RetrievedChunk) -> String {
     let known = |name: &str| found.metadata.get(name).and_then(Value::as_str);
+    if format == ContextFormat::Source {
+        return source_block(known("url").or_else(|| known("path")).unwrap_or(&found.doc_id), &found.text);
+    }
     let page = found.metadata.get("page").and_then(|page| page.as_u64().or_else(|| page.as_str()?.parse().ok()));
     let heading = found.heading.as_deref();
     block(number, &Passage { title: known("title"), heading, url: known("url"), page, text: &found.text })

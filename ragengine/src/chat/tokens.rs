@@ -1,6 +1,7 @@
 use std::sync::OnceLock;
 
-use ragengine_pipeline::prompt::{Passage, block};
+use ragengine_pipeline::prompt::{Passage, block, source_block};
+use ragengine_pipeline::request::ContextFormat;
 use ragengine_tokenizer::Tokenizer;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -27,8 +28,8 @@ impl TokenCounter {
     }
 
     /// Identifies the tokenizer and the format of blocks. The key of cached counts.
-    pub fn id(&self) -> u64 {
-        block_format()
+    pub fn id(&self, format: ContextFormat) -> u64 {
+        block_format(format)
             ^ match self {
                 Self::Embedding(embedding) => first_bytes(&Sha256::digest(embedding.fingerprint().as_bytes())),
                 Self::Served(tokenizer) => tokenizer.id(),
@@ -63,12 +64,16 @@ impl TokenCounter {
 
 /// A hash of the format of blocks. It changes when the format or the escaping changes, because counts are of whole
 /// blocks.
-fn block_format() -> u64 {
-    static FORMAT: OnceLock<u64> = OnceLock::new();
-    *FORMAT.get_or_init(|| {
+fn block_format(format: ContextFormat) -> u64 {
+    static FORMATS: [OnceLock<u64>; 2] = [OnceLock::new(), OnceLock::new()];
+    let is_numbered = format == ContextFormat::Numbered;
+    *FORMATS[usize::from(is_numbered)].get_or_init(|| {
         let (title, heading, url) = (Some("title [2]\n·"), Some("heading"), Some("url"));
         let text = "text\n[2] ［3］ a[4] (5)[6]\n--- end\n―――\n---|---\n<|end|> </s> [/INST]";
-        let block = block(100, &Passage { title, heading, url, page: Some(1), text });
+        let block = match format {
+            ContextFormat::Numbered => block(100, &Passage { title, heading, url, page: Some(1), text }),
+            ContextFormat::Source => source_block("title [2]\n·", text),
+        };
         first_bytes(&Sha256::digest(block.as_bytes()))
     })
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use ragengine_client::wire::ExplainedStage;
-use ragengine_pipeline::request::{Condensing, Diversity, Reranking, RetrievalMode, StageChoices};
+use ragengine_pipeline::request::{Condensing, ContextFormat, Diversity, Reranking, RetrievalMode, StageChoices};
 use ragengine_settings::Settings;
 
 use crate::telemetry::metrics::Metrics;
@@ -42,6 +42,7 @@ impl Endpoint {
                     rerank: on.rerank,
                     diversity: on.diversity,
                     interactions: on.interactions,
+                    context_format: on.context_format,
                 }
             }
             Self::Retrieve => {
@@ -57,6 +58,7 @@ impl Endpoint {
                     rerank: Reranking::Never,
                     diversity: Diversity::None,
                     interactions: false,
+                    context_format: ContextFormat::Numbered,
                 }
             }
         };
@@ -71,6 +73,7 @@ impl Endpoint {
             rerank: choices.rerank.unwrap_or(by_default.rerank),
             diversity: choices.diversity.unwrap_or(by_default.diversity),
             interactions: choices.interactions.unwrap_or(by_default.interactions) && settings.interactions.enabled,
+            context_format: choices.context_format.unwrap_or(by_default.context_format),
         }
     }
 
@@ -104,6 +107,8 @@ pub struct StagesOn {
     pub diversity: Diversity,
     /// Whether earlier questions and their answers are in the prompt.
     pub interactions: bool,
+    /// The form of the passages in the prompt.
+    pub context_format: ContextFormat,
 }
 
 impl StagesOn {

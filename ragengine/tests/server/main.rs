@@ -14,6 +14,7 @@ mod chat_upstream;
 mod clients;
 mod command_line;
 mod connections;
+mod context_format;
 mod crash;
 mod documents;
 mod durability;

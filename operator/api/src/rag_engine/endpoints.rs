@@ -48,6 +48,10 @@ pub struct PipelineStages {
     /// Whether earlier questions of the caller and their answers are in the prompt. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interactions: Option<bool>,
+    /// Form of the passages in the prompt: with numbers that the answer cites (`numbered`), or with their sources
+    /// (`source`): the document's metadata `url`, else its `path`, else its id. Default: `numbered`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_format: Option<ContextFormat>,
 }
 
 /// Stages of `/retrieve`.
@@ -103,6 +107,16 @@ pub enum RetrievalMode {
     Hybrid,
     /// By both, with reciprocal ranks.
     Rrf,
+}
+
+/// Form of the passages in the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ContextFormat {
+    /// With numbers.
+    Numbered,
+    /// With their sources.
+    Source,
 }
 
 /// What is done about chunks that say the same.

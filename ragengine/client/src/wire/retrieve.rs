@@ -91,6 +91,9 @@ pub struct PipelineStages {
     /// Whether earlier questions of the caller and their answers are in the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interactions: Option<bool>,
+    /// The form of the passages in the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_format: Option<ContextFormat>,
     /// Only interactions with this provider are used, such as `openai/gpt-4o`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
@@ -135,6 +138,16 @@ pub enum RetrievalMode {
     Hybrid,
     /// By both, with their reciprocal ranks.
     Rrf,
+}
+
+/// The form of the passages in the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ContextFormat {
+    /// With numbers that the answer cites.
+    Numbered,
+    /// With their sources.
+    Source,
 }
 
 /// What is done about chunks that say the same.

@@ -5,7 +5,7 @@ use super::*;
 use crate::budget::{BudgetInput, budget};
 use crate::plan::{Plan, plan};
 use crate::prompt::{Boundary, Passage, block};
-use crate::request::Request;
+use crate::request::{ContextFormat, Request};
 use crate::select::{Candidate, select};
 
 /// A tokenizer with a fixed number of bytes per token. Its counts do not add up: joining two texts changes the sum by
@@ -53,6 +53,7 @@ fn the_last_blocks_are_removed_when_the_prompt_exceeds_the_budget() {
         conversation_tokens: 10,
         budget: &budget,
         boundary: &Boundary::of(7),
+        format: ContextFormat::Numbered,
         interactions: None,
     };
     // In this test, each block has 20 tokens and the instructions have none.
@@ -62,7 +63,7 @@ fn the_last_blocks_are_removed_when_the_prompt_exceeds_the_budget() {
         &request.conversation,
         given.sent,
         given.turn,
-        &prompt::context(&Boundary::of(7), &[]),
+        &prompt::context(&Boundary::of(7), ContextFormat::Numbered, &[]),
     )) - 160;
     let finished = finish(&given, &blocks, |messages, _| count(messages) - words).unwrap();
     assert_eq!((finished.blocks, finished.prompt_tokens, finished.max_tokens), (2, 200, None));
@@ -80,6 +81,7 @@ fn a_prompt_that_leaves_no_token_for_the_answer_is_refused() {
         conversation_tokens: 10,
         budget: &budget,
         boundary: &Boundary::of(7),
+        format: ContextFormat::Numbered,
         interactions: None,
     };
     assert_eq!(finish(&given, &[], |_, _| 100), Err(Rejection::ContextWindow));
@@ -99,6 +101,7 @@ fn interactions_stand_after_the_blocks_or_alone() {
         conversation_tokens: 10,
         budget: &budget,
         boundary: &Boundary::of(7),
+        format: ContextFormat::Numbered,
         interactions: Some(&interactions),
     };
     let system = |blocks: &[String]| {
@@ -108,7 +111,10 @@ fn interactions_stand_after_the_blocks_or_alone() {
     };
     let block = block(1, &Passage { text: "Call first.", ..Passage::default() });
     let both = system(std::slice::from_ref(&block));
-    assert_eq!(both, format!("{}\n\n{interactions}", prompt::context(&Boundary::of(7), &[block])));
+    assert_eq!(
+        both,
+        format!("{}\n\n{interactions}", prompt::context(&Boundary::of(7), ContextFormat::Numbered, &[block]))
+    );
     assert_eq!(system(&[]), interactions);
 }
 
@@ -161,7 +167,8 @@ proptest! {
             conversation_tokens: conversation,
             budget: &budget,
             boundary: &Boundary::of(7),
-            interactions: None,
+            format: ContextFormat::Numbered,
+        interactions: None,
         };
         match finish(&input, &blocks, |messages, _| tokenizer.conversation(messages)) {
             Err(rejection) => prop_assert_eq!(rejection, Rejection::ContextWindow),

@@ -1,4 +1,4 @@
-use ragengine_pipeline::request::{Condensing, Diversity, Reranking, RetrievalMode};
+use ragengine_pipeline::request::{Condensing, ContextFormat, Diversity, Reranking, RetrievalMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct CompletionsEndpoint {
     pub diversity: Diversity,
     /// Whether earlier questions of the caller and their answers are in the prompt, see `interactions`.
     pub interactions: bool,
+    /// The form of the passages in the prompt: with numbers that the answer cites (`numbered`), or with their sources
+    /// (`source`): the document's metadata `url`, else its `path`, else its id.
+    pub context_format: ContextFormat,
 }
 
 /// The stages of `/retrieve`.

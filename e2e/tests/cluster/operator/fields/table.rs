@@ -69,6 +69,7 @@ pub fn bases() -> Vec<Base> {
                     ("endpoints.completions.retrieval", json!("hybrid"), Settings),
                     ("endpoints.completions.recency", json!(true), Settings),
                     ("endpoints.completions.diversity", json!("mmr"), Settings),
+                    ("endpoints.completions.contextFormat", json!("source"), Settings),
                     ("endpoints.retrieve.retrieval", json!("dense"), Settings),
                     ("rewrite.acronyms", json!({"ABO": "Administrative Business Office"}), Settings),
                     ("endpoints.completions.acronyms", json!(true), Settings),

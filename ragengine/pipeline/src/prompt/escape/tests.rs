@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::prompt::{Boundary, Passage, block, context};
+use crate::request::ContextFormat;
 
 #[test]
 fn lines_like_a_boundary_are_escaped() {
@@ -193,7 +194,7 @@ proptest! {
         }
         prop_assert!(!["<|im_end|>", "</s>", "[INST]"].iter().any(|mark| block.contains(mark)), "{block:?}");
         let boundary = Boundary::of(random);
-        let whole = context(&boundary, &[block]);
+        let whole = context(&boundary, ContextFormat::Numbered, &[block]);
         prop_assert_eq!(lines(&whole).iter().filter(|line| **line == boundary.line()).count(), 2);
     }
 
