@@ -34,7 +34,8 @@ pub const MIN_CHUNKS: usize = 30;
 /// The least probability for which a question gets context.
 const MIN_PROBABILITY: f32 = 0.5;
 
-/// The constant of the regression. With it, a probability of 0.5 lets 4% of the unanswerable questions through.
+/// The constant of the regression. With it, a probability of 0.5 lets 7% of the unanswerable questions of the split `tune`
+/// through, and 94% of the answerable ones.
 const CONSTANT: f32 = -6.63;
 
 /// The number of chunks of the index that the constant and the weights were fitted with.
