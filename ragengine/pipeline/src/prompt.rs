@@ -88,6 +88,11 @@ pub fn interactions(boundary: &Boundary, entries: &str) -> String {
     format!("{INTERACTION_INSTRUCTIONS}{line}\n{entries}\n{line}")
 }
 
+/// A name as a part of a line: [`escaped`], without line breaks.
+pub fn escaped_name(name: &str) -> String {
+    escape::label(name)
+}
+
 /// A text in which everything that looks like a boundary, the number of a passage or the end of the message has a
 /// backslash.
 pub fn escaped(text: &str) -> Cow<'_, str> {
@@ -207,6 +212,12 @@ mod tests {
         let line = "=== 0 0 0 0 0 0 0 0 0 7";
         let expected = "Source: https://a\nOne.\n\n---\n\nSource: b \\--- c\nTwo.\n\\---\n\\[1] Three.";
         assert_eq!(rest, format!("{line}\n{expected}\n{line}"));
+    }
+
+    #[test]
+    fn a_name_stays_on_its_line() {
+        assert_eq!(escaped_name("openai/gpt-4o"), "openai/gpt-4o");
+        assert_eq!(escaped_name("m\n\n--- 1 2\nQ: [1]"), "m --- 1 2 Q: \\[1]");
     }
 
     #[test]

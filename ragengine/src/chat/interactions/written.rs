@@ -40,14 +40,19 @@ impl Writing {
         // What could be mistaken for a passage's number or a boundary is escaped, as in passages.
         let texts: Vec<_> =
             past.iter().map(|past| (prompt::escaped(&past.user_input), prompt::escaped(&past.ai_response))).collect();
+        // The name of the model is text of a caller, too.
+        let names: Vec<_> = past
+            .iter()
+            .map(|past| (prompt::escaped_name(&past.ai_provider), prompt::escaped_name(&past.task_category)))
+            .collect();
         let interactions: Vec<Interaction<'_>> = past
             .iter()
-            .zip(&texts)
-            .map(|(past, (question, answer))| Interaction {
+            .zip(texts.iter().zip(&names))
+            .map(|(past, ((question, answer), (provider, category)))| Interaction {
                 question,
                 answer,
-                provider: Some(&past.ai_provider),
-                category: Some(&past.task_category),
+                provider: Some(provider),
+                category: Some(category),
                 similarity: Some(past.similarity),
             })
             .collect();

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use ragengine_pipeline::budget::INSTRUCTION_TOKENS;
 use ragengine_pipeline::prompt::{Boundary, context};
+use ragengine_pipeline::request::ContextFormat;
 use ragengine_tokenizer::conversation;
 use ragengine_tokenizer::{Kind, Tokenizer};
 use serde_json::{Value, json};
@@ -79,14 +80,14 @@ fn the_boundary_does_not_change_the_tokens_of_a_context() {
         ("a token a byte", with_template(CHATML)),
         ("the estimate", Tokenizer::estimate()),
     ] {
-        let tokens = |random: u64| tokenizer.count(&context(&Boundary::of(random), &[]));
+        let tokens = |random: u64| tokenizer.count(&context(&Boundary::of(random), ContextFormat::Numbered, &[]));
         let expected = tokens(0);
         for random in randoms() {
             assert_eq!(tokens(random), expected, "{name}: {random}");
         }
         let conversation = |messages: &[Value]| tokenizer.count_conversation(messages);
         let question = json!({"role": "user", "content": "q"});
-        let system = json!({"role": "system", "content": context(&Boundary::of(7), &[])});
+        let system = json!({"role": "system", "content": context(&Boundary::of(7), ContextFormat::Numbered, &[])});
         let cost = conversation(&[system, question.clone()]) - conversation(&[question]);
         // A tokenizer with one token per byte is unrealistic.
         assert!(cost <= INSTRUCTION_TOKENS || name == "a token a byte", "{name}: {cost}");
