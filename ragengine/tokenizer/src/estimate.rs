@@ -44,6 +44,7 @@ fn message_tokens(message: &Value, count: &impl Fn(&str) -> u64) -> u64 {
 mod tests {
     use ragengine_pipeline::budget::INSTRUCTION_TOKENS;
     use ragengine_pipeline::prompt::{Boundary, context};
+    use ragengine_pipeline::request::ContextFormat;
     use serde_json::json;
 
     use super::*;
@@ -70,7 +71,10 @@ mod tests {
     #[test]
     fn the_instructions_of_a_prompt_fit_into_their_reserve() {
         let empty = [json!({"role": "user", "content": "q"})];
-        let with_context = [json!({"role": "system", "content": context(&Boundary::of(0), &[])}), empty[0].clone()];
+        let with_context = [
+            json!({"role": "system", "content": context(&Boundary::of(0), ContextFormat::Numbered, &[])}),
+            empty[0].clone(),
+        ];
         let cost = conversation(&with_context, estimate) - conversation(&empty, estimate);
         assert!(cost <= INSTRUCTION_TOKENS, "{cost}");
     }

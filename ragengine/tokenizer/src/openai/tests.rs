@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use ragengine_pipeline::prompt::{Boundary, Passage, block, context};
+use ragengine_pipeline::request::ContextFormat;
 
 use super::window::openai_window;
 use super::*;
@@ -159,7 +160,8 @@ proptest! {
         for encoding in [Encoding::Cl100k, Encoding::O200k] {
             let blocks: Vec<String> =
                 texts.iter().zip(first_number..).map(|((title, text), number)| block(number, title, text)).collect();
-            let system = |blocks: &[String]| format!("{instructions}\n\n{}", context(&Boundary::of(random), blocks));
+            let context = |blocks: &[String]| context(&Boundary::of(random), ContextFormat::Numbered, blocks);
+            let system = |blocks: &[String]| format!("{instructions}\n\n{}", context(blocks));
             let apart: u64 = blocks.iter().map(|block| encoding.count(&with_number(block, 100))).sum();
             prop_assert_eq!(encoding.count(&system(&blocks)), encoding.count(&system(&[])) + apart);
         }
