@@ -174,6 +174,7 @@ pub fn changes() -> Vec<FieldChange> {
         setting(NOTHING, "endpoints.completions.feedback", true, &["endpoints.completions.feedback"]),
         setting(NOTHING, "endpoints.completions.rerank", "conditional", &["endpoints.completions.rerank"]),
         setting(NOTHING, "endpoints.completions.interactions", true, &["endpoints.completions.interactions"]),
+        setting(NOTHING, "endpoints.completions.contextFormat", "source", &["endpoints.completions.contextFormat"]),
         setting(NOTHING, "endpoints.completions.acronyms", true, &["endpoints.completions.acronyms"]),
         setting(NOTHING, "endpoints.completions.filterRules", true, &["endpoints.completions.filterRules"]),
         setting(NOTHING, "endpoints.completions.retrieval", "hybrid", &["endpoints.completions.retrieval"]),
