@@ -63,7 +63,7 @@ pub struct Settings {
     /// The folder that holds the indexes and, below `models`, embedding models. The server creates it if it is missing.
     /// Only one server may use it at a time.
     pub data_dir: PathBuf,
-    /// Keeps servers apart that use the same database: each has a name of its own. 1 to 317 bytes.
+    /// The name of this server in a database that several servers use. Each needs another one. 1 to 317 bytes.
     pub state_namespace: String,
     /// The database of the stores that use PostgreSQL.
     pub postgres: Postgres,

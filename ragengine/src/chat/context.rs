@@ -133,7 +133,7 @@ impl Writing {
         Ok((Context { passages, finished, relevant }, reported))
     }
 
-    /// The blocks of the passages, with their tokens. A joined passage is counted anew, because the overlap of its
+    /// The blocks of the passages, with their tokens. A joined passage is counted again, because the overlap of its
     /// chunks is in it once.
     fn blocks(&self, passages: &[ChatPassage], positions: &[usize], counted: &[Candidate]) -> Blocks {
         let texts: Vec<String> = passages

@@ -33,8 +33,8 @@ pub(super) struct Place<'a> {
     pub tokens_left: u64,
 }
 
-/// The part of the prompt with earlier interactions. None if the stage is off, there are none, or none fits. A failure
-/// or a timeout of the store counts as none.
+/// The part of the prompt with earlier interactions. None if the stage is off, or no interaction is found or fits. A
+/// failure or a timeout of the store counts as no interaction.
 ///
 /// # Errors
 ///

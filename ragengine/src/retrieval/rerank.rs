@@ -87,7 +87,7 @@ impl Reranker {
         }
     }
 
-    /// Why the cross-encoder is not loaded. None if it is, while it is being loaded, or if there is none.
+    /// Why loading the cross-encoder failed. None while it loads, when it is loaded, or without one.
     pub fn problem(&self) -> Option<String> {
         match &self.backend {
             Backend::Local(local) => local.failure(),

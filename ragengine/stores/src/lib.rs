@@ -16,8 +16,6 @@ mod interactions;
 mod metrics;
 mod operation;
 mod postgres;
-#[cfg(feature = "test-postgres")]
-pub mod test_postgres;
 mod vector;
 
 pub use embedded::Embedded;

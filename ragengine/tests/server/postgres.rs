@@ -1,12 +1,16 @@
 //! Votes and interactions in PostgreSQL, which is killed and started again.
 
+#[path = "../../stores/tests/stores/test_postgres.rs"]
+#[expect(dead_code, reason = "the tests of the stores use the rest")]
+mod test_postgres;
+
 use std::time::Duration;
 
 use ragengine::app::{App, StartError, start};
-use ragengine_stores::test_postgres::TestPostgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use self::test_postgres::TestPostgres;
 use crate::support::{FACTS, Reply, Server, ask, outcome, settings};
 
 /// Settings with all stores in the database.

@@ -15,7 +15,7 @@ use tracing::{debug, info, warn};
 use super::super::question::Asked;
 use super::label;
 
-/// The part of the prompt, with what is told about it.
+/// The part of the prompt, and its explanation.
 #[derive(Default)]
 pub(super) struct Written {
     /// The part. None without entries.

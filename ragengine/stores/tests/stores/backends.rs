@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::test_postgres::TestPostgres;
 use ragengine_metrics::{Builder, prometheus};
-use ragengine_stores::test_postgres::TestPostgres;
 use ragengine_stores::{Embedded, FeedbackStore, InteractionStore, Postgres, StoreMetrics};
 
 use crate::{feedback, interactions};

@@ -8,3 +8,4 @@ mod interactions;
 mod model;
 mod outages;
 mod shared;
+mod test_postgres;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ragengine_stores::test_postgres::TestPostgres;
+use crate::test_postgres::TestPostgres;
 use ragengine_stores::{Postgres, PostgresOptions, StoreError, VoteQuery};
 
 use crate::backends::Stores;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ragengine_stores::test_postgres::TestPostgres;
+use crate::test_postgres::TestPostgres;
 use ragengine_stores::{Interaction, Postgres, Rating, VoteQuery};
 
 use crate::backends::{Stores, now_ms};

@@ -69,7 +69,7 @@ SELECT count(*) FROM answer"
 pub(super) const DELETE_VOTE: &str = "
 DELETE FROM ragengine_vote WHERE engine = $1 AND answer_id = $2 AND voter = $3";
 
-/// Parameters: engine, answer. The answer must be locked, so that no vote is added meanwhile.
+/// Parameters: engine, answer. The answer must be locked, so that no vote is added at the same time.
 pub(super) const FORGET_CHUNKS_WITHOUT_VOTES: &str = "
 DELETE FROM ragengine_voted_chunk
 WHERE engine = $1 AND answer_id = $2

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::PostgresOptions;
+use ragengine_stores::PostgresOptions;
 
 /// Where the Debian package puts the programs of each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
