@@ -35,7 +35,7 @@ pub(super) struct State {
 }
 
 struct Known {
-    /// The connections. The failure if there are none.
+    /// The connections, or why the database cannot be used.
     pool: Result<PgPool, Failure>,
     /// The last failure. None after a success.
     problem: Option<String>,
@@ -58,7 +58,7 @@ impl State {
     ///
     /// # Errors
     ///
-    /// Why there are none.
+    /// Why the database cannot be used.
     pub fn pool(&self) -> Result<PgPool, StoreError> {
         self.known.lock().pool.clone().map_err(|failure| failure.error())
     }
