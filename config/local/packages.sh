@@ -14,8 +14,9 @@ fi
 # g++ includes libgomp.
 wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
 [[ " $* " != *" check "* ]] || wanted+=(shellcheck)
-# Some tests of the server mount a file system. The tests of the sources run a proxy, those of the stores PostgreSQL.
-[[ " $* " != *" test "* ]] || wanted+=(e2fsprogs mount postgresql tinyproxy-bin)
+# Some tests of the server mount a file system. The tests of the sources run a proxy, those of the stores PostgreSQL and
+# Redis.
+[[ " $* " != *" test "* ]] || wanted+=(e2fsprogs mount postgresql redis-server tinyproxy-bin)
 [[ " $* " != *" bench "* ]] || wanted+=(nginx-light)
 # images/check-offline.sh sets up a loopback interface with iproute2.
 [[ " $* " != *" images "* && " $* " != *" cluster "* ]] || wanted+=(iproute2)
@@ -66,6 +67,10 @@ install() {
     # The benchmark starts its own nginx. The package's service would listen on port 80.
     if [[ " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]]; then
         "${as_root[@]}" systemctl disable --now nginx
+    fi
+    # The tests start their own Redis, with a free port and a folder of their own.
+    if [[ " ${missing[*]} " == *" redis-server "* && -d /run/systemd/system ]]; then
+        "${as_root[@]}" systemctl disable --now redis-server
     fi
 }
 step "Installing Debian packages: ${missing[*]}" install

@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 
 use crate::access::{Action, Caller, WriteToken, may};
 use crate::admission::Admission;
+use crate::converse::WindowLog;
 use crate::error::ApiError;
 use crate::language_model::LanguageModel;
 use crate::retrieval::preparation::QueryRules;
@@ -47,6 +48,8 @@ pub struct App {
     pub reranker: Reranker,
     /// Time limits of the stages that ask a model or a store.
     pub stage_timeouts: StageTimeouts,
+    /// Logs the context window of the language model.
+    pub window_log: WindowLog,
     /// The language model.
     pub language_model: Arc<LanguageModel>,
     /// The token for writes. `None`: writes need no token.

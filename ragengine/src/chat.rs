@@ -4,22 +4,23 @@ mod answer;
 mod arrival;
 mod begun;
 mod context;
+mod conversed;
 mod interactions;
 mod kept;
 mod ongoing;
 mod passage;
-mod question;
+pub(crate) mod question;
 mod relay;
 mod rewrite;
 mod search;
-mod served;
+pub(crate) mod served;
 mod tokens;
 mod upstream_request;
 
 use std::sync::Arc;
 
 pub use answer::{ChatReply, ChatReplyBody};
-pub use arrival::Arrival;
+pub use arrival::{Arrival, Way};
 use begun::Begun;
 use ongoing::Ongoing;
 use question::Planned;
@@ -37,9 +38,9 @@ use crate::language_model::{Origin, SideTasks};
 ///
 /// [`ApiError`] when the algorithm refuses the request, the index is unknown, or a step fails.
 pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Arrival) -> Result<ChatReply, ApiError> {
-    let Arrival { mut report, deadline, origin, permit } = arrival;
+    let Arrival { mut report, deadline, origin, permit, way } = arrival;
     // Boxed here and below, because a large future that is passed by value is copied at each call.
-    let preparing = Box::pin(prepare(app, caller, request, origin, &mut report));
+    let preparing = Box::pin(prepare(app, caller, request, way, origin, &mut report));
     let mut request = match deadline.keep(app, preparing).await {
         Ok(request) => request,
         Err(error) => return Err(report.failed(error)),
@@ -55,7 +56,10 @@ pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Ar
     };
     match begun {
         Ok(begun) => answer::send(begun, kept, report).await,
-        Err(error) => Err(report.failed(error)),
+        Err(error) => {
+            kept.into_iter().for_each(|kept| kept.failed());
+            Err(report.failed(error))
+        }
     }
 }
 
@@ -64,10 +68,11 @@ async fn prepare(
     app: &App,
     caller: &Caller,
     request: Arc<Request>,
+    way: Way,
     origin: Origin,
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
-    match question::plan(app, caller, &request, report).await? {
+    match question::plan(app, caller, &request, way, report).await? {
         Planned::PassThrough => upstream_request::pass_through(app, request, origin, report).await,
         // Boxed, to keep the future of a passed-through chat small.
         Planned::Answer(turn) => Box::pin(answer_from_index(app, caller, turn, origin, report)).await,
@@ -85,7 +90,8 @@ async fn answer_from_index(
     let asked = question::divide(app, turn, report).await?;
     let side_tasks = SideTasks::new(&app.language_model, asked.served.name.as_deref(), &origin.request_id);
     let found = search::search(app, caller, &asked, side_tasks, report).await?;
-    let vectors = found.vectors.clone();
+    let (vectors, condensed_question) = (found.vectors.clone(), found.condensed_question.clone());
     let context = context::build(app, &asked, found, report).await?;
-    upstream_request::answer(app, Findings { asked: &asked, vectors, context }, origin, report).await
+    let findings = Findings { asked: &asked, vectors, condensed_question, context };
+    upstream_request::answer(app, findings, origin, report).await
 }

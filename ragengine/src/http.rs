@@ -1,6 +1,7 @@
 //! HTTP handlers, one file per resource.
 
 pub mod chat_completions;
+mod chat_reply;
 pub mod context;
 pub mod documents;
 pub mod embeddings;
@@ -10,8 +11,10 @@ pub mod generation;
 pub mod indexes;
 pub mod models;
 pub mod observe;
+pub mod page;
 pub mod pipe;
 pub mod probes;
+pub mod query;
 pub mod reply;
 pub mod retrieve;
 pub mod sources;

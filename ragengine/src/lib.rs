@@ -10,6 +10,7 @@ pub mod args;
 pub mod boundary;
 pub mod chat;
 pub mod cli;
+pub mod converse;
 pub mod embedding;
 pub mod error;
 pub mod http;

@@ -19,8 +19,8 @@ use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
 use crate::http::{
-    chat_completions, context, documents, embeddings, feedback, generation, indexes, models, observe, probes, retrieve,
-    sources, transfer,
+    chat_completions, context, documents, embeddings, feedback, generation, indexes, models, observe, page, probes,
+    query, retrieve, sources, transfer,
 };
 use crate::middleware;
 use crate::pages::{self, Senders};
@@ -32,7 +32,7 @@ use crate::pages::{self, Senders};
         description = "Retrieval-augmented chat over the OpenAI API, answered from your documents, with their sources."
     ),
     // Its route is below, because OpenAPI cannot describe an id with slashes.
-    paths(models::describe)
+    paths(models::describe, documents::describe)
 )]
 struct Document;
 
@@ -52,7 +52,7 @@ fn probes() -> OpenApiRouter<Arc<App>> {
 }
 
 fn chats() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(chat_completions::chat_completions))
+    OpenApiRouter::new().routes(routes!(chat_completions::chat_completions)).routes(routes!(query::query))
 }
 
 /// Routes that read indexes, embed texts, or change what belongs to the caller.
@@ -61,6 +61,8 @@ fn reads() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(embeddings::embeddings))
         .routes(routes!(retrieve::retrieve))
         .routes(routes!(context::assess))
+        .routes(routes!(query::history))
+        .routes(routes!(query::clear))
         .routes(routes!(feedback::vote, feedback::list))
         .routes(routes!(feedback::delete))
         .routes(routes!(feedback::delete_interactions))
@@ -70,6 +72,13 @@ fn reads() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(sources::describe))
         .routes(routes!(indexes::list))
         .routes(routes!(indexes::describe))
+}
+
+/// Reading a document, whose id may have slashes.
+fn whole_documents() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .route("/indexes/{index_name}/documents/{*doc_id}", get(documents::describe))
+        .route("/indexes/{index_name}/documents/delete", get(documents::describe_delete))
 }
 
 /// Routes that change indexes. They need the write token, if one is set.
@@ -110,10 +119,14 @@ pub fn router(app: Arc<App>) -> Router {
     let (router, document) = state()
         .merge(admitted(Work::Chat, chats()))
         .merge(admitted(Work::Read, reads()))
+        .merge(admitted(Work::Read, whole_documents()))
         .merge(writes)
         .merge(allowed(Action::Copy, copies()))
         .split_for_parts();
     let router = router
+        .route("/", get(page::chat))
+        .route("/docs", get(page::reference))
+        .route("/page/{*path}", get(page::file))
         .route("/openapi.json", get(async move || Json(document)))
         .route("/v1/models/{*id}", get(models::describe));
     let senders = Senders::new(&app.settings, app.settings.listen);

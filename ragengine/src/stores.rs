@@ -1,14 +1,16 @@
-//! What is kept besides indexes: answers and votes on them, and interactions.
+//! What is kept besides indexes: sessions, answers and votes on them, and interactions.
 
 mod interactions;
 mod sweep;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ragengine_settings::{Settings, StateStore};
+use ragengine_settings::{SessionStore as SessionBackend, Settings, StateStore};
 use ragengine_stores::{
-    Embedded, FeedbackStore, InteractionStore, Postgres, PostgresOptions, StoreError, StoreMetrics,
+    Embedded, FeedbackStore, InteractionStore, Postgres, PostgresOptions, Redis, RedisOptions, SessionStore,
+    StoreError, StoreMetrics,
 };
 
 pub use self::interactions::KeptInteractions;
@@ -16,11 +18,12 @@ pub use self::sweep::sweep;
 use crate::secrets;
 
 /// The stores of a server. One that is switched off is not there.
-#[derive(Default)]
 pub struct Stores {
+    sessions: Arc<SessionStore>,
     feedback: Option<Arc<FeedbackStore>>,
     interactions: Option<Arc<KeptInteractions>>,
     postgres: Option<Arc<Postgres>>,
+    redis: Option<Arc<Redis>>,
 }
 
 /// Why the stores cannot be opened.
@@ -47,8 +50,17 @@ impl Stores {
         let (feedback, interactions) = (&settings.feedback, &settings.interactions);
         let wanted = [(feedback.enabled, feedback.store), (interactions.enabled, interactions.store)];
         let needs = |store| wanted.contains(&(true, store));
+        let sessions = settings.sessions.store;
+        let needs_postgres = needs(StateStore::Postgres) || sessions == SessionBackend::Postgres;
         let embedded = if needs(StateStore::Redb) { Some(embedded(&settings.data_dir).await?) } else { None };
-        let postgres = if needs(StateStore::Postgres) { Some(postgres(settings).await?) } else { None };
+        let postgres = if needs_postgres { Some(postgres(settings).await?) } else { None };
+        let redis = if sessions == SessionBackend::Redis { Some(redis(settings).await?) } else { None };
+        let expiry = Duration::from_secs(settings.sessions.expiry_seconds);
+        let sessions = match (redis.clone(), postgres.clone().filter(|_| sessions == SessionBackend::Postgres)) {
+            (Some(redis), _) => SessionStore::redis(redis, expiry, StoreMetrics::clone(metrics)),
+            (None, Some(postgres)) => SessionStore::postgres(postgres, expiry, StoreMetrics::clone(metrics)),
+            (None, None) => SessionStore::memory(expiry, StoreMetrics::clone(metrics)),
+        };
         let backend = |is_enabled: bool, store| match store {
             _ if !is_enabled => (None, None),
             StateStore::Redb => (embedded.clone(), None),
@@ -65,10 +77,17 @@ impl Stores {
             (None, None) => None,
         };
         Ok(Self {
+            sessions: Arc::new(sessions),
+            redis,
             feedback: feedback.map(Arc::new),
             interactions: interactions.map(|store| Arc::new(KeptInteractions::new(store, Arc::clone(metrics)))),
             postgres,
         })
+    }
+
+    /// The store of sessions.
+    pub fn sessions(&self) -> &Arc<SessionStore> {
+        &self.sessions
     }
 
     /// The store of answers and votes.
@@ -85,6 +104,11 @@ impl Stores {
     pub fn postgres_problem(&self) -> Option<String> {
         self.postgres.as_ref()?.problem()
     }
+
+    /// What is wrong with Redis now.
+    pub fn redis_problem(&self) -> Option<String> {
+        self.redis.as_ref()?.problem()
+    }
 }
 
 async fn embedded(data_dir: &Path) -> Result<Arc<Embedded>, OpenError> {
@@ -96,6 +120,17 @@ async fn embedded(data_dir: &Path) -> Result<Arc<Embedded>, OpenError> {
         Ok(Err(error)) => Err(OpenError::Store(error)),
         Err(panic) => Err(OpenError::Store(StoreError::Disk(panic.to_string()))),
     }
+}
+
+async fn redis(settings: &Settings) -> Result<Arc<Redis>, OpenError> {
+    let password = settings.redis.password.as_ref().map(secrets::read).transpose();
+    let password = password.map_err(|error| OpenError::Settings(format!("redis.password: {error}")))?;
+    let options = RedisOptions {
+        url: settings.redis.url.clone().unwrap_or_default(),
+        password: password.map(|password| password.expose().to_owned()),
+        engine: settings.state_namespace.clone(),
+    };
+    Redis::open(&options).await.map_err(|error| OpenError::Settings(error.to_string()))
 }
 
 async fn postgres(settings: &Settings) -> Result<Arc<Postgres>, OpenError> {

@@ -7,15 +7,16 @@ mod engine_status;
 mod explanation;
 mod feedback;
 mod indexes;
+mod query;
 mod retrieve;
 pub mod sources;
 mod status;
 
-pub use chat::{ChatCompletion, ChatCompletionRequest, OpenAiError, OpenAiErrorDetail};
+pub use chat::{ChatCompletion, ChatCompletionRequest, ChatMode, OpenAiError, OpenAiErrorDetail};
 pub use context::{AssessContext, ContextAssessment};
 pub use documents::{
-    AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
-    StoredDocument, UpdateDocuments, UpdatedDocuments,
+    AddDocuments, ChunkPlace, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,
+    StoredDocument, UpdateDocuments, UpdatedDocuments, WholeDocument,
 };
 pub use engine_status::{EngineStatus, GrowingGeneration, OwnedSources, Problem, ProblemKind};
 pub use explanation::{ContextTokens, ExplainedChunk, ExplainedEvidence, ExplainedStage, Explanation};
@@ -24,6 +25,7 @@ pub use indexes::{
     ChunkingSettings, GenerationPhase, IndexDescription, IndexSettings, NextGeneration, RestoredIndexes,
     SourceDocument, SourceDocuments,
 };
+pub use query::{ChatHistory, ClearChat, ClearedChat, HistoryMessage, QueryReply, QueryRequest, QuerySource};
 pub use retrieve::{
     Condensing, ContextFormat, Diversity, PipelineStages, Reranking, RetrievalMode, Retrieve, RetrieveExplanation,
     RetrieveStages, Retrieved, RetrievedNode, RetrievedSource, SourceNode, Threshold,

@@ -7,12 +7,12 @@ use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::conversation::Role;
 use ragengine_pipeline::openai;
 use ragengine_pipeline::plan::{Plan, Turn, plan};
-use ragengine_pipeline::prompt;
-use ragengine_pipeline::request::Request;
+use ragengine_pipeline::prompt::{self, ConversationInput};
+use ragengine_pipeline::request::{HistoryFormat, Request};
 use serde_json::{Map, Value};
 
 /// Fields that are not forwarded to the language model.
-const OWN_FIELDS: [&str; 3] = ["index_name", "context_token_ratio", "explain"];
+const OWN_FIELDS: [&str; 4] = ["index_name", "context_token_ratio", "chat_mode", "explain"];
 
 const MODEL: &str = "default-model";
 
@@ -78,7 +78,9 @@ fn check_plan(request: &Request, sent: &[Value], turn: &Turn) {
     positions.sort_unstable();
     assert_eq!(positions, (0..request.conversation.messages.len()).collect::<Vec<_>>());
 
-    let finished = prompt::messages(&request.conversation, sent, turn, CONTEXT);
+    let history_format = HistoryFormat::Messages;
+    let input = ConversationInput { conversation: &request.conversation, sent, turn, history_format };
+    let finished = prompt::messages(input, CONTEXT);
     let is_system = |message: &Value| matches!(message["role"].as_str(), Some("system" | "developer"));
     let system: Vec<&Value> = finished.iter().filter(|message| is_system(message)).collect();
     assert_eq!(system, [&finished[0]]);

@@ -36,6 +36,7 @@ mod transfer;
 mod turns;
 mod vectors;
 mod view;
+mod whole_document;
 pub mod writer;
 mod writes;
 

@@ -57,6 +57,50 @@ pub fn budget(input: &BudgetInput) -> Result<Budget, Rejection> {
     })
 }
 
+/// Input of [`shares`] and [`history_tokens`]. Tokens are those of the served model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shares {
+    /// The model's context window, in tokens.
+    pub window: u64,
+    /// The share of the window that earlier messages may use.
+    pub history_ratio: f64,
+    /// The share of the window that the context may use.
+    pub context_ratio: f64,
+    /// The share of the window that is kept free for the answer.
+    pub answer_ratio: f64,
+}
+
+impl Shares {
+    fn answer_tokens(&self) -> u64 {
+        part(self.window, self.answer_ratio)
+    }
+}
+
+/// The maximum tokens of the history, given those of the question (conversational-chat, "Token Limit").
+pub fn history_tokens(shares: &Shares, question: u64) -> u64 {
+    let left = shares.window.saturating_sub(question + INSTRUCTION_TOKENS + shares.answer_tokens());
+    part(shares.window, shares.history_ratio).min(left)
+}
+
+/// Divides the window by fixed shares (conversational-chat, "Token Limit"). `conversation` are the tokens of the
+/// question and the history. The answer has no bound, but its share stays free.
+///
+/// # Errors
+///
+/// [`Rejection::ContextWindow`] when the conversation leaves no token for an answer.
+pub fn shares(shares: &Shares, conversation: u64, top_k: usize) -> Result<Budget, Rejection> {
+    let space = shares.window.checked_sub(conversation).filter(|space| *space > 0).ok_or(Rejection::ContextWindow)?;
+    let left = space.saturating_sub(INSTRUCTION_TOKENS + shares.answer_tokens());
+    let context_tokens = part(shares.window, shares.context_ratio).min(left);
+    Ok(Budget {
+        max_tokens: None,
+        lowered_from: None,
+        top_k,
+        context_tokens,
+        response_tokens: space.saturating_sub(INSTRUCTION_TOKENS + context_tokens),
+    })
+}
+
 /// The maximum number of chunks to retrieve. More chunks do not improve an answer.
 const MAX_TOP_K: usize = 10_000;
 
@@ -152,7 +196,44 @@ mod tests {
         assert_eq!(answer_tokens(1000, 1000, None), Err(Rejection::ContextWindow));
     }
 
+    const SHARES: Shares = Shares { window: 131_072, history_ratio: 0.5, context_ratio: 0.4, answer_ratio: 0.1 };
+
+    #[test]
+    fn the_shares_of_the_specification() {
+        assert_eq!(history_tokens(&SHARES, 20), 65_536);
+        let budget = shares(&SHARES, 1_000, 10).unwrap();
+        assert_eq!((budget.top_k, budget.max_tokens, budget.context_tokens), (10, None, 52_428));
+    }
+
+    #[test]
+    fn a_small_window_is_used_in_order_of_importance() {
+        let small = Shares { window: 1_000, ..SHARES };
+        for (question, history) in [(0, 500), (250, 500), (251, 499), (700, 50), (750, 0), (2_000, 0)] {
+            assert_eq!(history_tokens(&small, question), history, "{question}");
+        }
+        for (conversation, context) in [(0, 400), (350, 400), (351, 399), (749, 1), (750, 0), (999, 0)] {
+            assert_eq!(shares(&small, conversation, 10).unwrap().context_tokens, context, "{conversation}");
+        }
+        assert_eq!(shares(&small, 1_000, 10), Err(Rejection::ContextWindow));
+    }
+
     proptest! {
+        #[test]
+        fn shares_fit_into_the_window_together(
+            window in 0_u64..200_000, question in 0_u64..200_000, history in 0_u64..200_000,
+            history_ratio in 0.0..=0.8_f64, context_ratio in 0.05..=0.8_f64, answer_ratio in 0.05..=0.8_f64,
+        ) {
+            let given = Shares { window, history_ratio, context_ratio, answer_ratio };
+            let conversation = question + history.min(history_tokens(&given, question));
+            let Ok(budget) = shares(&given, conversation, 10) else {
+                prop_assert!(conversation >= window);
+                return Ok(());
+            };
+            let used = conversation + INSTRUCTION_TOKENS + budget.context_tokens + given.answer_tokens();
+            prop_assert!(budget.context_tokens == 0 || used <= window);
+            prop_assert!(conversation + budget.context_tokens + budget.response_tokens <= window);
+        }
+
         #[test]
         fn the_parts_fit_into_the_window_together(
             window in 0_u64..200_000, conversation in 0_u64..200_000,

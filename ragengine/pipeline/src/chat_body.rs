@@ -6,7 +6,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The fields that only this server reads. They are not forwarded to the language model.
-const OWN_FIELDS: [&str; 5] = ["index_name", "context_token_ratio", "metadata_filter", "pipeline", "explain"];
+const OWN_FIELDS: [&str; 6] =
+    ["index_name", "context_token_ratio", "metadata_filter", "pipeline", "chat_mode", "explain"];
 
 /// The names of the field that bounds the answer. The newer name is first.
 pub(crate) const MAX_TOKENS_FIELDS: [&str; 2] = ["max_completion_tokens", "max_tokens"];

@@ -4,9 +4,7 @@ use serde_json::Value;
 
 use crate::Rejection;
 use crate::budget::{Budget, INSTRUCTION_TOKENS, answer_tokens};
-use crate::conversation::Conversation;
-use crate::plan::Turn;
-use crate::prompt::{self, Boundary};
+use crate::prompt::{self, Boundary, ConversationInput};
 use crate::request::ContextFormat;
 
 /// A prompt that fits into the window together with the answer.
@@ -26,11 +24,9 @@ pub struct FinishedPrompt {
 #[derive(Debug, Clone, Copy)]
 pub struct PromptInput<'a> {
     /// The conversation.
-    pub conversation: &'a Conversation,
-    /// The messages of the conversation as JSON values.
-    pub sent: &'a [Value],
-    /// The question and the history of the conversation.
-    pub turn: &'a Turn,
+    pub conversation: ConversationInput<'a>,
+    /// The question that needs no history, if the language model gets it.
+    pub standalone_question: Option<&'a str>,
     /// The model's context window, in tokens.
     pub window: u64,
     /// Tokens of the conversation without context.
@@ -53,8 +49,10 @@ pub fn without_blocks(input: &PromptInput<'_>) -> Vec<Value> {
 /// The messages with these blocks. None: without the instructions for blocks, too.
 fn messages(input: &PromptInput<'_>, blocks: Option<&[String]>) -> Vec<Value> {
     let passages = blocks.map(|blocks| prompt::context(input.boundary, input.format, blocks));
-    let parts: Vec<&str> = passages.as_deref().into_iter().chain(input.interactions).collect();
-    prompt::messages(input.conversation, input.sent, input.turn, &parts.join("\n\n"))
+    let question = input.standalone_question.map(prompt::standalone_question);
+    let parts: Vec<&str> =
+        passages.as_deref().into_iter().chain(input.interactions).chain(question.as_deref()).collect();
+    prompt::messages(input.conversation, &parts.join("\n\n"))
 }
 
 /// Writes the prompt and counts its tokens with `count`, which gets the messages and the number of blocks in them.
@@ -73,9 +71,8 @@ pub fn finish(
     let limit = input.conversation_tokens + INSTRUCTION_TOKENS + input.budget.context_tokens;
     let mut blocks = blocks;
     loop {
-        // The instructions for blocks are left out if there are only interactions.
-        let has_passages = !blocks.is_empty() || input.interactions.is_none();
-        let messages = messages(input, has_passages.then_some(blocks));
+        // Without blocks, the instructions for them are left out.
+        let messages = messages(input, (!blocks.is_empty()).then_some(blocks));
         let prompt_tokens = count(&messages, blocks.len());
         if prompt_tokens <= limit || blocks.is_empty() {
             let max_tokens = answer_tokens(input.window, prompt_tokens, input.budget.max_tokens)?;

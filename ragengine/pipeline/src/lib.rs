@@ -23,6 +23,7 @@ pub mod extract;
 pub mod filter;
 pub mod finish;
 pub mod follow_up;
+pub mod history;
 pub mod interactions;
 pub mod openai;
 pub mod plan;

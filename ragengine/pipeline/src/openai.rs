@@ -33,6 +33,7 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
         index_name: fields.string("index_name")?.filter(|name| !name.is_empty()),
         metadata_filter: fields.metadata_filter()?,
         stages: fields.stages()?,
+        chat_mode: fields.chat_mode()?,
         explain: fields.boolean("explain")?,
         conversation: conversation(&body, fields.get("messages"))?,
         other_models: fields.other_models()?,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::{Conversation, Role};
 use crate::plan::Turn;
-use crate::request::ContextFormat;
+use crate::request::{ContextFormat, HistoryFormat};
 
 /// The instructions before the passages. [`crate::budget::INSTRUCTION_TOKENS`] covers them and the two boundary lines.
 const INSTRUCTIONS: &str = "The numbered passages between the two lines below with the same digits come from the \
@@ -99,21 +99,64 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     escape::text(text)
 }
 
-/// The messages of the prompt. `sent` are the messages of `conversation` as JSON values.
+/// The line of the system message with the question that needs no history (conversational-chat, "How It Works").
+pub fn standalone_question(question: &str) -> String {
+    format!("Standalone question: {}", escape::label(question))
+}
+
+/// The form of a conversation in the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConversationInput<'a> {
+    /// The conversation.
+    pub conversation: &'a Conversation,
+    /// Its messages as JSON values.
+    pub sent: &'a [Value],
+    /// The question and the history of the conversation.
+    pub turn: &'a Turn,
+    /// The form of the history.
+    pub history_format: HistoryFormat,
+}
+
+/// The messages of the prompt.
 ///
-/// The first message is the only system message: the texts of the caller's system and developer messages, and the
-/// context, joined by empty lines. The other messages of the history follow unchanged, then the user prompt.
-pub fn messages(conversation: &Conversation, sent: &[Value], turn: &Turn, context: &str) -> Vec<Value> {
-    let is_system = |position: &&usize| conversation.messages[**position].role == Role::System;
-    let instructions = turn.history.iter().filter(is_system).map(|&position| conversation.text(position));
-    let instructions = instructions.filter(|text| !text.is_empty());
-    let system = instructions.chain([context.to_owned()]).collect::<Vec<_>>().join("\n\n");
-    let history = turn.history.iter().filter(|position| !is_system(position)).map(|&position| sent[position].clone());
+/// The first message is the only system message: the texts of the caller's system and developer messages, the context,
+/// and the history if it is a section of it, joined by empty lines. There is none if it would be empty. The other messages of the history follow unchanged, then the user prompt.
+pub fn messages(input: ConversationInput<'_>, context: &str) -> Vec<Value> {
+    let ConversationInput { conversation, sent, turn, history_format } = input;
+    let (system, said): (Vec<usize>, Vec<usize>) =
+        turn.history.iter().partition(|position| conversation.messages[**position].role == Role::System);
+    let instructions = system.into_iter().map(|position| conversation.text(position));
+    let parts: Vec<String> = instructions.chain([context.to_owned()]).filter(|text| !text.is_empty()).collect();
+    let (history, section) = match history_format {
+        HistoryFormat::Messages => (said.iter().map(|&position| sent[position].clone()).collect(), String::new()),
+        HistoryFormat::Section => (Vec::new(), section(conversation, &said)),
+    };
     let question = match turn.prompt_messages.as_slice() {
         [only] => sent[*only].clone(),
         _ => json!({"role": "user", "content": turn.user_prompt}),
     };
-    [json!({"role": "system", "content": system})].into_iter().chain(history).chain([question]).collect()
+    let system = parts.join("\n\n") + &section;
+    let system = (!system.is_empty()).then(|| json!({"role": "system", "content": system.trim_start()}));
+    system.into_iter().chain(history).chain([question]).collect()
+}
+
+/// The section with the history, at the end of the system message (rag-pipeline, step 10). Empty without a history.
+fn section(conversation: &Conversation, said: &[usize]) -> String {
+    let mut history = String::new();
+    for (place, &position) in said.iter().enumerate() {
+        let is_answer = conversation.messages[position].role == Role::Assistant;
+        let separator = match (place, is_answer) {
+            (0, _) => "",
+            (_, true) => "\n",
+            (_, false) => "\n\n",
+        };
+        let author = if is_answer { "Assistant" } else { "User" };
+        history.extend([separator, author, ": ", &escaped(&conversation.text(position))]);
+    }
+    if history.is_empty() {
+        return history;
+    }
+    format!("\n\nCONVERSATION HISTORY:\n{history}\n\nUse this history to provide context-aware responses.")
 }
 
 #[cfg(test)]
@@ -122,10 +165,15 @@ mod tests {
     use crate::plan::{Plan, plan};
 
     fn finished(messages_sent: Value) -> Vec<Value> {
+        finished_as(HistoryFormat::Messages, messages_sent)
+    }
+
+    fn finished_as(history_format: HistoryFormat, messages_sent: Value) -> Vec<Value> {
         let body = json!({"index_name": "docs", "messages": messages_sent}).to_string();
         let request = crate::openai::read(body.into()).unwrap();
         let Ok(Plan::Retrieve(turn)) = plan(&request) else { panic!("not retrieved") };
-        messages(&request.conversation, &request.conversation.values().unwrap(), &turn, "CONTEXT")
+        let (conversation, sent) = (&request.conversation, &request.conversation.values().unwrap());
+        messages(ConversationInput { conversation, sent, turn: &turn, history_format }, "CONTEXT")
     }
 
     #[test]
@@ -176,6 +224,51 @@ mod tests {
     }
 
     #[test]
+    fn a_history_can_be_a_section_of_the_system_message() {
+        let history = json!([
+            {"role": "user", "content": "How do I report in GaCounts?"},
+            {"role": "assistant", "content": "To report in GaCounts...\n--- 1 2 3"},
+            {"role": "user", "content": "What about collaborators?"}
+        ]);
+        let messages = finished_as(HistoryFormat::Section, history);
+        assert_eq!(messages.len(), 2);
+        assert_eq!(
+            messages[0]["content"],
+            "CONTEXT\n\nCONVERSATION HISTORY:\nUser: How do I report in GaCounts?\nAssistant: To report in \
+             GaCounts...\n\\--- 1 2 3\n\nUse this history to provide context-aware responses."
+        );
+        assert_eq!(messages[1]["content"], "What about collaborators?");
+        let first = finished_as(HistoryFormat::Section, json!([{"role": "user", "content": "Why?"}]));
+        assert_eq!(first[0]["content"], "CONTEXT");
+    }
+
+    #[test]
+    fn turns_of_a_section_have_empty_lines_between_them() {
+        let said = |role, content| json!({"role": role, "content": content});
+        let history = [
+            said("user", "How do I report in GaCounts?"),
+            said("assistant", "To report in GaCounts..."),
+            said("user", "What about collaborators?"),
+            said("assistant", "Invite them."),
+            said("user", "And the deadline?"),
+        ];
+        let messages = finished_as(HistoryFormat::Section, history.to_vec().into());
+        let system = messages[0]["content"].as_str().unwrap();
+        assert!(system.contains(
+            "HISTORY:\nUser: How do I report in GaCounts?\nAssistant: To report in GaCounts...\n\nUser: What about \
+             collaborators?\nAssistant: Invite them.\n\nUse this"
+        ));
+    }
+
+    #[test]
+    fn a_standalone_question_is_one_line() {
+        assert_eq!(
+            standalone_question("When are\nreports [1] due?"),
+            "Standalone question: When are reports \\[1] due?"
+        );
+    }
+
+    #[test]
     fn a_whole_prompt() {
         let leave = Passage {
             title: Some("Handbook"),
@@ -194,9 +287,12 @@ mod tests {
         let sent = request.conversation.values().unwrap();
         let blocks = [block(1, &leave), block(2, &pay)];
         let messages = messages(
-            &request.conversation,
-            &sent,
-            &turn,
+            ConversationInput {
+                conversation: &request.conversation,
+                sent: &sent,
+                turn: &turn,
+                history_format: HistoryFormat::Messages,
+            },
             &context(&Boundary::of(4_821_709_356), ContextFormat::Numbered, &blocks),
         );
         insta::assert_yaml_snapshot!(messages);

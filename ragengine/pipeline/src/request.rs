@@ -18,6 +18,8 @@ pub struct Request {
     pub metadata_filter: Filter,
     /// Stages that the caller turns on or off.
     pub stages: StageChoices,
+    /// How the history is used.
+    pub chat_mode: ChatMode,
     /// Whether the reply reports the decisions and their reasons.
     pub explain: bool,
     /// The conversation.
@@ -135,6 +137,28 @@ pub enum ContextFormat {
     Numbered,
     /// With their sources, separated by lines of three dashes (rag-pipeline, step 9).
     Source,
+}
+
+/// The form of the history in the prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum HistoryFormat {
+    /// Each message is one.
+    #[default]
+    Messages,
+    /// A section at the end of the system message (rag-pipeline, step 10).
+    Section,
+}
+
+/// How the history of a conversation is used (conversational-chat).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChatMode {
+    /// The question is searched for as it is, unless `pipeline` says otherwise.
+    #[default]
+    Context,
+    /// The question is rewritten with the history. The new question is searched for, and the language model gets both.
+    CondensePlusContext,
 }
 
 /// What decides whether a question gets context.

@@ -5,12 +5,14 @@ mod chunk;
 mod closing;
 mod marking;
 mod relaying;
+mod tokens;
 mod whole;
 
 pub use answering::{Answering, Piece, Reader, Writer};
 pub use chunk::{Chunk, Delta, Said};
 pub use marking::{Marking, Ready, Usage, with_fields};
 pub use relaying::{Broken, Relaying, Verdict};
+pub use tokens::{AnswerTooLong, MAX_ANSWER_BYTES, TokenWriter};
 pub use whole::{Choice, Whole};
 
 /// The largest event that is buffered, in bytes. A chunk of an answer has a few hundred bytes.
@@ -112,6 +114,11 @@ fn values_of<'a>(data: &'a str, quoted: &'a str) -> impl Iterator<Item = &'a str
 /// Formats an event with this data.
 pub fn event(data: &str) -> String {
     format!("data: {data}\n\n")
+}
+
+/// Formats an event of this type with this data, which must be one line.
+pub fn typed_event(kind: &str, data: &str) -> String {
+    format!("event: {kind}\ndata: {data}\n\n")
 }
 
 #[cfg(test)]

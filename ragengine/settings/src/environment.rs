@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use crate::{Invalid, SecretReference, Settings};
+use crate::{Invalid, Reranking, SecretReference, Settings};
 
 /// An environment variable that overrides a setting.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,14 @@ pub const ENVIRONMENT: &[EnvironmentOverride] = &[
     },
     EnvironmentOverride { name: "RERANK_MODEL", setting: "rerank.model", apply: rerank_model },
     EnvironmentOverride { name: "RERANK_SCORE_THRESHOLD", setting: "rerank.scoreSpread", apply: score_spread },
+    EnvironmentOverride {
+        name: "ENABLE_LLM_RERANKING",
+        setting: "endpoints.query.rerank: conditional (true) or never (false)",
+        apply: enable_reranking,
+    },
+    EnvironmentOverride { name: "MIN_SIMILARITY", setting: "retrieval.minSimilarity", apply: min_similarity },
+    EnvironmentOverride { name: "REDIS_HOST", setting: "redis.url, with REDIS_PORT or 6379", apply: redis_host },
+    EnvironmentOverride { name: "REDIS_PORT", setting: "redis.url (needs REDIS_HOST)", apply: redis_port },
 ];
 
 impl Settings {
@@ -112,6 +120,35 @@ fn score_spread(settings: &mut Settings, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn enable_reranking(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.endpoints.query.rerank = match value {
+        "true" => Reranking::Conditional,
+        "false" => Reranking::Never,
+        _ => return Err(format!("'{value}' is not true or false")),
+    };
+    Ok(())
+}
+
+fn min_similarity(settings: &mut Settings, value: &str) -> Result<(), String> {
+    let similarity = value.parse().map_err(|_| format!("'{value}' is not a number such as 0.75"))?;
+    settings.retrieval.min_similarity = Some(similarity);
+    Ok(())
+}
+
+fn redis_host(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.redis.url = Some(format!("redis://{value}:6379"));
+    Ok(())
+}
+
+/// Replaces the port that [`redis_host`] has set.
+fn redis_port(settings: &mut Settings, value: &str) -> Result<(), String> {
+    let port: u16 = value.parse().map_err(|_| format!("'{value}' is not a port such as 6379"))?;
+    let url = settings.redis.url.as_deref().and_then(|url| url.rsplit_once(':'));
+    let (address, _) = url.filter(|(address, _)| *address != "redis").ok_or("needs REDIS_HOST")?;
+    settings.redis.url = Some(format!("{address}:{port}"));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +164,9 @@ mod tests {
         for variable in ENVIRONMENT {
             let value = match variable.name {
                 "LISTEN" | "ADMIN_LISTEN" => "127.0.0.1:5055",
+                "ENABLE_LLM_RERANKING" => "false",
+                // It has its own test, because it needs another variable.
+                "REDIS_PORT" => continue,
                 _ => "123",
             };
             assert_ne!(overridden(variable.name, value).unwrap(), Settings::default(), "{}", variable.name);
@@ -157,6 +197,27 @@ mod tests {
         );
         assert!(overridden("RAG_DOCUMENT_NODE_TOKEN_APPROXIMATION", "many").is_err());
         assert!(overridden("RERANK_SCORE_THRESHOLD", "near").is_err());
+    }
+
+    #[test]
+    fn the_address_of_redis_has_two_variables() {
+        for (host, port, url) in [
+            (Some("cache"), None, "redis://cache:6379"),
+            (Some("cache"), Some("7000"), "redis://cache:7000"),
+            (Some("[::1]"), Some("7000"), "redis://[::1]:7000"),
+        ] {
+            let mut settings = Settings::default();
+            let lookup = |name: &str| match name {
+                "REDIS_HOST" => host.map(str::to_owned),
+                "REDIS_PORT" => port.map(str::to_owned),
+                _ => None,
+            };
+            settings.override_from(lookup).unwrap();
+            assert_eq!(settings.redis.url.as_deref(), Some(url));
+        }
+        assert!(overridden("REDIS_PORT", "7000").unwrap_err().to_string().ends_with("needs REDIS_HOST"));
+        assert!(overridden("ENABLE_LLM_RERANKING", "maybe").is_err());
+        assert!(overridden("MIN_SIMILARITY", "near").is_err());
     }
 
     #[test]

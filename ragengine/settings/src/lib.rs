@@ -16,14 +16,16 @@ mod vector_index;
 
 pub use environment::{ENVIRONMENT, EnvironmentOverride};
 pub use load::{SettingsError, from_yaml};
-pub use ragengine_pipeline::request::{Condensing, ContextFormat, Diversity, Reranking, RetrievalMode, Threshold};
+pub use ragengine_pipeline::request::{
+    Condensing, ContextFormat, Diversity, HistoryFormat, Reranking, RetrievalMode, Threshold,
+};
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
     Auth, Chat, Chunking, CompletionsEndpoint, Cors, Embedding, EmbeddingSource, Endpoints, Feedback, FilterRule,
     InferenceService, Interactions, Limits, LocalEmbedding, LocalReranker, Log, LogFormat, NamedThreshold,
-    OverlapThreshold, Pooling, Postgres, RemoteEmbedding, Rerank, RerankBackend, Retrieval, RetrieveEndpoint, Rewrite,
-    Search, Settings, StateStore,
+    OverlapThreshold, Pooling, Postgres, QueryEndpoint, Redis, RemoteEmbedding, Rerank, RerankBackend, Retrieval,
+    RetrieveEndpoint, Rewrite, Search, SessionStore, Sessions, Settings, StateStore, WhenDown,
 };
 pub use site::{Authority, Origin};
 pub use text_language::TextLanguage;

@@ -10,10 +10,12 @@ mod interactions;
 mod limits;
 mod log;
 mod postgres;
+mod redis;
 mod rerank;
 mod retrieval;
 mod rewrite;
 mod search;
+mod sessions;
 mod state_store;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -29,17 +31,19 @@ pub use chat::Chat;
 pub use chunking::Chunking;
 pub use cors::Cors;
 pub use embedding::{Embedding, EmbeddingSource, LocalEmbedding, Pooling, RemoteEmbedding};
-pub use endpoints::{CompletionsEndpoint, Endpoints, RetrieveEndpoint};
+pub use endpoints::{CompletionsEndpoint, Endpoints, QueryEndpoint, RetrieveEndpoint};
 pub use feedback::Feedback;
 pub use inference_service::InferenceService;
 pub use interactions::{Interactions, NamedThreshold, OverlapThreshold};
 pub use limits::Limits;
 pub use log::{Log, LogFormat};
 pub use postgres::Postgres;
+pub use redis::Redis;
 pub use rerank::{LocalReranker, Rerank, RerankBackend};
 pub use retrieval::{FilterRule, Retrieval};
 pub use rewrite::Rewrite;
 pub use search::Search;
+pub use sessions::{SessionStore, Sessions, WhenDown};
 pub use state_store::StateStore;
 
 /// All settings. Every field has a default.
@@ -65,8 +69,13 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// The name of this server in a database that several servers use. Each needs another one. 1 to 317 bytes.
     pub state_namespace: String,
+    /// The index of `/query` for requests that name none. Not set: the only index that the caller may read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_index: Option<String>,
     /// The database of the stores that use PostgreSQL.
     pub postgres: Postgres,
+    /// The server of the stores that use Redis.
+    pub redis: Redis,
     /// The embedding model.
     pub embedding: Embedding,
     /// The language model. Without a `url`, the built-in model `extractive` answers.
@@ -82,6 +91,8 @@ pub struct Settings {
     pub rewrite: Rewrite,
     /// How the best chunks are put in order by a model.
     pub rerank: Rerank,
+    /// The conversations of `/query`.
+    pub sessions: Sessions,
     /// Votes on answers.
     pub feedback: Feedback,
     /// Earlier questions and their answers, as context for similar questions.
@@ -112,7 +123,9 @@ impl Default for Settings {
             cors: Cors::default(),
             data_dir: PathBuf::from("data"),
             state_namespace: "default".to_owned(),
+            default_index: None,
             postgres: Postgres::default(),
+            redis: Redis::default(),
             embedding: Embedding::default(),
             inference_service: InferenceService::default(),
             extractive: true,
@@ -120,6 +133,7 @@ impl Default for Settings {
             retrieval: Retrieval::default(),
             rewrite: Rewrite::default(),
             rerank: Rerank::default(),
+            sessions: Sessions::default(),
             feedback: Feedback::default(),
             interactions: Interactions::default(),
             endpoints: Endpoints::default(),

@@ -1,3 +1,4 @@
+mod conversations;
 mod side_models;
 mod stores;
 
@@ -239,6 +240,7 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .chain(retrieval.filter_rules.iter().enumerate().filter_map(|(position, rule)| malformed(position, rule)))
         .chain(side_models::check(settings))
         .chain(stores::check(settings))
+        .chain(conversations::check(settings))
         .collect()
 }
 

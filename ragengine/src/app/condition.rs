@@ -36,10 +36,18 @@ impl App {
         let language_model = language_model.map(|detail| Problem { kind: ProblemKind::InferenceServiceFailed, detail });
         let postgres = self.loaded.get().and_then(|loaded| loaded.stores.postgres_problem());
         let postgres = postgres.map(|detail| Problem { kind: ProblemKind::PostgresFailed, detail });
+        let redis = self.loaded.get().and_then(|loaded| loaded.stores.redis_problem());
+        let redis = redis.map(|detail| Problem { kind: ProblemKind::RedisFailed, detail });
         let reranker = self.reranker.problem();
         let reranker = reranker.map(|detail| Problem { kind: ProblemKind::RerankerFailed, detail });
-        let problems =
-            needs.into_iter().filter_map(problem).chain(language_model).chain(postgres).chain(reranker).collect();
+        let problems = needs
+            .into_iter()
+            .filter_map(problem)
+            .chain(language_model)
+            .chain(postgres)
+            .chain(redis)
+            .chain(reranker)
+            .collect();
         let status = EngineStatus { ready, problems, ..EngineStatus::default() };
         match self.loaded.get() {
             Some(loaded) => {

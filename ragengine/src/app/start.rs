@@ -12,6 +12,7 @@ use super::volume::Volume;
 use super::{App, Generations, Loaded, StageTimeouts};
 use crate::access::WriteToken;
 use crate::admission::Admission;
+use crate::converse::{self, WindowLog};
 use crate::embedding::{self, Embeddings, Loading};
 use crate::language_model::{LanguageModel, Upstream};
 use crate::retrieval::preparation::QueryRules;
@@ -71,6 +72,7 @@ impl App {
             query_rules: QueryRules::new(&settings).map_err(StartError::Settings)?,
             reranker: Reranker::new(&settings.rerank).map_err(StartError::Settings)?,
             stage_timeouts: StageTimeouts::default(),
+            window_log: WindowLog::default(),
             language_model: Arc::new(language_model(
                 &settings.inference_service,
                 settings.extractive,
@@ -135,6 +137,7 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     info!("ready");
     tokio::spawn(heal::watch(Arc::clone(app)));
     tokio::spawn(stores::sweep(Arc::clone(app)));
+    tokio::spawn(converse::at_start(Arc::clone(app)));
     Ok(())
 }
 

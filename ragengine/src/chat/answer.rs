@@ -5,15 +5,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::HeaderValue;
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
-use ragengine_pipeline::stream::{Usage, with_fields};
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use ragengine_pipeline::stream::{typed_event, with_fields};
+use serde_json::json;
 
-use super::begun::Begun;
+use super::begun::{Begun, Form};
+use super::conversed;
 use super::kept::Kept;
 use super::ongoing::Ongoing;
 use super::relay::Fields;
 use crate::error::ApiError;
 use crate::language_model::{Answer, LlmError};
+
+/// The content type of our own replies.
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The reply to a chat.
 pub struct ChatReply {
@@ -49,7 +55,7 @@ pub(super) async fn send(begun: Begun, mut kept: Option<Box<Kept>>, report: Ongo
     Ok(ChatReply { answer_id, body: body(begun, kept, report).await? })
 }
 
-async fn body(begun: Begun, mut kept: Option<Box<Kept>>, mut report: Ongoing) -> Result<ChatReplyBody, ApiError> {
+async fn body(begun: Begun, kept: Option<Box<Kept>>, mut report: Ongoing) -> Result<ChatReplyBody, ApiError> {
     match begun {
         // The built-in model has finished, so a client that disconnects now still counts as answered.
         Begun::Stream { relay, ready: Some(usage) } => {
@@ -59,28 +65,33 @@ async fn body(begun: Begun, mut kept: Option<Box<Kept>>, mut report: Ongoing) ->
             Ok(ChatReplyBody::Events(relay.events(None, kept)))
         }
         Begun::Stream { relay, ready: None } => Ok(ChatReplyBody::Events(relay.events(Some(report), kept))),
-        Begun::Whole { answer, fields } => match marked_apart(answer, fields, &mut kept).await {
-            Ok((reply, usage)) => {
-                report.was_reported(usage);
-                report.succeeded();
-                if let Some(kept) = kept {
-                    kept.answered();
+        Begun::Whole { answer: Ok(answer), fields, form } => {
+            let usage = answer.said.usage;
+            let mut kept = kept;
+            let replied = match form {
+                Form::Completion => completion(answer, fields, &mut kept).await,
+                Form::Conversation | Form::ConversationEvents => conversation(answer, fields, form, &mut kept).await,
+            };
+            match replied {
+                Ok(reply) => {
+                    report.was_reported(usage);
+                    report.succeeded();
+                    kept.into_iter().for_each(|kept| kept.answered());
+                    Ok(reply)
                 }
-                Ok(reply)
+                Err(error) => Err(report.failed(error)),
             }
-            Err(error) => Err(report.failed(error)),
-        },
+        }
+        Begun::Whole { answer: Err(error), .. } => {
+            kept.into_iter().for_each(|kept| kept.failed());
+            Err(report.failed(error.into()))
+        }
     }
 }
 
-async fn marked_apart(
-    answer: Result<Answer, LlmError>,
-    fields: Fields,
-    kept: &mut Option<Box<Kept>>,
-) -> Result<(ChatReplyBody, Option<Usage>), ApiError> {
-    let answer = answer?;
-    let usage = answer.said.usage;
-    let content_type = answer.content_type.clone().unwrap_or(HeaderValue::from_static("application/json"));
+/// The language model's reply with our fields.
+async fn completion(answer: Answer, fields: Fields, kept: &mut Option<Box<Kept>>) -> Result<ChatReplyBody, ApiError> {
+    let content_type = answer.content_type.clone().unwrap_or(JSON);
     let bytes = answer.raw.len();
     let needs_text = kept.as_ref().is_some_and(|kept| kept.needs_text());
     let mark = move |_: &_| {
@@ -91,7 +102,35 @@ async fn marked_apart(
     if let Some(kept) = kept {
         kept.hear_choice(choice.as_ref());
     }
-    Ok((ChatReplyBody::Whole { content_type, body: body.into() }, usage))
+    Ok(ChatReplyBody::Whole { content_type, body: body.into() })
+}
+
+/// The reply of a conversation, after its turn is kept.
+async fn conversation(
+    answer: Answer,
+    fields: Fields,
+    form: Form,
+    kept: &mut Option<Box<Kept>>,
+) -> Result<ChatReplyBody, ApiError> {
+    let bytes = answer.raw.len();
+    let first = move |_: &_| Ok::<_, ApiError>(answer.choices().into_iter().next());
+    let choice = ragengine_compute::run(bytes, first).await?;
+    let Some(choice) = choice else {
+        return Err(LlmError::Nonsense("its reply has no choices".to_owned()).into());
+    };
+    let mut turn = None;
+    if let Some(kept) = kept {
+        kept.hear_choice(Some(&choice));
+        turn = kept.turn.take();
+    }
+    let is_kept = conversed::keep(turn).await;
+    let reply = conversed::reply(&choice.text, fields, is_kept);
+    if form == Form::Conversation {
+        return Ok(ChatReplyBody::Whole { content_type: JSON, body: reply.into() });
+    }
+    let token = typed_event("token", &json!({"text": choice.text}).to_string());
+    let events = [Ok(Bytes::from(token)), Ok(Bytes::from(typed_event("done", &reply)))];
+    Ok(ChatReplyBody::Events(stream::iter(events).boxed()))
 }
 
 /// A whole answer with our fields. The error does not quote the answer, because it may contain a user's text or the

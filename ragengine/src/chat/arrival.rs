@@ -1,12 +1,21 @@
 use std::sync::Arc;
 
-use ragengine_pipeline::request::Request;
-
 use super::ongoing::Ongoing;
 use crate::admission::{Deadline, Permit, Work};
 use crate::app::App;
+use crate::converse::Conversation;
 use crate::error::ApiError;
 use crate::language_model::Origin;
+use crate::retrieval::stages::Endpoint;
+
+/// The way in which a chat was requested.
+#[derive(Clone)]
+pub struct Way {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The conversation that the question belongs to.
+    pub conversation: Option<Arc<Conversation>>,
+}
 
 /// A chat request that has arrived. Starts its report and its deadline.
 pub struct Arrival {
@@ -16,17 +25,33 @@ pub struct Arrival {
     pub(super) origin: Origin,
     /// The permit of the queue, held until the request to an endpoint.
     pub(super) permit: Option<Permit>,
+    /// The way in which it was requested.
+    pub(super) way: Way,
 }
 
 impl Arrival {
     /// Starts the report and the deadline of a chat.
-    pub fn new(app: &App, origin: Origin, permit: Option<Permit>) -> Self {
+    pub fn new(app: &App, endpoint: Endpoint, origin: Origin, permit: Option<Permit>) -> Self {
         Self {
             report: Ongoing::begin(&app.metrics, &origin.request_id),
             deadline: ChatDeadline(app.admission.deadline(Work::Chat)),
             origin,
             permit,
+            way: Way { endpoint, conversation: None },
         }
+    }
+
+    /// The question belongs to this conversation.
+    #[must_use]
+    pub fn in_conversation(mut self, conversation: Conversation) -> Self {
+        self.report.stage_was(conversation.stage.clone());
+        self.way.conversation = Some(Arc::new(conversation));
+        self
+    }
+
+    /// The id of the request.
+    pub fn request_id(&self) -> &str {
+        &self.report.request_id
     }
 
     /// Waits for the parsing of the request.
@@ -34,11 +59,11 @@ impl Arrival {
     /// # Errors
     ///
     /// The error of the parser, or [`crate::admission::Refused::Late`]. The report is ended then.
-    pub async fn read(
+    pub async fn read<T>(
         self,
         app: &App,
-        reading: impl Future<Output = Result<Arc<Request>, ApiError>>,
-    ) -> Result<(Self, Arc<Request>), ApiError> {
+        reading: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<(Self, T), ApiError> {
         match self.deadline.keep(app, reading).await {
             Ok(request) => Ok((self, request)),
             Err(error) => Err(self.report.failed(error)),

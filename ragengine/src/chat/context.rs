@@ -8,8 +8,8 @@ use ragengine_compute::Waiter;
 use ragengine_index::IndexError;
 use ragengine_index::search::{Candidates, Found, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
-use ragengine_pipeline::prompt::{Boundary, Passage, block, source_block};
-use ragengine_pipeline::request::ContextFormat;
+use ragengine_pipeline::prompt::{Boundary, ConversationInput, Passage, block, source_block, standalone_question};
+use ragengine_pipeline::request::{ContextFormat, HistoryFormat};
 use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
 use serde_json::Value;
 
@@ -35,8 +35,10 @@ const LARGEST_NUMBER_OF_ONE_TOKEN: usize = 999;
 pub(super) struct Context {
     /// The passages in the prompt, in order.
     pub passages: Vec<ChatPassage>,
-    /// The finished prompt. `None` if it has neither passages nor interactions.
+    /// The finished prompt. `None` if the conversation is sent as it is.
     pub finished: Option<FinishedPrompt>,
+    /// Whether the prompt has passages or interactions.
+    pub has_context: bool,
     /// Number of chunks within the threshold, selected or not.
     pub relevant: usize,
 }
@@ -53,19 +55,30 @@ pub(super) async fn build(
     found: search::Found,
     report: &mut Ongoing,
 ) -> Result<Context, ApiError> {
-    let (loaded, search::Found { vectors, candidates, max_distance }) = (app.loaded()?, found);
+    let search::Found { vectors, candidates, max_distance, condensed_question } = found;
+    let loaded = app.loaded()?;
     let (counter, format) = (asked.served.counter.clone(), asked.on.context_format);
+    let counter_of_line = counter.clone();
     let counting = move || Ok::<_, IndexError>((count(&candidates, &counter, format, max_distance)?, candidates));
     let (counted, candidates) = loaded.search_pool.run(counting).await?;
-    let selection = select(&counted, max_distance, asked.budget.context_tokens);
+    let question_tokens =
+        condensed_question.as_deref().map_or(0, |question| counter_of_line.text(&standalone_question(question)));
+    let context_tokens = asked.budget.context_tokens.saturating_sub(question_tokens);
+    let selection = select(&counted, max_distance, context_tokens);
     let boundary = new_boundary()?;
-    let tokens_left = asked.budget.context_tokens - selection.used_tokens;
+    let tokens_left = context_tokens - selection.used_tokens;
     let place = Place { vectors: &vectors, boundary: &boundary, tokens_left };
     let interactions = interactions::part(app, asked, place, report).await?;
-    let writing = Writing { asked: Arc::clone(asked), boundary, interactions };
+    let writing = Writing {
+        asked: Arc::clone(asked),
+        boundary,
+        interactions,
+        condensed_question,
+        history_format: asked.history_format(&app.settings),
+    };
     let (context, selected) = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
     report.stage_ends(Stage::Select);
-    report.was_selected(selected, context.finished.as_ref());
+    report.was_selected(selected, context.finished.as_ref().filter(|_| context.has_context));
     Ok(context)
 }
 
@@ -98,6 +111,9 @@ struct Writing {
     boundary: Boundary,
     /// The part with earlier interactions.
     interactions: Option<String>,
+    /// The question that needs no history.
+    condensed_question: Option<String>,
+    history_format: HistoryFormat,
 }
 
 impl Writing {
@@ -130,7 +146,8 @@ impl Writing {
             last_distance: last_distance.reduce(f32::max),
         };
         let relevant = reported.count(Decision::Selected) + reported.count(Decision::OverBudget);
-        Ok((Context { passages, finished, relevant }, reported))
+        let has_context = finished.is_some() && (!passages.is_empty() || self.interactions.is_some());
+        Ok((Context { passages, finished, has_context, relevant }, reported))
     }
 
     /// The blocks of the passages, with their tokens. A joined passage is counted again, because the overlap of its
@@ -148,17 +165,23 @@ impl Writing {
         Blocks { tokens: passages.iter().zip(&texts).map(tokens).collect(), texts }
     }
 
-    /// Writes the prompt. `None` if no passage fits and there are no interactions.
+    /// Writes the prompt. `None` if no passage fits, there are no interactions, and the history needs no other form.
     fn write(&self, blocks: &Blocks) -> Result<Option<FinishedPrompt>, ApiError> {
         let Blocks { texts: blocks, tokens: block_tokens } = blocks;
-        if blocks.is_empty() && self.interactions.is_none() {
+        let asked = &*self.asked;
+        let needs_form = self.history_format == HistoryFormat::Section && !asked.turn.history.is_empty();
+        let is_needed = |blocks: usize| blocks > 0 || self.interactions.is_some() || needs_form;
+        if !is_needed(blocks.len()) {
             return Ok(None);
         }
-        let asked = &*self.asked;
         let given = PromptInput {
-            conversation: &asked.request.conversation,
-            sent: &asked.sent,
-            turn: &asked.turn,
+            conversation: ConversationInput {
+                conversation: &asked.request.conversation,
+                sent: &asked.sent,
+                turn: &asked.turn,
+                history_format: self.history_format,
+            },
+            standalone_question: self.condensed_question.as_deref(),
             window: asked.served.window_tokens,
             conversation_tokens: asked.conversation_tokens,
             budget: &asked.budget,
@@ -177,7 +200,7 @@ impl Writing {
         } else {
             finish(&given, blocks, |messages, _| counter.conversation(messages, &waiter))?
         };
-        Ok(Some(finished).filter(|finished| finished.blocks > 0 || self.interactions.is_some()))
+        Ok(Some(finished).filter(|finished| is_needed(finished.blocks)))
     }
 
     /// Explains the decisions about the selected chunks, which are named, or about all retrieved chunks if the request

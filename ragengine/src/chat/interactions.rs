@@ -21,7 +21,7 @@ use super::ongoing::Ongoing;
 use super::question::Asked;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::retrieval::stages::{self, Endpoint, ended};
+use crate::retrieval::stages::{self, ended};
 
 /// The question whose interactions are looked for, and the room that they have.
 pub(super) struct Place<'a> {
@@ -50,7 +50,7 @@ pub(super) async fn part(
         Some(_) => Some(of_stage(app, asked, place).await?),
     };
     let (part, stage) = stage.unzip();
-    stages::count(&app.metrics, Endpoint::Completions, "interactions", stage.as_slice());
+    stages::count(&app.metrics, asked.way.endpoint, "interactions", stage.as_slice());
     stage.into_iter().for_each(|stage| report.stage_was(stage));
     Ok(part.flatten())
 }

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::conversed::OpenTurn;
 use super::passage::ChatPassage;
 use super::question::Asked;
 use crate::app::App;
@@ -63,6 +64,8 @@ impl<'a> ChunkReference<'a> {
 pub(super) struct Kept {
     /// The id under which the answer can be voted on.
     pub answer_id: Option<String>,
+    /// The turn of the conversation.
+    pub turn: Option<OpenTurn>,
     recording: Option<JoinHandle<()>>,
     interaction: Option<Unanswered>,
 }
@@ -104,8 +107,18 @@ impl Kept {
             is_whole: false,
         });
         let answer_id = recording.is_some().then_some(id);
-        let is_empty = recording.is_none() && interaction.is_none();
-        Ok((!is_empty).then_some(Self { answer_id, recording, interaction }))
+        let place = asked.way.conversation.as_ref().and_then(|conversation| conversation.place.clone());
+        let turn = place.map(|place| {
+            let (question, model) = (asked.turn.user_prompt.clone(), asked.served.name.clone());
+            OpenTurn::begin(place, question, model, answer_id.clone())
+        });
+        let is_empty = recording.is_none() && interaction.is_none() && turn.is_none();
+        Ok((!is_empty).then_some(Self { answer_id, turn, recording, interaction }))
+    }
+
+    /// The answer has failed. What was sent of it is kept in the conversation, and nothing else.
+    pub fn failed(self) {
+        self.turn.into_iter().for_each(OpenTurn::failed);
     }
 
     /// Waits until the answer can be voted on, but not for long.
@@ -118,7 +131,7 @@ impl Kept {
 
     /// Whether the text of the answer is needed.
     pub fn needs_text(&self) -> bool {
-        self.interaction.is_some()
+        self.interaction.is_some() || self.turn.is_some()
     }
 
     /// Adds the text in a piece of a stream.
@@ -137,6 +150,9 @@ impl Kept {
 
     /// Adds the first choice of a whole answer.
     pub fn hear_choice(&mut self, choice: Option<&Choice>) {
+        if let (Some(turn), Some(choice)) = (&mut self.turn, choice) {
+            turn.hear_choice(choice);
+        }
         if let (Some(unanswered), Some(choice)) = (&mut self.interaction, choice) {
             unanswered.hear(&choice.text, choice.finish_reason.as_deref());
         }

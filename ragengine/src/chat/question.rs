@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use ragengine_embedding::Embedding;
 use ragengine_index::Index;
-use ragengine_pipeline::budget::{Budget, BudgetInput, budget};
+use ragengine_pipeline::budget::{Budget, BudgetInput, Shares, budget, shares};
 use ragengine_pipeline::plan::{Plan, Turn, plan as decide};
-use ragengine_pipeline::request::Request;
+use ragengine_pipeline::request::{ChatMode, Condensing, HistoryFormat, Request};
+use ragengine_settings::Settings;
 use serde_json::Value;
 
+use super::arrival::Way;
 use super::ongoing::Ongoing;
 use super::served::{self, Served};
 use crate::access::{Action, Caller};
@@ -31,6 +33,7 @@ pub(super) struct ChatTurn {
     owner: String,
     /// Whether the caller may use and leave interactions.
     has_interactions: bool,
+    way: Way,
     request: Arc<Request>,
     turn: Turn,
     index: Arc<Index>,
@@ -40,6 +43,8 @@ pub(super) struct ChatTurn {
 pub(super) struct Asked {
     /// The owner of what the chat leaves behind, see [`Caller::owner`].
     pub owner: String,
+    /// The way in which it was asked.
+    pub way: Way,
     /// The stages that are on.
     pub on: StagesOn,
     /// Whether the question and its answer are kept as an interaction.
@@ -69,6 +74,7 @@ pub(super) async fn plan(
     app: &App,
     caller: &Caller,
     request: &Arc<Request>,
+    way: Way,
     report: &mut Ongoing,
 ) -> Result<Planned, ApiError> {
     report.was_read(request, |model| app.language_model.knows(model));
@@ -86,7 +92,7 @@ pub(super) async fn plan(
     match (decided(request).await?, index) {
         (Plan::Retrieve(turn), Some(index)) => {
             let owner = caller.owner().to_owned();
-            Ok(Planned::Answer(ChatTurn { owner, has_interactions, request: Arc::clone(request), turn, index }))
+            Ok(Planned::Answer(ChatTurn { owner, has_interactions, way, request: Arc::clone(request), turn, index }))
         }
         (Plan::PassThrough(bypass), _) => {
             report.passes_through(bypass.reason());
@@ -107,29 +113,34 @@ async fn decided(request: &Arc<Request>) -> Result<Plan, ApiError> {
 
 /// Finds the language model, and computes the token budget.
 pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> Result<Arc<Asked>, ApiError> {
-    let ChatTurn { owner, has_interactions, request, turn, index } = turn;
+    let ChatTurn { owner, has_interactions, way, request, turn, index } = turn;
     let loaded = app.loaded()?;
     let embedding = loaded.generations.embedding_of(&index)?;
-    let served = Served::of(app, loaded, &request).await?;
+    let served = Served::of(app, loaded, request.model.as_deref()).await?;
     let (sent, conversation_tokens) = served.conversation(&request).await?;
     let model = served.name.as_deref().filter(|model| app.language_model.knows(model));
     report.was_counted(served.counter.kind(), model, served.window_tokens, conversation_tokens);
-    let retrieval = &app.settings.retrieval;
-    let budget = budget(&BudgetInput {
-        window: served.window_tokens,
-        conversation: conversation_tokens,
-        max_tokens: request.max_tokens,
-        context_token_ratio: request.context_token_ratio.unwrap_or(retrieval.context_token_ratio),
-        min_top_k: retrieval.min_top_k as usize,
-        tokens_per_chunk: u64::from(retrieval.tokens_per_chunk),
-    })?;
-    let max_distance = retrieval.max_distance;
+    let budget = match way.endpoint {
+        Endpoint::Query => {
+            let top_k = app.settings.endpoints.query.top_k as usize;
+            shares(&window_shares(&app.settings, served.window_tokens), conversation_tokens, top_k)?
+        }
+        Endpoint::Completions | Endpoint::Retrieve => {
+            budget(&budget_input(app, &request, served.window_tokens, conversation_tokens))?
+        }
+    };
+    let max_distance = app.settings.retrieval.max_distance;
     report.was_divided(&budget, max_distance);
     report.stage_ends(Stage::Plan);
-    let on = Endpoint::Completions.stages(&app.settings, &request.stages);
+    let on = way.endpoint.stages(&app.settings, &request.stages);
+    let condense = match request.chat_mode {
+        ChatMode::CondensePlusContext => Condensing::Always,
+        ChatMode::Context => on.condense,
+    };
     Ok(Arc::new(Asked {
         owner,
-        on: StagesOn { interactions: on.interactions && has_interactions, ..on },
+        way,
+        on: StagesOn { condense, interactions: on.interactions && has_interactions, ..on },
         keeps_interaction: has_interactions,
         request,
         sent,
@@ -141,6 +152,44 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
         budget,
         max_distance,
     }))
+}
+
+fn budget_input(app: &App, request: &Request, window: u64, conversation: u64) -> BudgetInput {
+    let retrieval = &app.settings.retrieval;
+    BudgetInput {
+        window,
+        conversation,
+        max_tokens: request.max_tokens,
+        context_token_ratio: request.context_token_ratio.unwrap_or(retrieval.context_token_ratio),
+        min_top_k: retrieval.min_top_k as usize,
+        tokens_per_chunk: u64::from(retrieval.tokens_per_chunk),
+    }
+}
+
+/// How `/query` divides a context window.
+pub(crate) fn window_shares(settings: &Settings, window: u64) -> Shares {
+    let query = &settings.endpoints.query;
+    Shares {
+        window,
+        history_ratio: settings.sessions.history_ratio,
+        context_ratio: query.context_ratio,
+        answer_ratio: query.answer_ratio,
+    }
+}
+
+impl Asked {
+    /// Whether the language model gets the question that needs no history, in addition to the conversation.
+    pub fn is_condensed_for_model(&self) -> bool {
+        self.way.endpoint == Endpoint::Query || self.request.chat_mode == ChatMode::CondensePlusContext
+    }
+
+    /// The form of the history in the prompt.
+    pub fn history_format(&self, settings: &Settings) -> HistoryFormat {
+        match self.way.endpoint {
+            Endpoint::Query => settings.sessions.history_format,
+            Endpoint::Completions | Endpoint::Retrieve => HistoryFormat::Messages,
+        }
+    }
 }
 
 /// Refuses a request that turns on a stage whose store is off.

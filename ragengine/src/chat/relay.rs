@@ -7,12 +7,13 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _};
-use ragengine_pipeline::stream::{Broken, Ready, Relaying, Verdict, Writer, event};
+use ragengine_pipeline::stream::{Broken, Piece, Ready, Relaying, TokenWriter, Verdict, Writer, event, typed_event};
 use tokio::time::timeout;
 
+use super::conversed::{self, OpenTurn};
 use super::kept::Kept;
 use super::ongoing::Ongoing;
-use crate::error::{ApiError, OpenAiError};
+use crate::error::{ApiError, OpenAiError, PlainError};
 use crate::language_model::{EventStream, LlmError, Reply, StreamReply};
 
 /// An SSE comment, which clients ignore.
@@ -29,6 +30,8 @@ pub(super) enum Passing {
     AsItComes,
     /// As typed deltas.
     Deltas,
+    /// As the text of an answer in a conversation.
+    Tokens,
 }
 
 /// The time limits for pauses in a stream.
@@ -55,6 +58,8 @@ pub(super) enum Source {
     AsItComes(BoxStream<'static, Result<Bytes, LlmError>>, Relaying),
     /// Typed deltas.
     Deltas(EventStream, Writer),
+    /// The text of an answer in a conversation, with the fields of the event that ends it.
+    Tokens(EventStream, TokenWriter, Fields),
 }
 
 impl Source {
@@ -63,12 +68,13 @@ impl Source {
         match passing {
             Passing::AsItComes => Self::AsItComes(stream.pieces(), Relaying::new(fields)),
             Passing::Deltas => Self::Deltas(stream.events(), Writer::new(fields)),
+            Passing::Tokens => Self::Tokens(stream.events(), TokenWriter::default(), fields),
         }
     }
 
     /// The bytes to send for the next piece: the complete events that end in it. Nothing is lost if the future is
     /// dropped early.
-    async fn next(&mut self, kept: &mut Option<Box<Kept>>) -> Option<Result<Bytes, LlmError>> {
+    async fn next(&mut self, hearing: &mut Hearing) -> Option<Result<Bytes, LlmError>> {
         if let Self::Sending { reply, passing, fields } = self {
             match reply.await {
                 Ok(Reply::Stream(stream)) => *self = Self::of(stream, *passing, std::mem::take(fields)),
@@ -88,10 +94,16 @@ impl Source {
             },
             Self::Deltas(events, writer) => {
                 let piece = events.next().await?;
-                if let (Ok(piece), Some(kept)) = (&piece, kept) {
-                    kept.hear(piece);
-                }
+                piece.iter().for_each(|piece| hearing.hear(piece));
                 Some(piece.map(|piece| writer.write(piece)))
+            }
+            // What follows `[DONE]` or an error is not awaited.
+            Self::Tokens(_, writer, _) if writer.is_done() || writer.error().is_some() => None,
+            Self::Tokens(events, writer, _) => {
+                let piece = events.next().await?;
+                piece.iter().for_each(|piece| hearing.hear(piece));
+                let written = |piece| writer.write(&piece).map_err(|error| LlmError::Nonsense(error.to_string()));
+                Some(piece.and_then(written).map(Bytes::from))
             }
         }
     }
@@ -107,6 +119,7 @@ impl Source {
             Self::Sending { .. } => false,
             Self::AsItComes(_, relaying) => relaying.has_words(),
             Self::Deltas(_, writer) => writer.has_words(),
+            Self::Tokens(_, writer, _) => !writer.text().is_empty(),
         }
     }
 
@@ -116,6 +129,10 @@ impl Source {
             Self::Sending { .. } => None,
             Self::AsItComes(_, relaying) => relaying.verdict(),
             Self::Deltas(events, writer) => (events.has_ended() || writer.is_done()).then(|| writer.verdict()),
+            Self::Tokens(events, writer, _) => {
+                let has_ended = events.has_ended() || writer.is_done() || writer.error().is_some();
+                has_ended.then(|| writer.verdict())
+            }
         }
     }
 }
@@ -127,6 +144,21 @@ fn relayed(relaying: &mut Relaying, piece: Bytes) -> Result<Bytes, LlmError> {
     })
 }
 
+/// What hears the text of an answer on its way to the client.
+struct Hearing {
+    /// What is kept of the chat.
+    kept: Option<Box<Kept>>,
+    /// The turn of the conversation.
+    turn: Option<OpenTurn>,
+}
+
+impl Hearing {
+    fn hear(&mut self, piece: &Piece) {
+        self.kept.iter_mut().for_each(|kept| kept.hear(piece));
+        self.turn.iter_mut().for_each(|turn| turn.hear(piece));
+    }
+}
+
 /// A running stream. It buffers one piece at a time, so a slow client slows the language model down.
 pub(super) struct Relay {
     source: Source,
@@ -135,14 +167,14 @@ pub(super) struct Relay {
     silence: Duration,
     /// None once the result of the answer is reported.
     report: Option<Ongoing>,
-    /// What is kept of the chat.
-    kept: Option<Box<Kept>>,
+    hearing: Hearing,
 }
 
 impl Relay {
     /// Forwards this source.
     pub fn new(source: Source, pace: Pace) -> Self {
-        Self { source, pace, silence: Duration::ZERO, report: None, kept: None }
+        let hearing = Hearing { kept: None, turn: None };
+        Self { source, pace, silence: Duration::ZERO, report: None, hearing }
     }
 
     /// The events as they arrive, with our fields on the event with the finish reason. If the stream breaks, the
@@ -150,18 +182,23 @@ impl Relay {
     pub fn events(
         mut self: Box<Self>,
         report: Option<Ongoing>,
-        kept: Option<Box<Kept>>,
+        mut kept: Option<Box<Kept>>,
     ) -> BoxStream<'static, Result<Bytes, Infallible>> {
-        (self.report, self.kept) = (report, kept);
+        let turn = kept.as_mut().and_then(|kept| kept.turn.take());
+        (self.report, self.hearing) = (report, Hearing { kept, turn });
         stream::unfold(Some(self), |relay| next_bytes(relay).map(|next| next.map(|(bytes, relay)| (Ok(bytes), relay))))
             .boxed()
+    }
+
+    fn is_conversation(&self) -> bool {
+        matches!(self.source, Source::Tokens(..) | Source::Sending { passing: Passing::Tokens, .. })
     }
 
     /// The next piece. The outer None means that the client gets an SSE comment because of a pause.
     async fn next_piece(&mut self) -> Option<Option<Result<Bytes, LlmError>>> {
         let Pace { keep_alive, answer_timeout } = self.pace;
         let pause = keep_alive.min(answer_timeout.saturating_sub(self.silence));
-        match timeout(pause, self.source.next(&mut self.kept)).await {
+        match timeout(pause, self.source.next(&mut self.hearing)).await {
             Ok(piece) => {
                 self.silence = Duration::ZERO;
                 Some(piece)
@@ -189,9 +226,24 @@ impl Relay {
                 report.failed(LlmError::Nonsense("its stream carries an error".to_owned()).into());
             } else {
                 report.succeeded();
-                self.kept.take().into_iter().for_each(|kept| kept.answered());
+                self.hearing.kept.take().into_iter().for_each(|kept| kept.answered());
             }
         }
+    }
+
+    /// The event that ends the answer in a conversation, after its turn is kept. None for other answers, which end with
+    /// the language model's own event.
+    async fn close(&mut self) -> Option<Bytes> {
+        let turn = self.hearing.turn.take();
+        let Source::Tokens(_, writer, fields) = &mut self.source else { return None };
+        if let Some(message) = writer.error() {
+            turn.into_iter().for_each(OpenTurn::failed);
+            let error = LlmError::Nonsense(format!("its stream carries an error: {message}"));
+            return Some(error_event(ApiError::from(error)));
+        }
+        let is_kept = conversed::keep(turn).await;
+        let reply = conversed::reply(writer.text(), std::mem::take(fields), is_kept);
+        Some(typed_event("done", &reply).into())
     }
 
     /// The error event that ends a broken stream. No `[DONE]` follows it.
@@ -201,8 +253,17 @@ impl Relay {
             Some(report) => report.failed(error),
             None => error,
         };
+        self.hearing.turn.take().into_iter().for_each(OpenTurn::failed);
+        if self.is_conversation() {
+            return error_event(error);
+        }
         Bytes::from(event(&OpenAiError(error).body().to_string()))
     }
+}
+
+/// The event for a failed answer in a conversation.
+fn error_event(error: ApiError) -> Bytes {
+    typed_event("error", &PlainError(error).body().to_string()).into()
 }
 
 fn nonsense(broken: Broken) -> LlmError {
@@ -217,7 +278,7 @@ async fn next_bytes(relay: Option<Box<Relay>>) -> Option<(Bytes, Option<Box<Rela
             Some(Some(Err(error))) => return Some((relay.break_off(error), None)),
             Some(None) => {
                 relay.take_note();
-                return None;
+                return relay.close().await.map(|last| (last, None));
             }
             Some(Some(Ok(bytes))) => {
                 relay.take_note();

@@ -18,7 +18,7 @@ use super::question::Asked;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::{LlmError, SideTasks};
-use crate::retrieval::stages::{Endpoint, StagesOn, ended, outcome};
+use crate::retrieval::stages::{StagesOn, ended, outcome};
 
 /// The most tokens of a reply: those of a long question.
 const MAX_TOKENS: u32 = 512;
@@ -27,6 +27,8 @@ const MAX_TOKENS: u32 = 512;
 pub(super) struct Rewritten {
     /// The new question. None: the question stays as it was written.
     pub question: Option<String>,
+    /// The question that needs no history. None if there is no history, or the question was not rewritten with it.
+    pub condensed: Option<String>,
     /// What the stage did. None if it is off.
     pub stage: Option<ExplainedStage>,
 }
@@ -44,22 +46,25 @@ pub(super) async fn rewrite(
 ) -> Result<Rewritten, ApiError> {
     let is_on = on.condense != Condensing::Never || on.reformulate;
     if !is_on || !side_tasks.are_possible() {
-        return Ok(Rewritten { question: None, stage: None });
+        return Ok(Rewritten { question: None, condensed: None, stage: None });
     }
     let started = Instant::now();
     let Some(task) = task(asked, on).await? else {
-        return Ok(Rewritten { question: None, stage: Some(ended("rewrite", outcome(false), started)) });
+        let stage = Some(ended("rewrite", outcome(false), started));
+        return Ok(Rewritten { question: None, condensed: None, stage });
     };
     let original = &asked.turn.user_prompt;
-    let (question, outcome) = match reply(app, side_tasks, &task).await {
-        Ok(question) if question == original.trim() => (None, outcome(false)),
+    let (reply, outcome) = match reply(app, side_tasks, &task).await {
         Ok(question) => {
-            task.log(original, &question);
-            (Some(question), outcome(true))
+            let has_changed = question != original.trim();
+            if has_changed {
+                task.log(original, &question);
+            }
+            (Some(question), outcome(has_changed))
         }
         Err(error) => {
             let (request_id, kind) = (side_tasks.request_id(), error.kind());
-            let (endpoint, error_words) = (Endpoint::Completions.label(), error.for_log());
+            let (endpoint, error_words) = (asked.way.endpoint.label(), error.for_log());
             warn!(
                 request_id,
                 endpoint,
@@ -70,8 +75,10 @@ pub(super) async fn rewrite(
             (None, error.outcome())
         }
     };
+    let condensed = reply.clone().filter(|_| matches!(task, Task::Condense(_)));
+    let question = reply.filter(|question| question != original.trim());
     let stage = ExplainedStage { question: question.clone(), ..ended("rewrite", outcome, started) };
-    Ok(Rewritten { question, stage: Some(stage) })
+    Ok(Rewritten { question, condensed, stage: Some(stage) })
 }
 
 /// What the language model is asked for.

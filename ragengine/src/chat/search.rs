@@ -30,6 +30,8 @@ pub(super) struct Found {
     pub candidates: Candidates,
     /// The largest distance of a chunk in the context.
     pub max_distance: f32,
+    /// The question that needs no history, if the language model gets it.
+    pub condensed_question: Option<String>,
 }
 
 /// Finds the chunks that may answer the question.
@@ -44,9 +46,9 @@ pub(super) async fn search(
     side_tasks: SideTasks,
     report: &mut Ongoing,
 ) -> Result<Found, ApiError> {
-    let (endpoint, request) = (Endpoint::Completions, &asked.request);
+    let (endpoint, request) = (asked.way.endpoint, &asked.request);
     let on = asked.on;
-    let Rewritten { question, stage } = rewrite(app, asked, on, &side_tasks).await?;
+    let Rewritten { question, condensed, stage } = rewrite(app, asked, on, &side_tasks).await?;
     stages::count(&app.metrics, endpoint, "rewrite", stage.as_slice());
     if stage.is_some() {
         report.stage_ends(Stage::Rewrite);
@@ -69,7 +71,10 @@ pub(super) async fn search(
         endpoint,
         side_tasks: Some(side_tasks),
     };
-    let ranked = retrieval::retrieve(app, caller, &asked.index, search).await?;
+    let mut ranked = retrieval::retrieve(app, caller, &asked.index, search).await?;
+    if endpoint != Endpoint::Completions {
+        ranked.candidates.keep_best(asked.budget.top_k);
+    }
     if let Some(filters) = stages.iter_mut().find(|stage| stage.stage == "filters" && ranked.is_rule_dropped) {
         filters.outcome = "dropped".to_owned();
     }
@@ -84,5 +89,6 @@ pub(super) async fn search(
     let verdict = ranked.verdict.unwrap_or(Verdict { max_distance: asked.max_distance, evidence: None });
     verdict.evidence.into_iter().for_each(|evidence| report.was_judged(evidence));
     report.stage_ends(Stage::Search);
-    Ok(Found { vectors, candidates: ranked.candidates, max_distance: verdict.max_distance })
+    let condensed_question = condensed.filter(|_| asked.is_condensed_for_model());
+    Ok(Found { vectors, candidates: ranked.candidates, max_distance: verdict.max_distance, condensed_question })
 }

@@ -22,7 +22,7 @@ const JSON_BYTES: u64 = 16 << 10;
 const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
 
 /// The language model of a request.
-pub(super) struct Served {
+pub(crate) struct Served {
     /// The name in the request, or the endpoint's default model.
     pub name: Option<String>,
     /// The context window, in tokens.
@@ -32,8 +32,8 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Finds the language model of a request.
-    pub async fn of(app: &App, loaded: &Loaded, request: &Request) -> Result<Self, ApiError> {
+    /// Finds the language model of a request, given the model that it names.
+    pub async fn of(app: &App, loaded: &Loaded, model: Option<&str>) -> Result<Self, ApiError> {
         match &*app.language_model {
             LanguageModel::None => Err(no_model()),
             LanguageModel::Extractive => Ok(Self {
@@ -42,7 +42,7 @@ impl Served {
                 counter: TokenCounter::Embedding(loaded.embedding.clone()),
             }),
             LanguageModel::Upstream(upstream) => {
-                let name = model_of(upstream, request).await;
+                let name = model_of(upstream, model).await;
                 let known_name = name.as_deref().unwrap_or_default();
                 Ok(Self {
                     window_tokens: upstream.window_tokens(known_name).await,
@@ -73,10 +73,10 @@ impl Served {
     }
 }
 
-/// The model that the request names, or the endpoint's default model.
-pub(super) async fn model_of(upstream: &Upstream, request: &Request) -> Option<String> {
-    match &request.model {
-        Some(model) => Some(model.clone()),
+/// The model that a request names, or the endpoint's default model.
+pub(super) async fn model_of(upstream: &Upstream, model: Option<&str>) -> Option<String> {
+    match model {
+        Some(model) => Some(model.to_owned()),
         None => upstream.default_model().await,
     }
 }

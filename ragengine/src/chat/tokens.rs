@@ -11,7 +11,7 @@ use ragengine_embedding::Embedding;
 
 /// Counts tokens as the language model does, or overestimates them.
 #[derive(Clone)]
-pub(super) enum TokenCounter {
+pub(crate) enum TokenCounter {
     /// The embedding model's tokenizer, for the built-in model.
     Embedding(Embedding),
     /// The language model's tokenizer, or an estimate.

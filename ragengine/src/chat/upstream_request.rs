@@ -3,23 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ragengine_client::wire::SourceNode;
+use ragengine_client::wire::{QuerySource, SourceNode};
 use ragengine_embedding::Windows;
 use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::request::Request;
 use serde::Serialize;
 
 use super::context::Context;
+use super::conversed::HISTORY_UNAVAILABLE;
 use super::kept::Kept;
 use super::ongoing::Ongoing;
 use super::passage::ChatPassage;
 use super::question::Asked;
-use super::relay::Passing;
+use super::relay::{Fields, Passing};
 use super::served::{self, model_of};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::extractive::{NOTHING_FITS, NOTHING_RELEVANT, Quotable};
 use crate::language_model::{LanguageModel, Origin, Question};
+
+/// The field of a completion with the passages in its prompt.
+pub(super) const SOURCE_NODES: &str = "source_nodes";
 
 /// A request to the language model, and the fields to add to its answer.
 pub(super) struct UpstreamRequest {
@@ -31,10 +35,8 @@ pub(super) struct UpstreamRequest {
     pub wants_stream: bool,
     /// How the answer is forwarded to the client.
     pub passing: Passing,
-    /// The passages in the prompt, as a JSON list. None if the prompt has no context.
-    pub sources: Option<String>,
-    /// The explanation of the decisions, as a JSON object. None unless the request asks for it.
-    pub explanation: Option<String>,
+    /// The fields to add to the answer: the passages in the prompt, the explanation, and those of a conversation.
+    pub fields: Fields,
     /// The pause after which the client of a stream gets an SSE comment.
     pub keep_alive: Duration,
     /// What is kept of the chat. Boxed, because most chats have none.
@@ -69,7 +71,8 @@ pub(super) async fn pass_through(
     let question = if request.body.is_forwardable_as_sent() {
         Question::as_sent(&request, origin)
     } else {
-        let changes = BodyChanges { default_model: model_of(upstream, &request).await, ..BodyChanges::default() };
+        let changes =
+            BodyChanges { default_model: model_of(upstream, request.model.as_deref()).await, ..BodyChanges::default() };
         Question::changed(&request, changes, origin).await?
     };
     Ok(UpstreamRequest { passing: Passing::AsItComes, ..to_ask(app, question, &request, report)? })
@@ -81,6 +84,8 @@ pub(super) struct Findings<'a> {
     pub asked: &'a Asked,
     /// The vectors of the question.
     pub vectors: Windows,
+    /// The question that needs no history.
+    pub condensed_question: Option<String>,
     /// The context for the prompt.
     pub context: Context,
 }
@@ -92,9 +97,9 @@ pub(super) async fn answer(
     origin: Origin,
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
-    let Findings { asked, vectors, context: Context { passages, finished, relevant } } = findings;
-    let kept = Kept::begin(app, asked, &vectors, &passages)?.map(Box::new);
-    let has_context = finished.is_some();
+    let Findings { asked, vectors, condensed_question, context } = findings;
+    let Context { passages, finished, has_context, relevant } = context;
+    let mut kept = Kept::begin(app, asked, &vectors, &passages)?.map(Box::new);
     if !has_context {
         report.passes_through(without_context(report, relevant));
     }
@@ -118,8 +123,29 @@ pub(super) async fn answer(
         let changes = BodyChanges { default_model: asked.served.name.clone(), messages, max_tokens };
         Question::changed(&asked.request, changes, origin).await?
     };
-    let sources = if has_context || is_built_in { Some(sources(passages).await?) } else { None };
-    Ok(UpstreamRequest { sources, kept, ..to_ask(app, question, &asked.request, report)? })
+    let request = to_ask(app, question, &asked.request, report)?;
+    let mut fields = Fields::new();
+    if let Some(conversation) = &asked.way.conversation {
+        let sources = numbered_sources(passages).await?;
+        if let Some(turn) = kept.as_mut().and_then(|kept| kept.turn.as_mut()) {
+            turn.has_sources(&sources);
+        }
+        fields.extend([("sources", sources), ("session_id", json_text(&conversation.session_id)?)]);
+        if let Some(id) = kept.as_ref().and_then(|kept| kept.answer_id.as_ref()) {
+            fields.push(("answer_id", json_text(id)?));
+        }
+        if conversation.place.is_none() {
+            fields.push(("history", HISTORY_UNAVAILABLE.to_owned()));
+        }
+    } else if has_context || is_built_in {
+        fields.push((SOURCE_NODES, sources(passages).await?));
+    }
+    if let Some(question) = condensed_question {
+        fields.push(("condensed_question", json_text(&question)?));
+    }
+    fields.extend(request.fields);
+    let passing = if asked.way.conversation.is_some() { Passing::Tokens } else { Passing::Deltas };
+    Ok(UpstreamRequest { fields, kept, passing, ..request })
 }
 
 fn to_ask(app: &App, question: Question, request: &Request, report: &Ongoing) -> Result<UpstreamRequest, ApiError> {
@@ -128,8 +154,7 @@ fn to_ask(app: &App, question: Question, request: &Request, report: &Ongoing) ->
         question,
         wants_stream: request.stream,
         passing: Passing::Deltas,
-        sources: None,
-        explanation: request.explain.then(|| json_text(&report.explanation())).transpose()?,
+        fields: if request.explain { vec![("explanation", json_text(&report.explanation())?)] } else { Fields::new() },
         keep_alive: Duration::from_secs(app.settings.chat.keep_alive_seconds),
         kept: None,
     })
@@ -155,6 +180,21 @@ fn without_context(report: &Ongoing, relevant: usize) -> &'static str {
 async fn sources(passages: Vec<ChatPassage>) -> Result<String, ApiError> {
     let bytes = passages.iter().map(|passage| passage.chunk.text.len() + passage.chunk.metadata_bytes).sum();
     let write = move |_: &_| json_text(&passages.into_iter().map(source_node).collect::<Vec<_>>());
+    ragengine_compute::run(bytes, write).await
+}
+
+/// The passages in the prompt with their numbers and relevance, as a JSON list.
+async fn numbered_sources(passages: Vec<ChatPassage>) -> Result<String, ApiError> {
+    let bytes = passages.iter().map(|passage| passage.chunk.text.len() + passage.chunk.metadata_bytes).sum();
+    let numbered = |(place, ChatPassage { chunk, .. }): (usize, ChatPassage)| QuerySource {
+        number: place + 1,
+        doc_id: chunk.doc_id,
+        node_id: chunk.node_id,
+        text: chunk.text,
+        score: chunk.found.score,
+        metadata: (*chunk.metadata).clone(),
+    };
+    let write = move |_: &_| json_text(&passages.into_iter().enumerate().map(numbered).collect::<Vec<_>>());
     ragengine_compute::run(bytes, write).await
 }
 

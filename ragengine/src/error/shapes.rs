@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ragengine_client::wire::{ErrorDetail, FieldError};
+use ragengine_client::wire::FieldError;
 use ragengine_errors::Logged as _;
 use serde_json::{Value, json};
 
@@ -33,13 +33,19 @@ impl<E: Into<ApiError>> From<E> for PlainError {
     }
 }
 
+impl PlainError {
+    /// The body.
+    pub fn body(&self) -> Value {
+        match &self.0 {
+            ApiError::Schema(errors) => json!({"detail": errors.iter().map(shortened).collect::<Vec<_>>()}),
+            error => json!({"detail": error.words()}),
+        }
+    }
+}
+
 impl IntoResponse for PlainError {
     fn into_response(self) -> Response {
-        let detail = match &self.0 {
-            ApiError::Schema(errors) => json!(errors.iter().map(shortened).collect::<Vec<_>>()),
-            error => Value::from(error.words()),
-        };
-        respond(self.0.status(), &self.0, axum::Json(ErrorDetail { detail }))
+        respond(self.0.status(), &self.0, axum::Json(self.body()))
     }
 }
 

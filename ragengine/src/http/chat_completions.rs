@@ -3,31 +3,25 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use ragengine_client::wire::{ChatCompletion, ChatCompletionRequest, OpenAiError as ErrorBody};
 use ragengine_pipeline::openai;
 use ragengine_pipeline::request::Request as ChatRequest;
 
-use super::extract;
+use super::chat_reply::{arrive, respond};
 use crate::access::Caller;
-use crate::admission::{Held, Permit};
 use crate::app::App;
-use crate::chat::{Arrival, ChatReply, ChatReplyBody, chat};
+use crate::chat::chat;
 use crate::error::{ApiError, OpenAiError};
-use crate::language_model::Origin;
-use crate::telemetry::{Logged, REQUEST_ID};
-
-/// The header with the id under which an answer can be voted on.
-const ANSWER_ID: HeaderName = HeaderName::from_static("x-answer-id");
+use crate::retrieval::stages::Endpoint;
+use crate::telemetry::Logged;
 
 /// Answers a conversation: from an index if the body has an `index_name`, otherwise by the language model alone.
 ///
-/// The body is OpenAI's, with four more fields: `index_name`, `context_token_ratio` (0.2 to 0.8), `metadata_filter` and
-/// `explain`. All other fields are passed to the language model unchanged. The reply is the language model's, with
+/// The body is OpenAI's, with six more fields: `index_name`, `context_token_ratio` (0.2 to 0.8), `metadata_filter`,
+/// `pipeline`, `chat_mode` and `explain`. All other fields are passed to the language model unchanged. The reply is the language model's, with
 /// `source_nodes`, which is null if no documents were used. In a stream it is in the chunk with `finish_reason`. With
 /// `explain: true` the reply also has an `explanation`, which says for each chunk whether it was used, and why.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai", request_body = ChatCompletionRequest, responses(
@@ -44,13 +38,9 @@ const ANSWER_ID: HeaderName = HeaderName::from_static("x-answer-id");
 pub async fn chat_completions(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    mut request: Request,
+    request: Request,
 ) -> Result<Response, OpenAiError> {
-    let request_id = request.headers().get(REQUEST_ID).cloned().unwrap_or(HeaderValue::from_static("none"));
-    let permit = request.extensions_mut().remove::<Permit>();
-    let room = request.extensions_mut().remove::<Arc<Held>>();
-    let body = extract::body(request).await?;
-    let arrival = Arrival::new(&app, Origin { request_id, room }, permit);
+    let (arrival, body) = arrive(&app, Endpoint::Completions, request).await?;
     let replied = async {
         let (arrival, request) = arrival.read(&app, parsed(body)).await?;
         chat(&app, &caller, request, arrival).await
@@ -66,21 +56,4 @@ pub async fn chat_completions(
 /// Parses a body. A long one is parsed on a compute thread, so that it does not block other requests.
 async fn parsed(body: Bytes) -> Result<Arc<ChatRequest>, ApiError> {
     ragengine_compute::run(body.len(), move |_| Ok(Arc::new(openai::read(body)?))).await
-}
-
-fn respond(ChatReply { answer_id, body }: ChatReply) -> Response {
-    let mut response = match body {
-        ChatReplyBody::Whole { content_type, body } => ([(header::CONTENT_TYPE, content_type)], body).into_response(),
-        ChatReplyBody::Events(events) => {
-            let headers = [
-                (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-                (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-            ];
-            (headers, Body::from_stream(events)).into_response()
-        }
-    };
-    if let Some(id) = answer_id.and_then(|id| HeaderValue::from_str(&id).ok()) {
-        response.headers_mut().insert(ANSWER_ID, id);
-    }
-    response
 }

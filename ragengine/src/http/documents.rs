@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::response::Response;
 use ragengine_client::wire::{
     AddDocuments, DeleteDocuments, DeletedDocuments, Document, DocumentList, ErrorDetail, ListDocuments,
-    SourceDocuments, StoredDocument, UpdateDocuments, UpdatedDocuments,
+    SourceDocuments, StoredDocument, UpdateDocuments, UpdatedDocuments, WholeDocument,
 };
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
@@ -167,6 +167,40 @@ pub async fn list(
         reply::written(&listing, ABOUT_BYTES)
     };
     Ok(reply::of_bytes(compute::run_on_thread(list).await?))
+}
+
+/// Reads a document: its whole text, its metadata and the places of its chunks. Its id may contain slashes.
+#[utoipa::path(get, path = "/indexes/{index_name}/documents/{doc_id}", tag = "documents",
+    params(("index_name" = String, Path, description = "The index."),
+        ("doc_id" = String, Path, description = "The document.")), responses(
+    (status = 200, description = "The document.", body = WholeDocument),
+    (status = 404, description = "No such index or document.", body = ErrorDetail),
+))]
+pub async fn describe(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    PathParameters((index_name, doc_id)): PathParameters<(String, String)>,
+) -> Result<Response, PlainError> {
+    whole(&app, &caller, &index_name, doc_id).await
+}
+
+/// Reads the document with the id `delete`, whose path has another method, too.
+pub async fn describe_delete(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    PathParameters(index_name): PathParameters<String>,
+) -> Result<Response, PlainError> {
+    whole(&app, &caller, &index_name, "delete".to_owned()).await
+}
+
+async fn whole(app: &App, caller: &Caller, index_name: &str, doc_id: String) -> Result<Response, PlainError> {
+    let index = app.loaded()?.index(caller, Action::Read, index_name)?;
+    let read = move |_: &_| {
+        let document = index.whole_document(&doc_id)?;
+        let missing = || ApiError::NotFound(format!("index '{}' has no document '{doc_id}'", index.name()));
+        reply::written(&document.ok_or_else(missing)?, ABOUT_BYTES)
+    };
+    Ok(reply::of_bytes(compute::run_on_thread(read).await?))
 }
 
 /// A page of the documents of a source.

@@ -15,6 +15,8 @@ pub enum Endpoint {
     Completions,
     /// `/retrieve`.
     Retrieve,
+    /// `/query`.
+    Query,
 }
 
 impl Endpoint {
@@ -23,6 +25,7 @@ impl Endpoint {
         match self {
             Self::Completions => "completions",
             Self::Retrieve => "retrieve",
+            Self::Query => "query",
         }
     }
 
@@ -61,6 +64,22 @@ impl Endpoint {
                     context_format: ContextFormat::Numbered,
                 }
             }
+            Self::Query => {
+                let on = &settings.endpoints.query;
+                StagesOn {
+                    condense: on.condense,
+                    reformulate: on.reformulate,
+                    acronyms: on.acronyms,
+                    filters: on.filter_rules,
+                    retrieval: on.retrieval,
+                    feedback: on.feedback,
+                    recency: on.recency,
+                    rerank: on.rerank,
+                    diversity: on.diversity,
+                    interactions: on.interactions,
+                    context_format: on.context_format,
+                }
+            }
         };
         StagesOn {
             condense: choices.condense.unwrap_or(by_default.condense),
@@ -79,8 +98,11 @@ impl Endpoint {
 
     /// Whether the endpoint has a stage that a request or the settings can turn on.
     fn has(self, stage: &str) -> bool {
-        self != Self::Retrieve
-            || !matches!(stage, "rewrite" | "feedback" | "recency" | "rerank" | "diversity" | "interactions")
+        match self {
+            Self::Retrieve => matches!(stage, "acronyms" | "filters" | "retrieval"),
+            Self::Completions => stage != "session",
+            Self::Query => true,
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub async fn sweep(app: Arc<App>) {
     loop {
         let Ok(loaded) = app.loaded() else { return };
         let now_ms = Timestamp::now().as_millisecond();
+        report("sessions", loaded.stores.sessions().sweep(now_ms).await);
         if let Some(feedback) = loaded.stores.feedback() {
             report("feedback", feedback.sweep(now_ms).await);
         }

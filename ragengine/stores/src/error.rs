@@ -40,9 +40,14 @@ pub enum StoreError {
     /// The disk failed.
     #[error("the disk failed: {0}")]
     Disk(String),
-    /// The URL of the database is invalid. The text does not quote it.
-    #[error("postgres.url is invalid: {0}")]
-    Url(String),
+    /// The URL of a database is invalid. The text does not quote it.
+    #[error("{setting} is invalid: {reason}")]
+    Url {
+        /// The setting with the URL.
+        setting: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 impl StoreError {
@@ -57,7 +62,7 @@ impl StoreError {
             Self::InUse(_) => "in_use",
             Self::Full => "disk_full",
             Self::Disk(_) => "disk",
-            Self::Url(_) => "invalid_url",
+            Self::Url { .. } => "invalid_url",
         }
     }
 

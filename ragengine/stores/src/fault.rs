@@ -13,7 +13,7 @@ impl Fault for StoreError {
             Self::NotFound => Class::NotFound,
             Self::Unavailable(_) | Self::Timeout | Self::NewerSchema(_) => Class::Unavailable,
             Self::Full => Class::Full,
-            Self::DamagedFile { .. } | Self::Damaged(_) | Self::InUse(_) | Self::Disk(_) | Self::Url(_) => {
+            Self::DamagedFile { .. } | Self::Damaged(_) | Self::InUse(_) | Self::Disk(_) | Self::Url { .. } => {
                 Class::Internal
             }
         }

@@ -1,10 +1,12 @@
-//! What chats leave behind: answers and votes on them ([`FeedbackStore`]), and interactions ([`InteractionStore`]).
+//! What chats leave behind: sessions ([`SessionStore`]), answers and votes on them ([`FeedbackStore`]), and
+//! interactions ([`InteractionStore`]).
 //!
-//! Each store has two backends: [`Postgres`], which several servers may share, and [`Embedded`], a file of one server.
-//! Both behave alike; the tests run against both. In PostgreSQL, `stateNamespace` keeps the rows of servers apart.
+//! Several servers may share [`Postgres`], and for sessions [`Redis`]. A single server can use [`Embedded`], a file,
+//! and for sessions its memory. All backends of a store behave alike; the tests run against all. In PostgreSQL and
+//! Redis, `stateNamespace` keeps servers apart.
 //!
 //! Every operation has a time limit of [`OPERATION_TIMEOUT`] and is counted in [`StoreMetrics`]. Expired rows are never
-//! returned. [`FeedbackStore::sweep`] and [`InteractionStore::sweep`] delete them; the server calls both every hour.
+//! returned. The method `sweep` of each store deletes them; the server calls it every hour.
 
 mod clock;
 mod embedded;
@@ -16,6 +18,9 @@ mod interactions;
 mod metrics;
 mod operation;
 mod postgres;
+mod redis;
+mod remote;
+mod sessions;
 mod vector;
 
 pub use embedded::Embedded;
@@ -25,3 +30,5 @@ pub use interactions::{Interaction, InteractionStore, Similar};
 pub use metrics::StoreMetrics;
 pub use operation::OPERATION_TIMEOUT;
 pub use postgres::{Postgres, PostgresOptions};
+pub use redis::{Redis, RedisOptions};
+pub use sessions::{Joined, Newest, SessionKey, SessionStore, Turn};

@@ -7,7 +7,7 @@ use crate::StoreError;
 metrics! {
     /// The Prometheus metrics of stores.
     pub struct StoreMetrics: "" {
-        /// Operations of stores. `store` is `feedback` or `interactions`. `outcome` is `done`, `not_found`,
+        /// Operations of stores. `store` is `feedback`, `interactions` or `sessions`. `outcome` is `done`, `not_found`,
         /// `unavailable` (the database is out of reach, or a newer version wrote it), `timeout` (also when the caller
         /// did not wait any longer), `failed`, or `dropped` (too much waits for the store).
         store_operations_total: Counters["store", "outcome"],

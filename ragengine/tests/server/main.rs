@@ -38,6 +38,7 @@ mod passages;
 mod persist;
 mod postgres;
 mod private_files;
+mod query;
 mod query_rules;
 mod remote_embedding;
 mod rerank;

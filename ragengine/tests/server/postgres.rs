@@ -2,7 +2,7 @@
 
 #[path = "../../stores/tests/stores/test_postgres.rs"]
 #[expect(dead_code, reason = "the tests of the stores use the rest")]
-mod test_postgres;
+pub(crate) mod test_postgres;
 
 use std::time::Duration;
 

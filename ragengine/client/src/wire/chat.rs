@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use super::{Explanation, PipelineStages, SourceNode};
 
-/// OpenAI's chat completion request, with five additional fields. All other fields are sent to the language model
+/// OpenAI's chat completion request, with six additional fields. All other fields are sent to the language model
 /// unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatCompletionRequest {
@@ -27,6 +27,10 @@ pub struct ChatCompletionRequest {
     /// Stages of the pipeline to turn on or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<PipelineStages>,
+    /// `context` (the default), or `condense_plus_context`: the question is rewritten with the history, the new question
+    /// is searched for, and the language model gets it in addition to the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_mode: Option<ChatMode>,
     /// Whether the reply explains the decision about every chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
@@ -39,7 +43,7 @@ pub struct ChatCompletionRequest {
     pub more: Map<String, Value>,
 }
 
-/// OpenAI's chat completion, with the documents that were used. In a stream the two additional fields are on the chunk
+/// OpenAI's chat completion, with the documents that were used. In a stream the additional fields are on the chunk
 /// with `finish_reason`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatCompletion {
@@ -48,6 +52,9 @@ pub struct ChatCompletion {
     pub choices: Vec<Map<String, Value>>,
     /// The chunks in the prompt, nearest first. Null if the language model answered without documents.
     pub source_nodes: Option<Vec<SourceNode>>,
+    /// The question that needs no history. With `chat_mode: condense_plus_context`, if there is a history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condensed_question: Option<String>,
     /// The explanation, if the request asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
@@ -55,6 +62,16 @@ pub struct ChatCompletion {
     #[serde(flatten)]
     #[schema(value_type = Object, additional_properties = true)]
     pub more: Map<String, Value>,
+}
+
+/// How the history of a conversation is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChatMode {
+    /// The question is searched for as it is, unless `pipeline` says otherwise.
+    Context,
+    /// The question is rewritten with the history.
+    CondensePlusContext,
 }
 
 /// An error in OpenAI's format.

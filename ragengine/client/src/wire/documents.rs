@@ -178,5 +178,43 @@ pub struct ListedDocument {
     pub is_truncated: bool,
 }
 
+/// A document with its whole text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WholeDocument {
+    /// The id.
+    pub doc_id: String,
+    /// The text.
+    pub text: String,
+    /// Metadata.
+    #[schema(value_type = Object)]
+    pub metadata: Metadata,
+    /// The name of its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The places of its chunks, in order.
+    pub chunks: Vec<ChunkPlace>,
+}
+
+/// The place of a chunk in its document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChunkPlace {
+    /// The id of the chunk.
+    pub node_id: String,
+    /// Its position among the chunks, from 0.
+    pub ordinal: u32,
+    /// Where it begins in the text, in characters. Not set if its text differs from the document's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<usize>,
+    /// Where it ends, in characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<usize>,
+    /// The headings above it, joined by ` > `.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    /// Its page, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
 #[cfg(test)]
 mod tests;

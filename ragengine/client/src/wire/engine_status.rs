@@ -84,8 +84,11 @@ pub enum ProblemKind {
     /// retrieval does not need it.
     InferenceServiceFailed,
     /// The PostgreSQL database cannot be used. The server is ready nevertheless: chats are answered without votes and
-    /// interactions.
+    /// interactions, and without the history of their session if it is there.
     PostgresFailed,
+    /// Redis cannot be used. The server is ready nevertheless, unless the settings say to refuse: questions are answered
+    /// without the history of their session.
+    RedisFailed,
     /// The local reranker cannot be downloaded or loaded. This is retried. The server is ready nevertheless: chunks stay
     /// in the order of the search.
     RerankerFailed,

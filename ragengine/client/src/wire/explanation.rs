@@ -79,7 +79,7 @@ pub struct ExplainedEvidence {
 /// What a stage of the pipeline did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExplainedStage {
-    /// `rewrite`, `acronyms`, `filters`, `retrieval`, `feedback`, `recency`, `rerank`, `diversity` or `interactions`.
+    /// `session`, `rewrite`, `acronyms`, `filters`, `retrieval`, `feedback`, `recency`, `rerank`, `diversity` or `interactions`.
     pub stage: String,
     /// `done`, `unchanged`, `failed`, `timeout`, `nonsense` (a reply that names no passage), or `dropped` (a filter rule
     /// with which nothing near enough was found).
@@ -96,6 +96,12 @@ pub struct ExplainedStage {
     /// `comparison` (by a word of the question), or `always`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+    /// Earlier turns of the session in the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<usize>,
+    /// Their tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// The ids of the interactions in the prompt, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,

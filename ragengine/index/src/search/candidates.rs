@@ -103,6 +103,13 @@ impl Candidates {
         self.found.truncate(k);
     }
 
+    /// Keeps the first `k` results that are no duplicates, and the duplicates before the last of them.
+    pub fn keep_best(&mut self, k: usize) {
+        let mut unique = self.found.iter().enumerate().filter(|(_, found)| !found.is_duplicate);
+        let end = unique.nth(k).map_or(self.found.len(), |(position, _)| position);
+        self.found.truncate(end);
+    }
+
     /// The days of the results' documents, in order.
     ///
     /// # Errors

@@ -3,9 +3,9 @@ use serde_json::json;
 
 use super::*;
 use crate::budget::{BudgetInput, budget};
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, Turn, plan};
 use crate::prompt::{Boundary, Passage, block};
-use crate::request::{ContextFormat, Request};
+use crate::request::{ContextFormat, HistoryFormat, Request};
 use crate::select::{Candidate, select};
 
 /// A tokenizer with a fixed number of bytes per token. Its counts do not add up: joining two texts changes the sum by
@@ -46,9 +46,13 @@ fn the_last_blocks_are_removed_when_the_prompt_exceeds_the_budget() {
     let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40, response_tokens: 40 };
     let blocks = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
     let given = PromptInput {
-        conversation: &request.conversation,
-        sent: &request.conversation.values().unwrap(),
-        turn: &turn(&request),
+        conversation: ConversationInput {
+            conversation: &request.conversation,
+            sent: &request.conversation.values().unwrap(),
+            turn: &turn(&request),
+            history_format: HistoryFormat::Messages,
+        },
+        standalone_question: None,
         window: 1000,
         conversation_tokens: 10,
         budget: &budget,
@@ -59,12 +63,9 @@ fn the_last_blocks_are_removed_when_the_prompt_exceeds_the_budget() {
     // In this test, each block has 20 tokens and the instructions have none.
     let count =
         |messages: &[Value]| 160 + messages[0]["content"].as_str().unwrap().matches(['a', 'b', 'c']).count() as u64;
-    let words = count(&prompt::messages(
-        &request.conversation,
-        given.sent,
-        given.turn,
-        &prompt::context(&Boundary::of(7), ContextFormat::Numbered, &[]),
-    )) - 160;
+    let words =
+        count(&prompt::messages(given.conversation, &prompt::context(&Boundary::of(7), ContextFormat::Numbered, &[])))
+            - 160;
     let finished = finish(&given, &blocks, |messages, _| count(messages) - words).unwrap();
     assert_eq!((finished.blocks, finished.prompt_tokens, finished.max_tokens), (2, 200, None));
 }
@@ -74,9 +75,13 @@ fn a_prompt_that_leaves_no_token_for_the_answer_is_refused() {
     let request = request(&json!([{"role": "user", "content": "q"}]), Some(5), 0.5);
     let budget = Budget { max_tokens: Some(5), lowered_from: None, top_k: 100, context_tokens: 0, response_tokens: 5 };
     let given = PromptInput {
-        conversation: &request.conversation,
-        sent: &request.conversation.values().unwrap(),
-        turn: &turn(&request),
+        conversation: ConversationInput {
+            conversation: &request.conversation,
+            sent: &request.conversation.values().unwrap(),
+            turn: &turn(&request),
+            history_format: HistoryFormat::Messages,
+        },
+        standalone_question: None,
         window: 100,
         conversation_tokens: 10,
         budget: &budget,
@@ -94,9 +99,13 @@ fn interactions_stand_after_the_blocks_or_alone() {
     let budget = Budget { max_tokens: None, lowered_from: None, top_k: 100, context_tokens: 40, response_tokens: 40 };
     let interactions = prompt::interactions(&Boundary::of(7), "Q: Why?\nA: So.");
     let given = PromptInput {
-        conversation: &request.conversation,
-        sent: &request.conversation.values().unwrap(),
-        turn: &turn(&request),
+        conversation: ConversationInput {
+            conversation: &request.conversation,
+            sent: &request.conversation.values().unwrap(),
+            turn: &turn(&request),
+            history_format: HistoryFormat::Messages,
+        },
+        standalone_question: None,
         window: 1000,
         conversation_tokens: 10,
         budget: &budget,
@@ -116,6 +125,45 @@ fn interactions_stand_after_the_blocks_or_alone() {
         format!("{}\n\n{interactions}", prompt::context(&Boundary::of(7), ContextFormat::Numbered, &[block]))
     );
     assert_eq!(system(&[]), interactions);
+}
+
+#[test]
+fn a_standalone_question_stands_after_the_context_and_before_the_history() {
+    let messages = json!([
+        {"role": "user", "content": "How do I report?"},
+        {"role": "assistant", "content": "By mail."},
+        {"role": "user", "content": "When?"}
+    ]);
+    let request = request(&messages, None, 0.5);
+    let budget = Budget { max_tokens: None, lowered_from: None, top_k: 10, context_tokens: 400, response_tokens: 40 };
+    let given = |history_format| PromptInput {
+        conversation: ConversationInput {
+            conversation: &request.conversation,
+            sent: messages.as_array().unwrap(),
+            turn: Box::leak(Box::new(turn(&request))),
+            history_format,
+        },
+        standalone_question: Some("When are reports due?"),
+        window: 1000,
+        conversation_tokens: 10,
+        budget: &budget,
+        boundary: Box::leak(Box::new(Boundary::of(7))),
+        format: ContextFormat::Numbered,
+        interactions: None,
+    };
+    let block = block(1, &Passage { text: "Due in May.", ..Passage::default() });
+    let context = prompt::context(&Boundary::of(7), ContextFormat::Numbered, std::slice::from_ref(&block));
+    let line = "Standalone question: When are reports due?";
+    let finished = |format, blocks: &[String]| finish(&given(format), blocks, |_, _| 100).unwrap().messages;
+    let asked = &finished(HistoryFormat::Messages, std::slice::from_ref(&block));
+    assert_eq!(asked[0]["content"], format!("{context}\n\n{line}"));
+    assert_eq!(asked[1..], messages.as_array().unwrap()[..]);
+    let history = "CONVERSATION HISTORY:\nUser: How do I report?\nAssistant: By mail.\n\nUse this history to provide \
+                   context-aware responses.";
+    let asked = &finished(HistoryFormat::Section, &[block]);
+    assert_eq!(asked[0]["content"], format!("{context}\n\n{line}\n\n{history}"));
+    assert_eq!(asked[1..], messages.as_array().unwrap()[2..]);
+    assert_eq!(finished(HistoryFormat::Section, &[])[0]["content"], format!("{line}\n\n{history}"));
 }
 
 proptest! {
@@ -160,15 +208,19 @@ proptest! {
             .map(|(position, chunk)| render(position + 1, &chunks[chunk].0))
             .collect();
         let input = PromptInput {
-            conversation: &request.conversation,
-            sent: &request.conversation.values().unwrap(),
-            turn: &turn,
+            conversation: ConversationInput {
+                conversation: &request.conversation,
+                sent: &request.conversation.values().unwrap(),
+                turn: &turn,
+                history_format: HistoryFormat::Messages,
+            },
+            standalone_question: None,
             window,
             conversation_tokens: conversation,
             budget: &budget,
             boundary: &Boundary::of(7),
             format: ContextFormat::Numbered,
-        interactions: None,
+            interactions: None,
         };
         match finish(&input, &blocks, |messages, _| tokenizer.conversation(messages)) {
             Err(rejection) => prop_assert_eq!(rejection, Rejection::ContextWindow),

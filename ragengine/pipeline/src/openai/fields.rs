@@ -4,14 +4,15 @@ use serde_json::value::RawValue;
 use crate::Rejection;
 use crate::chat_body::MAX_TOKENS_FIELDS;
 use crate::filter::Filter;
-use crate::request::StageChoices;
+use crate::request::{ChatMode, StageChoices};
 
 /// The fields that the server uses.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "index_name",
     "context_token_ratio",
     "metadata_filter",
     "pipeline",
+    "chat_mode",
     "explain",
     "messages",
     "model",
@@ -135,6 +136,12 @@ impl<'a> Fields<'a> {
             }
         }
         Ok(choices)
+    }
+
+    pub fn chat_mode(&self) -> Result<ChatMode, Rejection> {
+        let Some(value) = self.present("chat_mode") else { return Ok(ChatMode::default()) };
+        let wrong = |_| Rejection::wrong_type("chat_mode", "\"context\" or \"condense_plus_context\"");
+        serde_json::from_str(value.get()).map_err(wrong)
     }
 
     pub fn metadata_filter(&self) -> Result<Filter, Rejection> {

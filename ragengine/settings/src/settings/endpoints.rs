@@ -10,6 +10,8 @@ pub struct Endpoints {
     pub completions: CompletionsEndpoint,
     /// `/retrieve`.
     pub retrieve: RetrieveEndpoint,
+    /// `/query`.
+    pub query: QueryEndpoint,
 }
 
 /// The stages of `/v1/chat/completions`.
@@ -66,5 +68,61 @@ pub struct RetrieveEndpoint {
 impl Default for RetrieveEndpoint {
     fn default() -> Self {
         Self { acronyms: true, filter_rules: false, retrieval: RetrievalMode::Hybrid }
+    }
+}
+
+/// The stages of `/query`. A field without a description is as for `/v1/chat/completions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct QueryEndpoint {
+    /// The number of chunks that are looked for. 1 to 300.
+    pub top_k: u32,
+    /// The share of the context window that the chunks may use, 0.05 to 0.8.
+    pub context_ratio: f64,
+    /// The share of the context window that is kept free for the answer, 0.05 to 0.8.
+    pub answer_ratio: f64,
+    /// When the language model rewrites a question with the history. The rewritten question is searched for, and the
+    /// language model gets it with the question as it was written.
+    pub condense: Condensing,
+    /// Whether the language model rewrites questions for the search that are not rewritten with the history.
+    pub reformulate: bool,
+    /// Whether acronyms are expanded.
+    pub acronyms: bool,
+    /// Whether a filter is chosen by the words of the question.
+    pub filter_rules: bool,
+    /// How chunks are found.
+    pub retrieval: RetrievalMode,
+    /// Whether votes on earlier answers change the order of chunks.
+    pub feedback: bool,
+    /// Whether the newer of similar chunks comes first.
+    pub recency: bool,
+    /// When the best chunks are put in order by a model.
+    pub rerank: Reranking,
+    /// What is done about chunks that say the same.
+    pub diversity: Diversity,
+    /// Whether earlier questions of the caller and their answers are in the prompt.
+    pub interactions: bool,
+    /// The form of the passages in the prompt.
+    pub context_format: ContextFormat,
+}
+
+impl Default for QueryEndpoint {
+    fn default() -> Self {
+        Self {
+            top_k: 10,
+            context_ratio: 0.4,
+            answer_ratio: 0.1,
+            condense: Condensing::Always,
+            reformulate: false,
+            acronyms: true,
+            filter_rules: true,
+            retrieval: RetrievalMode::Hybrid,
+            feedback: true,
+            recency: true,
+            rerank: Reranking::Conditional,
+            diversity: Diversity::Duplicates,
+            interactions: false,
+            context_format: ContextFormat::Numbered,
+        }
     }
 }

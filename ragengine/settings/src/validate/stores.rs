@@ -71,7 +71,7 @@ fn needs_no_url(store: StateStore) -> bool {
 }
 
 /// Whether neither the user part nor the query of the address has a password.
-fn has_no_password(url: &str) -> bool {
+pub(super) fn has_no_password(url: &str) -> bool {
     let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or_default();
     let user = authority.rsplit_once('@').map_or("", |(user, _)| user);

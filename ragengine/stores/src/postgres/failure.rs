@@ -1,109 +1,62 @@
 use std::io::ErrorKind;
-use std::time::Duration;
 
-use crate::StoreError;
+use crate::remote::{Failure, RemoteError};
 
 const NO_ENCRYPTION: &str = "the encrypted connection failed: check sslmode and sslrootcert in postgres.url, and the \
                              server's certificate";
 
-/// Why the database does not work. The texts are our own, because those of the database name users and may quote rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// It is out of reach, or refuses connections.
-    Unreachable(String),
-    /// It did not answer in time.
-    NoAnswer(String),
-    /// A newer version migrated the tables.
-    NewerSchema,
-    /// It refuses to work. Connecting again does not help, but the next operation may succeed.
-    Refused(String),
-    /// A row or a reply is not as expected.
-    Damaged(String),
-    /// Anything else.
-    Other(String),
+impl From<sqlx::Error> for RemoteError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Server(of(&error))
+    }
 }
 
-impl Failure {
-    /// The failure behind an error of sqlx.
-    pub fn of(error: &sqlx::Error) -> Self {
-        match error {
-            sqlx::Error::Database(error) => Self::of_code(error.code().as_deref().unwrap_or("unknown")),
-            sqlx::Error::Io(error) => Self::Unreachable(of_io(error.kind()).to_owned()),
-            sqlx::Error::Tls(_) => Self::Unreachable(NO_ENCRYPTION.to_owned()),
-            sqlx::Error::PoolTimedOut => Self::NoAnswer("no connection was free or could be made in time".to_owned()),
-            sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
-                Self::Unreachable("the connections were closed".to_owned())
-            }
-            sqlx::Error::Configuration(_) => {
-                Self::Unreachable("the connection's options cannot be used: check postgres.url".to_owned())
-            }
-            sqlx::Error::Protocol(_) | sqlx::Error::BeginFailed => {
-                Self::Unreachable("the server does not speak PostgreSQL's protocol as expected".to_owned())
-            }
-            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::RowNotFound => {
-                Self::Damaged("a row is not as expected".to_owned())
-            }
-            _ => Self::Other("an operation failed".to_owned()),
+/// The failure behind an error of sqlx.
+pub(super) fn of(error: &sqlx::Error) -> Failure {
+    match error {
+        sqlx::Error::Database(error) => of_code(error.code().as_deref().unwrap_or("unknown")),
+        sqlx::Error::Io(error) => Failure::Unreachable(of_io(error.kind()).to_owned()),
+        sqlx::Error::Tls(_) => Failure::Unreachable(NO_ENCRYPTION.to_owned()),
+        sqlx::Error::PoolTimedOut => Failure::NoAnswer("no connection was free or could be made in time".to_owned()),
+        sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+            Failure::Unreachable("the connections were closed".to_owned())
         }
-    }
-
-    /// Silence for this time.
-    pub fn no_answer(limit: Duration) -> Self {
-        Self::NoAnswer(format!("it did not answer within {} s", limit.as_secs()))
-    }
-
-    /// The failure of an SQLSTATE.
-    fn of_code(code: &str) -> Self {
-        let with_code = |words: &str| format!("{words} (SQLSTATE {code})");
-        match code {
-            "28P01" | "28000" => Self::Unreachable(with_code(
-                "it refuses the user or the password: check postgres.url and postgres.password",
-            )),
-            "3D000" => Self::Unreachable(with_code("there is no database of this name: create it")),
-            "53300" => Self::Unreachable(with_code("it has too many connections")),
-            "57P03" => Self::Unreachable(with_code("it is starting or stopping")),
-            "57P01" | "57P02" | "57P05" => Self::Unreachable(with_code("it ended the connection")),
-            _ if code.starts_with("08") => Self::Unreachable(with_code("the connection failed")),
-            // The tables are gone: they are created again.
-            "42P01" | "3F000" => Self::Unreachable(with_code("its tables are missing")),
-            "57014" | "55P03" => Self::NoAnswer(with_code("a statement took too long")),
-            "42501" => Self::Refused(with_code("the user lacks a right: it must own its tables and may create them")),
-            "25006" => Self::Refused(with_code("it is read-only")),
-            _ if code.starts_with("53") => Self::Refused(with_code("it lacks disk space or memory")),
-            "40001" | "40P01" => Self::Refused(with_code("another transaction was in the way")),
-            _ if code.starts_with("58") || code.starts_with("XX") => {
-                Self::Refused(with_code("the server has an error of its disk or its data"))
-            }
-            _ => Self::Other(with_code("an operation failed")),
+        sqlx::Error::Configuration(_) => {
+            Failure::Unreachable("the connection's options cannot be used: check postgres.url".to_owned())
         }
-    }
-
-    /// Whether a connection must be made before the next operation.
-    pub fn needs_connection(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::NewerSchema)
-    }
-
-    /// What is wrong, for people.
-    pub fn words(&self) -> String {
-        match self {
-            Self::NewerSchema => self.error().to_string(),
-            Self::Unreachable(words)
-            | Self::NoAnswer(words)
-            | Self::Refused(words)
-            | Self::Damaged(words)
-            | Self::Other(words) => words.clone(),
+        sqlx::Error::Protocol(_) | sqlx::Error::BeginFailed => {
+            Failure::Unreachable("the server does not speak PostgreSQL's protocol as expected".to_owned())
         }
-    }
-
-    /// The error of an operation.
-    pub fn error(&self) -> StoreError {
-        match self {
-            Self::Unreachable(words) | Self::Refused(words) | Self::NoAnswer(words) => {
-                StoreError::Unavailable(words.clone())
-            }
-            Self::NewerSchema => StoreError::NewerSchema("the database of postgres.url".to_owned()),
-            Self::Damaged(words) | Self::Other(words) => StoreError::Damaged(words.clone()),
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::RowNotFound => {
+            Failure::Damaged("a row is not as expected".to_owned())
         }
+        _ => Failure::Other("an operation failed".to_owned()),
+    }
+}
+
+/// The failure of an SQLSTATE.
+fn of_code(code: &str) -> Failure {
+    let with_code = |words: &str| format!("{words} (SQLSTATE {code})");
+    match code {
+        "28P01" | "28000" => Failure::Unreachable(with_code(
+            "it refuses the user or the password: check postgres.url and postgres.password",
+        )),
+        "3D000" => Failure::Unreachable(with_code("there is no database of this name: create it")),
+        "53300" => Failure::Unreachable(with_code("it has too many connections")),
+        "57P03" => Failure::Unreachable(with_code("it is starting or stopping")),
+        "57P01" | "57P02" | "57P05" => Failure::Unreachable(with_code("it ended the connection")),
+        _ if code.starts_with("08") => Failure::Unreachable(with_code("the connection failed")),
+        // The tables are gone: they are created again.
+        "42P01" | "3F000" => Failure::Unreachable(with_code("its tables are missing")),
+        "57014" | "55P03" => Failure::NoAnswer(with_code("a statement took too long")),
+        "42501" => Failure::Refused(with_code("the user lacks a right: it must own its tables and may create them")),
+        "25006" => Failure::Refused(with_code("it is read-only")),
+        _ if code.starts_with("53") => Failure::Refused(with_code("it lacks disk space or memory")),
+        "40001" | "40P01" => Failure::Refused(with_code("another transaction was in the way")),
+        _ if code.starts_with("58") || code.starts_with("XX") => {
+            Failure::Refused(with_code("the server has an error of its disk or its data"))
+        }
+        _ => Failure::Other(with_code("an operation failed")),
     }
 }
 
@@ -142,7 +95,7 @@ mod tests {
             (sqlx::Error::RowNotFound, "row", "damaged", false),
             (sqlx::Error::InvalidArgument("x".into()), "operation", "damaged", false),
         ] {
-            let failure = Failure::of(&error);
+            let failure = of(&error);
             assert!(failure.words().contains(expected), "{error:?}: {}", failure.words());
             assert_eq!((failure.error().kind(), failure.needs_connection()), (kind, needs_connection), "{error:?}");
         }
@@ -166,7 +119,7 @@ mod tests {
             ("XX001", "data", "unavailable", false),
             ("22P02", "22P02", "damaged", false),
         ] {
-            let failure = Failure::of_code(code);
+            let failure = of_code(code);
             assert!(failure.words().contains(expected), "{code}: {}", failure.words());
             assert_eq!((failure.error().kind(), failure.needs_connection()), (kind, needs_connection), "{code}");
         }

@@ -8,7 +8,8 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, SqlSafeStr as _};
 use tokio::time::timeout;
 
-use super::failure::Failure;
+use super::failure;
+use crate::remote::Failure;
 
 /// The time for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -23,9 +24,13 @@ const LIMITS: &str = "SET statement_timeout = 60000; SET lock_timeout = 10000";
 const TABLE: &str = "ragengine_migration";
 
 fn migrator() -> Migrator {
-    let sql = include_str!("../../migrations/0001_feedback_and_interactions.sql").into_sql_str();
-    let first = Migration::new(1, "feedback and interactions".into(), MigrationType::Simple, sql, false);
-    let mut migrator = Migrator::with_migrations(vec![first]);
+    let simple = |version, description: &'static str, sql: &'static str| {
+        Migration::new(version, description.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    let mut migrator = Migrator::with_migrations(vec![
+        simple(1, "feedback and interactions", include_str!("../../migrations/0001_feedback_and_interactions.sql")),
+        simple(2, "sessions", include_str!("../../migrations/0002_sessions.sql")),
+    ]);
     migrator.dangerous_set_table_name(TABLE);
     migrator
 }
@@ -33,7 +38,7 @@ fn migrator() -> Migrator {
 /// Connects and runs the migrations that are missing.
 pub(super) async fn migrate(options: &PgConnectOptions) -> Result<(), Failure> {
     let mut connection = match timeout(CONNECT_TIMEOUT, options.connect()).await {
-        Ok(connected) => connected.map_err(|error| Failure::of(&error))?,
+        Ok(connected) => connected.map_err(|error| failure::of(&error))?,
         Err(_) => return Err(Failure::no_answer(CONNECT_TIMEOUT)),
     };
     let migrated = timeout(MIGRATE_TIMEOUT, run(&mut connection)).await;
@@ -54,9 +59,9 @@ async fn run(connection: &mut PgConnection) -> Result<(), MigrateError> {
 
 fn of_migration(error: &MigrateError) -> Failure {
     match error {
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => Failure::of(error),
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => failure::of(error),
         // A released migration does not change, so the other one is of a version that we do not know.
-        MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_) => Failure::NewerSchema,
+        MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_) => Failure::NewerSchema("postgres.url"),
         MigrateError::Dirty(version) => Failure::Other(format!("migration {version} was not finished")),
         _ => Failure::Other("the tables could not be migrated".to_owned()),
     }

@@ -33,7 +33,7 @@ impl PostgresOptions {
     ///
     /// [`StoreError::Url`].
     pub(super) fn parsed(&self) -> Result<PgConnectOptions, StoreError> {
-        let invalid = |reason: &str| StoreError::Url(reason.to_owned());
+        let invalid = |reason: &str| StoreError::Url { setting: "postgres.url", reason: reason.to_owned() };
         let scheme = self.url.split_once("://").filter(|(scheme, _)| ["postgres", "postgresql"].contains(scheme));
         let (_, rest) = scheme.ok_or_else(|| invalid("it must begin with postgres://"))?;
         let (address, query) = rest.split_once('?').unwrap_or((rest, ""));

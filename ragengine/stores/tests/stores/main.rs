@@ -1,4 +1,5 @@
-//! The stores, with both backends: a file in a temporary folder, and a PostgreSQL server that the tests start.
+//! The stores, with all backends: memory, a file in a temporary folder, and a PostgreSQL and a Redis server that the
+//! tests start.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -7,5 +8,12 @@ mod feedback;
 mod interactions;
 mod model;
 mod outages;
+mod redis_outages;
+mod session_backends;
+mod session_model;
+mod session_times;
+mod sessions;
 mod shared;
+mod shared_sessions;
 mod test_postgres;
+mod test_redis;

@@ -1,0 +1,108 @@
+//! Questions of a conversation (conversational-chat): the session is joined, its history becomes a part of the chat, and
+//! the chat keeps the turn.
+
+mod history;
+mod index_name;
+mod session;
+mod window_log;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ragengine_client::wire::{ExplainedStage, QueryRequest};
+use ragengine_pipeline::request::{Request, Reranking, StageChoices};
+use ragengine_settings::WhenDown;
+use ragengine_stores::{SessionKey, SessionStore};
+use tracing::info;
+
+use self::history::History;
+pub use self::session::{SessionId, clear, shown};
+pub use self::window_log::{WindowLog, at_start};
+use crate::access::{Action, Caller};
+use crate::app::App;
+use crate::chat::served::Served;
+use crate::chat::{Arrival, ChatReply, chat};
+use crate::error::ApiError;
+use crate::retrieval::stages::{self, Endpoint, ended};
+
+/// A conversation, as a question found it.
+pub struct Conversation {
+    /// The id of the session.
+    pub session_id: SessionId,
+    /// Where the turn is kept. None: the store cannot be used now.
+    pub place: Option<Place>,
+    /// What joining the session did.
+    pub stage: ExplainedStage,
+}
+
+/// The place of a turn in its session.
+#[derive(Clone)]
+pub struct Place {
+    /// The store of the sessions.
+    pub store: Arc<SessionStore>,
+    /// The session.
+    pub key: SessionKey,
+    /// The number of the turn.
+    pub seq: u64,
+}
+
+/// Answers a question of a conversation.
+///
+/// # Errors
+///
+/// [`ApiError`] when the question, the session id or the index is invalid, the store is down and the settings say to
+/// refuse then, or as for [`chat`].
+pub async fn query(
+    app: &App,
+    caller: &Caller,
+    question: QueryRequest,
+    arrival: Arrival,
+) -> Result<ChatReply, ApiError> {
+    let preparing = Box::pin(prepare(app, caller, question));
+    let (arrival, (request, conversation)) = arrival.read(app, preparing).await?;
+    chat(app, caller, request, arrival.in_conversation(conversation)).await
+}
+
+/// Joins the session, and makes the chat request with its history.
+async fn prepare(app: &App, caller: &Caller, question: QueryRequest) -> Result<(Arc<Request>, Conversation), ApiError> {
+    if question.query.trim().is_empty() {
+        return Err(ApiError::InvalidRequest("Query string cannot be empty.".to_owned()));
+    }
+    let session_id = SessionId::of(question.session_id.as_deref())?;
+    let loaded = app.loaded()?;
+    let index = index_name::chosen(app, caller, question.index_name.as_deref())?;
+    loaded.index(caller, Action::Read, &index)?;
+    let served = Served::of(app, loaded, None).await?;
+    app.window_log.note(&app.settings, served.name.as_deref(), served.window_tokens);
+    let started = Instant::now();
+    let joined = session::join(app, caller, &session_id, served.window_tokens).await;
+    let outcome = joined.as_ref().err().map_or("done", |down| down.outcome());
+    let (place, turns) = match joined {
+        Ok(joined) => (Some(joined.place), joined.turns),
+        Err(down) if app.settings.sessions.when_down == WhenDown::Refuse => {
+            stages::count(&app.metrics, Endpoint::Query, "session", &[ended("session", outcome, started)]);
+            return Err(down.refused());
+        }
+        Err(down) => {
+            down.log();
+            (None, Vec::new())
+        }
+    };
+    let history = History::fitting(app, &served, &question.query, turns).await?;
+    let stage = ExplainedStage {
+        turns: Some(history.turns.len()),
+        tokens: Some(history.tokens),
+        ..ended("session", outcome, started)
+    };
+    stages::count(&app.metrics, Endpoint::Query, "session", std::slice::from_ref(&stage));
+    let request = history.request(question, index).await?;
+    log_request(app, &request.stages, &session_id);
+    Ok((request, Conversation { session_id, place, stage }))
+}
+
+/// The line of the specification for each question (conversational-chat, "Expected Log Output").
+fn log_request(app: &App, choices: &StageChoices, session_id: &SessionId) {
+    let is_reranked = Endpoint::Query.stages(&app.settings, choices).rerank != Reranking::Never;
+    let (top_k, enabled) = (app.settings.endpoints.query.top_k, if is_reranked { "True" } else { "False" });
+    info!("[RAG] Using retrieval_top_k={top_k}, reranker_enabled={enabled}, session_id={}...", session_id.beginning());
+}

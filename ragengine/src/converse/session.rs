@@ -1,0 +1,147 @@
+//! The session of a question.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ragengine_errors::Logged as _;
+use ragengine_pipeline::history::PastTurn;
+use ragengine_stores::{Joined, Newest, SessionKey, SessionStore, StoreError, Turn};
+use serde::Serialize;
+use tokio::time::timeout;
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use super::Place;
+use crate::access::Caller;
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The turns that are read for a prompt at most.
+const MAX_TURNS: usize = 500;
+
+/// The bytes of their texts that are read at most: for each token of the window, and in all.
+const BYTES_PER_TOKEN: u64 = 8;
+const MAX_BYTES: u64 = 8 << 20;
+
+/// The turns of a history that is shown, and the bytes of their texts and sources, at most.
+const SHOWN: Newest = Newest { turns: 10_000, bytes: 32 << 20 };
+
+/// The id of a session: 8 to 128 letters, digits, `-` and `_`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// The id that a caller sent, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::InvalidRequest`] when it has another form.
+    pub fn of(sent: Option<&str>) -> Result<Self, ApiError> {
+        let Some(sent) = sent else { return Ok(Self(Uuid::new_v4().to_string())) };
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if (8..=128).contains(&sent.len()) && sent.bytes().all(is_allowed) {
+            return Ok(Self(sent.to_owned()));
+        }
+        Err(ApiError::InvalidRequest("session_id must be 8 to 128 letters, digits, '-' and '_'.".to_owned()))
+    }
+
+    /// The first characters, which are in the log.
+    pub fn beginning(&self) -> &str {
+        &self.0[..6]
+    }
+
+    /// The key of the caller's session with this id.
+    pub fn key(&self, caller: &Caller) -> SessionKey {
+        SessionKey { owner: caller.owner().to_owned(), id: self.0.clone() }
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A session that a question has joined.
+pub(super) struct Session {
+    /// The place of its turn.
+    pub place: Place,
+    /// The newest turns, oldest first.
+    pub turns: Vec<PastTurn>,
+}
+
+/// Why a session could not be joined.
+pub(super) struct Down(StoreError);
+
+impl Down {
+    /// The outcome of the stage.
+    pub fn outcome(&self) -> &'static str {
+        if matches!(self.0, StoreError::Timeout) { "timeout" } else { "failed" }
+    }
+
+    /// The question is refused.
+    pub fn refused(self) -> ApiError {
+        self.0.into()
+    }
+
+    /// The question is answered nevertheless.
+    pub fn log(&self) {
+        warn!(kind = self.0.kind(), reason = self.0.for_log(), "session not read: the answer is made without history");
+    }
+}
+
+/// Joins the session: takes a number for the turn, and reads the newest turns.
+pub(super) async fn join(app: &App, caller: &Caller, id: &SessionId, window_tokens: u64) -> Result<Session, Down> {
+    let Ok(store) = store(app) else { return Err(Down(StoreError::Unavailable("not ready".to_owned()))) };
+    let bytes = usize::try_from(window_tokens.saturating_mul(BYTES_PER_TOKEN).min(MAX_BYTES)).unwrap_or(usize::MAX);
+    let key = id.key(caller);
+    let joining = store.join(&key, Newest { turns: MAX_TURNS, bytes });
+    let joined = timeout(app.stage_timeouts.session, joining).await.unwrap_or(Err(StoreError::Timeout));
+    let Joined { seq, turns, is_new } = joined.map_err(Down)?;
+    if is_new {
+        info!("[CHAT_MEMORY] Created new memory for session: {}...", id.beginning());
+    }
+    let turns = turns.into_iter().map(|Turn { question, answer, .. }| PastTurn { question, answer });
+    Ok(Session { turns: turns.collect(), place: Place { store: Arc::clone(store), key, seq } })
+}
+
+/// The turns of a session that its history shows, oldest first.
+///
+/// # Errors
+///
+/// The errors of the store.
+pub async fn shown(app: &App, caller: &Caller, id: &SessionId) -> Result<Vec<Turn>, ApiError> {
+    Ok(store(app)?.history(&id.key(caller), SHOWN).await?)
+}
+
+/// Clears a session: its turns go, also one that is being answered.
+///
+/// # Errors
+///
+/// The errors of the store.
+pub async fn clear(app: &App, caller: &Caller, id: &SessionId) -> Result<(), ApiError> {
+    Ok(store(app)?.clear(&id.key(caller)).await?)
+}
+
+fn store(app: &App) -> Result<&Arc<SessionStore>, ApiError> {
+    Ok(app.loaded()?.stores.sessions())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_a_safe_form() {
+        for id in ["abc12345", "A-b_c-12", &"a".repeat(128)] {
+            assert_eq!(SessionId::of(Some(id)).unwrap().to_string(), id);
+        }
+        for id in ["", "abc1234", "abc 12345", "abc/12345", "äbc12345", "abc12345\n", &"a".repeat(129)] {
+            assert!(SessionId::of(Some(id)).is_err(), "{id:?}");
+        }
+        let made = SessionId::of(None).unwrap();
+        assert_ne!(made, SessionId::of(None).unwrap());
+        assert_eq!(SessionId::of(Some(&made.to_string())).unwrap(), made);
+    }
+}

@@ -1,0 +1,158 @@
+//! Sessions: the turns of chats. A session expires when it was not used for a while. It has at most 10,000 turns, of
+//! which the oldest go.
+//!
+//! A turn takes its number when its question arrives ([`SessionStore::join`]), and is added when its answer is there
+//! ([`SessionStore::add`]). So turns are in the order of their questions, whichever answer is ready first.
+
+mod memory;
+mod postgres;
+mod redis;
+mod types;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::memory::MemorySessions;
+use self::postgres::PostgresSessions;
+use self::redis::RedisSessions;
+pub use self::types::{Joined, Newest, SessionKey, Turn};
+use crate::clock::{now_ms, representable};
+use crate::operation::Operations;
+use crate::redis::Redis;
+use crate::{Postgres, StoreError, StoreMetrics};
+
+/// Turns of each session at most. If there are more, the oldest go.
+const MAX_TURNS: usize = 10_000;
+
+/// The longest lifetime of a session: 100 years. Every backend can add it to the time now.
+const MAX_EXPIRY_MS: i64 = 100 * 365 * 24 * 60 * 60 * 1000;
+
+/// Keeps sessions. Each method returns an error of [`StoreError`] when the backend fails, and after
+/// [`OPERATION_TIMEOUT`](crate::OPERATION_TIMEOUT).
+pub struct SessionStore {
+    backend: Backend,
+    operations: Operations,
+    /// The lifetime of a session after its last use, in milliseconds.
+    expiry_ms: i64,
+}
+
+enum Backend {
+    Memory(MemorySessions),
+    Redis(RedisSessions),
+    Postgres(PostgresSessions),
+}
+
+/// Calls a method of the backend as one operation.
+macro_rules! run {
+    ($self:ident.$method:ident($($argument:expr),*)) => {
+        $self.operations.run(async {
+            match &$self.backend {
+                Backend::Memory(backend) => Ok(backend.$method($($argument),*)),
+                Backend::Redis(backend) => backend.$method($($argument),*).await,
+                Backend::Postgres(backend) => backend.$method($($argument),*).await,
+            }
+        }).await
+    };
+}
+
+impl SessionStore {
+    /// A store in the memory of this process. A session has at most 8 MiB. If there are more than 10,000 sessions or
+    /// 128 MiB, the least recently used sessions go. `expiry` is the lifetime of a session after its last use.
+    pub fn memory(expiry: Duration, metrics: StoreMetrics) -> Self {
+        Self::new(Backend::Memory(MemorySessions::default()), expiry, metrics)
+    }
+
+    /// A store in Redis, which several servers may share.
+    pub fn redis(redis: Arc<Redis>, expiry: Duration, metrics: StoreMetrics) -> Self {
+        Self::new(Backend::Redis(RedisSessions::new(redis)), expiry, metrics)
+    }
+
+    /// A store in a database, which several servers may share.
+    pub fn postgres(postgres: Arc<Postgres>, expiry: Duration, metrics: StoreMetrics) -> Self {
+        Self::new(Backend::Postgres(PostgresSessions::new(postgres)), expiry, metrics)
+    }
+
+    fn new(backend: Backend, expiry: Duration, metrics: StoreMetrics) -> Self {
+        // Redis does not accept a lifetime of zero.
+        let expiry_ms = i64::try_from(expiry.as_millis()).map_or(MAX_EXPIRY_MS, |ms| ms.clamp(1, MAX_EXPIRY_MS));
+        Self { backend, operations: Operations::new(metrics, "sessions"), expiry_ms }
+    }
+
+    /// Takes the next number of the session, which begins with it if it is unknown or has expired, and reads its newest
+    /// turns. Questions and answers count for the limit on bytes. The session is used.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store. A number that was taken then stays unused.
+    pub async fn join(&self, key: &SessionKey, newest: Newest) -> Result<Joined, StoreError> {
+        run!(self.join(key, newest, self.lifetime()))
+    }
+
+    /// Adds a turn under the number of its join. A turn that is there under this number is replaced. Returns whether it
+    /// is kept: false if the session was cleared since the join. A session that has expired since the join begins again
+    /// with this turn. The session is used.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn add(&self, key: &SessionKey, turn: Turn) -> Result<bool, StoreError> {
+        run!(self.add(key, turn, self.lifetime()))
+    }
+
+    /// The newest turns of the session with their sources, by number. A session that is unknown or has expired has
+    /// none. All texts count for the limit on bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn history(&self, key: &SessionKey, newest: Newest) -> Result<Vec<Turn>, StoreError> {
+        run!(self.history(key, newest, now_ms()))
+    }
+
+    /// Deletes all turns of the session, also those that were joined and are not added yet. A session that is unknown
+    /// stays so.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn clear(&self, key: &SessionKey) -> Result<(), StoreError> {
+        run!(self.clear(key, self.lifetime()))
+    }
+
+    /// Deletes sessions that have expired at this time (in milliseconds since 1970). Returns their number. It works in
+    /// small steps, each of which is one operation. Redis does the same by itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store. Earlier steps stay done.
+    pub async fn sweep(&self, now_ms: i64) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        loop {
+            let (step, is_last) = run!(self.sweep(now_ms))?;
+            deleted += step;
+            if is_last {
+                return Ok(deleted);
+            }
+        }
+    }
+
+    fn lifetime(&self) -> Lifetime {
+        Lifetime { now_ms: now_ms(), expiry_ms: self.expiry_ms }
+    }
+}
+
+/// The time of a use, and how long the session lives after it.
+#[derive(Debug, Clone, Copy)]
+struct Lifetime {
+    /// In milliseconds since 1970.
+    now_ms: i64,
+    /// In milliseconds.
+    expiry_ms: i64,
+}
+
+impl Lifetime {
+    /// When the session expires, in milliseconds since 1970.
+    fn expires_at_ms(self) -> i64 {
+        representable(self.now_ms.saturating_add(self.expiry_ms))
+    }
+}

@@ -1,0 +1,109 @@
+//! Answers that break off, because the client leaves or the language model fails.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+
+use super::{SESSION, last_prompt, query_reply, replying, settings, typed_events};
+use crate::support::upstream::{Upstream, delta, event_reply, finish};
+use crate::support::{FACTS, Server};
+
+/// A stream that sends these pieces, and then nothing for ever.
+fn endless(pieces: Vec<String>) -> Response {
+    let begun = futures_util::stream::iter(pieces.into_iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece))));
+    let stream = begun.chain(futures_util::stream::pending());
+    ([("content-type", "text/event-stream")], Body::from_stream(stream)).into_response()
+}
+
+async fn server(script: fn() -> Response) -> (Server, Upstream) {
+    let upstream =
+        Upstream::scripted(move |body| if body["stream"] == true { script() } else { replying(&body, "Yes.") }).await;
+    let server = Server::start(&settings(&upstream, "")).await;
+    server.add("docs", &FACTS).await;
+    (server, upstream)
+}
+
+fn asked(stream: bool) -> Value {
+    json!({"query": "Why do cats purr?", "session_id": SESSION, "stream": stream})
+}
+
+async fn last_answer(server: &Server) -> Value {
+    let history = server.get(&format!("/chat/history/{SESSION}")).await.ok();
+    history["messages"].as_array().unwrap().last().cloned().unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_the_client_stops_is_kept_as_it_was_sent() {
+    let (server, upstream) = server(|| endless(vec![delta("When "), delta("they are ")])).await;
+    let request = server.request("/query").body(asked(true).to_string());
+    let mut stream = request.send().await.unwrap().bytes_stream();
+    let mut text = String::new();
+    while !text.contains("they are") {
+        text.push_str(&String::from_utf8(stream.next().await.unwrap().unwrap().to_vec()).unwrap());
+    }
+    drop(stream);
+    let answer = loop {
+        let answer = last_answer(&server).await;
+        if answer.is_object() {
+            break answer;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When they are "), &json!(false)));
+    assert_eq!(answer["sources"][0]["doc_id"], "cats");
+    // The next question gets what was sent.
+    query_reply(&server, asked(false)).await.ok();
+    assert_eq!(last_prompt(&upstream)[2]["content"], "When they are ");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_is_an_error_and_kept_as_it_was_sent() {
+    let (server, _upstream) =
+        server(|| event_reply(vec![Ok(delta("When ")), Err(std::io::Error::other("gone"))])).await;
+    let events = typed_events(&query_reply(&server, asked(true)).await.text);
+    let kinds: Vec<&str> = events.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["token", "error"]);
+    assert!(events[1].1["detail"].as_str().unwrap().contains("language model"), "{events:?}");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let answer = last_answer(&server).await;
+    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When "), &json!(false)));
+}
+
+#[tokio::test]
+async fn an_error_in_the_stream_is_passed_on() {
+    let error = || {
+        let error = json!({"error": {"message": "out of memory", "code": 500}});
+        event_reply(vec![Ok(delta("When ")), Ok(format!("data: {error}\n\n")), Ok("data: [DONE]\n\n".to_owned())])
+    };
+    let (server, _upstream) = server(error).await;
+    let events = typed_events(&query_reply(&server, asked(true)).await.text);
+    let kinds: Vec<&str> = events.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["token", "error"]);
+    assert!(events[1].1["detail"].as_str().unwrap().contains("out of memory"), "{events:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clearing_also_clears_an_answer_that_is_being_written() {
+    let slow = || {
+        let begun = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from(delta("When ")))]);
+        let later = futures_util::stream::once(async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            Ok(Bytes::from(finish() + "data: [DONE]\n\n"))
+        });
+        ([("content-type", "text/event-stream")], Body::from_stream(begun.chain(later))).into_response()
+    };
+    let (server, _upstream) = server(slow).await;
+    let request = server.request("/query").body(asked(true).to_string());
+    let mut stream = request.send().await.unwrap().bytes_stream();
+    stream.next().await.unwrap().unwrap();
+    server.post("/chat/clear", &json!({"session_id": SESSION})).await.ok();
+    let mut rest = String::new();
+    while let Some(piece) = stream.next().await {
+        rest.push_str(&String::from_utf8(piece.unwrap().to_vec()).unwrap());
+    }
+    assert!(rest.contains("event: done"), "{rest}");
+    assert_eq!(last_answer(&server).await, Value::Null);
+}
