@@ -108,6 +108,8 @@ pub enum Reason {
     InferenceServiceFailed,
     /// The PostgreSQL database does not respond or returns errors.
     PostgresFailed,
+    /// Redis does not respond or returns errors.
+    RedisFailed,
     /// The server cannot download, find or run its local reranker.
     RerankerFailed,
     /// The operator cannot reach the server.

@@ -15,7 +15,7 @@ pub use source::{
 };
 pub use status::{HandledRequests, IndexStatus, LastSync, SourceError, SourceStatus, SyncResult};
 
-use crate::rules::OBJECT_NAME;
+use crate::rules::{INDEX_NAME, OBJECT_NAME};
 
 /// Finalizer that earlier versions set on an Index with the deletion policy `Delete`. This version only removes it.
 pub const INDEX_FINALIZER: &str = "ragengine.dev/index";
@@ -78,7 +78,7 @@ pub struct IndexSpec {
     /// Name of the index in the engine, which requests use as `index_name`. Several Indexes can fill the same index if
     /// their settings agree. Immutable. Default: the name of this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$"))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = INDEX_NAME))]
     pub index_name: Option<String>,
     /// How documents are split into chunks. A change rebuilds the index; until the rebuild is complete, queries use the
     /// old chunks. Default: the settings of the existing index, otherwise those of the engine.

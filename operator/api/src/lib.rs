@@ -5,6 +5,7 @@
 
 mod condition;
 mod definition;
+mod descriptions;
 mod index;
 mod paused;
 mod quantity;
@@ -24,14 +25,15 @@ pub use paused::{PAUSED_ANNOTATION, is_paused};
 pub use quantity::ResourceList;
 pub use rag_engine::{
     Auth, Compute, Condensing, ConfigMapReference, ContextFormat, Cors, DEFAULT_MOUNT_PATH, DeletionPolicy,
-    Destination, DestinationPort, Diversity, Egress, Embedding, Endpoints, Feedback, FilterRule, Guardrails, Image,
-    ImagePullPolicy, InferenceService, Interactions, IpBlock, LabelSelector, LocalEmbedding, LocalReranker,
-    NetworkPeer, NetworkPolicy, PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata, Pooling, Postgres,
-    Protocol, RagEngine, RagEngineSpec, RagEngineStatus, RemoteEmbedding, Rerank, RerankBackend, Reranking, Resources,
-    Retrieval, RetrievalMode, RetrieveStages, Rewrite, StateStore, Storage, TEXT_LANGUAGES, Threshold, VectorDatabase,
-    Volume, Writes,
+    Destination, DestinationPort, Diversity, Egress, Embedding, Endpoints, Feedback, FilterRule, Guardrails,
+    HistoryFormat, Image, ImagePullPolicy, InferenceService, Interactions, IpBlock, LabelSelector, LocalEmbedding,
+    LocalReranker, NetworkPeer, NetworkPolicy, PersistentVolume, PipelineStages, PodTemplate, PodTemplateMetadata,
+    Pooling, Postgres, Protocol, QueryStages, RagEngine, RagEngineSpec, RagEngineStatus, Redis, RemoteEmbedding,
+    Rerank, RerankBackend, Reranking, Resources, Retrieval, RetrievalMode, RetrieveStages, Rewrite, SessionStore,
+    Sessions, StateStore, Storage, TEXT_LANGUAGES, Threshold, VectorDatabase, Volume, WhenDown, Writes,
 };
 pub use reference::{index_reference, rag_engine_reference};
 pub use secret_keys::{
-    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, RERANK_ACCESS_SECRET, WRITE_TOKEN,
+    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, REDIS_ACCESS_SECRET,
+    RERANK_ACCESS_SECRET, WRITE_TOKEN,
 };

@@ -12,9 +12,12 @@ mod interactions;
 mod network_policy;
 mod pod;
 mod postgres;
+mod query;
+mod redis;
 mod rerank;
 mod retrieval;
 mod rewrite;
+mod sessions;
 mod state_store;
 mod status;
 mod storage;
@@ -22,7 +25,7 @@ mod storage;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{model_is_allowed, store_needs_database};
+use crate::rules::{INDEX_NAME, POSTGRES, REDIS, model_is_allowed, store_needs_url};
 
 pub use auth::{Auth, Writes};
 pub use compute::{Compute, LabelSelector};
@@ -40,9 +43,12 @@ pub use interactions::Interactions;
 pub use network_policy::{NetworkPeer, NetworkPolicy};
 pub use pod::{PodTemplate, PodTemplateMetadata, Resources};
 pub use postgres::Postgres;
+pub use query::QueryStages;
+pub use redis::Redis;
 pub use rerank::{LocalReranker, Rerank, RerankBackend};
 pub use retrieval::{FilterRule, Retrieval, TEXT_LANGUAGES, Threshold};
 pub use rewrite::Rewrite;
+pub use sessions::{HistoryFormat, SessionStore, Sessions, WhenDown};
 pub use state_store::StateStore;
 pub use status::RagEngineStatus;
 pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage, VectorDatabase, Volume};
@@ -95,8 +101,10 @@ pub use storage::{DEFAULT_MOUNT_PATH, DeletionPolicy, PersistentVolume, Storage,
         "storage.persistentVolume.size cannot be removed, because the indexes are on that volume: keep it, or create \
          another RAGEngine that names the claim in storage.persistentVolume.persistentVolumeClaim"
     ),
-    validation = store_needs_database("feedback"),
-    validation = store_needs_database("interactions"),
+    validation = store_needs_url("feedback", POSTGRES, "redb"),
+    validation = store_needs_url("interactions", POSTGRES, "redb"),
+    validation = store_needs_url("sessions", POSTGRES, "memory"),
+    validation = store_needs_url("sessions", REDIS, "memory"),
     validation = model_is_allowed("rewrite", None),
     validation = model_is_allowed("rerank", Some("(has(self.rerank.backend) && self.rerank.backend != 'llm')")),
 )]
@@ -137,6 +145,16 @@ pub struct RagEngineSpec {
     /// PostgreSQL database, for the stores that use one. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postgres: Option<Postgres>,
+    /// Redis server, for the stores that use one. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redis: Option<Redis>,
+    /// Index of `/query` for requests that name none. Default: the only index that the caller may read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = INDEX_NAME))]
+    pub default_index: Option<String>,
+    /// Conversations of `/query`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Sessions>,
     /// Votes on answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
@@ -189,6 +207,9 @@ impl Default for RagEngineSpec {
             rewrite: None,
             rerank: None,
             postgres: None,
+            redis: None,
+            default_index: None,
+            sessions: None,
             feedback: None,
             interactions: None,
             endpoints: None,

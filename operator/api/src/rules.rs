@@ -5,6 +5,9 @@ use kube::core::Rule;
 /// Pattern of the name of a Kubernetes object, such as a Secret, a PersistentVolumeClaim or a storage class.
 pub(crate) const OBJECT_NAME: &str = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$";
 
+/// Pattern of the name of an index in an engine.
+pub(crate) const INDEX_NAME: &str = "^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$";
+
 /// The field must be an HTTP URL. Users and passwords are rejected because the URL is stored in a ConfigMap.
 pub(crate) fn http_url(field: &str, example: &str) -> Rule {
     let message = format!(
@@ -36,15 +39,35 @@ pub(crate) fn postgres_url(field: &str, secret: &str) -> Rule {
     .message(message.as_str())
 }
 
-/// The store of a section of the specification needs a database if it is `postgres`.
-pub(crate) fn store_needs_database(section: &str) -> Rule {
+/// The field must be the address of a Redis server. No parameters are allowed, because some weaken the encryption.
+pub(crate) fn redis_url(field: &str, secret: &str) -> Rule {
     let message = format!(
-        "{section}.store: postgres needs postgres.url: write the address of the database there, such as \
-         postgres://rag@postgres.db.svc/rag, or store: redb"
+        "{field} must be redis://HOST:6379 or redis://USER@HOST:6379/1, or the same with rediss:// to encrypt \
+         the connection, without a password and without parameters: for example {}. Name a Secret with the password in \
+         {secret}.",
+        REDIS.1
+    );
+    Rule::new(
+        "self.matches('^rediss?://([^:/?#@[:space:]]+@)?\
+         ([A-Za-z0-9._-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[0-9]{0,5})?$')",
+    )
+    .message(message.as_str())
+}
+
+/// Stores in a database: their name, which is also that of the section with the address, and an example of an address.
+pub(crate) const POSTGRES: (&str, &str) = ("postgres", "postgres://rag@postgres.db.svc/rag");
+
+/// Stores in a Redis server, like [`POSTGRES`].
+pub(crate) const REDIS: (&str, &str) = ("redis", "redis://redis.cache.svc:6379");
+
+/// The store of a section of the specification needs an address if it is this one. `other` needs none.
+pub(crate) fn store_needs_url(section: &str, (store, example): (&str, &str), other: &str) -> Rule {
+    let message = format!(
+        "{section}.store: {store} needs {store}.url: write the address there, such as {example}, or store: {other}"
     );
     Rule::new(format!(
-        "!has(self.{section}) || !has(self.{section}.store) || self.{section}.store != 'postgres' || \
-         (has(self.postgres) && has(self.postgres.url))"
+        "!has(self.{section}) || !has(self.{section}.store) || self.{section}.store != '{store}' || \
+         (has(self.{store}) && has(self.{store}.url))"
     ))
     .message(message.as_str())
 }

@@ -12,6 +12,9 @@ pub const RERANK_ACCESS_SECRET: &str = "RERANK_ACCESS_SECRET";
 /// Password of the database user, in the Secret of `postgres.accessSecret`.
 pub const POSTGRES_ACCESS_SECRET: &str = "POSTGRES_ACCESS_SECRET";
 
+/// Password of the Redis server, in the Secret of `redis.accessSecret`.
+pub const REDIS_ACCESS_SECRET: &str = "REDIS_ACCESS_SECRET";
+
 /// Access token of the model hub, in the Secret of `embedding.local.modelAccessSecret` or
 /// `rerank.local.modelAccessSecret`.
 pub const HF_TOKEN: &str = "HF_TOKEN";

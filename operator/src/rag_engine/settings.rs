@@ -1,6 +1,7 @@
 //! Derives the server's settings from a specification.
 
 mod access;
+mod endpoints;
 mod file;
 mod side_models;
 mod stores;
@@ -11,8 +12,8 @@ use std::path::PathBuf;
 pub use access::{Access, accesses};
 pub use file::{settings_file, settings_file_of_another_version};
 use ragengine_operator_api::{
-    Embedding, Endpoints, FilterRule, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding,
-    Retrieval, Volume, WRITE_TOKEN, Writes,
+    Embedding, FilterRule, InferenceService, LocalEmbedding, Pooling, RagEngineSpec, RemoteEmbedding, Retrieval,
+    Volume, WRITE_TOKEN, Writes,
 };
 use ragengine_settings::{self as settings, Settings};
 use serde::Serialize;
@@ -56,6 +57,9 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         rewrite,
         rerank,
         postgres,
+        redis,
+        default_index,
+        sessions,
         feedback,
         interactions,
         endpoints,
@@ -80,11 +84,14 @@ pub fn settings(spec: &RagEngineSpec, identity: &Identity, defaults: &Defaults, 
         retrieval: retrieval_settings(retrieval),
         rewrite: side_models::rewrite(rewrite.as_ref()),
         rerank: side_models::rerank(rerank.as_ref()),
-        state_namespace: stores::state_namespace(postgres.as_ref(), identity, monitoring),
+        state_namespace: stores::state_namespace(spec, identity, monitoring),
         postgres: stores::postgres(postgres.as_ref()),
+        redis: stores::redis(redis.as_ref()),
+        default_index: default_index.clone(),
+        sessions: stores::sessions(sessions.as_ref()),
         feedback: stores::feedback(feedback.as_ref()),
         interactions: stores::interactions(interactions.as_ref()),
-        endpoints: endpoint_settings(endpoints.as_ref()),
+        endpoints: endpoints::endpoints(endpoints.as_ref()),
         auth: auth_settings(auth.writes, identity),
         allowed_hosts: host_names(allowed_hosts, identity, defaults),
         cors: settings::Cors {
@@ -217,32 +224,6 @@ fn score(value: Option<f64>, default: f32) -> f32 {
 fn named<T: DeserializeOwned>(value: Option<impl Serialize>, default: T) -> T {
     let name = value.and_then(|value| serde_json::to_value(value).ok());
     name.and_then(|name| serde_json::from_value(name).ok()).unwrap_or(default)
-}
-
-fn endpoint_settings(endpoints: Option<&Endpoints>) -> settings::Endpoints {
-    let Endpoints { completions, retrieve } = endpoints.cloned().unwrap_or_default();
-    let (completions, retrieve) = (completions.unwrap_or_default(), retrieve.unwrap_or_default());
-    let defaults = settings::Endpoints::default();
-    settings::Endpoints {
-        completions: settings::CompletionsEndpoint {
-            condense: named(completions.condense, defaults.completions.condense),
-            reformulate: completions.reformulate.unwrap_or(defaults.completions.reformulate),
-            acronyms: completions.acronyms.unwrap_or(defaults.completions.acronyms),
-            filter_rules: completions.filter_rules.unwrap_or(defaults.completions.filter_rules),
-            retrieval: named(completions.retrieval, defaults.completions.retrieval),
-            feedback: completions.feedback.unwrap_or(defaults.completions.feedback),
-            recency: completions.recency.unwrap_or(defaults.completions.recency),
-            rerank: named(completions.rerank, defaults.completions.rerank),
-            diversity: named(completions.diversity, defaults.completions.diversity),
-            interactions: completions.interactions.unwrap_or(defaults.completions.interactions),
-            context_format: named(completions.context_format, defaults.completions.context_format),
-        },
-        retrieve: settings::RetrieveEndpoint {
-            acronyms: retrieve.acronyms.unwrap_or(defaults.retrieve.acronyms),
-            filter_rules: retrieve.filter_rules.unwrap_or(defaults.retrieve.filter_rules),
-            retrieval: named(retrieve.retrieval, defaults.retrieve.retrieval),
-        },
-    }
 }
 
 /// If host names are restricted, the names of the Service are added, because the Jobs of the Indexes and other pods use

@@ -89,7 +89,8 @@ fn sent(spec: &RagEngineSpec) -> Vec<SentSecret> {
     let reranker_hub = reranker.local.map(|local| (local.model_access_secret, Some(local.hub_url)));
     let reranker = Some((reranker.access_secret, reranker.url));
     let postgres = spec.postgres.clone().map(|postgres| (postgres.access_secret, postgres.url));
-    let all = [local, remote, language_model, reranker, reranker_hub, postgres].into_iter().flatten();
+    let redis = spec.redis.clone().map(|redis| (redis.access_secret, redis.url));
+    let all = [local, remote, language_model, reranker, reranker_hub, postgres, redis].into_iter().flatten();
     all.filter_map(|(secret, url)| Some(SentSecret { name: secret?, host: url.as_deref().and_then(host) })).collect()
 }
 

@@ -156,6 +156,16 @@ fn every_choice_reaches_the_settings() {
         ("{endpoints: {completions: {rerank: conditional}}}", "/endpoints/completions/rerank"),
         ("{endpoints: {completions: {rerank: always}}}", "/endpoints/completions/rerank"),
         ("{feedback: {store: redb}}", "/feedback/store"),
+        ("{sessions: {store: memory}}", "/sessions/store"),
+        ("{redis: {url: 'redis://cache'}, sessions: {store: redis}}", "/sessions/store"),
+        ("{postgres: {url: 'postgres://db'}, sessions: {store: postgres}}", "/sessions/store"),
+        ("{sessions: {historyFormat: messages}}", "/sessions/historyFormat"),
+        ("{sessions: {historyFormat: section}}", "/sessions/historyFormat"),
+        ("{sessions: {whenDown: answer}}", "/sessions/whenDown"),
+        ("{sessions: {whenDown: refuse}}", "/sessions/whenDown"),
+        ("{endpoints: {query: {condense: never}}}", "/endpoints/query/condense"),
+        ("{endpoints: {query: {rerank: never}}}", "/endpoints/query/rerank"),
+        ("{endpoints: {query: {diversity: none}}}", "/endpoints/query/diversity"),
         ("{interactions: {overlapThreshold: adaptive}}", "/interactions/overlapThreshold"),
     ] {
         let written = serde_json::to_value(&engine(spec).spec).unwrap();
@@ -185,13 +195,15 @@ fn a_map_is_written_as_a_whole() {
     }
 }
 
-/// Engines that share a database are kept apart. Without a database, a server of another version is given no setting
-/// that it may not know.
+/// Engines that share a database or a Redis server are kept apart. Without one, a server of another version is given no
+/// setting that it may not know.
 #[test]
 fn an_engine_has_a_name_of_its_own_in_a_database() {
     for (spec, expected) in [
         ("{}", "tests.docs"),
         ("{postgres: {url: 'postgres://rag@db/rag'}, image: {tag: 0.0.9}}", "tests.docs"),
+        ("{redis: {url: 'redis://cache'}, image: {tag: 0.0.9}}", "tests.docs"),
+        ("{redis: {}, image: {tag: 0.0.9}}", "default"),
         ("{image: {tag: 0.0.9}}", "default"),
     ] {
         assert_eq!(valid(&engine(spec)).settings.state_namespace, expected, "{spec}");

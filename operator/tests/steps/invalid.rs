@@ -82,6 +82,8 @@ fn every_secret_is_sent_to_the_host_of_its_address() {
             Some("db.svc:5432"),
         ),
         ("{postgres: {url: 'postgres://db', accessSecret: s}}", Some("db")),
+        ("{redis: {url: 'redis://cache.svc', accessSecret: s}}", Some("cache.svc")),
+        ("{redis: {url: 'rediss://rag@cache.svc:6379/1', accessSecret: s}}", Some("cache.svc:6379")),
     ] {
         let sent = validate(&engine(spec), &defaults()).unwrap().sent;
         assert!(matches!(&sent[..], [only] if only.name == "s" && only.host.as_deref() == host), "{spec}: {sent:?}");

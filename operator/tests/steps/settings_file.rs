@@ -189,7 +189,17 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
     let claim = prop::option::of(("[a-z]{1,8}", "(/[A-Za-z0-9_-]{1,8}){1,3}"));
     (embedding(), inference_service(), retrieval(), writes, claim, sections()).prop_map(
         |(embedding, inference_service, retrieval, writes, claim, sections)| {
-            let Sections { rewrite, rerank, postgres, feedback, interactions, endpoints } = sections;
+            let Sections {
+                rewrite,
+                rerank,
+                postgres,
+                redis,
+                default_index,
+                sessions,
+                feedback,
+                interactions,
+                endpoints,
+            } = sections;
             RagEngineSpec {
                 embedding,
                 // A list of models would have to contain those of the other sections.
@@ -203,6 +213,9 @@ fn spec() -> impl Strategy<Value = RagEngineSpec> {
                 rewrite,
                 rerank,
                 postgres,
+                redis,
+                default_index,
+                sessions,
                 feedback,
                 interactions,
                 endpoints,

@@ -1,6 +1,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::QueryStages;
+use crate::descriptions::keep_descriptions;
+
 /// Which stages of the pipeline each endpoint of the server has. A request can choose otherwise with `pipeline`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -11,13 +14,18 @@ pub struct Endpoints {
     /// Stages of `/retrieve`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieve: Option<RetrieveStages>,
+    /// Stages of `/query`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<QueryStages>,
 }
 
 /// Stages of an endpoint for chats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = keep_descriptions)]
 pub struct PipelineStages {
-    /// When a question is rewritten with the history.
+    /// When the language model rewrites a question with the history for the search: `never`, `followUp` (if it seems to
+    /// continue the history), or `always` if there is a history. Default: `never`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condense: Option<Condensing>,
     /// Whether the language model rewrites other questions for the search. Default: false.
@@ -38,11 +46,12 @@ pub struct PipelineStages {
     /// Whether the newer comes first of chunks whose scores differ by less than 0.02. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recency: Option<bool>,
-    /// When the best chunks are put in order by a model.
+    /// When the 20 best chunks are put in order by the model of `rerank`: `never`, `conditional` (if their scores are
+    /// close, or the question has one of the words in `rerank`), or `always`. Default: `never`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rerank: Option<Reranking>,
-    /// What is done about chunks that say the same: nothing (`none`), only the best is used (`duplicates`), or chunks are
-    /// chosen that are relevant and unlike each other (`mmr`). Default: `none`.
+    /// What is done about chunks that say the same: nothing (`none`), only the best is used (`duplicates`), or chunks
+    /// are chosen that are relevant and unlike each other (`mmr`). Default: `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diversity: Option<Diversity>,
     /// Whether earlier questions of the caller and their answers are in the prompt. Default: false.
@@ -57,6 +66,7 @@ pub struct PipelineStages {
 /// Stages of `/retrieve`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = keep_descriptions)]
 pub struct RetrieveStages {
     /// Whether the acronyms of `rewrite.acronyms` are expanded. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,8 +79,7 @@ pub struct RetrieveStages {
     pub retrieval: Option<RetrievalMode>,
 }
 
-/// When the language model rewrites a question with the history for the search: `never`, `followUp` (if it seems to
-/// continue the history), or `always` if there is a history. Default: `never`.
+/// When the language model rewrites a question with the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Condensing {
@@ -82,8 +91,7 @@ pub enum Condensing {
     Always,
 }
 
-/// When the 20 best chunks are put in order by the model of `rerank`: `never`, `conditional` (if their scores are close,
-/// or the question has one of the words in `rerank`), or `always`. Default: `never`.
+/// When the best chunks are put in order by a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Reranking {

@@ -8,6 +8,7 @@ fn values_out_of_bounds_are_rejected() {
     let long_secret = format!("inferenceService: {{accessSecret: {}}}", "s".repeat(254));
     let many_nodes = format!("compute: {{preferredNodes: [{}]}}", vec!["n"; 65].join(", "));
     let long_word = format!("rerank: {{comparisonWords: [{}]}}", "w".repeat(51));
+    let long_index = format!("defaultIndex: {}", "i".repeat(64));
     for (spec, place) in [
         ("replicas: -1", ".spec.replicas"),
         ("replicas: one", ".spec.replicas"),
@@ -34,6 +35,25 @@ fn values_out_of_bounds_are_rejected() {
         (&long_word, ".spec.rerank.comparisonWords[0]"),
         ("rerank: {backend: local, local: {maxTokens: 0}}", ".spec.rerank.local.maxTokens"),
         ("feedback: {store: redis}", ".spec.feedback.store"),
+        ("redis: {accessSecret: 'a b'}", ".spec.redis.accessSecret"),
+        ("redis: {password: p}", ".spec.redis"),
+        ("defaultIndex: ''", ".spec.defaultIndex"),
+        ("defaultIndex: 'a b'", ".spec.defaultIndex"),
+        (&long_index, ".spec.defaultIndex"),
+        ("sessions: {store: redb}", ".spec.sessions.store"),
+        ("sessions: {expirySeconds: 59}", ".spec.sessions.expirySeconds"),
+        ("sessions: {expirySeconds: 31622401}", ".spec.sessions.expirySeconds"),
+        ("sessions: {historyRatio: 0.81}", ".spec.sessions.historyRatio"),
+        ("sessions: {historyRatio: -0.1}", ".spec.sessions.historyRatio"),
+        ("sessions: {historyFormat: table}", ".spec.sessions.historyFormat"),
+        ("sessions: {whenDown: wait}", ".spec.sessions.whenDown"),
+        ("endpoints: {query: {topK: 0}}", ".spec.endpoints.query.topK"),
+        ("endpoints: {query: {topK: 301}}", ".spec.endpoints.query.topK"),
+        ("endpoints: {query: {contextRatio: 0.04}}", ".spec.endpoints.query.contextRatio"),
+        ("endpoints: {query: {answerRatio: 0.81}}", ".spec.endpoints.query.answerRatio"),
+        ("endpoints: {query: {rerank: false}}", ".spec.endpoints.query.rerank"),
+        ("endpoints: {query: {diversity: false}}", ".spec.endpoints.query.diversity"),
+        ("endpoints: {query: {temperature: 1}}", ".spec.endpoints.query"),
         ("interactions: {providerName: 'a b'}", ".spec.interactions.providerName"),
         ("interactions: {maxChars: 0}", ".spec.interactions.maxChars"),
         ("interactions: {maxCharsByModel: {m: 0}}", ".spec.interactions.maxCharsByModel.m"),
@@ -90,6 +110,11 @@ fn the_server_accepts_values_at_the_bounds() {
         (vec!["interactions"], "", "topK"),
         (vec!["interactions"], "", "minSimilarity"),
         (vec!["interactions"], "", "overlapThreshold"),
+        (vec!["sessions"], "", "expirySeconds"),
+        (vec!["sessions"], "", "historyRatio"),
+        (vec!["endpoints", "query"], "", "topK"),
+        (vec!["endpoints", "query"], "", "contextRatio"),
+        (vec!["endpoints", "query"], "", "answerRatio"),
         (vec!["inferenceService"], "", "contextWindowSize"),
         (vec!["inferenceService"], "", "timeoutSeconds"),
         (vec!["inferenceService"], "", "maxConcurrentRequests"),
@@ -124,6 +149,7 @@ fn the_server_accepts_the_longest_texts() {
     for settings in [
         format!("rerank: {{temporalWords: {words}, comparisonWords: {words}}}"),
         format!("interactions: {{providerName: {}}}", "p".repeat(200)),
+        format!("defaultIndex: {}", "i".repeat(63)),
         "interactions: {overlapThreshold: adaptive, maxCharsByModel: {a: 1, b: 10000000}}".to_owned(),
     ] {
         assert_eq!(refusals(&engine(&settings), None), Vec::<String>::new(), "{settings}");

@@ -1,5 +1,7 @@
 //! Complete manifests, checked with the Rust types and with the schema.
 
+use std::path::Path;
+
 use ragengine_operator_api::{RagEngine, RagEngineSpec, Volume};
 use ragengine_settings::{EmbeddingSource, Settings};
 use serde_json::Value;
@@ -29,6 +31,23 @@ fn manifests_are_admitted_and_keep_every_field() {
         // The Rust types and the schema must have the same defaults.
         let unfilled: RagEngine = serde_saphyr::from_str(manifest).unwrap();
         assert_eq!(unfilled, typed, "{manifest}");
+    }
+}
+
+/// The RAGEngine manifests of `config/samples`.
+fn samples() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/samples");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let documents = files.flat_map(|file| file.split("\n---\n").map(str::to_owned).collect::<Vec<_>>());
+    documents.filter(|document| document.contains("\nkind: RAGEngine\n")).collect()
+}
+
+#[test]
+fn samples_are_admitted() {
+    let samples = samples();
+    assert!(samples.len() >= 8, "{} samples", samples.len());
+    for manifest in samples {
+        admitted(&manifest);
     }
 }
 

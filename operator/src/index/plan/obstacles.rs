@@ -108,9 +108,10 @@ fn accepts_documents(observed: &Observed, engine: &RagEngine) -> bool {
     observed.server_is_ready
         || ready.is_some_and(|ready| match ready.status {
             ConditionStatus::True => ready.reason != Reason::Stopped,
-            _ => {
-                matches!(ready.reason, Reason::InferenceServiceFailed | Reason::PostgresFailed | Reason::RerankerFailed)
-            }
+            _ => matches!(
+                ready.reason,
+                Reason::InferenceServiceFailed | Reason::PostgresFailed | Reason::RedisFailed | Reason::RerankerFailed
+            ),
         })
 }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ragengine_operator_api::{
-    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, RERANK_ACCESS_SECRET, RagEngineSpec,
-    WRITE_TOKEN, Writes,
+    EMBEDDING_ACCESS_SECRET, HF_TOKEN, LLM_ACCESS_SECRET, POSTGRES_ACCESS_SECRET, REDIS_ACCESS_SECRET,
+    RERANK_ACCESS_SECRET, RagEngineSpec, WRITE_TOKEN, Writes,
 };
 use ragengine_settings::SecretReference;
 
@@ -25,6 +25,8 @@ pub enum Access {
     RerankerHub,
     /// The password of the PostgreSQL user.
     Postgres,
+    /// The password of the Redis server.
+    Redis,
     /// The write token.
     Write,
 }
@@ -39,6 +41,7 @@ impl Access {
             Self::Reranker => "reranker-key",
             Self::RerankerHub => "reranker-hub-token",
             Self::Postgres => "postgres-password",
+            Self::Redis => "redis-password",
             Self::Write => "write-token",
         }
     }
@@ -51,6 +54,7 @@ impl Access {
             Self::Hub | Self::RerankerHub => HF_TOKEN,
             Self::Reranker => RERANK_ACCESS_SECRET,
             Self::Postgres => POSTGRES_ACCESS_SECRET,
+            Self::Redis => REDIS_ACCESS_SECRET,
             Self::Write => WRITE_TOKEN,
         }
     }
@@ -75,6 +79,7 @@ pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, Strin
     let reranker = spec.rerank.clone().unwrap_or_default();
     let reranker_hub = reranker.local.and_then(|local| local.model_access_secret);
     let postgres = spec.postgres.as_ref().and_then(|postgres| postgres.access_secret.clone());
+    let redis = spec.redis.as_ref().and_then(|redis| redis.access_secret.clone());
     let write = (spec.auth.writes == Writes::Token).then(|| identity.write_token());
     let named = [
         (Access::LanguageModel, language_model),
@@ -83,6 +88,7 @@ pub fn accesses(spec: &RagEngineSpec, identity: &Identity) -> Vec<(Access, Strin
         (Access::Reranker, reranker.access_secret),
         (Access::RerankerHub, reranker_hub),
         (Access::Postgres, postgres),
+        (Access::Redis, redis),
         (Access::Write, write),
     ];
     named.into_iter().filter_map(|(access, secret)| Some((access, secret?))).collect()

@@ -1,18 +1,19 @@
-//! The stores, and the database that they use.
+//! The stores, and the servers that they use.
 
-use ragengine_operator_api::{Feedback, Interactions, Postgres};
+use ragengine_operator_api::{Feedback, Interactions, Postgres, RagEngineSpec, Redis, Sessions};
 use ragengine_settings as settings;
 
 use super::super::monitoring::Monitoring;
 use super::{Access, named, score};
 use crate::names::Identity;
 
-/// The name that keeps engines apart in a database. Without a database, a server of another version is not given it,
-/// because it may not know the setting.
-pub(super) fn state_namespace(postgres: Option<&Postgres>, identity: &Identity, monitoring: Monitoring) -> String {
-    let has_database = postgres.is_some_and(|postgres| postgres.url.is_some());
+/// The name that keeps engines apart in a database or a Redis server. Without one, a server of another version is not
+/// given it, because it may not know the setting.
+pub(super) fn state_namespace(spec: &RagEngineSpec, identity: &Identity, monitoring: Monitoring) -> String {
+    let has_database = spec.postgres.as_ref().is_some_and(|postgres| postgres.url.is_some());
+    let has_redis = spec.redis.as_ref().is_some_and(|redis| redis.url.is_some());
     match monitoring {
-        Monitoring::SameListener if !has_database => settings::Settings::default().state_namespace,
+        Monitoring::SameListener if !has_database && !has_redis => settings::Settings::default().state_namespace,
         Monitoring::SameListener | Monitoring::OwnListener => format!("{}.{}", identity.namespace, identity.name),
     }
 }
@@ -20,6 +21,24 @@ pub(super) fn state_namespace(postgres: Option<&Postgres>, identity: &Identity, 
 pub(super) fn postgres(postgres: Option<&Postgres>) -> settings::Postgres {
     let Postgres { url, access_secret } = postgres.cloned().unwrap_or_default();
     settings::Postgres { url, password: access_secret.map(|_| Access::Postgres.file()) }
+}
+
+pub(super) fn redis(redis: Option<&Redis>) -> settings::Redis {
+    let Redis { url, access_secret } = redis.cloned().unwrap_or_default();
+    settings::Redis { url, password: access_secret.map(|_| Access::Redis.file()) }
+}
+
+pub(super) fn sessions(sessions: Option<&Sessions>) -> settings::Sessions {
+    let Sessions { store, expiry_seconds, history_ratio, history_format, when_down } =
+        sessions.copied().unwrap_or_default();
+    let defaults = settings::Sessions::default();
+    settings::Sessions {
+        store: named(store, defaults.store),
+        expiry_seconds: expiry_seconds.map_or(defaults.expiry_seconds, u64::from),
+        history_ratio: history_ratio.unwrap_or(defaults.history_ratio),
+        history_format: named(history_format, defaults.history_format),
+        when_down: named(when_down, defaults.when_down),
+    }
 }
 
 pub(super) fn feedback(feedback: Option<&Feedback>) -> settings::Feedback {

@@ -63,6 +63,13 @@ fn finding(engine: &RagEngine, problem: &Problem) -> Option<Finding> {
                  Check postgres.url, and the key in the Secret of postgres.accessSecret"
             ),
         ),
+        ProblemKind::RedisFailed => (
+            Reason::RedisFailed,
+            format!(
+                "Redis cannot be used, questions are still answered: {detail}. \
+                 Check redis.url, and the key in the Secret of redis.accessSecret"
+            ),
+        ),
         ProblemKind::RerankerFailed => (
             Reason::RerankerFailed,
             format!(

@@ -28,6 +28,8 @@ pub const LOCAL_RERANKER: &str = "{rerank: {backend: local, local: {}}}";
 const LOCAL_RERANKER_WITH_SECRET: &str = "{rerank: {backend: local, local: {modelAccessSecret: r}}}";
 const DATABASE: &str = "{postgres: {url: 'postgres://rag@db/rag'}}";
 const DATABASE_WITH_SECRET: &str = "{postgres: {url: 'postgres://rag@db/rag', accessSecret: r}}";
+const REDIS: &str = "{redis: {url: 'redis://cache'}}";
+const REDIS_WITH_SECRET: &str = "{redis: {url: 'redis://cache', accessSecret: r}}";
 pub const NOTHING: &str = "{}";
 const DIGEST: &str = "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
@@ -145,6 +147,16 @@ pub fn changes() -> Vec<FieldChange> {
         setting(NOTHING, "postgres.url", "postgres://rag@db/rag", &["postgres.url"]),
         setting(DATABASE, "postgres.accessSecret", "s", &["postgres.password"]),
         pod(DATABASE_WITH_SECRET, "postgres.accessSecret", "s"),
+        setting(NOTHING, "redis.url", "redis://cache", &["redis.url"]),
+        setting(REDIS, "redis.accessSecret", "s", &["redis.password"]),
+        pod(REDIS_WITH_SECRET, "redis.accessSecret", "s"),
+        setting(NOTHING, "defaultIndex", "handbook", &["defaultIndex"]),
+        setting(REDIS, "sessions.store", "redis", &["sessions.store"]),
+        setting(DATABASE, "sessions.store", "postgres", &["sessions.store"]),
+        setting(NOTHING, "sessions.expirySeconds", 3600, &["sessions.expirySeconds"]),
+        setting(NOTHING, "sessions.historyRatio", 0.4, &["sessions.historyRatio"]),
+        setting(NOTHING, "sessions.historyFormat", "section", &["sessions.historyFormat"]),
+        setting(NOTHING, "sessions.whenDown", "refuse", &["sessions.whenDown"]),
         setting(NOTHING, "feedback.enabled", false, &["feedback.enabled"]),
         setting(DATABASE, "feedback.store", "postgres", &["feedback.store"]),
         setting(NOTHING, "interactions.enabled", true, &["interactions.enabled"]),
@@ -183,6 +195,20 @@ pub fn changes() -> Vec<FieldChange> {
         setting(NOTHING, "endpoints.retrieve.retrieval", "dense", &["endpoints.retrieve.retrieval"]),
         setting(NOTHING, "endpoints.retrieve.acronyms", false, &["endpoints.retrieve.acronyms"]),
         setting(NOTHING, "endpoints.retrieve.filterRules", true, &["endpoints.retrieve.filterRules"]),
+        setting(NOTHING, "endpoints.query.topK", 20, &["endpoints.query.topK"]),
+        setting(NOTHING, "endpoints.query.contextRatio", 0.3, &["endpoints.query.contextRatio"]),
+        setting(NOTHING, "endpoints.query.answerRatio", 0.2, &["endpoints.query.answerRatio"]),
+        setting(NOTHING, "endpoints.query.condense", "followUp", &["endpoints.query.condense"]),
+        setting(NOTHING, "endpoints.query.reformulate", true, &["endpoints.query.reformulate"]),
+        setting(NOTHING, "endpoints.query.acronyms", false, &["endpoints.query.acronyms"]),
+        setting(NOTHING, "endpoints.query.filterRules", false, &["endpoints.query.filterRules"]),
+        setting(NOTHING, "endpoints.query.retrieval", "dense", &["endpoints.query.retrieval"]),
+        setting(NOTHING, "endpoints.query.feedback", false, &["endpoints.query.feedback"]),
+        setting(NOTHING, "endpoints.query.recency", false, &["endpoints.query.recency"]),
+        setting(NOTHING, "endpoints.query.rerank", "never", &["endpoints.query.rerank"]),
+        setting(NOTHING, "endpoints.query.diversity", "none", &["endpoints.query.diversity"]),
+        setting(NOTHING, "endpoints.query.interactions", true, &["endpoints.query.interactions"]),
+        setting(NOTHING, "endpoints.query.contextFormat", "source", &["endpoints.query.contextFormat"]),
         change(
             NOTHING,
             "auth.writes",

@@ -378,6 +378,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("an engine without a report", new().engine(|engine| engine.status = None)),
         ("an engine without its language model", synced().engine_is("False", "InferenceServiceFailed", "data-1")),
         ("an engine without its database", synced().engine_is("False", "PostgresFailed", "data-1")),
+        ("an engine without Redis", synced().engine_is("False", "RedisFailed", "data-1")),
         ("an engine without its reranker", synced().engine_is("False", "RerankerFailed", "data-1")),
         ("an invalid specification", Case::new("schedule: 61 * * * *")),
         ("the API server refuses an object", {

@@ -2,19 +2,23 @@
 
 use proptest::prelude::*;
 use ragengine_operator_api::{
-    Condensing, Endpoints, Feedback, Interactions, LocalReranker, PipelineStages, Postgres, Rerank, RerankBackend,
-    Reranking, Rewrite, StateStore,
+    Condensing, Diversity, Endpoints, Feedback, HistoryFormat, Interactions, LocalReranker, PipelineStages, Postgres,
+    QueryStages, Redis, Rerank, RerankBackend, Reranking, RetrievalMode, Rewrite, SessionStore, Sessions, StateStore,
+    WhenDown,
 };
 use serde_json::{Value, json};
 
 use super::{decimal, name};
 
-/// The sections, with a database wherever a store needs one.
+/// The sections, with a database or a Redis server wherever a store needs one.
 #[derive(Debug, Clone)]
 pub struct Sections {
     pub rewrite: Option<Rewrite>,
     pub rerank: Option<Rerank>,
     pub postgres: Option<Postgres>,
+    pub redis: Option<Redis>,
+    pub default_index: Option<String>,
+    pub sessions: Option<Sessions>,
     pub feedback: Option<Feedback>,
     pub interactions: Option<Interactions>,
     pub endpoints: Option<Endpoints>,
@@ -23,19 +27,29 @@ pub struct Sections {
 pub fn sections() -> impl Strategy<Value = Sections> {
     let postgres = prop::option::of((database_url(), name()))
         .prop_map(|postgres| postgres.map(|(url, access_secret)| Postgres { url: Some(url), access_secret }));
-    (rewrite(), prop::option::of(rerank()), postgres, endpoints()).prop_flat_map(
-        |(rewrite, rerank, postgres, endpoints)| {
-            let has_database = postgres.is_some();
-            (prop::option::of(feedback(has_database)), prop::option::of(interactions(has_database))).prop_map(
-                move |(feedback, interactions)| Sections {
-                    rewrite: rewrite.clone(),
-                    rerank: rerank.clone(),
-                    postgres: postgres.clone(),
-                    feedback,
-                    interactions,
-                    endpoints: endpoints.clone(),
-                },
-            )
+    let redis = prop::option::of((redis_url(), name()))
+        .prop_map(|redis| redis.map(|(url, access_secret)| Redis { url: Some(url), access_secret }));
+    let default_index = prop::option::of("[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?");
+    let models = (rewrite(), prop::option::of(rerank()));
+    (models, (postgres, redis), endpoints(), default_index).prop_flat_map(
+        |((rewrite, rerank), (postgres, redis), endpoints, default_index)| {
+            let (has_database, has_redis) = (postgres.is_some(), redis.is_some());
+            let stores = (
+                prop::option::of(feedback(has_database)),
+                prop::option::of(interactions(has_database)),
+                prop::option::of(sessions_of_query(has_database, has_redis)),
+            );
+            stores.prop_map(move |(feedback, interactions, sessions)| Sections {
+                rewrite: rewrite.clone(),
+                rerank: rerank.clone(),
+                postgres: postgres.clone(),
+                redis: redis.clone(),
+                default_index: default_index.clone(),
+                sessions,
+                feedback,
+                interactions,
+                endpoints: endpoints.clone(),
+            })
         },
     )
 }
@@ -61,6 +75,10 @@ fn database_url() -> impl Strategy<Value = String> {
     let host = "([A-Za-z0-9._-]{1,12}|\\[[0-9A-Fa-f:.]{1,12}\\])(:[0-9]{1,5})?(/[^?#\\pC]{0,8})?";
     let parameters = "([?](sslmode=(disable|verify-full)(&|&sslrootcert=[^&#\\pC]{0,8})?)?)?";
     (user, host, parameters).prop_map(|(user, host, parameters)| format!("postgres://{user}{host}{parameters}"))
+}
+
+fn redis_url() -> impl Strategy<Value = String> {
+    "rediss?://([^:/?#@ \\pC]{1,8}@)?([A-Za-z0-9._-]{1,12}|\\[[0-9A-Fa-f:.]{1,12}\\])(:[0-9]{1,5})?(/[0-9]{0,5})?"
 }
 
 fn words() -> impl Strategy<Value = Option<Vec<String>>> {
@@ -112,6 +130,24 @@ fn feedback(has_database: bool) -> impl Strategy<Value = Feedback> {
     (flag(), store(has_database)).prop_map(|(enabled, store)| Feedback { enabled, store })
 }
 
+fn sessions_of_query(has_database: bool, has_redis: bool) -> impl Strategy<Value = Sessions> {
+    let stores =
+        [(true, SessionStore::Memory), (has_database, SessionStore::Postgres), (has_redis, SessionStore::Redis)];
+    let stores: Vec<_> = stores.into_iter().filter(|(is_there, _)| *is_there).map(|(_, store)| store).collect();
+    let format = one_of(&[HistoryFormat::Messages, HistoryFormat::Section]);
+    let when_down = one_of(&[WhenDown::Answer, WhenDown::Refuse]);
+    let (expiry, ratio) = (prop::option::of(60..=31_622_400_u32), prop::option::of(decimal(0..=8_000)));
+    (one_of(&stores), expiry, ratio, format, when_down).prop_map(
+        |(store, expiry_seconds, history_ratio, history_format, when_down)| Sessions {
+            store,
+            expiry_seconds,
+            history_ratio,
+            history_format,
+            when_down,
+        },
+    )
+}
+
 fn interactions(has_database: bool) -> impl Strategy<Value = Interactions> {
     let flags = (flag(), flag(), flag());
     let count = || prop::option::of(1..=1000_u32);
@@ -152,5 +188,37 @@ fn endpoints() -> impl Strategy<Value = Option<Endpoints>> {
             ..PipelineStages::default()
         },
     );
-    prop::option::of(stages.prop_map(|stages| Endpoints { completions: Some(stages), retrieve: None }))
+    let of_chats = prop::option::of(stages);
+    prop::option::of((of_chats, prop::option::of(query())).prop_map(|(completions, query)| Endpoints {
+        completions,
+        retrieve: None,
+        query,
+    }))
+}
+
+fn query() -> impl Strategy<Value = QueryStages> {
+    let ratio = || prop::option::of(decimal(500..=8_000));
+    let modes = (
+        one_of(&[Condensing::Never, Condensing::FollowUp, Condensing::Always]),
+        one_of(&[Reranking::Never, Reranking::Conditional, Reranking::Always]),
+        one_of(&[RetrievalMode::Dense, RetrievalMode::Text, RetrievalMode::Hybrid, RetrievalMode::Rrf]),
+        one_of(&[Diversity::None, Diversity::Duplicates, Diversity::Mmr]),
+    );
+    let flags = (flag(), flag(), flag(), flag());
+    (prop::option::of(1..=300_u32), ratio(), ratio(), modes, flags).prop_map(
+        |(top_k, context_ratio, answer_ratio, (condense, rerank, retrieval, diversity), flags)| QueryStages {
+            top_k,
+            context_ratio,
+            answer_ratio,
+            condense,
+            rerank,
+            retrieval,
+            diversity,
+            acronyms: flags.0,
+            filter_rules: flags.1,
+            feedback: flags.2,
+            recency: flags.3,
+            ..QueryStages::default()
+        },
+    )
 }

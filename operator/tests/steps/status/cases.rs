@@ -371,6 +371,7 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("the embedding endpoint refuses", with_problem(ProblemKind::EmbeddingServiceFailed, "401 Unauthorized")),
         ("the language model does not answer", with_problem(ProblemKind::InferenceServiceFailed, "connection refused")),
         ("the database does not answer", with_problem(ProblemKind::PostgresFailed, "connection refused")),
+        ("Redis does not answer", with_problem(ProblemKind::RedisFailed, "connection refused")),
         ("the reranker cannot be fetched", with_problem(ProblemKind::RerankerFailed, "404 from the hub")),
         ("one failed request to the server", with(|case| {
             case.observed.report = timed_out(Some(answer(&[])), 1);
