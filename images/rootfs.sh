@@ -144,6 +144,14 @@ add_git() {
     done
 }
 
+# Copies this machine's Redis server for the tests of conversations. Its program behaves by its name.
+add_redis() {
+    local program=/usr/bin/redis-server
+    [[ -x $program ]] || fail "redis-server is missing: apt-get install redis-server"
+    install -D -m 755 "$(readlink -f "$program")" "$rootfs$program"
+    add_libraries "$program"
+}
+
 rm -rf "$work"
 make_folders
 add_binary
@@ -153,6 +161,7 @@ add_names
 # The image of the tests is not distributed, so it needs no licences.
 if [[ $image == ragengine-e2e ]]; then
     add_git
+    add_redis
 else
     add_certificates
     add_licences

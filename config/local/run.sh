@@ -93,7 +93,9 @@ print_what_to_try() {
     local json="-H 'Content-Type: application/json' -d"
     cat <<TEXT
 
-The server is ready at $client_url. Answers come from $model.
+Chat in the browser: $client_url/
+Answers come from $model. The API: $client_url/docs
+
 Ask, retrieve, add a document:
 
 curl $client_url/v1/chat/completions $json '{"index_name": "docs", "messages": $messages}'

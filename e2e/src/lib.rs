@@ -19,6 +19,7 @@ pub mod namespace;
 pub mod operator;
 pub mod pod;
 pub mod previous;
+pub mod redis;
 pub mod server;
 pub mod skip;
 pub mod source;

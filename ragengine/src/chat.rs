@@ -20,6 +20,7 @@ mod upstream_request;
 use std::sync::Arc;
 
 pub use answer::{ChatReply, ChatReplyBody};
+use arrival::Incoming;
 pub use arrival::{Arrival, Way};
 use begun::Begun;
 use ongoing::Ongoing;
@@ -40,7 +41,7 @@ use crate::language_model::{Origin, SideTasks};
 pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Arrival) -> Result<ChatReply, ApiError> {
     let Arrival { mut report, deadline, origin, permit, way } = arrival;
     // Boxed here and below, because a large future that is passed by value is copied at each call.
-    let preparing = Box::pin(prepare(app, caller, request, way, origin, &mut report));
+    let preparing = Box::pin(prepare(app, caller, Incoming { request, way }, origin, &mut report));
     let mut request = match deadline.keep(app, preparing).await {
         Ok(request) => request,
         Err(error) => return Err(report.failed(error)),
@@ -67,13 +68,12 @@ pub async fn chat(app: &App, caller: &Caller, request: Arc<Request>, arrival: Ar
 async fn prepare(
     app: &App,
     caller: &Caller,
-    request: Arc<Request>,
-    way: Way,
+    incoming: Incoming,
     origin: Origin,
     report: &mut Ongoing,
 ) -> Result<UpstreamRequest, ApiError> {
-    match question::plan(app, caller, &request, way, report).await? {
-        Planned::PassThrough => upstream_request::pass_through(app, request, origin, report).await,
+    match question::plan(app, caller, &incoming, report).await? {
+        Planned::PassThrough => upstream_request::pass_through(app, incoming.request, origin, report).await,
         // Boxed, to keep the future of a passed-through chat small.
         Planned::Answer(turn) => Box::pin(answer_from_index(app, caller, turn, origin, report)).await,
     }

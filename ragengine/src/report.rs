@@ -15,6 +15,8 @@ use crate::retrieval::threshold;
 pub struct ChatReport {
     /// The request id.
     pub request_id: String,
+    /// The endpoint: `completions` or `query`.
+    pub endpoint: &'static str,
     /// The index of the request.
     pub index: Option<String>,
     /// The language model, if it is a known one. Never text of the caller.

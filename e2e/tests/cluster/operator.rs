@@ -2,6 +2,7 @@
 
 mod admission;
 mod api_server;
+mod conversations;
 mod deletion;
 mod engine_failures;
 mod fields;

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use ragengine_pipeline::request::Request;
+
 use super::ongoing::Ongoing;
 use crate::admission::{Deadline, Permit, Work};
 use crate::app::App;
@@ -15,6 +17,14 @@ pub struct Way {
     pub endpoint: Endpoint,
     /// The conversation that the question belongs to.
     pub conversation: Option<Arc<Conversation>>,
+}
+
+/// A chat request, and the way in which it was made.
+pub(super) struct Incoming {
+    /// The request.
+    pub request: Arc<Request>,
+    /// The way.
+    pub way: Way,
 }
 
 /// A chat request that has arrived. Starts its report and its deadline.
@@ -33,7 +43,7 @@ impl Arrival {
     /// Starts the report and the deadline of a chat.
     pub fn new(app: &App, endpoint: Endpoint, origin: Origin, permit: Option<Permit>) -> Self {
         Self {
-            report: Ongoing::begin(&app.metrics, &origin.request_id),
+            report: Ongoing::begin(&app.metrics, endpoint, &origin.request_id),
             deadline: ChatDeadline(app.admission.deadline(Work::Chat)),
             origin,
             permit,
@@ -47,11 +57,6 @@ impl Arrival {
         self.report.stage_was(conversation.stage.clone());
         self.way.conversation = Some(Arc::new(conversation));
         self
-    }
-
-    /// The id of the request.
-    pub fn request_id(&self) -> &str {
-        &self.report.request_id
     }
 
     /// Waits for the parsing of the request.

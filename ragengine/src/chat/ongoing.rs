@@ -16,6 +16,7 @@ use tracing::warn;
 
 use crate::error::ApiError;
 use crate::report::{ChatReport, Path, Selected, Stage};
+use crate::retrieval::stages::Endpoint;
 use crate::telemetry::chat::{self, ChatOutcome};
 use crate::telemetry::metrics::{Counted, Metrics};
 
@@ -33,11 +34,11 @@ pub struct Ongoing {
 
 impl Ongoing {
     /// Starts the report.
-    pub fn begin(metrics: &Arc<Metrics>, request_id: &HeaderValue) -> Self {
+    pub fn begin(metrics: &Arc<Metrics>, endpoint: Endpoint, request_id: &HeaderValue) -> Self {
         let now = Instant::now();
         let request_id = request_id.to_str().unwrap_or_default().to_owned();
         Self {
-            report: Box::new(ChatReport { request_id, ..ChatReport::default() }),
+            report: Box::new(ChatReport { request_id, endpoint: endpoint.label(), ..ChatReport::default() }),
             in_flight: Some(metrics.chat.begins()),
             metrics: Arc::clone(metrics),
             started: now,

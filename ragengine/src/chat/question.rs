@@ -10,7 +10,7 @@ use ragengine_pipeline::request::{ChatMode, Condensing, HistoryFormat, Request};
 use ragengine_settings::Settings;
 use serde_json::Value;
 
-use super::arrival::Way;
+use super::arrival::{Incoming, Way};
 use super::ongoing::Ongoing;
 use super::served::{self, Served};
 use crate::access::{Action, Caller};
@@ -73,8 +73,7 @@ pub(super) struct Asked {
 pub(super) async fn plan(
     app: &App,
     caller: &Caller,
-    request: &Arc<Request>,
-    way: Way,
+    Incoming { request, way }: &Incoming,
     report: &mut Ongoing,
 ) -> Result<Planned, ApiError> {
     report.was_read(request, |model| app.language_model.knows(model));
@@ -91,7 +90,7 @@ pub(super) async fn plan(
     index.iter().for_each(|index| report.is_about(index));
     match (decided(request).await?, index) {
         (Plan::Retrieve(turn), Some(index)) => {
-            let owner = caller.owner().to_owned();
+            let (owner, way) = (caller.owner().to_owned(), way.clone());
             Ok(Planned::Answer(ChatTurn { owner, has_interactions, way, request: Arc::clone(request), turn, index }))
         }
         (Plan::PassThrough(bypass), _) => {

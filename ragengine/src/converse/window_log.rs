@@ -10,6 +10,7 @@ use tracing::info;
 use crate::app::App;
 use crate::chat::question::window_shares;
 use crate::chat::served::Served;
+use crate::language_model::LanguageModel;
 
 /// Logs the context window when it becomes known, and when it or the model changes.
 #[derive(Default)]
@@ -37,9 +38,13 @@ impl WindowLog {
     }
 }
 
-/// Logs the window as soon as the language model's endpoint has reported it.
+/// Logs the window as soon as the language model's endpoint has reported it. Without health checks, the endpoint is
+/// asked with the first question.
 pub async fn at_start(app: Arc<App>) {
     let Ok(loaded) = app.loaded() else { return };
+    if matches!(&*app.language_model, LanguageModel::Upstream(upstream) if !upstream.is_probed()) {
+        return;
+    }
     if let Ok(served) = Served::of(&app, loaded, None).await {
         app.window_log.note(&app.settings, served.name.as_deref(), served.window_tokens);
     }

@@ -10,6 +10,7 @@ use tracing::{error, info, warn};
 use super::metrics::{IndexLabel, Metrics, Route};
 use crate::error::ApiError;
 use crate::report::{ChatReport, Selected};
+use crate::retrieval::stages::Endpoint;
 
 /// Most characters of a caller's text in the log.
 const MAX_LOGGED_CHARACTERS: usize = 128;
@@ -95,12 +96,14 @@ fn measure(metrics: &Metrics, report: &ChatReport, outcome: &ChatOutcome<'_>, el
 /// Logs the chat in one line. It contains text of users only in an error, and only if `log.texts` is on.
 fn log(report: &ChatReport, outcome: &ChatOutcome<'_>, elapsed: Duration) {
     let (error, selection, context_tokens) = (outcome.error(), report.selection.as_ref(), report.context_tokens());
+    let status = error.map(|error| status_at(report.endpoint, error));
     macro_rules! line {
         ($level:ident) => {
             $level!(
                 target: "ragengine::chat",
                 outcome = outcome.label(),
-                status = error.map(|error| error.openai_status().as_u16()),
+                endpoint = report.endpoint,
+                status = status,
                 kind = error.map(|error| error.kind()),
                 error = error.map(|error| error.for_log()),
                 path = report.path.label(),
@@ -133,11 +136,17 @@ fn log(report: &ChatReport, outcome: &ChatOutcome<'_>, elapsed: Duration) {
             )
         };
     }
-    match error.map(|error| error.openai_status().as_u16()) {
+    match status {
         None | Some(..500) => line!(info),
         Some(503) => line!(warn),
         Some(_) => line!(error),
     }
+}
+
+/// The HTTP status of an error in the reply of an endpoint.
+fn status_at(endpoint: &str, error: &ApiError) -> u16 {
+    let status = if endpoint == Endpoint::Completions.label() { error.openai_status() } else { error.status() };
+    status.as_u16()
 }
 
 /// The selected chunks as `id distance tokens`, nearest first.

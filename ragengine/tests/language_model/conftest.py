@@ -50,6 +50,8 @@ def llama(folder):
     command = [os.environ["LLAMA_SERVER"], "--model", os.environ["LANGUAGE_MODEL"], "--alias", "gemma"]
     command += ["--host", "127.0.0.1", "--port", str(port), "--ctx-size", str(WINDOW_TOKENS), "--threads", "2"]
     command += ["--jinja", "--chat-template-file", str(HERE / "chat_template.jinja")]
+    # For requests that set neither a temperature nor a limit, such as those of /query.
+    command += ["--temp", "0", "--predict", "100"]
     command += ["--parallel", "1", "--no-cache-prompt", "--cache-ram", "0", "--offline"]
     # By default idle threads spin, which slows down the threads they wait for.
     environment = {"OMP_WAIT_POLICY": "passive"}

@@ -75,7 +75,8 @@ async fn ask_as(server: &Server, principal: &str, question: &str, pipeline: Valu
     let request = openai::read(body.to_string().into()).unwrap().into();
     let caller = Caller::Known { principal: principal.to_owned(), refusal: None };
     let origin = Origin { request_id: HeaderValue::from_static("test"), room: None };
-    let reply = answer(&server.app, &caller, request, Arrival::new(&server.app, Endpoint::Completions, origin, None)).await;
+    let reply =
+        answer(&server.app, &caller, request, Arrival::new(&server.app, Endpoint::Completions, origin, None)).await;
     let Ok(ChatReplyBody::Whole { body, .. }) = reply.map(|reply| reply.body) else { panic!("no whole answer") };
     assert!(String::from_utf8_lossy(&body).contains("In May"));
 }

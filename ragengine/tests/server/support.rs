@@ -1,8 +1,13 @@
 //! Servers and requests for tests.
 
+// With their paths, because the tests of the page include this file too.
+#[path = "support/embedder.rs"]
 pub mod embedder;
+#[path = "support/process.rs"]
 pub mod process;
+#[path = "support/upstream.rs"]
 pub mod upstream;
+#[path = "support/volume.rs"]
 pub mod volume;
 
 use std::path::PathBuf;

@@ -15,11 +15,13 @@ use crate::support::{Reply, Server, media_type, settings};
 
 /// Routes that only read, or change only what belongs to the caller. `GET /backup` is not among the free routes, because
 /// it reveals everything.
-const READS: [&str; 7] = [
+const READS: [&str; 9] = [
     "/v1/chat/completions",
     "/v1/embeddings",
     "/retrieve",
     "/context/assess",
+    "/query",
+    "/chat/clear",
     "/feedback",
     "/feedback/{answer_id}",
     "/interactions",

@@ -38,6 +38,11 @@ impl Upstream {
         }
     }
 
+    /// Whether the endpoint may be asked something without a request of a caller.
+    pub fn is_probed(&self) -> bool {
+        self.probe_period.is_some()
+    }
+
     /// Describes what is wrong with the endpoint. None if it answers or nothing is known.
     pub fn problem(&self) -> Option<String> {
         let State::Down { cause, heard } = self.health.state() else { return None };

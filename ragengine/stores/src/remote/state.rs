@@ -103,8 +103,8 @@ impl<C: Clone> State<C> {
             known.is_lost = true;
             self.suspicion.notify_one();
         } else if matches!(failure, Failure::NoAnswer(_)) {
-            drop(known);
-            self.is_suspect();
+            // Without a check, the problem would stay until the next operation.
+            self.suspicion.notify_one();
         }
     }
 

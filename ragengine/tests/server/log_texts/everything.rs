@@ -18,6 +18,8 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
     all.extend(fields("/retrieve", &json!({"index_name": "docs", "query": "q", "metadata_filter": {"team": "a"}})));
     all.extend(fields("/context/assess", &json!({"context": "Q: c\nA: c", "query": "q"})));
     all.extend(fields("/feedback", &json!({"answer_id": "a", "rating": "up", "comment": "c"})));
+    all.extend(fields("/query", &query()));
+    all.extend(fields("/chat/clear", &json!({"session_id": "session-1"})));
     all.extend(fields("/index", &json!({"index_name": "docs", "documents": [document()]})));
     all.extend(fields("/indexes/docs/documents", &json!({"documents": [document()]})));
     all.extend(fields("/indexes/docs/documents/delete", &json!({"doc_ids": ["d"]})));
@@ -35,6 +37,10 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
             format!("/indexes/{name}/sources/{name}"),
             format!("/indexes/docs/sources/{name}/documents"),
             format!("/feedback?index_name={name}"),
+            format!("/chat/history/{name}"),
+            format!("/indexes/{name}/documents/{name}"),
+            format!("/indexes/docs/documents/{name}"),
+            format!("/page/{name}"),
             format!("/feedback?limit={name}"),
         ] {
             all.push(("GET", path, String::new()));
@@ -69,6 +75,14 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
     all.push(("PUT", "/indexes/quincewyvern%20and%20more".to_owned(), "{}".to_owned()));
     all.push(("POST", "/persist/docs?path=quincewyvern%20and%20more".to_owned(), String::new()));
     all
+}
+
+fn query() -> Value {
+    json!({
+        "query": "When is the annual tax return due?", "session_id": "session-1", "index_name": "docs", "stream": false,
+        "explain": true, "metadata_filter": {"team": "a"},
+        "pipeline": {"condense": "always", "provider": "p", "task_category": "c"}
+    })
 }
 
 fn chat() -> Value {

@@ -61,8 +61,16 @@ async fn an_answer_that_the_client_stops_is_kept_as_it_was_sent() {
 
 #[tokio::test]
 async fn an_answer_that_breaks_is_an_error_and_kept_as_it_was_sent() {
-    let (server, _upstream) =
-        server(|| event_reply(vec![Ok(delta("When ")), Err(std::io::Error::other("gone"))])).await;
+    let broken = || {
+        let begun = futures_util::stream::iter([Ok(Bytes::from(delta("When ")))]);
+        let gone = futures_util::stream::once(async {
+            // Otherwise the connection breaks before the head of the reply is sent.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            Err(std::io::Error::other("gone"))
+        });
+        ([("content-type", "text/event-stream")], Body::from_stream(begun.chain(gone))).into_response()
+    };
+    let (server, _upstream) = server(broken).await;
     let events = typed_events(&query_reply(&server, asked(true)).await.text);
     let kinds: Vec<&str> = events.iter().map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(kinds, ["token", "error"]);

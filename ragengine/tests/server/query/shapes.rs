@@ -1,5 +1,7 @@
 //! The shapes of requests and replies, and errors.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -31,8 +33,8 @@ async fn an_answer_has_its_sources_and_the_next_question_knows_it() {
     assert_eq!(prompt[2]["content"], "Answer to 2 messages [1].");
     assert_eq!(prompt[3]["content"], "And how much is it?");
     let sent = upstream.last().json();
-    let fields: Vec<&String> = sent.as_object().unwrap().keys().collect();
-    assert_eq!(fields, ["messages", "model", "stream"], "no field of this server, and no max_tokens");
+    let fields: BTreeSet<&str> = sent.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, BTreeSet::from(["messages", "model", "stream"]), "no field of this server, and no max_tokens");
 
     let expected = [
         ("user", "When is the annual tax return due?"),

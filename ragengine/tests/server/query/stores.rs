@@ -77,11 +77,11 @@ async fn servers_share_sessions_in_redis_by_their_namespace() {
         servers.push(server);
     }
     query(&servers[0], SESSION, "Why do cats purr?").await;
-    query(&servers[1], SESSION, "And the ships?").await;
+    query(&servers[1], SESSION, "When does the container ship leave the harbour?").await;
     assert_eq!(last_prompt(&upstream).len(), 4, "the second server of the namespace knows the first question");
     assert_eq!(messages(&servers[0], SESSION).await.len(), 4);
     assert_eq!(messages(&servers[2], SESSION).await, []);
-    query(&servers[2], SESSION, "And the ships?").await;
+    query(&servers[2], SESSION, "When does the container ship leave the harbour?").await;
     assert_eq!(last_prompt(&upstream).len(), 2);
     servers[2].post("/chat/clear", &json!({"session_id": SESSION})).await.ok();
     assert_eq!(messages(&servers[1], SESSION).await.len(), 4);
@@ -96,7 +96,7 @@ async fn questions_are_answered_without_redis_and_it_is_used_again_by_itself() {
 
     redis.kill();
     for stream in [false, true] {
-        let body = json!({"query": "And the ships?", "session_id": SESSION, "stream": stream, "explain": true});
+        let body = json!({"query": "When does the container ship leave the harbour?", "session_id": SESSION, "stream": stream, "explain": true});
         let reply = query_reply(&server, body).await;
         let reply = if stream { super::typed_events(&reply.text).pop().unwrap().1 } else { reply.ok() };
         assert_eq!((&reply["history"], &reply["answer"]), (&json!("unavailable"), &json!("Yes.")));
@@ -109,9 +109,9 @@ async fn questions_are_answered_without_redis_and_it_is_used_again_by_itself() {
 
     redis.restart();
     without_problems(&server).await;
-    assert_eq!(query(&server, SESSION, "And the ships?").await.get("history"), None);
+    assert_eq!(query(&server, SESSION, "When does the container ship leave the harbour?").await.get("history"), None);
     let metrics = server.get("/metrics").await.text;
-    assert!(metrics.contains("ragengine_store_operations_total{outcome=\"ok\",store=\"sessions\"}"), "{metrics}");
+    assert!(metrics.contains("ragengine_store_operations_total{outcome=\"done\",store=\"sessions\"}"), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +123,11 @@ async fn questions_are_refused_without_the_store_if_the_settings_say_so() {
     query(&server, SESSION, "Why do cats purr?").await;
     let asked = upstream.received().len();
     redis.kill();
-    let reply = query_reply(&server, json!({"query": "And the ships?", "session_id": SESSION})).await;
+    let reply = query_reply(
+        &server,
+        json!({"query": "When does the container ship leave the harbour?", "session_id": SESSION}),
+    )
+    .await;
     reply.error(503);
     assert_eq!(upstream.received().len(), asked, "the language model is not asked");
 }
@@ -156,7 +160,7 @@ async fn sessions_in_postgresql_outlive_the_server() {
     query(&server, SESSION, "Why do cats purr?").await;
 
     postgres.kill();
-    let reply = query(&server, SESSION, "And the ships?").await;
+    let reply = query(&server, SESSION, "When does the container ship leave the harbour?").await;
     assert_eq!(reply["history"], "unavailable");
     assert_eq!(problems(&server).await, ["postgres_failed"]);
     postgres.restart();
@@ -165,7 +169,7 @@ async fn sessions_in_postgresql_outlive_the_server() {
     let other_data = tempfile::tempdir().unwrap();
     let other = Server::start_in(settings(&other_data, &in_postgres(&upstream, &postgres, &other_data, ""))).await;
     other.add("docs", &FACTS).await;
-    query(&other, SESSION, "And the ships?").await;
+    query(&other, SESSION, "When does the container ship leave the harbour?").await;
     assert_eq!(last_prompt(&upstream).len(), 4);
     assert_eq!(messages(&server, SESSION).await.len(), 4);
 }
