@@ -15,11 +15,13 @@ fi
 wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
 [[ " $* " != *" check "* ]] || wanted+=(shellcheck)
 # Some tests of the server mount a file system. The tests of the sources run a proxy, those of the stores PostgreSQL and
-# Redis.
-[[ " $* " != *" test "* ]] || wanted+=(e2fsprogs mount postgresql redis-server tinyproxy-bin)
-[[ " $* " != *" bench "* ]] || wanted+=(nginx-light)
+# Redis, and those of the chat page a browser, which needs a font.
+[[ " $* " != *" test "* ]] ||
+    wanted+=(e2fsprogs mount postgresql redis-server tinyproxy-bin chromium chromium-driver fonts-dejavu-core)
+[[ " $* " != *" bench "* ]] || wanted+=(nginx-light postgresql redis-server)
 # images/check-offline.sh sets up a loopback interface with iproute2.
-[[ " $* " != *" images "* && " $* " != *" cluster "* ]] || wanted+=(iproute2)
+# The image of the cluster tests has Redis.
+[[ " $* " != *" images "* && " $* " != *" cluster "* ]] || wanted+=(iproute2 redis-server)
 if [[ " $* " == *" images "* ]]; then
     # buildah needs no daemon. For a cluster, Docker is installed.
     image_tool >/dev/null || wanted+=(buildah)

@@ -56,6 +56,8 @@ pub enum Subject {
     Probes,
     /// Retrieval.
     Retrieve,
+    /// Conversations with many sessions in Redis and PostgreSQL, compared with a few in memory.
+    Sessions,
     /// Streamed chats.
     Streams,
     /// Synchronisation of an index with its sources.

@@ -11,6 +11,7 @@ mod ingest;
 mod pass_through;
 mod probes;
 mod retrieve;
+mod sessions;
 mod start;
 mod streams;
 mod sync;
@@ -88,6 +89,7 @@ pub async fn measure(bench: &mut Bench, only: Option<Subject>, table: &mut Table
             ingest::ingest(bench, &mut Table::default()).await?;
             retrieve::retrieve(bench, table).await?;
         }
+        Some(Subject::Sessions) => sessions::sessions(bench, table).await?,
         Some(Subject::Sync) => sync::sync(bench, table).await?,
         Some(Subject::Vectors) => {}
         None => everything(bench, table).await?,
@@ -107,6 +109,7 @@ async fn everything(bench: &mut Bench, table: &mut Table) -> anyhow::Result<()> 
     hybrid::hybrid(bench, table).await?;
     chats::chat(bench, table).await?;
     pass_through::pass_through(bench, table).await?;
+    sessions::sessions(bench, table).await?;
     streams::streams(bench, table).await?;
     throughput::throughput(bench, table).await?;
     beside_ingest::beside_ingest(bench, table).await?;

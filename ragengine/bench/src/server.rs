@@ -52,9 +52,20 @@ impl Server {
         upstream: SocketAddr,
         limits: &Value,
     ) -> anyhow::Result<Self> {
+        Self::start_with(parts, folder, upstream, json!({"limits": limits})).await
+    }
+
+    /// Like [`Self::start`], with these further settings.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Self::start`].
+    pub async fn start_with(parts: &Parts, folder: &Path, upstream: SocketAddr, more: Value) -> anyhow::Result<Self> {
         let address = free_address()?;
         let mut settings = settings(parts, folder, address, upstream);
-        settings["limits"] = limits.clone();
+        for (name, value) in more.as_object().into_iter().flatten() {
+            settings[name] = value.clone();
+        }
         let settings_file = folder.join("settings.yaml");
         let log = folder.join("server.log");
         let process = spawn(&parts.server, &settings, &settings_file, &log)?;
