@@ -74,7 +74,7 @@ export class ConversationView extends EventTarget {
         question = content;
         return questionElement(question);
       }
-      const actions = this.#actions(question, () => message.index_name ?? index ?? this.indexOf());
+      const actions = this.#actions(question, () => message.sources?.[0]?.index_name ?? index ?? this.indexOf());
       const answer = Answer.ofHistory({ ...message, content }, actions);
       this.#unrendered.set(answer.element, answer);
       return answer.element;

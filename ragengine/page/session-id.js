@@ -12,5 +12,5 @@ export function newSessionId() {
 
 /** Whether a text from the address bar or from storage can be the id of a conversation. */
 export function isSessionId(text) {
-  return typeof text === "string" && /^[A-Za-z0-9._-]{1,128}$/.test(text);
+  return typeof text === "string" && /^[A-Za-z0-9_-]{8,128}$/.test(text);
 }

@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 
 use crate::access::{Action, Caller, WriteToken, may};
 use crate::admission::Admission;
+use crate::chat::OpenTurns;
 use crate::converse::WindowLog;
 use crate::error::ApiError;
 use crate::language_model::LanguageModel;
@@ -48,6 +49,10 @@ pub struct App {
     pub reranker: Reranker,
     /// Time limits of the stages that ask a model or a store.
     pub stage_timeouts: StageTimeouts,
+    /// Turns of conversations whose answers are not finished.
+    pub open_turns: Arc<OpenTurns>,
+    /// Limits the number of histories that are read at the same time.
+    pub history_reads: Semaphore,
     /// Logs the context window of the language model.
     pub window_log: WindowLog,
     /// The language model.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ragengine_client::wire::{ExplainedStage, QueryRequest};
+use ragengine_pipeline::Rejection;
 use ragengine_pipeline::request::{Request, Reranking, StageChoices};
 use ragengine_settings::WhenDown;
 use ragengine_stores::{SessionKey, SessionStore};
@@ -20,8 +21,9 @@ pub use self::session::{SessionId, clear, shown};
 pub use self::window_log::{WindowLog, at_start};
 use crate::access::{Action, Caller};
 use crate::app::App;
+use crate::chat::question::check;
 use crate::chat::served::Served;
-use crate::chat::{Arrival, ChatReply, chat};
+use crate::chat::{Arrival, ChatReply, OpenTurns, chat};
 use crate::error::ApiError;
 use crate::retrieval::stages::{self, Endpoint, ended};
 
@@ -44,6 +46,8 @@ pub struct Place {
     pub key: SessionKey,
     /// The number of the turn.
     pub seq: u64,
+    /// Where the turn is until its answer is finished.
+    pub open_turns: Arc<OpenTurns>,
 }
 
 /// Answers a question of a conversation.
@@ -73,6 +77,7 @@ async fn prepare(app: &App, caller: &Caller, question: QueryRequest) -> Result<(
     let index = index_name::chosen(app, caller, question.index_name.as_deref())?;
     loaded.index(caller, Action::Read, &index)?;
     let served = Served::of(app, loaded, None).await?;
+    let question_tokens = checked(app, caller, &question, &index, &served).await?;
     app.window_log.note(&app.settings, served.name.as_deref(), served.window_tokens);
     let started = Instant::now();
     let joined = session::join(app, caller, &session_id, served.window_tokens).await;
@@ -88,7 +93,7 @@ async fn prepare(app: &App, caller: &Caller, question: QueryRequest) -> Result<(
             (None, Vec::new())
         }
     };
-    let history = History::fitting(app, &served, &question.query, turns).await?;
+    let history = History::fitting(app, &served, (&question.query, question_tokens), turns).await?;
     let stage = ExplainedStage {
         turns: Some(history.turns.len()),
         tokens: Some(history.tokens),
@@ -98,6 +103,24 @@ async fn prepare(app: &App, caller: &Caller, question: QueryRequest) -> Result<(
     let request = history.request(question, index).await?;
     log_request(app, &request.stages, &session_id);
     Ok((request, Conversation { session_id, place, stage }))
+}
+
+/// Checks a question without its history, and counts its tokens. A question that is refused must not make a session,
+/// which would push out another.
+async fn checked(
+    app: &App,
+    caller: &Caller,
+    question: &QueryRequest,
+    index: &str,
+    served: &Served,
+) -> Result<u64, ApiError> {
+    let alone = History::default().request(question.clone(), index.to_owned()).await?;
+    check(app, caller, &alone)?;
+    let (_, tokens) = served.conversation(&alone).await?;
+    if tokens >= served.window_tokens {
+        return Err(Rejection::ContextWindow.into());
+    }
+    Ok(tokens)
 }
 
 /// The line of the specification for each question (conversational-chat, "Expected Log Output").

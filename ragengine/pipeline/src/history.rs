@@ -16,21 +16,20 @@ impl PastTurn {
     }
 }
 
-/// The newest turns of `turns`, oldest first, that have at most `max_tokens` together. A turn is used whole or not at
-/// all, so the history begins with a question. `count` returns the tokens of a turn.
-pub fn newest(turns: Vec<PastTurn>, max_tokens: u64, count: impl Fn(&PastTurn) -> u64) -> Vec<PastTurn> {
-    let mut left = Some(max_tokens);
-    let mut newest: Vec<PastTurn> = turns
-        .into_iter()
-        .rev()
-        .filter(PastTurn::is_whole)
-        .take_while(|turn| {
-            left = left.and_then(|left| left.checked_sub(count(turn)));
-            left.is_some()
-        })
-        .collect();
+/// The newest turns of `turns`, oldest first, that have at most `max_tokens` together, and how many they have. A turn is
+/// used whole or not at all, so the history begins with a question. `count` returns the tokens of a turn.
+pub fn newest(turns: Vec<PastTurn>, max_tokens: u64, count: impl Fn(&PastTurn) -> u64) -> (Vec<PastTurn>, u64) {
+    let (mut newest, mut used) = (Vec::new(), 0);
+    for turn in turns.into_iter().rev().filter(PastTurn::is_whole) {
+        let with_turn = count(&turn).saturating_add(used);
+        if with_turn > max_tokens {
+            break;
+        }
+        used = with_turn;
+        newest.push(turn);
+    }
     newest.reverse();
-    newest
+    (newest, used)
 }
 
 #[cfg(test)]
@@ -51,7 +50,7 @@ mod tests {
     fn older_turns_go_first() {
         let turns = || vec![turn("a", "1"), turn("bb", "22"), turn("c", "3")];
         for (max_tokens, questions) in [(0, ""), (1, ""), (2, "c"), (5, "c"), (6, "bbc"), (8, "abbc"), (100, "abbc")] {
-            let kept: String = newest(turns(), max_tokens, length).into_iter().map(|turn| turn.question).collect();
+            let kept: String = newest(turns(), max_tokens, length).0.into_iter().map(|turn| turn.question).collect();
             assert_eq!(kept, questions, "{max_tokens}");
         }
     }
@@ -59,22 +58,23 @@ mod tests {
     #[test]
     fn a_long_turn_ends_the_history() {
         let turns = vec![turn("a", "1"), turn("b", &"long".repeat(10)), turn("c", "3")];
-        assert_eq!(newest(turns, 10, length), [turn("c", "3")]);
+        assert_eq!(newest(turns, 10, length), (vec![turn("c", "3")], 2));
     }
 
     #[test]
     fn a_question_without_an_answer_is_left_out() {
         let turns = vec![turn("a", "1"), turn("b", " \n"), turn("", "2"), turn("c", "3")];
-        assert_eq!(newest(turns, 100, length), [turn("a", "1"), turn("c", "3")]);
+        assert_eq!(newest(turns, 100, length), (vec![turn("a", "1"), turn("c", "3")], 4));
     }
 
     proptest! {
         #[test]
         fn the_history_fits_and_no_other_turn_would(lengths in proptest::collection::vec(1_usize..50, 0..40), max in 0_u64..600) {
             let turns: Vec<PastTurn> = lengths.iter().map(|length| turn(&"q".repeat(*length), "a")).collect();
-            let kept = newest(turns.clone(), max, length);
+            let (kept, used) = newest(turns.clone(), max, length);
             prop_assert!(turns.ends_with(&kept));
-            prop_assert!(kept.iter().map(length).sum::<u64>() <= max);
+            prop_assert_eq!(kept.iter().map(length).sum::<u64>(), used);
+            prop_assert!(used <= max);
             if kept.len() < turns.len() {
                 let with_one_more = &turns[turns.len() - kept.len() - 1..];
                 prop_assert!(with_one_more.iter().map(length).sum::<u64>() > max);

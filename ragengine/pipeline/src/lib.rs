@@ -13,9 +13,11 @@
 //! - [`interactions`] writes a context from earlier questions and their answers
 //! - [`prompt`] writes the prompt; [`finish`] shortens it until it fits
 //! - [`stream`] reads the events of a streamed answer, and adds the sources
+//! - [`post_process`] converts HTML in an answer, and [`answer`] checks and renumbers its citations
 //! - [`extract`] answers without a language model; [`sentences`] finds the ends of sentences for it
 
 pub mod acronyms;
+pub mod answer;
 pub mod budget;
 pub mod chat_body;
 pub mod conversation;
@@ -27,6 +29,7 @@ pub mod history;
 pub mod interactions;
 pub mod openai;
 pub mod plan;
+pub mod post_process;
 pub mod prompt;
 pub mod ranking;
 pub mod rejection;

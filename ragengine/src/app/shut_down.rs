@@ -25,10 +25,11 @@ impl App {
         self.is_grace_over.load(Ordering::Relaxed)
     }
 
-    /// Waits for background work after the grace period, for up to 5 seconds. The next start of the server detects and
+    /// Keeps unfinished turns of conversations, and waits for background work after the grace period, for up to 5 seconds. The next start of the server detects and
     /// repeats interrupted work.
     pub async fn wait_for_background_work(&self) {
         self.is_grace_over.store(true, Ordering::Relaxed);
+        self.open_turns.keep_all().await;
         let Some(loaded) = self.loaded.get() else { return };
         let idle = async {
             while !loaded.catalog.is_idle() {

@@ -32,6 +32,9 @@ const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs
 /// Concurrent copies of indexes. Each uses the full speed of the disk.
 const TRANSFERS: usize = 2;
 
+/// Histories of conversations that are read at the same time. Each may have some megabytes.
+const HISTORY_READS: usize = 2;
+
 /// Errors that prevent the start of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -72,6 +75,8 @@ impl App {
             query_rules: QueryRules::new(&settings).map_err(StartError::Settings)?,
             reranker: Reranker::new(&settings.rerank).map_err(StartError::Settings)?,
             stage_timeouts: StageTimeouts::default(),
+            open_turns: Arc::default(),
+            history_reads: Semaphore::new(HISTORY_READS),
             window_log: WindowLog::default(),
             language_model: Arc::new(language_model(
                 &settings.inference_service,

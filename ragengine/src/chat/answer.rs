@@ -79,7 +79,10 @@ async fn body(begun: Begun, kept: Option<Box<Kept>>, mut report: Ongoing) -> Res
                     kept.into_iter().for_each(|kept| kept.answered());
                     Ok(reply)
                 }
-                Err(error) => Err(report.failed(error)),
+                Err(error) => {
+                    kept.into_iter().for_each(|kept| kept.failed());
+                    Err(report.failed(error))
+                }
             }
         }
         Begun::Whole { answer: Err(error), .. } => {

@@ -165,12 +165,15 @@ impl Writing {
         Blocks { tokens: passages.iter().zip(&texts).map(tokens).collect(), texts }
     }
 
-    /// Writes the prompt. `None` if no passage fits, there are no interactions, and the history needs no other form.
+    /// Writes the prompt. `None` if the conversation is sent as it is: no passage fits, there is nothing else for the
+    /// system message, and the history needs no other form.
     fn write(&self, blocks: &Blocks) -> Result<Option<FinishedPrompt>, ApiError> {
         let Blocks { texts: blocks, tokens: block_tokens } = blocks;
         let asked = &*self.asked;
         let needs_form = self.history_format == HistoryFormat::Section && !asked.turn.history.is_empty();
-        let is_needed = |blocks: usize| blocks > 0 || self.interactions.is_some() || needs_form;
+        let is_needed = |blocks: usize| {
+            blocks > 0 || self.interactions.is_some() || self.condensed_question.is_some() || needs_form
+        };
         if !is_needed(blocks.len()) {
             return Ok(None);
         }

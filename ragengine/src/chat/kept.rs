@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::conversed::OpenTurn;
+use super::open_turn::OpenTurn;
 use super::passage::ChatPassage;
 use super::question::Asked;
 use crate::app::App;
@@ -107,13 +107,21 @@ impl Kept {
             is_whole: false,
         });
         let answer_id = recording.is_some().then_some(id);
+        let is_in_session = asked.way.conversation.as_ref().is_some_and(|conversation| conversation.place.is_some());
+        let is_empty = recording.is_none() && interaction.is_none() && !is_in_session;
+        Ok((!is_empty).then_some(Self { answer_id, turn: None, recording, interaction }))
+    }
+
+    /// Begins the turn of a conversation with these passages, which are a JSON list. The last step before the language
+    /// model is asked.
+    pub fn begin_turn(&mut self, asked: &Asked, sources: &str) {
         let place = asked.way.conversation.as_ref().and_then(|conversation| conversation.place.clone());
-        let turn = place.map(|place| {
+        self.turn = place.map(|place| {
             let (question, model) = (asked.turn.user_prompt.clone(), asked.served.name.clone());
-            OpenTurn::begin(place, question, model, answer_id.clone())
+            let turn = OpenTurn::begin(place, question, model, self.answer_id.clone());
+            turn.has_sources(sources);
+            turn
         });
-        let is_empty = recording.is_none() && interaction.is_none() && turn.is_none();
-        Ok((!is_empty).then_some(Self { answer_id, turn, recording, interaction }))
     }
 
     /// The answer has failed. What was sent of it is kept in the conversation, and nothing else.
@@ -150,7 +158,7 @@ impl Kept {
 
     /// Adds the first choice of a whole answer.
     pub fn hear_choice(&mut self, choice: Option<&Choice>) {
-        if let (Some(turn), Some(choice)) = (&mut self.turn, choice) {
+        if let (Some(turn), Some(choice)) = (&self.turn, choice) {
             turn.hear_choice(choice);
         }
         if let (Some(unanswered), Some(choice)) = (&mut self.interaction, choice) {

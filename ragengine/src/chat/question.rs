@@ -77,12 +77,8 @@ pub(super) async fn plan(
     report: &mut Ongoing,
 ) -> Result<Planned, ApiError> {
     report.was_read(request, |model| app.language_model.knows(model));
-    require_explainable(app, request)?;
-    let has_interactions = app.settings.interactions.enabled
-        && (caller.is_known() || app.settings.interactions.anonymous)
-        && app.language_model.is_endpoint();
-    require_stores(app, request, has_interactions)?;
-    app.language_model.require_allowed(served::asked_models(request))?;
+    check(app, caller, request)?;
+    let has_interactions = may_have_interactions(app, caller);
     let index = match &request.index_name {
         Some(name) => Some(app.loaded()?.index(caller, Action::Read, name)?),
         None => None,
@@ -102,6 +98,23 @@ pub(super) async fn plan(
             Err(ApiError::Internal("a request without an index was planned to use one".to_owned()))
         }
     }
+}
+
+/// Checks what a request asks for against the settings.
+///
+/// # Errors
+///
+/// [`ApiError`] when the settings do not allow something.
+pub(crate) fn check(app: &App, caller: &Caller, request: &Request) -> Result<(), ApiError> {
+    require_explainable(app, request)?;
+    require_stores(app, request, may_have_interactions(app, caller))?;
+    Ok(app.language_model.require_allowed(served::asked_models(request))?)
+}
+
+fn may_have_interactions(app: &App, caller: &Caller) -> bool {
+    app.settings.interactions.enabled
+        && (caller.is_known() || app.settings.interactions.anonymous)
+        && app.language_model.is_endpoint()
 }
 
 /// Decides how a request is answered. For a long one on a compute thread, because this joins the texts of the question.

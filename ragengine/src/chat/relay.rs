@@ -1,7 +1,7 @@
 //! Forwards a streamed answer: as typed deltas if it is from an index, as untouched bytes if it is passed through.
 
 use std::convert::Infallible;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -10,9 +10,10 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use ragengine_pipeline::stream::{Broken, Piece, Ready, Relaying, TokenWriter, Verdict, Writer, event, typed_event};
 use tokio::time::timeout;
 
-use super::conversed::{self, OpenTurn};
+use super::conversed;
 use super::kept::Kept;
 use super::ongoing::Ongoing;
+use super::open_turn::OpenTurn;
 use crate::error::{ApiError, OpenAiError, PlainError};
 use crate::language_model::{EventStream, LlmError, Reply, StreamReply};
 
@@ -155,7 +156,7 @@ struct Hearing {
 impl Hearing {
     fn hear(&mut self, piece: &Piece) {
         self.kept.iter_mut().for_each(|kept| kept.hear(piece));
-        self.turn.iter_mut().for_each(|turn| turn.hear(piece));
+        self.turn.iter().for_each(|turn| turn.hear(piece));
     }
 }
 
@@ -165,6 +166,8 @@ pub(super) struct Relay {
     pace: Pace,
     /// How long the stream has been silent.
     silence: Duration,
+    /// When the client got something.
+    sent: Instant,
     /// None once the result of the answer is reported.
     report: Option<Ongoing>,
     hearing: Hearing,
@@ -174,7 +177,7 @@ impl Relay {
     /// Forwards this source.
     pub fn new(source: Source, pace: Pace) -> Self {
         let hearing = Hearing { kept: None, turn: None };
-        Self { source, pace, silence: Duration::ZERO, report: None, hearing }
+        Self { source, pace, silence: Duration::ZERO, sent: Instant::now(), report: None, hearing }
     }
 
     /// The events as they arrive, with our fields on the event with the finish reason. If the stream breaks, the
@@ -235,9 +238,10 @@ impl Relay {
     /// the language model's own event.
     async fn close(&mut self) -> Option<Bytes> {
         let turn = self.hearing.turn.take();
-        let Source::Tokens(_, writer, fields) = &mut self.source else { return None };
+        let Source::Tokens(events, writer, fields) = &mut self.source else { return None };
         if let Some(message) = writer.error() {
             turn.into_iter().for_each(OpenTurn::failed);
+            let message = events.without_key(message);
             let error = LlmError::Nonsense(format!("its stream carries an error: {message}"));
             return Some(error_event(ApiError::from(error)));
         }
@@ -272,8 +276,12 @@ fn nonsense(broken: Broken) -> LlmError {
 
 async fn next_bytes(relay: Option<Box<Relay>>) -> Option<(Bytes, Option<Box<Relay>>)> {
     let mut relay = relay?;
+    relay.sent = Instant::now();
     loop {
-        match relay.next_piece().await {
+        let piece = relay.next_piece().await;
+        // The language model may send much that is not for the client, such as its reasoning.
+        let is_silent_to_client = relay.sent.elapsed() >= relay.pace.keep_alive;
+        match piece {
             None => return Some((Bytes::from_static(KEEP_ALIVE), Some(relay))),
             Some(Some(Err(error))) => return Some((relay.break_off(error), None)),
             Some(None) => {
@@ -284,6 +292,9 @@ async fn next_bytes(relay: Option<Box<Relay>>) -> Option<(Bytes, Option<Box<Rela
                 relay.take_note();
                 if !bytes.is_empty() {
                     return Some((bytes, Some(relay)));
+                }
+                if is_silent_to_client {
+                    return Some((Bytes::from_static(KEEP_ALIVE), Some(relay)));
                 }
             }
         }

@@ -19,7 +19,7 @@ const MAX_BYTES_PER_TOKEN: u64 = 64;
 const JSON_BYTES: u64 = 16 << 10;
 
 /// Conversations up to this length are counted on the current thread, which is cheaper than a switch.
-const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
+pub(crate) const COUNTED_AT_ONCE_BYTES: usize = 2 << 10;
 
 /// The language model of a request.
 pub(crate) struct Served {
@@ -53,11 +53,16 @@ impl Served {
         }
     }
 
+    /// Whether texts of this length may fit into the window, without counting their tokens.
+    pub fn may_fit(&self, bytes: usize) -> bool {
+        bytes as u64 <= self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN).saturating_add(JSON_BYTES)
+    }
+
     /// Returns the messages of the conversation and its tokens. A conversation that cannot fit is refused without
     /// counting. A long one is counted on a compute thread, until the client disconnects.
     pub async fn conversation(&self, request: &Arc<Request>) -> Result<(Vec<Value>, u64), ApiError> {
         let bytes = request.conversation.bytes();
-        if bytes as u64 > self.window_tokens.saturating_mul(MAX_BYTES_PER_TOKEN).saturating_add(JSON_BYTES) {
+        if !self.may_fit(bytes) {
             return Err(Rejection::ContextWindow.into());
         }
         let (counter, request) = (self.counter.clone(), Arc::clone(request));

@@ -125,11 +125,10 @@ pub(super) async fn answer(
     };
     let request = to_ask(app, question, &asked.request, report)?;
     let mut fields = Fields::new();
+    let mut kept_sources = None;
     if let Some(conversation) = &asked.way.conversation {
-        let sources = numbered_sources(passages).await?;
-        if let Some(turn) = kept.as_mut().and_then(|kept| kept.turn.as_mut()) {
-            turn.has_sources(&sources);
-        }
+        let sources = numbered_sources(asked.index.name(), passages).await?;
+        kept_sources = Some(sources.clone());
         fields.extend([("sources", sources), ("session_id", json_text(&conversation.session_id)?)]);
         if let Some(id) = kept.as_ref().and_then(|kept| kept.answer_id.as_ref()) {
             fields.push(("answer_id", json_text(id)?));
@@ -144,6 +143,9 @@ pub(super) async fn answer(
         fields.push(("condensed_question", json_text(&question)?));
     }
     fields.extend(request.fields);
+    if let (Some(kept), Some(sources)) = (&mut kept, kept_sources) {
+        kept.begin_turn(asked, &sources);
+    }
     let passing = if asked.way.conversation.is_some() { Passing::Tokens } else { Passing::Deltas };
     Ok(UpstreamRequest { fields, kept, passing, ..request })
 }
@@ -184,10 +186,12 @@ async fn sources(passages: Vec<ChatPassage>) -> Result<String, ApiError> {
 }
 
 /// The passages in the prompt with their numbers and relevance, as a JSON list.
-async fn numbered_sources(passages: Vec<ChatPassage>) -> Result<String, ApiError> {
+async fn numbered_sources(index_name: &str, passages: Vec<ChatPassage>) -> Result<String, ApiError> {
+    let index_name = index_name.to_owned();
     let bytes = passages.iter().map(|passage| passage.chunk.text.len() + passage.chunk.metadata_bytes).sum();
-    let numbered = |(place, ChatPassage { chunk, .. }): (usize, ChatPassage)| QuerySource {
+    let numbered = move |(place, ChatPassage { chunk, .. }): (usize, ChatPassage)| QuerySource {
         number: place + 1,
+        index_name: index_name.clone(),
         doc_id: chunk.doc_id,
         node_id: chunk.node_id,
         text: chunk.text,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ragengine_client::wire::{ChatCompletionRequest, QueryRequest};
-use ragengine_compute::Waiter;
+use ragengine_compute::{self as compute, Waiter};
 use ragengine_pipeline::budget::history_tokens;
 use ragengine_pipeline::history::{PastTurn, newest};
 use ragengine_pipeline::openai;
@@ -12,10 +12,14 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::chat::question::window_shares;
-use crate::chat::served::Served;
+use crate::chat::served::{COUNTED_AT_ONCE_BYTES, Served};
 use crate::error::ApiError;
 
+/// The chat template of a turn takes as long to fill in as about this many bytes take to count.
+const BYTES_OF_TEMPLATE: usize = 256;
+
 /// The newest turns of a session that fit into the context window.
+#[derive(Default)]
 pub(super) struct History {
     /// The turns, oldest first.
     pub turns: Vec<PastTurn>,
@@ -24,27 +28,45 @@ pub(super) struct History {
 }
 
 impl History {
-    /// The newest of these turns that fit beside the question. Counts long ones on a compute thread.
+    /// The newest of these turns that fit beside the question. Counts long ones on a compute thread, until the client
+    /// disconnects.
     ///
     /// # Errors
     ///
     /// When the server is shutting down.
-    pub async fn fitting(app: &App, served: &Served, question: &str, turns: Vec<PastTurn>) -> Result<Self, ApiError> {
+    pub async fn fitting(
+        app: &App,
+        served: &Served,
+        (question, question_tokens): (&str, u64),
+        turns: Vec<PastTurn>,
+    ) -> Result<Self, ApiError> {
+        if turns.is_empty() {
+            return Ok(Self::default());
+        }
+        let bytes: usize = turns.iter().map(|turn| BYTES_OF_TEMPLATE + turn.question.len() + turn.answer.len()).sum();
+        let question_bytes = question.len();
         let shares = window_shares(&app.settings, served.window_tokens);
         let (counter, question) = (served.counter.clone(), message("user", question));
-        let bytes = turns.iter().map(|turn| turn.question.len() + turn.answer.len()).sum();
         let fit = move |caller: &Waiter| {
             let count = |messages: &[Map<String, Value>]| {
                 let messages: Vec<Value> = messages.iter().cloned().map(Value::from).collect();
                 counter.conversation(&messages, caller)
             };
-            let max_tokens = history_tokens(&shares, count(&[question]));
-            let turns = newest(turns, max_tokens, |turn| count(&messages(turn)));
-            let all: Vec<Map<String, Value>> = turns.iter().flat_map(messages).collect();
-            let tokens = if all.is_empty() { 0 } else { count(&all) };
+            // The question is in every count, because a template may add instructions to a conversation.
+            let of_turn = |turn: &PastTurn| {
+                let [asked, answered] = messages(turn);
+                if caller.has_left() {
+                    return u64::MAX;
+                }
+                count(&[asked, answered, question.clone()]).saturating_sub(question_tokens)
+            };
+            let (turns, tokens) = newest(turns, history_tokens(&shares, question_tokens), of_turn);
             Ok::<_, ApiError>(Self { turns, tokens })
         };
-        ragengine_compute::run(bytes, fit).await
+        if bytes + question_bytes <= COUNTED_AT_ONCE_BYTES {
+            return fit(&Waiter::default());
+        }
+        compute::run_on_thread(fit).await
     }
 
     /// The chat request of a question after this history.
@@ -68,7 +90,7 @@ impl History {
             let body = serde_json::to_vec(&request).map_err(|error| ApiError::Internal(error.to_string()))?;
             Ok::<_, ApiError>(Arc::new(openai::read(body.into())?))
         };
-        ragengine_compute::run(bytes + question.query.len(), read).await
+        compute::run(bytes + question.query.len(), read).await
     }
 }
 

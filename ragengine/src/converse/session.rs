@@ -16,15 +16,18 @@ use crate::access::Caller;
 use crate::app::App;
 use crate::error::ApiError;
 
-/// The turns that are read for a prompt at most.
-const MAX_TURNS: usize = 500;
-
-/// The bytes of their texts that are read at most: for each token of the window, and in all.
+/// The bytes of texts that are read for a prompt at most: for each token of the window, and in all.
 const BYTES_PER_TOKEN: u64 = 8;
-const MAX_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 4 << 20;
+
+/// The least tokens of a turn, with its template.
+const TOKENS_PER_TURN: u64 = 16;
+
+/// The turns of a session that are read for a prompt or shown at most. The stores keep no more.
+const MAX_TURNS: usize = 10_000;
 
 /// The turns of a history that is shown, and the bytes of their texts and sources, at most.
-const SHOWN: Newest = Newest { turns: 10_000, bytes: 32 << 20 };
+const SHOWN: Newest = Newest { turns: MAX_TURNS, bytes: 8 << 20 };
 
 /// The id of a session: 8 to 128 letters, digits, `-` and `_`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -96,14 +99,18 @@ pub(super) async fn join(app: &App, caller: &Caller, id: &SessionId, window_toke
     let Ok(store) = store(app) else { return Err(Down(StoreError::Unavailable("not ready".to_owned()))) };
     let bytes = usize::try_from(window_tokens.saturating_mul(BYTES_PER_TOKEN).min(MAX_BYTES)).unwrap_or(usize::MAX);
     let key = id.key(caller);
-    let joining = store.join(&key, Newest { turns: MAX_TURNS, bytes });
+    let turns = usize::try_from(window_tokens / TOKENS_PER_TURN).unwrap_or(MAX_TURNS).clamp(1, MAX_TURNS);
+    let joining = store.join(&key, Newest { turns, bytes });
     let joined = timeout(app.stage_timeouts.session, joining).await.unwrap_or(Err(StoreError::Timeout));
     let Joined { seq, turns, is_new } = joined.map_err(Down)?;
     if is_new {
         info!("[CHAT_MEMORY] Created new memory for session: {}...", id.beginning());
     }
     let turns = turns.into_iter().map(|Turn { question, answer, .. }| PastTurn { question, answer });
-    Ok(Session { turns: turns.collect(), place: Place { store: Arc::clone(store), key, seq } })
+    Ok(Session {
+        turns: turns.collect(),
+        place: Place { store: Arc::clone(store), key, seq, open_turns: Arc::clone(&app.open_turns) },
+    })
 }
 
 /// The turns of a session that its history shows, oldest first.
@@ -112,6 +119,8 @@ pub(super) async fn join(app: &App, caller: &Caller, id: &SessionId, window_toke
 ///
 /// The errors of the store.
 pub async fn shown(app: &App, caller: &Caller, id: &SessionId) -> Result<Vec<Turn>, ApiError> {
+    // A long history keeps the store busy, which questions need too. The queue of reads has a limit of time.
+    let _permit = app.history_reads.acquire().await;
     Ok(store(app)?.history(&id.key(caller), SHOWN).await?)
 }
 

@@ -2,11 +2,12 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
+use ragengine_embedding::Secret;
 use ragengine_pipeline::stream::{Broken, Piece, Reader, Usage};
 
 use super::LlmError;
 use super::answer::Answer;
-use super::upstream::UpstreamReply;
+use super::upstream::{UpstreamReply, without_key};
 
 /// The reply to a request for a streamed answer. Its head has arrived.
 pub enum Reply {
@@ -66,7 +67,11 @@ impl StreamReply {
 
     /// The stream as typed deltas.
     pub fn events(self) -> EventStream {
-        EventStream { pieces: self.pieces(), reader: Reader::default(), has_ended: false }
+        let api_key = match &self.0 {
+            Source::Upstream(reply) => reply.api_key().cloned(),
+            Source::BuiltIn { .. } => None,
+        };
+        EventStream { pieces: self.pieces(), reader: Reader::default(), has_ended: false, api_key }
     }
 
     /// The stream as untouched bytes, for pass-through. An error is the last item. It may be polled again after its
@@ -87,6 +92,7 @@ pub struct EventStream {
     pieces: BoxStream<'static, Result<Bytes, LlmError>>,
     reader: Reader,
     has_ended: bool,
+    api_key: Option<Secret>,
 }
 
 impl EventStream {
@@ -102,6 +108,11 @@ impl EventStream {
                 last.map_err(broken).transpose()
             }
         }
+    }
+
+    /// A text of the endpoint without the key, which it may repeat.
+    pub fn without_key(&self, text: &str) -> String {
+        without_key(text, self.api_key.as_ref())
     }
 
     /// Whether the stream and its answer are complete.

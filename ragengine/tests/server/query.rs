@@ -38,7 +38,8 @@ async fn conversation(yaml: &str) -> (Server, Upstream) {
 }
 
 fn settings(upstream: &Upstream, more: &str) -> String {
-    format!("inferenceService: {{url: '{}'}}\nretrieval: {{maxDistance: 1.1}}\n{more}", upstream.url)
+    let distance = if more.contains("retrieval:") { "" } else { "retrieval: {maxDistance: 1.1}\n" };
+    format!("inferenceService: {{url: '{}'}}\n{distance}{more}", upstream.url)
 }
 
 async fn query(server: &Server, session: &str, question: &str) -> Value {

@@ -43,7 +43,8 @@ async fn engines_that_share_redis_keep_their_conversations_apart_and_over_a_rest
 
         let pod = one.ready_pod().await?;
         let name = pod.metadata.name.clone().unwrap_or_default();
-        namespace.api::<Pod>().delete(&name, &DeleteParams::default()).await?;
+        let deleted = namespace.api::<Pod>().delete(&name, &DeleteParams::default()).await;
+        deleted.map_err(Error::kubernetes("deleting the pod"))?;
         one.pod_that("another pod runs", |other| other.metadata.uid != pod.metadata.uid).await?;
         one.until_ready().await?;
         assert_eq!(messages(&one).await?, 2, "a restart keeps the conversation");

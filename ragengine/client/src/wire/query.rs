@@ -59,6 +59,8 @@ pub struct QueryReply {
 pub struct QuerySource {
     /// Its number in the answer, from 1.
     pub number: usize,
+    /// The index.
+    pub index_name: String,
     /// The document's id.
     pub doc_id: String,
     /// The id of its best chunk.

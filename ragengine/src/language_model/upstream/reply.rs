@@ -44,6 +44,11 @@ impl UpstreamReply {
         content_type.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
     }
 
+    /// The key that was sent, which texts of the endpoint may repeat.
+    pub fn api_key(&self) -> Option<&Secret> {
+        self.api_key.as_ref()
+    }
+
     /// Reads the whole body.
     ///
     /// # Errors
@@ -121,7 +126,7 @@ pub(super) async fn read_bounded<E>(pieces: impl Stream<Item = Result<Bytes, E>>
 }
 
 /// Removes the key from a text, because an endpoint may repeat the key that it received.
-fn without_key(text: &str, api_key: Option<&Secret>) -> String {
+pub fn without_key(text: &str, api_key: Option<&Secret>) -> String {
     match api_key {
         Some(key) => text.replace(key.expose(), "***"),
         None => text.to_owned(),

@@ -14,8 +14,11 @@ use crate::redis::Redis;
 /// The bytes of an owner's hash in keys.
 const OWNER_BYTES: usize = 16;
 
-/// Sessions in Redis: a hash with the latest number and the latest cleared one, and a sorted set of turns. Redis
-/// deletes both when they expire.
+/// More bytes are read on another thread.
+const READ_AT_ONCE_BYTES: usize = 64 << 10;
+
+/// Sessions in Redis: a hash with the latest number and the latest cleared one, a sorted set of turns, and a hash of
+/// their sources, which only a history needs. Redis deletes them when they expire.
 pub(super) struct RedisSessions {
     redis: Arc<Redis>,
 }
@@ -29,20 +32,20 @@ impl RedisSessions {
         let mut join = self.script(scripts::JOIN, key);
         join.arg(lifetime.expiry_ms).arg(newest.turns).arg(newest.bytes);
         let (seq, members): (u64, Vec<Vec<u8>>) = self.redis.run(&join).await?;
-        Ok(Joined { seq, turns: readable(&members), is_new: seq == 1 })
+        let members = members.into_iter().map(|line| (line, None)).collect();
+        Ok(Joined { seq, turns: read(members).await?, is_new: seq == 1 })
     }
 
     pub async fn add(&self, key: &SessionKey, turn: Turn, lifetime: Lifetime) -> Result<bool, StoreError> {
         let mut add = self.script(scripts::ADD, key);
-        add.arg(lifetime.expiry_ms).arg(turn.seq).arg(member::encode(&turn)?).arg(MAX_TURNS);
+        add.arg(lifetime.expiry_ms).arg(turn.seq).arg(member::encode(&turn)?).arg(turn.sources).arg(MAX_TURNS);
         self.redis.run(&add).await
     }
 
     pub async fn history(&self, key: &SessionKey, newest: Newest, _now_ms: i64) -> Result<Vec<Turn>, StoreError> {
         let mut history = self.script(scripts::HISTORY, key);
         history.arg(newest.turns).arg(newest.bytes);
-        let members: Vec<Vec<u8>> = self.redis.run(&history).await?;
-        Ok(readable(&members))
+        read(self.redis.run(&history).await?).await
     }
 
     pub async fn clear(&self, key: &SessionKey, lifetime: Lifetime) -> Result<(), StoreError> {
@@ -64,16 +67,37 @@ impl RedisSessions {
         // Redis Cluster keeps keys with the same text in braces on one server.
         let session = format!("{}:{{{owner}:{id}}}", self.redis.prefix());
         let mut command = cmd("EVAL");
-        command.arg(script).arg(2).arg(format!("{session}:meta")).arg(format!("{session}:turns"));
+        command.arg(script).arg(3);
+        for key in ["meta", "turns", "sources"] {
+            command.arg(format!("{session}:{key}"));
+        }
         command
     }
 }
 
+/// A turn as Redis sends it, and its sources if they were asked for and are there.
+type Sent = (Vec<u8>, Option<Vec<u8>>);
+
+/// The turns that can be read, oldest first. Many are read on another thread.
+///
+/// # Errors
+///
+/// When the server is shutting down.
+async fn read(members: Vec<Sent>) -> Result<Vec<Turn>, StoreError> {
+    let bytes: usize = members.iter().map(|(line, sources)| line.len() + sources.as_ref().map_or(0, Vec::len)).sum();
+    if bytes <= READ_AT_ONCE_BYTES {
+        return Ok(readable(&members));
+    }
+    let reading = tokio::task::spawn_blocking(move || readable(&members));
+    reading.await.map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
 /// The turns that can be read. The others stay where they are: a newer version may have written them.
-fn readable(members: &[Vec<u8>]) -> Vec<Turn> {
+fn readable(members: &[Sent]) -> Vec<Turn> {
     let number = members.len();
     // Members are sent the newest first.
-    let turns: Vec<Turn> = members.iter().rev().filter_map(|member| member::decode(member)).collect();
+    let turns: Vec<Turn> =
+        members.iter().rev().filter_map(|(line, sources)| member::decode(line, sources.as_deref())).collect();
     let skipped = number - turns.len();
     if skipped > 0 {
         warn!(skipped, "turns of a session in Redis cannot be read: a newer version wrote them, or they are damaged");

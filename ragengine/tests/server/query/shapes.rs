@@ -17,6 +17,7 @@ async fn an_answer_has_its_sources_and_the_next_question_knows_it() {
     assert_eq!((&first["session_id"], &first["answer"]), (&json!(SESSION), &json!("Answer to 2 messages [1].")));
     let source = &first["sources"][0];
     assert_eq!((&source["number"], &source["doc_id"], &source["text"]), (&json!(1), &json!("tax"), &json!(FACTS[3].1)));
+    assert_eq!(source["index_name"], "docs");
     assert!((0.0..=1.0).contains(&source["score"].as_f64().unwrap()), "{source}");
     assert!(first["answer_id"].is_string());
     for absent in ["condensed_question", "history", "explanation"] {
@@ -98,6 +99,9 @@ async fn what_is_wrong_with_a_question_is_said() {
     assert!(server.post("/chat/clear", &json!({"session_id": "a b c d e"})).await.error(400).contains("session_id"));
     assert!(server.post("/chat/clear", &json!({})).await.error(422).contains("required"));
     assert_eq!(upstream.received().len(), 0);
+    let metrics = server.get("/metrics").await.text;
+    let joined = "ragengine_store_operations_total{outcome=\"done\",store=\"sessions\"} 0\n";
+    assert!(metrics.contains(joined), "a refused question makes no session: {metrics}");
     server.add("more", &FACTS).await;
     let error = query_reply(&server, json!({"query": "Why?"})).await.error(400);
     assert!(error.contains("several indexes") && error.contains("defaultIndex"), "{error}");
@@ -181,6 +185,17 @@ async fn a_failed_answer_is_an_error_and_leaves_no_turn() {
     let (server, upstream) = conversation("").await;
     let reply = query(&server, SESSION, "Who won the chess game yesterday night?").await;
     assert_eq!((&reply["sources"], last_prompt(&upstream).len()), (&json!([]), 1));
+}
+
+#[tokio::test]
+async fn a_question_that_needs_no_history_is_sent_without_context_too() {
+    let (server, upstream) = conversation("retrieval: {maxDistance: 0}").await;
+    query(&server, SESSION, "When is the annual tax return due?").await;
+    let reply = query(&server, SESSION, "And how much is it?").await;
+    assert_eq!((&reply["sources"], &reply["condensed_question"]), (&json!([]), &json!(CONDENSED)));
+    let prompt = last_prompt(&upstream);
+    assert_eq!(prompt[0]["content"], format!("Standalone question: {CONDENSED}"));
+    assert_eq!(prompt.len(), 4);
 }
 
 #[tokio::test]

@@ -19,34 +19,42 @@ async fn upstream() -> Upstream {
     Upstream::scripted(|body| replying(&body, "Yes.")).await
 }
 
-/// Settings with the sessions in Redis.
-fn in_redis(upstream: &Upstream, redis: &TestRedis, data: &TempDir, namespace: &str, more: &str) -> String {
+/// Where sessions are.
+struct Stored<'a> {
+    store: &'a str,
+    url: String,
+    password: Option<String>,
+    namespace: &'a str,
+    /// Further fields of `sessions`.
+    more: &'a str,
+}
+
+impl Stored<'_> {
+    /// The settings of a server, whose password is in this folder.
+    fn yaml(&self, upstream: &Upstream, data: &TempDir) -> String {
+        let Self { store, url, password, namespace, more } = self;
+        let file = data.path().join("password");
+        std::fs::write(&file, password.as_deref().unwrap_or_default()).unwrap();
+        format!(
+            "inferenceService: {{url: '{}'}}\nstateNamespace: {namespace}\nretrieval: {{maxDistance: 1.1}}\n\
+             {store}: {{url: '{url}', password: {{file: {}}}}}\nsessions: {{store: {store}{more}}}\n",
+            upstream.url,
+            file.display()
+        )
+    }
+}
+
+/// Sessions in Redis.
+fn in_redis<'a>(redis: &TestRedis, namespace: &'a str, more: &'a str) -> Stored<'a> {
     let options = redis.options(namespace);
-    stored(upstream, data, namespace, "redis", &options.url, options.password.as_deref(), more)
+    Stored { store: "redis", url: options.url, password: options.password, namespace, more }
 }
 
-fn in_postgres(upstream: &Upstream, postgres: &TestPostgres, data: &TempDir, more: &str) -> String {
+/// Sessions in PostgreSQL.
+fn in_postgres(postgres: &TestPostgres) -> Stored<'static> {
     let options = postgres.options("default");
-    stored(upstream, data, "default", "postgres", &options.url, options.password.as_deref(), more)
-}
-
-fn stored(
-    upstream: &Upstream,
-    data: &TempDir,
-    namespace: &str,
-    store: &str,
-    url: &str,
-    password: Option<&str>,
-    more: &str,
-) -> String {
-    let file = data.path().join("password");
-    std::fs::write(&file, password.unwrap_or_default()).unwrap();
-    format!(
-        "inferenceService: {{url: '{}'}}\nstateNamespace: {namespace}\nretrieval: {{maxDistance: 1.1}}\n\
-         {store}: {{url: '{url}', password: {{file: {}}}}}\nsessions: {{store: {store}{more}}}\n",
-        upstream.url,
-        file.display()
-    )
+    let (url, password) = (options.url, options.password);
+    Stored { store: "postgres", url, password, namespace: "default", more: "" }
 }
 
 async fn problems(server: &Server) -> Vec<String> {
@@ -72,7 +80,7 @@ async fn servers_share_sessions_in_redis_by_their_namespace() {
     let folders: Vec<TempDir> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
     let mut servers = Vec::new();
     for (folder, namespace) in folders.iter().zip(["team-a", "team-a", "team-b"]) {
-        let server = Server::start_in(settings(folder, &in_redis(&upstream, &redis, &data, namespace, ""))).await;
+        let server = Server::start_in(settings(folder, &in_redis(&redis, namespace, "").yaml(&upstream, &data))).await;
         server.add("docs", &FACTS).await;
         servers.push(server);
     }
@@ -90,7 +98,7 @@ async fn servers_share_sessions_in_redis_by_their_namespace() {
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_are_answered_without_redis_and_it_is_used_again_by_itself() {
     let (mut redis, upstream, data) = (TestRedis::start(), upstream().await, tempfile::tempdir().unwrap());
-    let server = Server::start_in(settings(&data, &in_redis(&upstream, &redis, &data, "default", ""))).await;
+    let server = Server::start_in(settings(&data, &in_redis(&redis, "default", "").yaml(&upstream, &data))).await;
     server.add("docs", &FACTS).await;
     assert_eq!(query(&server, SESSION, "Why do cats purr?").await.get("history"), None);
 
@@ -117,7 +125,7 @@ async fn questions_are_answered_without_redis_and_it_is_used_again_by_itself() {
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_are_refused_without_the_store_if_the_settings_say_so() {
     let (mut redis, upstream, data) = (TestRedis::start(), upstream().await, tempfile::tempdir().unwrap());
-    let yaml = in_redis(&upstream, &redis, &data, "default", ", whenDown: refuse");
+    let yaml = in_redis(&redis, "default", ", whenDown: refuse").yaml(&upstream, &data);
     let server = Server::start_in(settings(&data, &yaml)).await;
     server.add("docs", &FACTS).await;
     query(&server, SESSION, "Why do cats purr?").await;
@@ -134,17 +142,15 @@ async fn questions_are_refused_without_the_store_if_the_settings_say_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_dies_before_the_turn_is_kept_is_told_in_the_reply() {
-    let (redis, upstream, data) = (TestRedis::start(), upstream().await, tempfile::tempdir().unwrap());
+    let (redis, data) = (TestRedis::start(), tempfile::tempdir().unwrap());
     let redis = std::sync::Arc::new(parking_lot::Mutex::new(redis));
-    let (killer, url) = (std::sync::Arc::clone(&redis), upstream.url.clone());
-    drop(upstream);
-    drop(url);
+    let killer = std::sync::Arc::clone(&redis);
     let upstream = Upstream::scripted(move |body| {
         killer.lock().kill();
         replying(&body, "Yes.")
     })
     .await;
-    let yaml = in_redis(&upstream, &redis.lock(), &data, "default", "");
+    let yaml = in_redis(&redis.lock(), "default", "").yaml(&upstream, &data);
     let server = Server::start_in(settings(&data, &yaml)).await;
     server.add("docs", &FACTS).await;
     let reply = query(&server, SESSION, "Why do cats purr?").await;
@@ -154,7 +160,7 @@ async fn a_store_that_dies_before_the_turn_is_kept_is_told_in_the_reply() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_in_postgresql_outlive_the_server() {
     let (mut postgres, upstream, data) = (TestPostgres::start(), upstream().await, tempfile::tempdir().unwrap());
-    let yaml = in_postgres(&upstream, &postgres, &data, "");
+    let yaml = in_postgres(&postgres).yaml(&upstream, &data);
     let server = Server::start_in(settings(&data, &yaml)).await;
     server.add("docs", &FACTS).await;
     query(&server, SESSION, "Why do cats purr?").await;
@@ -167,7 +173,7 @@ async fn sessions_in_postgresql_outlive_the_server() {
     without_problems(&server).await;
 
     let other_data = tempfile::tempdir().unwrap();
-    let other = Server::start_in(settings(&other_data, &in_postgres(&upstream, &postgres, &other_data, ""))).await;
+    let other = Server::start_in(settings(&other_data, &in_postgres(&postgres).yaml(&upstream, &other_data))).await;
     other.add("docs", &FACTS).await;
     query(&other, SESSION, "When does the container ship leave the harbour?").await;
     assert_eq!(last_prompt(&upstream).len(), 4);

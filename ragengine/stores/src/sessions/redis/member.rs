@@ -1,5 +1,5 @@
-//! A turn as a member of the sorted set: a line of JSON without the sources, so that they need not be sent, and a line
-//! with the sources. The scripts look up the sizes in the first line.
+//! A turn as a member of the sorted set: JSON without the sources, which have a key of their own. The scripts look up its
+//! sizes and its number.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::StoreError;
 /// The version of members. Another version cannot be read.
 const VERSION: u32 = 1;
 
-/// The first line. The sizes are in front of texts, which may look the same.
+/// The member. What the scripts look up is in front of texts, which may look the same.
 #[derive(Serialize, Deserialize)]
 struct Line {
     version: u32,
@@ -45,22 +45,17 @@ pub(super) fn encode(turn: &Turn) -> Result<String, StoreError> {
         created_at_ms: turn.created_at_ms,
     };
     let invalid = |error: serde_json::Error| StoreError::Damaged(error.to_string());
-    let mut member = serde_json::to_string(&line).map_err(invalid)?;
-    member.push('\n');
-    member.push_str(&serde_json::to_string(&turn.sources).map_err(invalid)?);
-    Ok(member)
+    serde_json::to_string(&line).map_err(invalid)
 }
 
-/// The turn of a member, of which the sources may be missing. None if it cannot be read.
-pub(super) fn decode(member: &[u8]) -> Option<Turn> {
-    let member = std::str::from_utf8(member).ok()?;
-    let (line, sources) = member.split_once('\n').map_or((member, None), |(line, sources)| (line, Some(sources)));
-    let line: Line = serde_json::from_str(line).ok().filter(|line: &Line| line.version == VERSION)?;
+/// The turn of a member, with its sources if there are any. None if it cannot be read.
+pub(super) fn decode(member: &[u8], sources: Option<&[u8]>) -> Option<Turn> {
+    let line: Line = serde_json::from_slice(member).ok().filter(|line: &Line| line.version == VERSION)?;
     Some(Turn {
         seq: line.seq,
         question: line.question,
         answer: line.answer,
-        sources: sources.map_or(Some(String::new()), |sources| serde_json::from_str(sources).ok())?,
+        sources: sources.map(String::from_utf8_lossy).unwrap_or_default().into_owned(),
         response_time_ms: line.response_time_ms,
         model: line.model,
         answer_id: line.answer_id,
@@ -86,21 +81,19 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_two_lines() {
+    fn a_member_has_its_sizes_in_front_and_no_sources() {
         let member = encode(&turn()).unwrap();
-        assert_eq!(member.lines().count(), 2);
-        assert!(member.starts_with(r#"{"version":1,"spoken_bytes":18,"bytes":26,"#), "{member}");
-        assert_eq!(decode(member.as_bytes()), Some(turn()));
-        let first_line = member.lines().next().unwrap();
-        assert_eq!(decode(first_line.as_bytes()), Some(Turn { sources: String::new(), ..turn() }));
+        assert!(member.starts_with(r#"{"version":1,"spoken_bytes":18,"bytes":26,"seq":7,"#), "{member}");
+        assert_eq!(decode(member.as_bytes(), Some(turn().sources.as_bytes())), Some(turn()));
+        assert_eq!(decode(member.as_bytes(), None), Some(Turn { sources: String::new(), ..turn() }));
     }
 
     #[test]
     fn other_members_cannot_be_read() {
         let newer = encode(&turn()).unwrap().replace("\"version\":1", "\"version\":2");
-        for member in ["", "\n", "{}", "null", "[1]\n\"\"", &newer] {
-            assert_eq!(decode(member.as_bytes()), None, "{member}");
+        for member in ["", "\n", "{}", "null", "[1]", &newer] {
+            assert_eq!(decode(member.as_bytes(), None), None, "{member}");
         }
-        assert_eq!(decode(&[0xff]), None);
+        assert_eq!(decode(&[0xff], None), None);
     }
 }

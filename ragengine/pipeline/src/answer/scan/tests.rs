@@ -1,0 +1,55 @@
+use super::window::MAX_HELD_BYTES;
+use super::*;
+
+/// Finds question marks.
+struct Questions;
+
+impl Syntax for Questions {
+    type Item = ();
+
+    fn begins(character: char) -> bool {
+        character == '?'
+    }
+
+    fn read(_: Window<'_>, _: Place) -> Reading<()> {
+        Reading::Item(1, ())
+    }
+}
+
+/// The text with `!` for each sign that was found.
+fn found(text: &str) -> String {
+    let (mut scanner, mut found) = (Scanner::<Questions>::default(), String::new());
+    let mut add = |token: Token<'_, ()>| match token {
+        Token::Text(text) => found.push_str(text),
+        Token::Item(()) => found.push('!'),
+    };
+    scanner.push(text, &mut add);
+    scanner.finish(&mut add);
+    found
+}
+
+#[test]
+fn signs_are_found_outside_code() {
+    for (text, expected) in [
+        ("? `?` ? ``?`?`` ? \\? \\\\?", "! `?` ! ``?`?`` ! \\? \\\\!"),
+        ("`?\n?`? `?\n\n?`", "`?\n?`! `!\n\n!`"),
+        // Another block ends the paragraph.
+        ("`?\n# ?` `?\n- ?` `?\n1) ?` `?\n|?`", "`!\n# !` `!\n- !` `!\n1) !` `!\n|!`"),
+        ("`?\n-?` `?\n1.?` `?\n\t?`", "`?\n-?` `?\n1.?` `?\n\t?`"),
+        ("```?\n?\n``\n```?\n ```\t\n?", "```?\n?\n``\n```?\n ```\t\n!"),
+        ("~~~ `?`\n?\n~~~~\n?", "~~~ `?`\n?\n~~~~\n!"),
+        ("- > ```\n?\n> ```\n?", "- > ```\n?\n> ```\n!"),
+        ("``` ?` \n?", "``` !` \n!"),
+        ("a ```\n?\n```", "a ```\n!\n```"),
+        ("?\r\n\r\n```\r\n?\r\n```\r\n?", "!\r\n\r\n```\r\n?\r\n```\r\n!"),
+    ] {
+        assert_eq!(found(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_decision_looks_ahead_a_bounded_distance() {
+    let span = |bytes: usize| format!("`{} ?{}`", "a".repeat(2000), "b".repeat(bytes));
+    assert_eq!(found(&span(MAX_HELD_BYTES - 10)), span(MAX_HELD_BYTES - 10));
+    assert_eq!(found(&span(MAX_HELD_BYTES)), span(MAX_HELD_BYTES).replace('?', "!"));
+}

@@ -1,0 +1,186 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn elements_become_markdown() {
+    for (html, markdown) in [
+        ("It is <b>free</b> and <em>good</em>.", "It is **free** and *good*."),
+        ("It is <strong> free </strong>now.", "It is **free** now."),
+        ("<b></b><b><strong>x</strong></b></b> <del>y</del>", "**x** ~~y~~"),
+        ("Run <code>a &lt; b</code> or <kbd>x</kbd>.", "Run `a < b` or `x`."),
+        ("<a href=\"https://e/h?a=1&amp;b=2\">Help</a>", "[Help](https://e/h?a=1&b=2)"),
+        ("<a href='/a (b)'>A</a> <a>B</a> <a href=\"javascript:x\">C</a>", "[A](</a (b)>) B C"),
+        ("<img src=\"/i.png\" alt=\"An [i]\"/> <img alt=x>", "![An i](/i.png) x"),
+        ("<p>One\ntwo.</p><p>Three.</p>", "One\ntwo.\n\nThree."),
+        ("One.\n<div>\n  Two.\n</div>\nThree.", "One.\n\nTwo.\n\nThree."),
+        ("<h2>Head</h2>Text<hr>End", "## Head\n\nText\n\n---\n\nEnd"),
+        ("One<br>two<br/>\nthree<br><br>four", "One  \ntwo  \nthree\n\nfour"),
+        ("|a|b|\n|-|-|\n|x<br>y|z|\n", "|a|b|\n|-|-|\n|x y|z|\n"),
+        ("Items:<ul>\n<li>a</li>\n<li><p>b</p></li>\n</ul>\nEnd", "Items:\n\n- a\n- b\n\nEnd"),
+        ("<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol>", "1. a\n   - b\n2. c"),
+        ("<blockquote>One<p>Two\nlines</p></blockquote>End", "> One\n> \n> Two\n> lines\n\nEnd"),
+        (
+            "A<pre><code class=\"language-c\">\nif (a &amp;&amp; b)\n  x;\n</code></pre>B",
+            "A\n\n```\nif (a && b)\n  x;\n```\n\nB",
+        ),
+        (
+            "<table>\n<tr><th>A</th><th>B</th></tr>\n<tr><td>1</td><td><p>2</p>\n3</td></tr>\n</table>End",
+            "| A | B |\n|---|---|\n| 1 | 2  3 |\n\nEnd",
+        ),
+    ] {
+        assert_eq!(post_process(html), markdown, "{html:?}");
+    }
+}
+
+#[test]
+fn other_tags_go() {
+    for (html, text) in [
+        ("<span class=\"x\">a</span> <font color=red>b</font> <U>c</U >", "a b c"),
+        ("a<!-- b\n--> c <!DOCTYPE html><?php x ?>d", "a c d"),
+        ("a<script>if (x) y();</script><style>p {}</style>b", "ab"),
+        ("<answer>a</answer> <details open>b</details>", "a\n\nb"),
+    ] {
+        assert_eq!(post_process(html), text, "{html:?}");
+    }
+}
+
+#[test]
+fn entities_are_decoded_once() {
+    for (html, text) in [
+        ("&lt;b&gt; &amp;lt; &amp;amp;", "<b> &lt; &amp;"),
+        ("&quot;&#39;&#x27;&apos; &eacute; &#233; &rarr; &nbsp;.", "\"''' é é → \u{a0}."),
+        ("&#91;1&#93; &lsqb;2&rsqb;", "[1] [2]"),
+        ("&#0; &#xD800; &#9999999999;", "\u{fffd} \u{fffd} \u{fffd}"),
+        ("AT&T & co; &copy &unknown; &; &#; &#x; &#1x; a&b", "AT&T & co; &copy &unknown; &; &#; &#x; &#1x; a&b"),
+    ] {
+        assert_eq!(post_process(html), text, "{html:?}");
+    }
+}
+
+#[test]
+fn markdown_and_code_stay() {
+    for text in [
+        "# Head\n\n- **a** [1]\n  - b\n\n1. c  \nd\n\n> e\n\n| a | b |\n|---|---|\n",
+        "`<b>&amp;</b>` and ``a ` <br>``\n\n```html\n<p>&lt;</p>\n```\n",
+        "~~~\n<p>",
+        "a < b, a<b and c>d, <3, x << y, <https://e/h>, <me@e.org>, a <- b, <!-, <>, Map<K, V>",
+        "\\<b> \\&amp; <b",
+        "<a href=\"x",
+        "  leading and trailing \n",
+    ] {
+        assert_eq!(post_process(text), text, "{text:?}");
+    }
+}
+
+fn answers() -> impl Strategy<Value = String> {
+    const SIGNS: &[&str] = &[
+        "<b>",
+        "</b>",
+        "<i>",
+        "</i>",
+        "<code>",
+        "</code>",
+        "<pre>",
+        "</pre>",
+        "<br>",
+        "<p>",
+        "</p>",
+        "<h2>",
+        "</h2>",
+        "<ul>",
+        "</ul>",
+        "<ol>",
+        "<li>",
+        "</li>",
+        "<a href='/u'>",
+        "</a>",
+        "<img src=/i alt=x>",
+        "<blockquote>",
+        "<hr/>",
+        "</blockquote>",
+        "<table>",
+        "<tr>",
+        "</tr>",
+        "<td>",
+        "</td>",
+        "</table>",
+        "<script>",
+        "</script>",
+        "<!--",
+        "-->",
+        "<",
+        ">",
+        "/",
+        "&",
+        "&amp;",
+        "lt;",
+        "&#",
+        "1",
+        ";",
+        " ",
+        "\n",
+        "\n\n",
+        "`",
+        "```",
+        "\n~~~\n",
+        "\\",
+        "a",
+        "word",
+        "|",
+        "\u{e9}",
+        "=",
+        "\"",
+        "'",
+    ];
+    let piece = prop_oneof![
+        30 => proptest::sample::select(SIGNS).prop_map(str::to_owned),
+        1 => ".{0,4}".boxed(),
+        1 => (proptest::sample::select(&[" ", "<b", "\n", "<b>", "<ul>", "<a x=", "&", "a "]), 20_usize..300)
+            .prop_map(|(sign, count)| sign.repeat(count)),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn hostile_answers_take_linear_work() {
+    const BYTES: usize = 1 << 20;
+    const SIGNS: [&str; 15] = [
+        "<", "<a ", "<b>", "<ul>", "<li>", "<a b=\"", "<a b=c ", "<!--", "&", "&a", "&amp;", " ", "\n", "<td>", "<p>a",
+    ];
+    for sign in SIGNS {
+        let answer = sign.repeat(BYTES / sign.len());
+        let mut stream = PostProcessStream::default();
+        for piece in answer.as_bytes().chunks(16) {
+            stream.push(std::str::from_utf8(piece).unwrap());
+        }
+        assert!(stream.scanner.decisions <= 4 * answer.len(), "{sign:?}: {}", stream.scanner.decisions);
+        stream.finish();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn a_stream_is_the_same_for_every_cut(answer in answers(), sizes in proptest::collection::vec(1_usize..40, 1..20)) {
+        let whole = post_process(&answer);
+        let characters: Vec<char> = answer.chars().collect();
+        for sizes in [&*sizes, &[1]] {
+            let (mut stream, mut text, mut rest) = (PostProcessStream::default(), String::new(), &*characters);
+            for size in sizes.iter().cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (piece, after) = rest.split_at(rest.len().min(*size));
+                let now = stream.push(&piece.iter().collect::<String>());
+                prop_assert!(now.len() <= 2000, "{}", now.len());
+                text += &now;
+                rest = after;
+            }
+            let last = stream.finish();
+            prop_assert!(last.len() <= 2000);
+            prop_assert_eq!(&(text + &last), &whole);
+        }
+    }
+}
