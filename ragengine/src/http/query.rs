@@ -146,7 +146,9 @@ mod tests {
         let turn = Turn {
             question: "Why?".to_owned(),
             answer: "So.".to_owned(),
-            sources: r#"[{"number":1,"doc_id":"a","node_id":"n","text":"t","score":0.5,"metadata":{}}]"#.to_owned(),
+            sources:
+                r#"[{"number":1,"index_name":"i","doc_id":"a","node_id":"n","text":"t","score":0.5,"metadata":{}}]"#
+                    .to_owned(),
             answer_id: Some("6f1e".to_owned()),
             complete: true,
             ..Turn::default()
@@ -155,6 +157,7 @@ mod tests {
         let read: Vec<HistoryMessage> = serde_json::from_value(written).unwrap();
         let source = QuerySource {
             number: 1,
+            index_name: "i".into(),
             doc_id: "a".into(),
             node_id: "n".into(),
             text: "t".into(),
