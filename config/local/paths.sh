@@ -32,6 +32,7 @@ fi
         cat "$language_model_tests"/{*_tokenizer.py,*_metadata.py,*.jinja} | sha256sum | cut -c1-12
     )"
     llama_server="$RAGENGINE_CACHE/tools/llama-server-$(sha256sum "$here/llama-server.txt" | cut -c1-12)"
+    axe_core="$RAGENGINE_CACHE/tools/axe-core-$(sha256sum "$here/axe-core.txt" | cut -c1-12)"
     cargo_deny_version=0.20.2
     cargo_deny_dir="$RAGENGINE_CACHE/tools/cargo-deny-$cargo_deny_version"
     cargo_nextest_version=0.9.148

@@ -13,9 +13,20 @@ export function newDialog({ title, test, wide = false }, ...children) {
     element("h2", { id, text: title }),
     ...children,
   );
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    restoreCaret();
+  });
   document.body.append(dialog);
   return dialog;
+}
+
+/** Chromium gives a field the focus back without its caret, so that nothing could be typed. */
+function restoreCaret() {
+  const field = document.activeElement;
+  if (!field?.matches("input, textarea")) return;
+  field.blur();
+  field.focus({ preventScroll: true });
 }
 
 /** The two buttons at the end of a form in a dialog. */
