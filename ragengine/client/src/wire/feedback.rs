@@ -25,6 +25,7 @@ pub enum Rating {
 
 /// Which votes are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct ListVotes {
     /// Only votes on answers from this index.
     #[serde(default)]
