@@ -170,6 +170,7 @@ fn capabilities(profile: &str) -> Value {
         "goog:chromeOptions": {"binary": program, "args": [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
             "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
             "--disable-default-apps", "--disable-extensions", "--lang=en-US", "--window-size=1280,900",
             // As with a mouse.
             "--blink-settings=primaryPointerType=4,availablePointerTypes=4,primaryHoverType=2,availableHoverTypes=2",

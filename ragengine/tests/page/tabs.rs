@@ -62,6 +62,7 @@ async fn a_tab_shows_what_happens_in_its_conversation_in_another() {
     page.hover("@conversation").await;
     page.click("@conversation @delete").await;
     page.click("@confirm-dialog [type=submit]").await;
+    page.until("$$('@conversation').length === 0").await;
     page.switch_to(&second).await;
     page.until("$$('@conversation').length === 0").await;
     page.sees("@welcome").await;
