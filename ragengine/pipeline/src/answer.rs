@@ -49,7 +49,7 @@ impl Default for CitationRules {
     }
 }
 
-/// What became of an answer.
+/// The outcome of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It cites at least one source.
@@ -67,7 +67,7 @@ pub struct Cited {
     pub text: String,
     /// The sources in the order of their new numbers, as indices: the first is now `[1]`.
     pub citations: Vec<usize>,
-    /// What became of the answer.
+    /// The outcome of the answer.
     pub outcome: Outcome,
 }
 

@@ -4,7 +4,7 @@ mod link;
 
 use super::scan::{Look, Place, Reading, Syntax, Window};
 
-/// The syntax of markers. Links, their definitions, indices such as `values[1]` and escaped brackets are none.
+/// The syntax of markers. Links, their definitions, indices such as `values[1]` and escaped brackets are no markers.
 #[derive(Debug)]
 pub(super) struct Markers;
 

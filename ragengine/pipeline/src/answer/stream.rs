@@ -15,7 +15,7 @@ pub const MAX_UNCITED_BYTES: usize = 1 << 20;
 pub struct Finished {
     /// The sources in the order of their new numbers, as indices.
     pub citations: Vec<usize>,
-    /// What became of the answer.
+    /// The outcome of the answer.
     pub outcome: Outcome,
 }
 

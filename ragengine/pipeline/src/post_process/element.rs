@@ -231,7 +231,7 @@ impl Elements {
     }
 }
 
-/// Whether an element is a block without a mark of its own.
+/// Whether an element is a block without a Markdown mark.
 fn is_block(name: &str) -> bool {
     matches!(
         name,

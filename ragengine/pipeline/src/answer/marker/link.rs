@@ -2,7 +2,7 @@
 
 use super::super::scan::{Look, Window};
 
-/// The target of a link, `(address)` or `(address "title")`. A remark in parentheses is none. The length of a target is
+/// The target of a link, `(address)` or `(address "title")`. A remark in parentheses is no target. The length of a target is
 /// that of the address, with what precedes it.
 pub(super) fn target(window: Window<'_>) -> Look {
     let Some(inner) = window.text.strip_prefix('(') else { return Look::No };
