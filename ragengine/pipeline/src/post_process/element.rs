@@ -265,7 +265,7 @@ fn is_block(name: &str) -> bool {
     )
 }
 
-/// An address as the target of a link. Addresses that run code are none.
+/// An address as the target of a link. Addresses that run code are no targets.
 fn target(address: &str) -> Option<String> {
     let scheme = address.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     let is_path = |scheme: &str| scheme.contains(['/', '#', '?']);
