@@ -15,9 +15,12 @@ fi
 wanted=(cmake g++ pkg-config libopenblas-dev make git ca-certificates curl)
 [[ " $* " != *" check "* ]] || wanted+=(shellcheck)
 # Some tests of the server mount a file system. The tests of the sources run a proxy, those of the stores PostgreSQL and
-# Redis, and those of the chat page a browser, which needs a font.
+# Redis, those of the events RabbitMQ, and those of the chat page a browser, which needs a font.
 [[ " $* " != *" test "* ]] ||
-    wanted+=(e2fsprogs mount postgresql redis-server tinyproxy-bin chromium chromium-driver fonts-dejavu-core)
+    wanted+=(
+        e2fsprogs mount postgresql rabbitmq-server redis-server tinyproxy-bin chromium chromium-driver
+        fonts-dejavu-core
+    )
 [[ " $* " != *" bench "* ]] || wanted+=(nginx-light postgresql redis-server)
 # images/check-offline.sh sets up a loopback interface with iproute2.
 # The image of the cluster tests has Redis.
@@ -64,6 +67,8 @@ install() {
         "${as_root[@]}" mkdir -p "$(dirname "$clusters")"
         echo "create_main_cluster = false" | "${as_root[@]}" tee "$clusters" >/dev/null
     fi
+    local had_erlang=yes
+    dpkg-query --show erlang-base >/dev/null 2>&1 || had_erlang=no
     "${apt_get[@]}" update
     "${apt_get[@]}" install --yes --no-install-recommends "${missing[@]}"
     # The benchmark starts its own nginx. The package's service would listen on port 80.
@@ -73,6 +78,11 @@ install() {
     # The tests start their own Redis, with a free port and a folder of their own.
     if [[ " ${missing[*]} " == *" redis-server "* && -d /run/systemd/system ]]; then
         "${as_root[@]}" systemctl disable --now redis-server
+    fi
+    # The tests start their own RabbitMQ, too. Its package brings epmd, which listens for other machines.
+    if [[ " ${missing[*]} " == *" rabbitmq-server "* && -d /run/systemd/system ]]; then
+        "${as_root[@]}" systemctl disable --now rabbitmq-server
+        [[ $had_erlang == yes ]] || "${as_root[@]}" systemctl disable --now epmd.socket epmd.service
     fi
 }
 step "Installing Debian packages: ${missing[*]}" install

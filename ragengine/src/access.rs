@@ -1,48 +1,27 @@
 //! Authentication and authorization.
+//!
+//! The write token is tried first. With `auth.modes`, other callers are known by their tokens, see
+//! [`ragengine_access`], and rules say which indexes they may use. All decisions are made in [`may`].
 
 mod accepted;
+mod caller;
+mod control;
+mod denied;
+mod rate;
 mod unauthorized;
 mod write_token;
 
-use std::sync::Arc;
-
 use axum::http::HeaderMap;
+pub use caller::{Audited, Caller};
+pub use control::AccessControl;
+pub use denied::Denied;
+use ragengine_access::Action as IndexAction;
+pub use rate::{Rate, TooMany};
 pub use unauthorized::Unauthorized;
 pub use write_token::WriteToken;
 
-/// The sender of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Caller {
-    /// No valid write token. Carries the error for writes, if the server requires a token.
-    Anonymous(Option<Unauthorized>),
-    /// The request had the write token.
-    Writer,
-    /// A caller whose name is known.
-    Known {
-        /// The name, which is unique: two callers with one name are the same.
-        principal: String,
-        /// The error for writes, if the caller may not write.
-        refusal: Option<Unauthorized>,
-    },
-}
-
-/// The owner of what callers leave behind whose names are not known. They share it.
-const UNKNOWN_OWNER: &str = "-";
-
-impl Caller {
-    /// The owner of what the caller leaves behind, such as interactions. Others cannot see it.
-    pub fn owner(&self) -> &str {
-        match self {
-            Self::Known { principal, .. } => principal,
-            Self::Anonymous(_) | Self::Writer => UNKNOWN_OWNER,
-        }
-    }
-
-    /// Whether the caller's name is known.
-    pub fn is_known(&self) -> bool {
-        matches!(self, Self::Known { .. })
-    }
-}
+use self::caller::Who;
+use crate::app::App;
 
 /// The kind of access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,68 +34,82 @@ pub enum Action {
     Copy,
 }
 
+/// Paths that are open to every caller: those of probes and monitors, and the page.
+const OPEN: [&str; 8] = ["/", "/docs", "/livez", "/readyz", "/health", "/status", "/metrics", "/openapi.json"];
+
+/// Whether a path is open to every caller.
+fn is_open(path: &str) -> bool {
+    OPEN.contains(&path) || path.starts_with("/page/")
+}
+
 /// Determines the caller from the Authorization header.
-pub fn authenticate(token: Option<&Arc<WriteToken>>, headers: &HeaderMap) -> Caller {
-    match token.map(|token| token.check(headers)) {
-        None => Caller::Anonymous(None),
-        Some(Ok(())) => Caller::Writer,
-        Some(Err(missing)) => Caller::Anonymous(Some(missing)),
+pub async fn authenticate(app: &App, headers: &HeaderMap) -> Caller {
+    let refusal = match app.write_token.as_ref().map(|token| token.check(headers)) {
+        Some(Ok(())) => return Caller::writer(),
+        Some(Err(missing)) => Some(missing),
+        None => None,
+    };
+    match app.access.get() {
+        Some(control) => control.authenticate(headers, refusal).await,
+        None if app.settings.auth.modes.is_empty() => Caller::anonymous(refusal),
+        None => Caller::refused(control::not_loaded()),
     }
 }
 
-/// Checks whether a caller may perform an action on an index, or on any index if none is given. All authorization
-/// decisions are made here.
+/// Checks whether a caller may send requests to this path at all.
 ///
 /// # Errors
 ///
-/// [`Unauthorized`] when the write token is missing or wrong.
-pub fn may(caller: &Caller, action: Action, _index: Option<&str>) -> Result<(), Unauthorized> {
-    match (action, caller) {
-        (Action::Read, _) | (_, Caller::Writer) => Ok(()),
-        (Action::Write | Action::Copy, Caller::Anonymous(refusal) | Caller::Known { refusal, .. }) => {
-            refusal.clone().map_or(Ok(()), Err)
+/// [`Denied::Refused`] when the server wants to know its callers and does not know this one.
+pub fn may_enter(caller: &Caller, path: &str) -> Result<(), Denied> {
+    match &caller.who {
+        Who::Refused(refused) if !is_open(path) => Err(refused.clone().into()),
+        _ => Ok(()),
+    }
+}
+
+/// Checks whether a caller may perform an action on some index. [`may`] decides about the index that the request names.
+///
+/// # Errors
+///
+/// [`Denied`].
+pub fn may_on_some_index(caller: &Caller, action: Action) -> Result<(), Denied> {
+    match (action, &caller.who) {
+        (Action::Write, Who::Known(_)) => Ok(()),
+        _ => decide(caller, action, None),
+    }
+}
+
+/// Checks whether a caller may perform an action on an index, or on all indexes if none is given. All authorization
+/// decisions are made here. The audit log then names the index.
+///
+/// # Errors
+///
+/// [`Denied`].
+pub fn may(caller: &Caller, action: Action, index: Option<&str>) -> Result<(), Denied> {
+    if let (Some(audited), Some(index)) = (&caller.audited, index) {
+        audited.note(index);
+    }
+    decide(caller, action, index)
+}
+
+/// Whether a caller sees an index in a list.
+pub fn sees(caller: &Caller, index: &str) -> bool {
+    decide(caller, Action::Read, Some(index)).is_ok()
+}
+
+fn decide(caller: &Caller, action: Action, index: Option<&str>) -> Result<(), Denied> {
+    match (action, &caller.who) {
+        (_, Who::Writer) | (Action::Read, Who::Anonymous(_)) => Ok(()),
+        (Action::Write | Action::Copy, Who::Anonymous(refusal)) => {
+            refusal.clone().map_or(Ok(()), |refusal| Err(refusal.into()))
         }
+        (_, Who::Refused(refused)) => Err(refused.clone().into()),
+        (Action::Copy, Who::Known(_)) => Err(Denied::Copy),
+        (Action::Read, Who::Known(known)) => known.require(IndexAction::Read, index),
+        (Action::Write, Who::Known(known)) => known.require(IndexAction::Write, index),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::unauthorized::Missing;
-    use super::*;
-
-    fn known(refusal: Option<Unauthorized>) -> Caller {
-        Caller::Known { principal: "user:ann".to_owned(), refusal }
-    }
-
-    #[test]
-    fn callers_without_a_name_have_the_same_owner() {
-        assert_eq!((known(None).owner(), known(None).is_known()), ("user:ann", true));
-        for caller in [Caller::Anonymous(None), Caller::Writer] {
-            assert_eq!((caller.owner(), caller.is_known()), ("-", false));
-        }
-    }
-
-    #[test]
-    fn reads_need_no_token_and_writes_need_one_if_it_is_set() {
-        let missing = Unauthorized { missing: Missing::Everything, source: None };
-        let (without_token, no_token_needed) = (Caller::Anonymous(Some(missing.clone())), Caller::Anonymous(None));
-        for (caller, action, expected) in [
-            (&without_token, Action::Read, Ok(())),
-            (&without_token, Action::Write, Err(missing.clone())),
-            (&without_token, Action::Copy, Err(missing.clone())),
-            (&no_token_needed, Action::Write, Ok(())),
-            (&no_token_needed, Action::Copy, Ok(())),
-            (&known(None), Action::Write, Ok(())),
-            (&known(Some(missing.clone())), Action::Read, Ok(())),
-            (&known(Some(missing.clone())), Action::Write, Err(missing.clone())),
-            (&known(Some(missing.clone())), Action::Copy, Err(missing.clone())),
-            (&Caller::Writer, Action::Read, Ok(())),
-            (&Caller::Writer, Action::Write, Ok(())),
-            (&Caller::Writer, Action::Copy, Ok(())),
-        ] {
-            for index in [None, Some("docs")] {
-                assert_eq!(may(caller, action, index), expected, "{caller:?} {action:?}");
-            }
-        }
-    }
-}
+mod tests;

@@ -20,7 +20,7 @@ pub use stage_timeouts::StageTimeouts;
 pub use start::{StartError, start};
 use tokio::sync::Semaphore;
 
-use crate::access::{Action, Caller, WriteToken, may};
+use crate::access::{AccessControl, Action, Caller, Rate, WriteToken, may};
 use crate::admission::Admission;
 use crate::chat::OpenTurns;
 use crate::converse::WindowLog;
@@ -59,6 +59,10 @@ pub struct App {
     pub language_model: Arc<LanguageModel>,
     /// The token for writes. `None`: writes need no token.
     pub write_token: Option<Arc<WriteToken>>,
+    /// Who callers are, and what they may do. Empty until it is loaded, and if everybody may do everything.
+    pub access: OnceLock<AccessControl>,
+    /// The limit of chats of each caller.
+    pub rate: Rate,
     /// Limits the number of concurrent copies of indexes.
     pub transfers: Arc<Semaphore>,
     loaded: OnceLock<Loaded>,

@@ -1,10 +1,15 @@
 //! The steps of a chat, in the order of the algorithm. Later steps never call earlier ones.
 
 mod answer;
+mod answer_stages;
 mod arrival;
 mod begun;
+mod citations;
+mod closing;
 mod context;
 mod conversed;
+mod conversing;
+mod hearing;
 mod interactions;
 mod kept;
 mod ongoing;
@@ -15,6 +20,7 @@ mod relay;
 mod rewrite;
 mod search;
 pub(crate) mod served;
+mod staged;
 mod tokens;
 mod upstream_request;
 

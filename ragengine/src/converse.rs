@@ -2,14 +2,15 @@
 //! the chat keeps the turn.
 
 mod history;
-mod index_name;
+pub(crate) mod index_name;
+mod model;
 mod session;
 mod window_log;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use ragengine_client::wire::{ExplainedStage, QueryRequest};
+use ragengine_client::wire::{ExplainedStage, Metadata, PipelineStages};
 use ragengine_pipeline::Rejection;
 use ragengine_pipeline::request::{Request, Reranking, StageChoices};
 use ragengine_settings::WhenDown;
@@ -21,7 +22,7 @@ pub use self::session::{SessionId, clear, shown};
 pub use self::window_log::{WindowLog, at_start};
 use crate::access::{Action, Caller};
 use crate::app::App;
-use crate::chat::question::check;
+use crate::chat::question::{check, default_top_k};
 use crate::chat::served::Served;
 use crate::chat::{Arrival, ChatReply, OpenTurns, chat};
 use crate::error::ApiError;
@@ -50,42 +51,77 @@ pub struct Place {
     pub open_turns: Arc<OpenTurns>,
 }
 
-/// Answers a question of a conversation.
+/// A question to `/query` or `/chat`.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The question.
+    pub query: String,
+    /// The session that the request names.
+    pub session_id: Option<String>,
+    /// The index that the request names.
+    pub index_name: Option<String>,
+    /// The number of chunks that the request asks for.
+    pub top_k: Option<usize>,
+    /// The model that the request names.
+    pub model: Option<String>,
+    /// The documents that may be used.
+    pub metadata_filter: Option<Metadata>,
+    /// Stages of the pipeline to turn on or off.
+    pub pipeline: Option<PipelineStages>,
+    /// Whether the reply explains the decision about every chunk.
+    pub explain: bool,
+    /// Whether the answer is streamed.
+    pub stream: bool,
+}
+
+/// Answers a question.
 ///
 /// # Errors
 ///
-/// [`ApiError`] when the question, the session id or the index is invalid, the store is down and the settings say to
-/// refuse then, or as for [`chat`].
-pub async fn query(
-    app: &App,
-    caller: &Caller,
-    question: QueryRequest,
-    arrival: Arrival,
-) -> Result<ChatReply, ApiError> {
+/// [`ApiError`] when the question, the session id, the model or the index is invalid, the store is down and the settings
+/// say to refuse then, or as for [`chat`].
+pub async fn answer(app: &App, caller: &Caller, question: Question, arrival: Arrival) -> Result<ChatReply, ApiError> {
+    let top_k = question.top_k;
     let preparing = Box::pin(prepare(app, caller, question));
     let (arrival, (request, conversation)) = arrival.read(app, preparing).await?;
-    chat(app, caller, request, arrival.in_conversation(conversation)).await
+    chat(app, caller, request, arrival.looking_for(top_k).in_conversation(conversation)).await
 }
 
-/// Joins the session, and makes the chat request with its history.
-async fn prepare(app: &App, caller: &Caller, question: QueryRequest) -> Result<(Arc<Request>, Conversation), ApiError> {
+/// Joins the session if there is one, and makes the chat request with its history.
+async fn prepare(
+    app: &App,
+    caller: &Caller,
+    mut question: Question,
+) -> Result<(Arc<Request>, Option<Conversation>), ApiError> {
     if question.query.trim().is_empty() {
         return Err(ApiError::InvalidRequest("Query string cannot be empty.".to_owned()));
     }
-    let session_id = SessionId::of(question.session_id.as_deref())?;
+    // `/query` begins a session for a question without one. `/chat` answers it without a history.
+    let has_session = question.endpoint == Endpoint::Query || question.session_id.is_some();
+    let session_id = has_session.then(|| SessionId::of(question.session_id.as_deref())).transpose()?;
     let loaded = app.loaded()?;
     let index = index_name::chosen(app, caller, question.index_name.as_deref())?;
     loaded.index(caller, Action::Read, &index)?;
-    let served = Served::of(app, loaded, None).await?;
+    question.model = model::chosen(app, caller, question.endpoint, question.model.take()).await?;
+    let served = Served::of(app, loaded, question.model.as_deref()).await?;
     let question_tokens = checked(app, caller, &question, &index, &served).await?;
-    app.window_log.note(&app.settings, served.name.as_deref(), served.window_tokens);
+    if question.model.is_none() {
+        app.window_log.note(&app.settings, served.name.as_deref(), served.window_tokens);
+    }
+    let Some(session_id) = session_id else {
+        stages::count(&app.metrics, question.endpoint, "session", &[]);
+        let request = History::default().request(app, question, index).await?;
+        return Ok((request, None));
+    };
     let started = Instant::now();
     let joined = session::join(app, caller, &session_id, served.window_tokens).await;
     let outcome = joined.as_ref().err().map_or("done", |down| down.outcome());
     let (place, turns) = match joined {
         Ok(joined) => (Some(joined.place), joined.turns),
         Err(down) if app.settings.sessions.when_down == WhenDown::Refuse => {
-            stages::count(&app.metrics, Endpoint::Query, "session", &[ended("session", outcome, started)]);
+            stages::count(&app.metrics, question.endpoint, "session", &[ended("session", outcome, started)]);
             return Err(down.refused());
         }
         Err(down) => {
@@ -93,16 +129,17 @@ async fn prepare(app: &App, caller: &Caller, question: QueryRequest) -> Result<(
             (None, Vec::new())
         }
     };
-    let history = History::fitting(app, &served, (&question.query, question_tokens), turns).await?;
+    let history = History::fitting(app, &served, (&question, question_tokens), turns).await?;
     let stage = ExplainedStage {
         turns: Some(history.turns.len()),
         tokens: Some(history.tokens),
         ..ended("session", outcome, started)
     };
-    stages::count(&app.metrics, Endpoint::Query, "session", std::slice::from_ref(&stage));
-    let request = history.request(question, index).await?;
-    log_request(app, &request.stages, &session_id);
-    Ok((request, Conversation { session_id, place, stage }))
+    stages::count(&app.metrics, question.endpoint, "session", std::slice::from_ref(&stage));
+    let (endpoint, top_k) = (question.endpoint, question.top_k);
+    let request = history.request(app, question, index).await?;
+    log_request(app, endpoint, top_k, &request.stages, &session_id);
+    Ok((request, Some(Conversation { session_id, place, stage })))
 }
 
 /// Checks a question without its history, and counts its tokens. A question that is refused must not make a session,
@@ -110,11 +147,11 @@ async fn prepare(app: &App, caller: &Caller, question: QueryRequest) -> Result<(
 async fn checked(
     app: &App,
     caller: &Caller,
-    question: &QueryRequest,
+    question: &Question,
     index: &str,
     served: &Served,
 ) -> Result<u64, ApiError> {
-    let alone = History::default().request(question.clone(), index.to_owned()).await?;
+    let alone = History::default().request(app, question.clone(), index.to_owned()).await?;
     check(app, caller, &alone)?;
     let (_, tokens) = served.conversation(&alone).await?;
     if tokens >= served.window_tokens {
@@ -124,8 +161,9 @@ async fn checked(
 }
 
 /// The line of the specification for each question (conversational-chat, "Expected Log Output").
-fn log_request(app: &App, choices: &StageChoices, session_id: &SessionId) {
-    let is_reranked = Endpoint::Query.stages(&app.settings, choices).rerank != Reranking::Never;
-    let (top_k, enabled) = (app.settings.endpoints.query.top_k, if is_reranked { "True" } else { "False" });
+fn log_request(app: &App, endpoint: Endpoint, top_k: Option<usize>, choices: &StageChoices, session_id: &SessionId) {
+    let is_reranked = endpoint.stages(&app.settings, choices).rerank != Reranking::Never;
+    let enabled = if is_reranked { "True" } else { "False" };
+    let top_k = top_k.unwrap_or_else(|| default_top_k(&app.settings, endpoint));
     info!("[RAG] Using retrieval_top_k={top_k}, reranker_enabled={enabled}, session_id={}...", session_id.beginning());
 }

@@ -1,5 +1,6 @@
 //! HTTP handlers, one file per resource.
 
+pub mod chat;
 pub mod chat_completions;
 mod chat_reply;
 pub mod context;
@@ -17,5 +18,6 @@ pub mod probes;
 pub mod query;
 pub mod reply;
 pub mod retrieve;
+pub mod search;
 pub mod sources;
 pub mod transfer;

@@ -2,8 +2,9 @@
 //! writes.
 
 use std::any::Any;
+use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use axum::Extension;
 use axum::extract::{MatchedPath, Request, State};
@@ -12,13 +13,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tracing::{error, info, warn};
 
-use crate::access::{Action, Caller, authenticate, may};
+use crate::access::TooMany;
+use crate::access::{Action, Audited, Caller, authenticate, may_on_some_index};
 use crate::admission::{self, BodyError, Refused, Work};
 use crate::app::App;
 use crate::error::{ApiError, Failure, shaped};
 use crate::pages::{self, Senders};
+use crate::server::PeerAddress;
 use crate::telemetry::metrics::Counted;
 use crate::telemetry::{Logged, REQUEST_ID};
+use ragengine_access::AuditRecord;
 use ragengine_errors::texts::is_plain_id;
 
 /// The status of a request whose client disconnected before the reply, as in nginx.
@@ -31,7 +35,7 @@ pub async fn require(
     request: Request,
     next: Next,
 ) -> Response {
-    match may(&caller, action, None) {
+    match may_on_some_index(&caller, action) {
         Ok(()) => next.run(request).await,
         Err(missing) => {
             let refusal = shaped(request.uri().path(), missing.into());
@@ -49,6 +53,12 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
         app.admission.refused(work, &refused);
         shaped(&path, refused.into())
     };
+    if let (Work::Chat, Err(too_many)) = (work, within_rate(&app, &request)) {
+        app.metrics.rate_limited(&path);
+        let refusal = shaped(&path, too_many.into());
+        tokio::spawn(admission::discard(request.into_body(), app.settings.limits.clone()));
+        return refusal;
+    }
     let (parts, mut body) = request.into_parts();
     let (bytes, held) = match app.admission.bodies().read(work, &mut body).await {
         Ok(read) => read,
@@ -78,6 +88,15 @@ pub async fn admit(State((app, work)): State<(Arc<App>, Work)>, request: Request
     response.unwrap_or_else(refuse)
 }
 
+/// Counts a chat against the limit of its caller.
+fn within_rate(app: &App, request: &Request) -> Result<(), TooMany> {
+    let address = request.extensions().get::<PeerAddress>().map(|PeerAddress(address)| *address);
+    match request.extensions().get::<Caller>() {
+        Some(caller) => app.rate.take(caller, address),
+        None => Ok(()),
+    }
+}
+
 /// Sets the request id, authenticates the caller, refuses web pages of other sites, and updates the metrics and the
 /// access log. One layer does all this, because each layer costs every request a copy of the layers below it.
 pub async fn observe(
@@ -87,7 +106,12 @@ pub async fn observe(
 ) -> Response {
     let id = request_id(request.headers().get(&REQUEST_ID));
     request.headers_mut().insert(REQUEST_ID, id.clone());
-    let caller = authenticate(app.write_token.as_ref(), request.headers());
+    let mut caller = authenticate(&app, request.headers()).await;
+    let caller_name = caller.logged().map(str::to_owned);
+    let audited = app.settings.audit.enabled.then(Arc::<Audited>::default);
+    if let Some(audited) = &audited {
+        caller = caller.audited(audited);
+    }
     request.extensions_mut().insert(caller);
     let is_openai = request.uri().path().starts_with("/v1/");
     let observation = Observation {
@@ -96,6 +120,8 @@ pub async fn observe(
         method: known_method(request.method().as_str()),
         route: request.extensions().get::<MatchedPath>().cloned(),
         id: id.clone(),
+        caller: caller_name,
+        audited,
         _in_flight: app.metrics.http.request_begins(),
         has_ended: false,
     };
@@ -120,6 +146,10 @@ struct Observation<'a> {
     method: &'static str,
     route: Option<MatchedPath>,
     id: HeaderValue,
+    /// The caller's name.
+    caller: Option<String>,
+    /// The index of the request, if it is audited.
+    audited: Option<Arc<Audited>>,
     _in_flight: Counted,
     has_ended: bool,
 }
@@ -134,23 +164,41 @@ impl Observation<'_> {
         self.has_ended = true;
         self.measure(status.as_str());
         let (method, route, elapsed_ms, request_id) = (self.method, self.route(), self.elapsed_ms(), self.id());
-        let status = status.as_u16();
+        let (caller, status) = (self.caller.as_deref(), status.as_u16());
         match failure {
-            None => info!(method, route, status, elapsed_ms, request_id, "request"),
+            None => info!(method, route, status, elapsed_ms, request_id, caller, "request"),
             Some(Failure { kind, words }) if status < 500 => {
-                info!(method, route, status, elapsed_ms, request_id, kind, error = words, "request refused");
+                info!(method, route, status, elapsed_ms, request_id, caller, kind, error = words, "request refused");
             }
             Some(Failure { kind, words }) if status == 503 => {
-                warn!(method, route, status, elapsed_ms, request_id, kind, error = words, "request failed");
+                warn!(method, route, status, elapsed_ms, request_id, caller, kind, error = words, "request failed");
             }
             Some(Failure { kind, words }) => {
-                error!(method, route, status, elapsed_ms, request_id, kind, error = words, "request failed");
+                error!(method, route, status, elapsed_ms, request_id, caller, kind, error = words, "request failed");
             }
         }
     }
 
     fn measure(&self, status: &str) {
+        self.audit(status);
         self.app.metrics.http.replied(self.method, self.route(), status, self.started.elapsed());
+    }
+
+    /// Writes the line of the audit log, if there is one. The outcome is the status of the reply.
+    fn audit(&self, status: &str) {
+        let Some(audited) = &self.audited else { return };
+        let index = audited.index();
+        let record = AuditRecord {
+            time: SystemTime::now(),
+            request_id: self.id(),
+            caller: self.caller.as_deref(),
+            action: &format!("{} {}", self.method, self.route()),
+            index: index.as_deref(),
+            outcome: status,
+        };
+        if let Err(error) = record.write(io::stdout().lock()) {
+            warn!(%error, "audit record not written");
+        }
     }
 
     fn route(&self) -> &str {

@@ -15,8 +15,10 @@ use crate::retrieval::threshold;
 pub struct ChatReport {
     /// The request id.
     pub request_id: String,
-    /// The endpoint: `completions` or `query`.
+    /// The endpoint: `completions`, `query` or `chat`.
     pub endpoint: &'static str,
+    /// The caller's name.
+    pub caller: Option<String>,
     /// The index of the request.
     pub index: Option<String>,
     /// The language model, if it is a known one. Never text of the caller.

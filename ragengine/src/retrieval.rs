@@ -94,7 +94,9 @@ impl Search {
     fn candidates(&self) -> usize {
         match self.endpoint {
             Endpoint::Completions => self.top_k,
-            Endpoint::Retrieve | Endpoint::Query => self.top_k.saturating_mul(CANDIDATES_PER_CHUNK).max(MIN_CANDIDATES),
+            Endpoint::Retrieve | Endpoint::Query | Endpoint::Chat => {
+                self.top_k.saturating_mul(CANDIDATES_PER_CHUNK).max(MIN_CANDIDATES)
+            }
         }
     }
 }

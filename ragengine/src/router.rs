@@ -19,8 +19,8 @@ use crate::admission::Work;
 use crate::app::App;
 use crate::error::{ApiError, shaped};
 use crate::http::{
-    chat_completions, context, documents, embeddings, feedback, generation, indexes, models, observe, page, probes,
-    query, retrieve, sources, transfer,
+    chat, chat_completions, context, documents, embeddings, feedback, generation, indexes, models, observe, page,
+    probes, query, retrieve, search, sources, transfer,
 };
 use crate::middleware;
 use crate::pages::{self, Senders};
@@ -52,7 +52,10 @@ fn probes() -> OpenApiRouter<Arc<App>> {
 }
 
 fn chats() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(chat_completions::chat_completions)).routes(routes!(query::query))
+    OpenApiRouter::new()
+        .routes(routes!(chat_completions::chat_completions))
+        .routes(routes!(query::query))
+        .routes(routes!(chat::chat))
 }
 
 /// Routes that read indexes, embed texts, or change what belongs to the caller.
@@ -60,6 +63,7 @@ fn reads() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(embeddings::embeddings))
         .routes(routes!(retrieve::retrieve))
+        .routes(routes!(search::search))
         .routes(routes!(context::assess))
         .routes(routes!(query::history))
         .routes(routes!(query::clear))

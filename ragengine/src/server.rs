@@ -6,7 +6,7 @@ mod open_files;
 mod watched;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +28,10 @@ const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Limit of connections to `adminListen`, which each probe and monitor needs.
 const MAX_ADMIN_CONNECTIONS: usize = 64;
+
+/// The address of the client of a request, in its extensions.
+#[derive(Debug, Clone, Copy)]
+pub struct PeerAddress(pub IpAddr);
 
 /// Limits of a listener.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ragengine_settings::{SessionStore as SessionBackend, Settings, StateStore};
+use ragengine_settings::{AuthMode, SessionStore as SessionBackend, Settings, StateStore};
 use ragengine_stores::{
     Embedded, FeedbackStore, InteractionStore, Postgres, PostgresOptions, Redis, RedisOptions, SessionStore,
     StoreError, StoreMetrics,
@@ -54,9 +54,13 @@ impl Stores {
         let needs_postgres = needs(StateStore::Postgres) || sessions == SessionBackend::Postgres;
         let embedded = if needs(StateStore::Redb) { Some(embedded(&settings.data_dir).await?) } else { None };
         let postgres = if needs_postgres { Some(postgres(settings).await?) } else { None };
-        let redis = if sessions == SessionBackend::Redis { Some(redis(settings).await?) } else { None };
+        let needs_redis = sessions == SessionBackend::Redis || settings.auth.modes.contains(&AuthMode::SessionToken);
+        let redis = if needs_redis { Some(redis(settings).await?) } else { None };
         let expiry = Duration::from_secs(settings.sessions.expiry_seconds);
-        let sessions = match (redis.clone(), postgres.clone().filter(|_| sessions == SessionBackend::Postgres)) {
+        let sessions = match (
+            redis.clone().filter(|_| sessions == SessionBackend::Redis),
+            postgres.clone().filter(|_| sessions == SessionBackend::Postgres),
+        ) {
             (Some(redis), _) => SessionStore::redis(redis, expiry, StoreMetrics::clone(metrics)),
             (None, Some(postgres)) => SessionStore::postgres(postgres, expiry, StoreMetrics::clone(metrics)),
             (None, None) => SessionStore::memory(expiry, StoreMetrics::clone(metrics)),
@@ -98,6 +102,11 @@ impl Stores {
     /// The store of interactions.
     pub fn interactions(&self) -> Option<&Arc<KeptInteractions>> {
         self.interactions.as_ref()
+    }
+
+    /// Redis, if a store or the callers' sessions are in it.
+    pub fn redis(&self) -> Option<&Arc<Redis>> {
+        self.redis.as_ref()
     }
 
     /// What is wrong with the database now.

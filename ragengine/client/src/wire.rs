@@ -1,6 +1,7 @@
 //! The bodies of requests and replies. Those of `/v1` have additional fields, defined by OpenAI's API.
 
 mod chat;
+mod chat_service;
 mod context;
 mod documents;
 mod engine_status;
@@ -13,6 +14,7 @@ pub mod sources;
 mod status;
 
 pub use chat::{ChatCompletion, ChatCompletionRequest, ChatMode, OpenAiError, OpenAiErrorDetail};
+pub use chat_service::{ChatReply, ChatRequest, Citation, SearchReply, SearchRequest};
 pub use context::{AssessContext, ContextAssessment};
 pub use documents::{
     AddDocuments, ChunkPlace, DeleteDocuments, DeletedDocuments, Document, DocumentList, ListDocuments, ListedDocument,

@@ -64,37 +64,51 @@ pub struct Shares {
     pub window: u64,
     /// The share of the window that earlier messages may use.
     pub history_ratio: f64,
-    /// The share of the window that the context may use.
-    pub context_ratio: f64,
-    /// The share of the window that is kept free for the answer.
-    pub answer_ratio: f64,
+    /// The maximum of the context.
+    pub context: Limit,
+    /// What is kept free for the answer.
+    pub answer: Limit,
+    /// The bound for the answer that the language model gets, in tokens.
+    pub max_tokens: Option<u64>,
 }
 
-impl Shares {
-    fn answer_tokens(&self) -> u64 {
-        part(self.window, self.answer_ratio)
+/// A part of the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// A share of it.
+    Ratio(f64),
+    /// A number of tokens.
+    Tokens(u64),
+}
+
+impl Limit {
+    fn tokens(self, window: u64) -> u64 {
+        match self {
+            Self::Ratio(ratio) => part(window, ratio),
+            Self::Tokens(tokens) => tokens,
+        }
     }
 }
 
 /// The maximum tokens of the history, given those of the question (conversational-chat, "Token Limit").
 pub fn history_tokens(shares: &Shares, question: u64) -> u64 {
-    let left = shares.window.saturating_sub(question + INSTRUCTION_TOKENS + shares.answer_tokens());
+    let left = shares.window.saturating_sub(question + INSTRUCTION_TOKENS + shares.answer.tokens(shares.window));
     part(shares.window, shares.history_ratio).min(left)
 }
 
-/// Divides the window by fixed shares (conversational-chat, "Token Limit"). `conversation` are the tokens of the
-/// question and the history. The answer has no bound, but its share stays free.
+/// Divides the window by fixed shares (conversational-chat, "Token Limit"; chat-service, "Step 2"). `conversation` are
+/// the tokens of the question and the history.
 ///
 /// # Errors
 ///
 /// [`Rejection::ContextWindow`] when the conversation leaves no token for an answer.
 pub fn shares(shares: &Shares, conversation: u64, top_k: usize) -> Result<Budget, Rejection> {
     let space = shares.window.checked_sub(conversation).filter(|space| *space > 0).ok_or(Rejection::ContextWindow)?;
-    let left = space.saturating_sub(INSTRUCTION_TOKENS + shares.answer_tokens());
-    let context_tokens = part(shares.window, shares.context_ratio).min(left);
+    let left = space.saturating_sub(INSTRUCTION_TOKENS + shares.answer.tokens(shares.window));
+    let context_tokens = shares.context.tokens(shares.window).min(left);
     Ok(Budget {
-        max_tokens: None,
-        lowered_from: None,
+        max_tokens: shares.max_tokens.map(|tokens| tokens.min(space)),
+        lowered_from: shares.max_tokens.filter(|tokens| *tokens > space),
         top_k,
         context_tokens,
         response_tokens: space.saturating_sub(INSTRUCTION_TOKENS + context_tokens),
@@ -196,7 +210,13 @@ mod tests {
         assert_eq!(answer_tokens(1000, 1000, None), Err(Rejection::ContextWindow));
     }
 
-    const SHARES: Shares = Shares { window: 131_072, history_ratio: 0.5, context_ratio: 0.4, answer_ratio: 0.1 };
+    const SHARES: Shares = Shares {
+        window: 131_072,
+        history_ratio: 0.5,
+        context: Limit::Ratio(0.4),
+        answer: Limit::Ratio(0.1),
+        max_tokens: None,
+    };
 
     #[test]
     fn the_shares_of_the_specification() {
@@ -217,19 +237,45 @@ mod tests {
         assert_eq!(shares(&small, 1_000, 10), Err(Rejection::ContextWindow));
     }
 
+    #[test]
+    fn a_chat_keeps_tokens_free_for_the_longest_answer() {
+        let chat = Shares {
+            window: 8_192,
+            context: Limit::Tokens(3_500),
+            answer: Limit::Tokens(1_200),
+            max_tokens: Some(1_200),
+            ..SHARES
+        };
+        assert_eq!(history_tokens(&chat, 100), 4_096);
+        for (window, conversation, context, max_tokens, lowered_from) in [
+            (8_192, 100, 3_500, 1_200, None),
+            (8_192, 4_000, 2_842, 1_200, None),
+            (8_192, 7_500, 0, 692, Some(1_200)),
+            (1_000, 100, 0, 900, Some(1_200)),
+        ] {
+            let budget = shares(&Shares { window, ..chat }, conversation, 8).unwrap();
+            assert_eq!(
+                (budget.context_tokens, budget.max_tokens, budget.lowered_from, budget.top_k),
+                (context, Some(max_tokens), lowered_from, 8),
+                "{window} {conversation}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn shares_fit_into_the_window_together(
             window in 0_u64..200_000, question in 0_u64..200_000, history in 0_u64..200_000,
             history_ratio in 0.0..=0.8_f64, context_ratio in 0.05..=0.8_f64, answer_ratio in 0.05..=0.8_f64,
         ) {
-            let given = Shares { window, history_ratio, context_ratio, answer_ratio };
+            let (context, answer) = (Limit::Ratio(context_ratio), Limit::Ratio(answer_ratio));
+            let given = Shares { window, history_ratio, context, answer, max_tokens: None };
             let conversation = question + history.min(history_tokens(&given, question));
             let Ok(budget) = shares(&given, conversation, 10) else {
                 prop_assert!(conversation >= window);
                 return Ok(());
             };
-            let used = conversation + INSTRUCTION_TOKENS + budget.context_tokens + given.answer_tokens();
+            let used = conversation + INSTRUCTION_TOKENS + budget.context_tokens + given.answer.tokens(window);
             prop_assert!(budget.context_tokens == 0 || used <= window);
             prop_assert!(conversation + budget.context_tokens + budget.response_tokens <= window);
         }

@@ -6,8 +6,16 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The fields that only this server reads. They are not forwarded to the language model.
-const OWN_FIELDS: [&str; 6] =
-    ["index_name", "context_token_ratio", "metadata_filter", "pipeline", "chat_mode", "explain"];
+const OWN_FIELDS: [&str; 8] = [
+    "index_name",
+    "context_token_ratio",
+    "metadata_filter",
+    "pipeline",
+    "chat_mode",
+    "citations",
+    "rag_with_tools",
+    "explain",
+];
 
 /// The names of the field that bounds the answer. The newer name is first.
 pub(crate) const MAX_TOKENS_FIELDS: [&str; 2] = ["max_completion_tokens", "max_tokens"];

@@ -42,6 +42,7 @@ pub fn read(body: Bytes) -> Result<Request, Rejection> {
         choices: choices.as_ref().ok().copied().flatten().unwrap_or(1),
         max_tokens: max_tokens.as_ref().ok().copied().flatten(),
         has_tools: ["tools", "functions"].iter().any(|name| fields.present(name).is_some()),
+        uses_index_with_tools: fields.boolean("rag_with_tools")?,
         body: ChatBody::new(&body, model.is_some(), |name| fields.get(name).is_some()),
         model,
     };

@@ -70,7 +70,7 @@ pub(crate) fn bypass(request: &Request) -> Option<Bypass> {
     let any = |holds: fn(&Message) -> bool| request.conversation.messages.iter().any(holds);
     match request {
         Request { index_name: None, .. } => Some(Bypass::NoIndex),
-        Request { has_tools: true, .. } => Some(Bypass::Tools),
+        Request { has_tools: true, uses_index_with_tools: false, .. } => Some(Bypass::Tools),
         _ if any(|message| message.role == Role::Other) => Some(Bypass::Role),
         _ if any(|message| message.role == Role::User && message.content == Content::Other) => Some(Bypass::Content),
         _ => None,

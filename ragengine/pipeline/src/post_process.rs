@@ -27,20 +27,32 @@ pub fn post_process(answer: &str) -> String {
 pub struct PostProcessStream {
     scanner: Scanner<Html>,
     elements: Elements,
+    has_changed: bool,
 }
 
 impl PostProcessStream {
     /// Adds a piece of the answer. Returns the text that may be sent now.
     pub fn push(&mut self, piece: &str) -> String {
-        let Self { scanner, elements } = self;
-        scanner.push(piece, |token| add(elements, token));
+        let Self { scanner, elements, has_changed } = self;
+        scanner.push(piece, |token| {
+            *has_changed |= matches!(token, Token::Item(_));
+            add(elements, token);
+        });
         elements.take()
     }
 
-    /// Ends the answer. Returns the rest of the text.
-    pub fn finish(mut self) -> String {
-        let Self { scanner, elements } = &mut self;
-        scanner.finish(|token| add(elements, token));
+    /// Whether anything was converted so far.
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+
+    /// Ends the answer. Returns the rest of the text. Nothing may be added after it.
+    pub fn finish(&mut self) -> String {
+        let Self { scanner, elements, has_changed } = self;
+        scanner.finish(|token| {
+            *has_changed |= matches!(token, Token::Item(_));
+            add(elements, token);
+        });
         elements.finish();
         elements.take()
     }

@@ -38,6 +38,8 @@ pub struct Request {
     pub max_tokens: Option<u64>,
     /// Whether tools or functions are present.
     pub has_tools: bool,
+    /// Whether a request with tools is answered from its index nevertheless (field `rag_with_tools`).
+    pub uses_index_with_tools: bool,
     /// The body, from which the body for the language model is made.
     pub body: ChatBody,
 }
@@ -68,6 +70,10 @@ pub struct StageChoices {
     pub interactions: Option<bool>,
     /// The form of the passages in the prompt.
     pub context_format: Option<ContextFormat>,
+    /// Whether HTML in the answer becomes Markdown.
+    pub postprocess: Option<bool>,
+    /// Whether the citations of the answer are checked and renumbered.
+    pub citations: Option<bool>,
     /// The provider of the interactions that are used, such as `openai/gpt-4o`. It is matched exactly.
     pub provider: Option<String>,
     /// The kind of the task, under which the answer is kept.

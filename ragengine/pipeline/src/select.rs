@@ -1,5 +1,7 @@
 //! Selects the retrieved chunks that go into the prompt (ContextSelectionProcessor in the specification).
 
+use crate::sentences::sentence_ends;
+
 /// A retrieved chunk, as the selection sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
@@ -93,6 +95,43 @@ pub fn select(candidates: &[Candidate], max_distance: f32, context_tokens: u64) 
     Selection { decisions, used_tokens: context_tokens - left }
 }
 
+/// A chunk of which only the beginning goes into the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Its position among the candidates.
+    pub position: usize,
+    /// The tokens that its block may have.
+    pub tokens: u64,
+}
+
+/// As [`select`], but the first chunk that has more tokens than are left gets all of them and is cut (chat-service,
+/// "Step 2: Augmentation"). It is the last selected one.
+pub fn select_cutting(candidates: &[Candidate], max_distance: f32, context_tokens: u64) -> (Selection, Option<Cut>) {
+    let whole = select(candidates, max_distance, context_tokens);
+    let first_left_out = whole.decisions.iter().position(|decision| *decision == Decision::OverBudget);
+    let Some(position) = first_left_out else { return (whole, None) };
+    let Selection { mut decisions, used_tokens: before } =
+        select(&candidates[..position], max_distance, context_tokens);
+    let tokens = context_tokens - before;
+    if tokens == 0 {
+        return (whole, None);
+    }
+    decisions.push(Decision::Selected);
+    let rest = &candidates[position + 1..];
+    decisions.extend(select(rest, max_distance, 0).decisions);
+    (Selection { decisions, used_tokens: context_tokens }, Some(Cut { position, tokens }))
+}
+
+/// The longest beginning of a text whose block has at most this many tokens. It ends behind a sentence. None if not
+/// even the first sentence fits. `tokens_of` counts the block with a beginning.
+pub fn beginning(text: &str, max_tokens: u64, tokens_of: impl Fn(&str) -> u64) -> Option<&str> {
+    let ends = sentence_ends(text);
+    // More text has more tokens, so the ends that fit come first.
+    let fitting = ends.partition_point(|end| tokens_of(&text[..*end]) <= max_tokens);
+    let beginning = text[..*ends.get(fitting.checked_sub(1)?)?].trim_end();
+    (!beginning.is_empty()).then_some(beginning)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -124,7 +163,52 @@ mod tests {
         assert_eq!(select(&candidates(&[(0.1, 5)]), 0.85, 0).decisions, [OverBudget]);
     }
 
+    #[test]
+    fn the_first_chunk_that_does_not_fit_is_cut() {
+        for (pairs, decisions, cut) in [
+            (&[(0.1, 300), (0.2, 300)][..], vec![Selected, Selected], None),
+            (&[(0.1, 300), (0.2, 301), (0.3, 5)], vec![Selected, Selected, OverBudget], Some((1, 300))),
+            (&[(0.1, 700)], vec![Selected], Some((0, 600))),
+            (&[(0.1, 600), (0.2, 5)], vec![Selected, OverBudget], None),
+            (&[(0.9, 700), (0.1, 5)], vec![OverThreshold, Selected], None),
+        ] {
+            let (selection, made) = select_cutting(&candidates(pairs), 0.85, 600);
+            assert_eq!(selection.decisions, decisions, "{pairs:?}");
+            assert_eq!(made.map(|cut| (cut.position, cut.tokens)), cut, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_behind_the_last_sentence_that_fits() {
+        let words = |text: &str| text.split_whitespace().count() as u64;
+        let text = "One two. Three four five. Six.";
+        for (max_tokens, expected) in
+            [(1, None), (2, Some("One two.")), (4, Some("One two.")), (5, Some("One two. Three four five."))]
+        {
+            assert_eq!(beginning(text, max_tokens, words), expected, "{max_tokens}");
+        }
+        assert_eq!(beginning("No end of a sentence", 2, words), None);
+        assert_eq!(beginning("", 2, words), None);
+    }
+
     proptest! {
+        #[test]
+        fn a_cut_chunk_comes_last_and_fits(
+            pairs in proptest::collection::vec((0.0_f32..2.0, 0_u64..500), 0..50),
+            budget in 0_u64..3000,
+        ) {
+            let candidates = candidates(&pairs);
+            let (selection, cut) = select_cutting(&candidates, 1.0, budget);
+            prop_assert_eq!(selection.decisions.len(), candidates.len());
+            prop_assert!(selection.used_tokens <= budget);
+            if let Some(Cut { position, tokens }) = cut {
+                prop_assert!(candidates[position].tokens > tokens);
+                prop_assert!((1..=budget).contains(&tokens));
+                // Blocks without tokens do not exist.
+                prop_assert!(selection.selected().filter(|selected| candidates[*selected].tokens > 0).all(|selected| selected <= position));
+            }
+        }
+
         #[test]
         fn a_selection_is_near_within_the_budget_and_greedy(
             pairs in proptest::collection::vec((0.0_f32..4.0, 0_u64..500), 0..150),

@@ -5,6 +5,7 @@ mod chunk;
 mod closing;
 mod marking;
 mod relaying;
+mod rewriting;
 mod tokens;
 mod whole;
 
@@ -12,8 +13,9 @@ pub use answering::{Answering, Piece, Reader, Writer};
 pub use chunk::{Chunk, Delta, Said};
 pub use marking::{Marking, Ready, Usage, with_fields};
 pub use relaying::{Broken, Relaying, Verdict};
-pub use tokens::{AnswerTooLong, MAX_ANSWER_BYTES, TokenWriter};
-pub use whole::{Choice, Whole};
+pub use rewriting::{Change, Rewriting};
+pub use tokens::{AnswerTooLong, MAX_ANSWER_BYTES, TokenReader, token_event};
+pub use whole::{Choice, Whole, with_changes};
 
 /// The largest event that is buffered, in bytes. A chunk of an answer has a few hundred bytes.
 pub const MAX_EVENT_BYTES: usize = 4 << 20;

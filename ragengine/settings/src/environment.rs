@@ -22,6 +22,7 @@ pub const ENVIRONMENT: &[EnvironmentOverride] = &[
         setting: "embedding.local.modelID, or embedding.remote.model if embedding.remote is set",
         apply: embedding_model,
     },
+    EnvironmentOverride { name: "EMBED_MODEL", setting: "the same as EMBEDDING_MODEL", apply: embedding_model },
     EnvironmentOverride { name: "LLM_URL", setting: "inferenceService.url", apply: llm_url },
     EnvironmentOverride {
         name: "LLM_API_KEY",
@@ -29,6 +30,21 @@ pub const ENVIRONMENT: &[EnvironmentOverride] = &[
         apply: llm_api_key,
     },
     EnvironmentOverride { name: "LLM_MODEL", setting: "inferenceService.model", apply: llm_model },
+    EnvironmentOverride {
+        name: "PRIMARY_MODEL_ID",
+        setting: "inferenceService.model (the same as LLM_MODEL)",
+        apply: llm_model,
+    },
+    EnvironmentOverride {
+        name: "GEN_MODEL",
+        setting: "inferenceService.model (the same as LLM_MODEL)",
+        apply: llm_model,
+    },
+    EnvironmentOverride {
+        name: "OPENROUTER_API_KEY",
+        setting: "inferenceService.apiKey (the key itself), and inferenceService.url unless it is set",
+        apply: openrouter_api_key,
+    },
     EnvironmentOverride {
         name: "RAG_DOCUMENT_NODE_TOKEN_APPROXIMATION",
         setting: "retrieval.tokensPerChunk",
@@ -38,12 +54,31 @@ pub const ENVIRONMENT: &[EnvironmentOverride] = &[
     EnvironmentOverride { name: "RERANK_SCORE_THRESHOLD", setting: "rerank.scoreSpread", apply: score_spread },
     EnvironmentOverride {
         name: "ENABLE_LLM_RERANKING",
-        setting: "endpoints.query.rerank: conditional (true) or never (false)",
+        setting: "endpoints.query.rerank and endpoints.chat.rerank: conditional (true) or never (false)",
         apply: enable_reranking,
     },
+    EnvironmentOverride {
+        name: "ENABLE_QUERY_REFORMULATION",
+        setting: "endpoints.chat.reformulate",
+        apply: enable_reformulation,
+    },
+    EnvironmentOverride {
+        name: "MAX_CONTEXT_TOKENS",
+        setting: "endpoints.chat.maxContextTokens",
+        apply: max_context_tokens,
+    },
+    EnvironmentOverride { name: "TEMPERATURE", setting: "endpoints.chat.temperature", apply: temperature },
+    EnvironmentOverride { name: "MAX_TOKENS", setting: "endpoints.chat.maxTokens", apply: max_tokens },
     EnvironmentOverride { name: "MIN_SIMILARITY", setting: "retrieval.minSimilarity", apply: min_similarity },
     EnvironmentOverride { name: "REDIS_HOST", setting: "redis.url, with REDIS_PORT or 6379", apply: redis_host },
     EnvironmentOverride { name: "REDIS_PORT", setting: "redis.url (needs REDIS_HOST)", apply: redis_port },
+    EnvironmentOverride {
+        name: "RABBITMQ_HOST",
+        setting: "events.url, with RABBITMQ_PORT or 5672",
+        apply: rabbitmq_host,
+    },
+    EnvironmentOverride { name: "RABBITMQ_PORT", setting: "events.url (needs RABBITMQ_HOST)", apply: rabbitmq_port },
+    EnvironmentOverride { name: "ENABLE_RESPONSE_CACHE", setting: "cache.enabled", apply: enable_cache },
 ];
 
 impl Settings {
@@ -53,12 +88,44 @@ impl Settings {
     ///
     /// The first variable whose value is invalid for its setting.
     pub fn override_from(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), Invalid> {
+        refuse(&lookup)?;
         for variable in ENVIRONMENT {
             let Some(value) = lookup(variable.name).filter(|value| !value.is_empty()) else { continue };
             (variable.apply)(self, &value)
                 .map_err(|message| Invalid { setting: format!("environment variable {}", variable.name), message })?;
         }
         Ok(())
+    }
+}
+
+/// Variables that mean the same. Different values are refused, because only one of them could apply.
+const SAME: [&[&str]; 3] = [
+    &["LLM_MODEL", "PRIMARY_MODEL_ID", "GEN_MODEL"],
+    &["EMBEDDING_MODEL", "EMBED_MODEL"],
+    &["LLM_API_KEY", "OPENROUTER_API_KEY"],
+];
+
+/// Refuses variables that contradict each other, or have no setting.
+fn refuse(lookup: &impl Fn(&str) -> Option<String>) -> Result<(), Invalid> {
+    let value = |name: &str| lookup(name).filter(|value| !value.is_empty());
+    let wrong = |name: &str, message: String| Invalid { setting: format!("environment variable {name}"), message };
+    for names in SAME {
+        let mut set = names.iter().filter_map(|name| Some((name, value(name)?)));
+        let Some((first, of_first)) = set.next() else { continue };
+        if let Some((other, _)) = set.find(|(_, of_other)| *of_other != of_first) {
+            return Err(wrong(
+                other,
+                format!("has another value than {first}, which means the same: keep one of them"),
+            ));
+        }
+    }
+    match value("RETRIEVAL_URL") {
+        None => Ok(()),
+        Some(_) => {
+            let message = "there is no separate retrieval service, because this server searches its own indexes: \
+                           remove the variable";
+            Err(wrong("RETRIEVAL_URL", message.to_owned()))
+        }
     }
 }
 
@@ -100,13 +167,20 @@ fn llm_api_key(settings: &mut Settings, _value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// As [`llm_api_key`].
+fn openrouter_api_key(settings: &mut Settings, _value: &str) -> Result<(), String> {
+    settings.inference_service.api_key = Some(SecretReference::Env("OPENROUTER_API_KEY".to_owned()));
+    settings.inference_service.url.get_or_insert_with(|| "https://openrouter.ai/api/v1".to_owned());
+    Ok(())
+}
+
 fn llm_model(settings: &mut Settings, value: &str) -> Result<(), String> {
     settings.inference_service.model = Some(value.to_owned());
     Ok(())
 }
 
 fn tokens_per_chunk(settings: &mut Settings, value: &str) -> Result<(), String> {
-    settings.retrieval.tokens_per_chunk = value.parse().map_err(|_| format!("'{value}' is not a number of tokens"))?;
+    settings.retrieval.tokens_per_chunk = tokens(value)?;
     Ok(())
 }
 
@@ -121,11 +195,41 @@ fn score_spread(settings: &mut Settings, value: &str) -> Result<(), String> {
 }
 
 fn enable_reranking(settings: &mut Settings, value: &str) -> Result<(), String> {
-    settings.endpoints.query.rerank = match value {
-        "true" => Reranking::Conditional,
-        "false" => Reranking::Never,
-        _ => return Err(format!("'{value}' is not true or false")),
-    };
+    let reranking = if boolean(value)? { Reranking::Conditional } else { Reranking::Never };
+    (settings.endpoints.query.rerank, settings.endpoints.chat.rerank) = (reranking, reranking);
+    Ok(())
+}
+
+fn boolean(value: &str) -> Result<bool, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(format!("'{value}' is not true or false")),
+    }
+}
+
+fn enable_reformulation(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.endpoints.chat.reformulate = boolean(value)?;
+    Ok(())
+}
+
+fn max_context_tokens(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.endpoints.chat.max_context_tokens = tokens(value)?;
+    Ok(())
+}
+
+fn max_tokens(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.endpoints.chat.max_tokens = tokens(value)?;
+    Ok(())
+}
+
+fn tokens(value: &str) -> Result<u32, String> {
+    value.parse().map_err(|_| format!("'{value}' is not a number of tokens"))
+}
+
+fn temperature(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.endpoints.chat.temperature =
+        value.parse().map_err(|_| format!("'{value}' is not a number such as 0.4"))?;
     Ok(())
 }
 
@@ -143,9 +247,30 @@ fn redis_host(settings: &mut Settings, value: &str) -> Result<(), String> {
 /// Replaces the port that [`redis_host`] has set.
 fn redis_port(settings: &mut Settings, value: &str) -> Result<(), String> {
     let port: u16 = value.parse().map_err(|_| format!("'{value}' is not a port such as 6379"))?;
-    let url = settings.redis.url.as_deref().and_then(|url| url.rsplit_once(':'));
-    let (address, _) = url.filter(|(address, _)| *address != "redis").ok_or("needs REDIS_HOST")?;
-    settings.redis.url = Some(format!("{address}:{port}"));
+    settings.redis.url = Some(with_port(settings.redis.url.as_deref(), port).ok_or("needs REDIS_HOST")?);
+    Ok(())
+}
+
+fn rabbitmq_host(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.events.url = Some(format!("amqp://{value}:5672"));
+    Ok(())
+}
+
+/// Replaces the port that [`rabbitmq_host`] has set.
+fn rabbitmq_port(settings: &mut Settings, value: &str) -> Result<(), String> {
+    let port: u16 = value.parse().map_err(|_| format!("'{value}' is not a port such as 5672"))?;
+    settings.events.url = Some(with_port(settings.events.url.as_deref(), port).ok_or("needs RABBITMQ_HOST")?);
+    Ok(())
+}
+
+/// An address with another port. None if it has none.
+fn with_port(url: Option<&str>, port: u16) -> Option<String> {
+    let (address, _) = url?.rsplit_once(':').filter(|(address, _)| address.contains("://"))?;
+    Some(format!("{address}:{port}"))
+}
+
+fn enable_cache(settings: &mut Settings, value: &str) -> Result<(), String> {
+    settings.cache.enabled = boolean(value)?;
     Ok(())
 }
 
@@ -164,9 +289,9 @@ mod tests {
         for variable in ENVIRONMENT {
             let value = match variable.name {
                 "LISTEN" | "ADMIN_LISTEN" => "127.0.0.1:5055",
-                "ENABLE_LLM_RERANKING" => "false",
-                // It has its own test, because it needs another variable.
-                "REDIS_PORT" => continue,
+                "ENABLE_LLM_RERANKING" | "ENABLE_QUERY_REFORMULATION" | "ENABLE_RESPONSE_CACHE" => "false",
+                // They have their own tests, because they need another variable.
+                "REDIS_PORT" | "RABBITMQ_PORT" => continue,
                 _ => "123",
             };
             assert_ne!(overridden(variable.name, value).unwrap(), Settings::default(), "{}", variable.name);
@@ -215,9 +340,43 @@ mod tests {
             settings.override_from(lookup).unwrap();
             assert_eq!(settings.redis.url.as_deref(), Some(url));
         }
+        let lookup = |name: &str| match name {
+            "RABBITMQ_HOST" => Some("broker".to_owned()),
+            "RABBITMQ_PORT" => Some("5673".to_owned()),
+            _ => None,
+        };
+        let mut settings = Settings::default();
+        settings.override_from(lookup).unwrap();
+        assert_eq!(settings.events.url.as_deref(), Some("amqp://broker:5673"));
+        assert!(overridden("RABBITMQ_PORT", "7000").unwrap_err().to_string().ends_with("needs RABBITMQ_HOST"));
         assert!(overridden("REDIS_PORT", "7000").unwrap_err().to_string().ends_with("needs REDIS_HOST"));
         assert!(overridden("ENABLE_LLM_RERANKING", "maybe").is_err());
         assert!(overridden("MIN_SIMILARITY", "near").is_err());
+    }
+
+    #[test]
+    fn variables_that_mean_the_same_must_agree() {
+        let with = |values: &[(&str, &str)]| {
+            let mut settings = Settings::default();
+            let lookup =
+                |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            settings.override_from(lookup).map(|()| settings)
+        };
+        let same = with(&[("PRIMARY_MODEL_ID", "gpt-4o"), ("GEN_MODEL", "gpt-4o"), ("LLM_MODEL", "")]).unwrap();
+        assert_eq!(same.inference_service.model.as_deref(), Some("gpt-4o"));
+        let error = with(&[("LLM_MODEL", "gpt-4o"), ("GEN_MODEL", "gpt-5")]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "environment variable GEN_MODEL: has another value than LLM_MODEL, which means the same: keep one of them"
+        );
+        assert!(with(&[("EMBEDDING_MODEL", "a"), ("EMBED_MODEL", "b")]).is_err());
+        let router = with(&[("OPENROUTER_API_KEY", "sk-secret")]).unwrap().inference_service;
+        assert_eq!(router.url.as_deref(), Some("https://openrouter.ai/api/v1"));
+        let own = with(&[("OPENROUTER_API_KEY", "sk-secret"), ("LLM_URL", "http://a")]).unwrap().inference_service;
+        assert_eq!(own.url.as_deref(), Some("http://a"));
+        assert!(!format!("{own:?}").contains("sk-secret"));
+        let error = with(&[("RETRIEVAL_URL", "http://retrieval:8002")]).unwrap_err();
+        assert!(error.to_string().ends_with("remove the variable"));
     }
 
     #[test]

@@ -22,10 +22,11 @@ pub use ragengine_pipeline::request::{
 pub use reference::markdown_reference;
 pub use secret::SecretReference;
 pub use settings::{
-    Auth, Chat, Chunking, CompletionsEndpoint, Cors, Embedding, EmbeddingSource, Endpoints, Feedback, FilterRule,
-    InferenceService, Interactions, Limits, LocalEmbedding, LocalReranker, Log, LogFormat, NamedThreshold,
-    OverlapThreshold, Pooling, Postgres, QueryEndpoint, Redis, RemoteEmbedding, Rerank, RerankBackend, Retrieval,
-    RetrieveEndpoint, Rewrite, Search, SessionStore, Sessions, Settings, StateStore, WhenDown,
+    AccessRules, Audit, Auth, AuthMode, Cache, Chat, ChatEndpoint, Chunking, Citations, CompletionsEndpoint, Cors,
+    Embedding, EmbeddingSource, Endpoints, Events, Feedback, FilterRule, Guardrails, InferenceService, Interactions,
+    JwtIssuer, Limits, LocalEmbedding, LocalReranker, Log, LogFormat, NamedThreshold, OverlapThreshold, Pooling,
+    Postgres, QueryEndpoint, Redis, RemoteEmbedding, Rerank, RerankBackend, Retrieval, RetrieveEndpoint, Rewrite,
+    Search, SessionStore, SessionToken, Sessions, Settings, StateStore, WhenDown,
 };
 pub use site::{Authority, Origin};
 pub use text_language::TextLanguage;

@@ -1,10 +1,15 @@
+mod audit;
 mod auth;
+mod cache;
 mod chat;
 mod chunking;
+mod citations;
 mod cors;
 mod embedding;
 mod endpoints;
+mod events;
 mod feedback;
+mod guardrails;
 mod inference_service;
 mod interactions;
 mod limits;
@@ -26,13 +31,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::VectorIndexKind;
 
-pub use auth::Auth;
+pub use audit::Audit;
+pub use auth::{AccessRules, Auth, AuthMode, JwtIssuer, SessionToken};
+pub use cache::Cache;
 pub use chat::Chat;
 pub use chunking::Chunking;
+pub use citations::Citations;
 pub use cors::Cors;
 pub use embedding::{Embedding, EmbeddingSource, LocalEmbedding, Pooling, RemoteEmbedding};
-pub use endpoints::{CompletionsEndpoint, Endpoints, QueryEndpoint, RetrieveEndpoint};
+pub use endpoints::{ChatEndpoint, CompletionsEndpoint, Endpoints, QueryEndpoint, RetrieveEndpoint};
+pub use events::Events;
 pub use feedback::Feedback;
+pub use guardrails::Guardrails;
 pub use inference_service::InferenceService;
 pub use interactions::{Interactions, NamedThreshold, OverlapThreshold};
 pub use limits::Limits;
@@ -97,6 +107,14 @@ pub struct Settings {
     pub feedback: Feedback,
     /// Earlier questions and their answers, as context for similar questions.
     pub interactions: Interactions,
+    /// Answers that are given again.
+    pub cache: Cache,
+    /// The citations of answers.
+    pub citations: Citations,
+    /// Checks of answers.
+    pub guardrails: Guardrails,
+    /// Events about questions and answers.
+    pub events: Events,
     /// Which stages of the pipeline each endpoint has.
     pub endpoints: Endpoints,
     /// How new indexes split documents into chunks.
@@ -106,8 +124,10 @@ pub struct Settings {
     pub vector_index: VectorIndexKind,
     /// How indexes are searched.
     pub search: Search,
-    /// Authorization of writes.
+    /// Who may use the server.
     pub auth: Auth,
+    /// The record of who did what.
+    pub audit: Audit,
     /// Limits on requests.
     pub limits: Limits,
     /// The server's log, on standard error.
@@ -136,11 +156,16 @@ impl Default for Settings {
             sessions: Sessions::default(),
             feedback: Feedback::default(),
             interactions: Interactions::default(),
+            cache: Cache::default(),
+            citations: Citations::default(),
+            guardrails: Guardrails::default(),
+            events: Events::default(),
             endpoints: Endpoints::default(),
             chunking: Chunking::default(),
             vector_index: VectorIndexKind::default(),
             search: Search::default(),
             auth: Auth::default(),
+            audit: Audit::default(),
             limits: Limits::default(),
             log: Log::default(),
         }

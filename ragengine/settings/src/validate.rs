@@ -1,3 +1,5 @@
+mod access;
+mod answers;
 mod conversations;
 mod side_models;
 mod stores;
@@ -241,6 +243,8 @@ pub fn validate(settings: &Settings) -> Vec<Invalid> {
         .chain(side_models::check(settings))
         .chain(stores::check(settings))
         .chain(conversations::check(settings))
+        .chain(answers::check(settings))
+        .chain(access::check(settings))
         .collect()
 }
 

@@ -80,7 +80,7 @@ impl WriteToken {
 }
 
 /// Returns the token in the value of the header. The scheme is case-insensitive.
-fn bearer(value: &[u8]) -> Option<&[u8]> {
+pub(super) fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     let token = token.trim_ascii();
     (scheme.eq_ignore_ascii_case(b"Bearer ") && !token.is_empty()).then_some(token)

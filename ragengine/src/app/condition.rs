@@ -8,6 +8,7 @@ use ragengine_settings::EmbeddingSource;
 use super::stage::Stage;
 use super::volume::VolumeError;
 use super::{App, Loaded};
+use crate::access::AccessControl;
 use ragengine_index::IndexSize;
 
 /// One of the conditions for readiness.
@@ -38,6 +39,8 @@ impl App {
         let postgres = postgres.map(|detail| Problem { kind: ProblemKind::PostgresFailed, detail });
         let redis = self.loaded.get().and_then(|loaded| loaded.stores.redis_problem());
         let redis = redis.map(|detail| Problem { kind: ProblemKind::RedisFailed, detail });
+        let access = self.access.get().filter(|access| access.is_ready()).and_then(AccessControl::problem);
+        let access = access.map(|detail| Problem { kind: ProblemKind::AuthFailed, detail });
         let reranker = self.reranker.problem();
         let reranker = reranker.map(|detail| Problem { kind: ProblemKind::RerankerFailed, detail });
         let problems = needs
@@ -46,6 +49,7 @@ impl App {
             .chain(language_model)
             .chain(postgres)
             .chain(redis)
+            .chain(access)
             .chain(reranker)
             .collect();
         let status = EngineStatus { ready, problems, ..EngineStatus::default() };
@@ -64,10 +68,21 @@ impl App {
         self.loaded.get().is_some() && !needs.iter().filter_map(|need| need.problem).any(is_blocking)
     }
 
-    async fn needs(&self) -> [Need; 3] {
+    async fn needs(&self) -> Vec<Need> {
         let volume = self.volume.check(&self.settings.data_dir).await;
         let progress = self.progress.read();
-        [self.volume_need(volume), self.indexes_need(&progress.indexes), self.model_need(&progress.model)]
+        let needs = [self.volume_need(volume), self.indexes_need(&progress.indexes), self.model_need(&progress.model)];
+        needs.into_iter().chain(self.access_need()).collect()
+    }
+
+    /// The rules of indexes, if callers must be known.
+    fn access_need(&self) -> Option<Need> {
+        let access = self.access.get()?;
+        let (words, problem) = match access.is_ready() {
+            true => ("read".to_owned(), None),
+            false => (access.problem().unwrap_or_default(), Some(ProblemKind::AuthFailed)),
+        };
+        Some(Need { name: "access", words, problem })
     }
 
     fn volume_need(&self, result: Result<(), VolumeError>) -> Need {

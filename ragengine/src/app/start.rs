@@ -2,7 +2,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use ragengine_settings::{InferenceService, Settings};
+use ragengine_settings::{AuthMode, InferenceService, Settings};
+use ragengine_stores::{SessionTokens, StoreMetrics};
 use tokio::sync::Semaphore;
 use tracing::{error, info};
 
@@ -10,7 +11,7 @@ use super::heal;
 use super::stage::Stage;
 use super::volume::Volume;
 use super::{App, Generations, Loaded, StageTimeouts};
-use crate::access::WriteToken;
+use crate::access::{AccessControl, Rate, WriteToken};
 use crate::admission::Admission;
 use crate::converse::{self, WindowLog};
 use crate::embedding::{self, Embeddings, Loading};
@@ -72,6 +73,8 @@ impl App {
         Ok(Arc::new(Self {
             admission: Admission::new(&settings.limits, Arc::clone(&metrics)),
             write_token: write_token.map(Arc::new),
+            access: OnceLock::new(),
+            rate: Rate::new(settings.limits.chats_per_minute_per_caller),
             query_rules: QueryRules::new(&settings).map_err(StartError::Settings)?,
             reranker: Reranker::new(&settings.rerank).map_err(StartError::Settings)?,
             stage_timeouts: StageTimeouts::default(),
@@ -123,6 +126,7 @@ pub async fn start(app: &Arc<App>) -> Result<(), StartError> {
     spawn_watchers(app);
     let catalog = load_indexes(app).await?;
     let stores = open_stores(app).await?;
+    load_access(app, &stores).await?;
     let embedding = load_model(app).await;
     let search_pool = SearchPool::new(app.settings.search.threads as usize);
     let models = app.settings.data_dir.join("models");
@@ -213,6 +217,20 @@ async fn open_stores(app: &App) -> Result<Stores, StartError> {
             }
         }
     }
+}
+
+/// Reads the rules of indexes and the keys of callers. Those that cannot be read now are read later.
+async fn load_access(app: &App, stores: &Stores) -> Result<(), StartError> {
+    let auth = &app.settings.auth;
+    let sessions = stores.redis().filter(|_| auth.modes.contains(&AuthMode::SessionToken)).map(|redis| {
+        let prefix = auth.session_token.key_prefix.clone();
+        SessionTokens::new(Arc::clone(redis), prefix, StoreMetrics::clone(&app.metrics.stores))
+    });
+    if let Some(control) = AccessControl::open(auth, sessions).await.map_err(StartError::Settings)? {
+        let is_first = app.access.set(control).is_ok();
+        debug_assert!(is_first, "a server is started once");
+    }
+    Ok(())
 }
 
 async fn load_model(app: &Arc<App>) -> Embedding {

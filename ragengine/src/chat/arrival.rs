@@ -17,6 +17,8 @@ pub struct Way {
     pub endpoint: Endpoint,
     /// The conversation that the question belongs to.
     pub conversation: Option<Arc<Conversation>>,
+    /// The number of chunks that the request asks for.
+    pub top_k: Option<usize>,
 }
 
 /// A chat request, and the way in which it was made.
@@ -47,15 +49,22 @@ impl Arrival {
             deadline: ChatDeadline(app.admission.deadline(Work::Chat)),
             origin,
             permit,
-            way: Way { endpoint, conversation: None },
+            way: Way { endpoint, conversation: None, top_k: None },
         }
     }
 
     /// The question belongs to this conversation.
     #[must_use]
-    pub fn in_conversation(mut self, conversation: Conversation) -> Self {
-        self.report.stage_was(conversation.stage.clone());
-        self.way.conversation = Some(Arc::new(conversation));
+    pub fn in_conversation(mut self, conversation: Option<Conversation>) -> Self {
+        conversation.iter().for_each(|conversation| self.report.stage_was(conversation.stage.clone()));
+        self.way.conversation = conversation.map(Arc::new);
+        self
+    }
+
+    /// The request asks for this number of chunks.
+    #[must_use]
+    pub fn looking_for(mut self, top_k: Option<usize>) -> Self {
+        self.way.top_k = top_k;
         self
     }
 

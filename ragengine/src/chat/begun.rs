@@ -2,8 +2,9 @@ use futures_util::FutureExt as _;
 use ragengine_pipeline::stream::Usage;
 use tokio::time::timeout;
 
+use super::closing::Closing;
 use super::relay::{Fields, Pace, Passing, Relay, Source};
-use super::upstream_request::{SOURCE_NODES, UpstreamRequest};
+use super::upstream_request::{Asking, SOURCE_NODES, UpstreamRequest};
 use crate::language_model::{Answer, LlmError, Reply};
 
 /// An answer that the language model has begun or is about to begin.
@@ -12,9 +13,14 @@ pub(super) enum Begun {
     Whole {
         /// The answer, or why there is none.
         answer: Result<Answer, LlmError>,
-        /// The fields to add.
-        fields: Fields,
-        /// Where they are added.
+        /// The form of the reply.
+        form: Form,
+    },
+    /// An answer that is known without the language model.
+    Known {
+        /// Its text.
+        text: String,
+        /// The form of the reply.
         form: Form,
     },
     /// A streamed answer.
@@ -27,29 +33,29 @@ pub(super) enum Begun {
 }
 
 /// The form of the reply with a whole answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
+    /// The language model's reply, with these fields.
+    AsItComes(Fields),
     /// The language model's reply, with our fields.
-    Completion,
-    /// The reply of a conversation.
-    Conversation,
+    Completion(Box<Closing>),
+    /// A reply of our own.
+    Conversation(Box<Closing>),
     /// The same as events, because the caller asked for a stream.
-    ConversationEvents,
+    ConversationEvents(Box<Closing>),
 }
 
 impl Begun {
     /// Sends the request to the language model. If an endpoint has not replied after `keep_alive`, the stream to the
     /// client starts without it. The built-in model is awaited without this limit.
     pub async fn of(request: UpstreamRequest) -> Self {
-        let UpstreamRequest { model, question, wants_stream, passing, fields, keep_alive, kept: _ } = request;
-        let form = match (passing, wants_stream) {
-            (Passing::AsItComes | Passing::Deltas, _) => Form::Completion,
-            (Passing::Tokens, false) => Form::Conversation,
-            (Passing::Tokens, true) => Form::ConversationEvents,
+        let UpstreamRequest { model, asking, wants_stream, passing, keep_alive, kept: _ } = request;
+        let question = match asking {
+            Asking::Model(question) => question,
+            Asking::Nobody(text) => return Self::Known { text, form: Form::of(passing, wants_stream) },
         };
-        let whole = |answer, fields| Self::Whole { answer, fields: of_whole(form, fields), form };
         if !wants_stream {
-            return whole(model.complete(question).await, fields);
+            let answer = model.complete(question).await;
+            return Self::Whole { answer, form: Form::of(passing, false) };
         }
         let (is_endpoint, answer_timeout) = (model.is_endpoint(), model.answer_timeout());
         let mut sending = async move { model.stream(question).await }.boxed();
@@ -58,19 +64,35 @@ impl Begun {
         let (source, ready) = match replied {
             Some(Ok(Reply::Stream(stream))) => {
                 let ready = stream.usage();
-                (Source::of(stream, passing, fields), ready)
+                (Source::of(stream, passing), ready)
             }
-            Some(Ok(Reply::Whole(reply))) => return whole(reply.answer().await, fields),
-            Some(Err(error)) => return whole(Err(error), fields),
-            None => (Source::Sending { reply: sending, passing, fields }, None),
+            Some(Ok(Reply::Whole(reply))) => {
+                return Self::Whole { answer: reply.answer().await, form: Form::of(passing, true) };
+            }
+            Some(Err(error)) => return Self::Whole { answer: Err(error), form: Form::of(passing, true) },
+            None => (Source::sending(sending, passing), None),
         };
         Self::Stream { relay: Box::new(Relay::new(source, Pace { keep_alive, answer_timeout })), ready }
     }
 }
 
-/// The fields of a whole answer. A completion always says whether documents were used.
-fn of_whole(form: Form, mut fields: Fields) -> Fields {
-    if form == Form::Completion && !fields.iter().any(|(name, _)| *name == SOURCE_NODES) {
+impl Form {
+    fn of(passing: Passing, wants_stream: bool) -> Self {
+        match passing {
+            Passing::AsItComes(fields) => Self::AsItComes(with_source_nodes(fields)),
+            Passing::Completion(mut closing) => {
+                closing.fields = with_source_nodes(closing.fields);
+                Self::Completion(closing)
+            }
+            Passing::Conversation(closing) if wants_stream => Self::ConversationEvents(closing),
+            Passing::Conversation(closing) => Self::Conversation(closing),
+        }
+    }
+}
+
+/// The fields of a whole completion, which always says whether documents were used.
+fn with_source_nodes(mut fields: Fields) -> Fields {
+    if !fields.iter().any(|(name, _)| *name == SOURCE_NODES) {
         fields.insert(0, (SOURCE_NODES, "null".to_owned()));
     }
     fields

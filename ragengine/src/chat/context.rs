@@ -10,12 +10,12 @@ use ragengine_index::search::{Candidates, Found, RetrievedChunk, TextOutcome};
 use ragengine_pipeline::finish::{FinishedPrompt, PromptInput, finish, without_blocks};
 use ragengine_pipeline::prompt::{Boundary, ConversationInput, Passage, block, source_block, standalone_question};
 use ragengine_pipeline::request::{ContextFormat, HistoryFormat};
-use ragengine_pipeline::select::{Candidate, Decision, Selection, is_near, select};
+use ragengine_pipeline::select::{Candidate, Cut, Decision, Selection, beginning, is_near, select, select_cutting};
 use serde_json::Value;
 
 use super::interactions::{self, Place};
 use super::ongoing::Ongoing;
-use super::passage::{ChatPassage, passages};
+use super::passage::{ChatPassage, passages, single};
 use super::question::Asked;
 use super::search;
 use super::tokens::TokenCounter;
@@ -64,7 +64,11 @@ pub(super) async fn build(
     let question_tokens =
         condensed_question.as_deref().map_or(0, |question| counter_of_line.text(&standalone_question(question)));
     let context_tokens = asked.budget.context_tokens.saturating_sub(question_tokens);
-    let selection = select(&counted, max_distance, context_tokens);
+    let (selection, cut) = if asked.cuts_chunks() {
+        select_cutting(&counted, max_distance, context_tokens)
+    } else {
+        (select(&counted, max_distance, context_tokens), None)
+    };
     let boundary = new_boundary()?;
     let tokens_left = context_tokens - selection.used_tokens;
     let place = Place { vectors: &vectors, boundary: &boundary, tokens_left };
@@ -75,6 +79,9 @@ pub(super) async fn build(
         interactions,
         condensed_question,
         history_format: asked.history_format(&app.settings),
+        cut,
+        limits: (max_distance, context_tokens),
+        needs_vectors: asked.on.citations && app.settings.citations.verify,
     };
     let (context, selected) = loaded.search_pool.run(move || writing.finish(&candidates, &counted, selection)).await?;
     report.stage_ends(Stage::Select);
@@ -114,6 +121,12 @@ struct Writing {
     /// The question that needs no history.
     condensed_question: Option<String>,
     history_format: HistoryFormat,
+    /// The chunk of which only the beginning goes into the prompt.
+    cut: Option<Cut>,
+    /// The threshold for the distance of chunks, and the tokens for context.
+    limits: (f32, u64),
+    /// Whether the vectors of the passages are needed after the answer.
+    needs_vectors: bool,
 }
 
 impl Writing {
@@ -125,17 +138,31 @@ impl Writing {
         counted: &[Candidate],
         mut selection: Selection,
     ) -> Result<(Context, Selected), ApiError> {
-        let positions: Vec<usize> = selection.selected().collect();
-        let selected = candidates.read(positions.iter().copied())?;
+        let mut positions: Vec<usize> = selection.selected().collect();
+        let mut selected = candidates.read(positions.iter().copied())?;
+        let cut = self.cut.and_then(|cut| self.beginning_of(cut, selected.pop()?));
+        if self.cut.is_some() && cut.is_none() {
+            // Not even a sentence of it fits. Chunks behind it may.
+            let (max_distance, context_tokens) = self.limits;
+            selection = select(counted, max_distance, context_tokens);
+            positions = selection.selected().collect();
+            selected = candidates.read(positions.iter().copied())?;
+        }
+        let chunks = selected.iter().chain(&cut);
         let names: Vec<Name> =
-            positions.iter().zip(&selected).map(|(position, chunk)| Name::of(*position, chunk)).collect();
+            positions.iter().zip(chunks).map(|(position, chunk)| Name::of(*position, chunk)).collect();
         let mut passages = passages(selected, self.asked.on.diversity);
+        // It is not joined with its neighbours, because they continue its whole text.
+        passages.extend(cut.map(|chunk| single(positions.len() - 1, chunk)));
+        if self.needs_vectors {
+            self.add_vectors(&mut passages, candidates, &positions)?;
+        }
         let finished = self.write(&self.blocks(&passages, &positions, counted))?;
         let kept = finished.as_ref().map_or(0, |finished| finished.blocks);
         for member in passages.drain(kept..).flat_map(|passage| passage.members) {
             let position = positions[member.place];
             selection.decisions[position] = Decision::OverBudget;
-            selection.used_tokens -= counted[position].tokens;
+            selection.used_tokens = selection.used_tokens.saturating_sub(counted[position].tokens);
         }
         let last_distance = selection.selected().map(|position| candidates.found()[position].distance);
         let reported = Selected {
@@ -150,6 +177,30 @@ impl Writing {
         Ok((Context { passages, finished, has_context, relevant }, reported))
     }
 
+    /// The beginning of a chunk that does not fit whole. None if not even a sentence does.
+    fn beginning_of(&self, cut: Cut, chunk: RetrievedChunk) -> Option<RetrievedChunk> {
+        let format = self.asked.on.context_format;
+        let tokens_of = |text: &str| {
+            let part = RetrievedChunk { text: text.to_owned(), ..chunk.clone() };
+            self.asked.served.counter.text(&render(format, COUNTED_NUMBER, &part))
+        };
+        let text = beginning(&chunk.text, cut.tokens, tokens_of)?.to_owned();
+        Some(RetrievedChunk { text, ..chunk })
+    }
+
+    /// Adds the vectors of the chunks to the passages.
+    fn add_vectors(
+        &self,
+        passages: &mut [ChatPassage],
+        candidates: &Candidates,
+        positions: &[usize],
+    ) -> Result<(), IndexError> {
+        for member in passages.iter_mut().flat_map(|passage| &mut passage.members) {
+            member.vector = Some(candidates.vector(positions[member.place])?);
+        }
+        Ok(())
+    }
+
     /// The blocks of the passages, with their tokens. A joined passage is counted again, because the overlap of its
     /// chunks is in it once.
     fn blocks(&self, passages: &[ChatPassage], positions: &[usize], counted: &[Candidate]) -> Blocks {
@@ -158,8 +209,9 @@ impl Writing {
             .enumerate()
             .map(|(number, passage)| render(self.asked.on.context_format, number + 1, &passage.chunk))
             .collect();
+        let is_cut = |position: usize| self.cut.is_some_and(|cut| cut.position == position);
         let tokens = |(passage, text): (&ChatPassage, &String)| match passage.members.as_slice() {
-            [only] => counted[positions[only.place]].tokens,
+            [only] if !is_cut(positions[only.place]) => counted[positions[only.place]].tokens,
             _ => self.asked.served.counter.text(text),
         };
         Blocks { tokens: passages.iter().zip(&texts).map(tokens).collect(), texts }

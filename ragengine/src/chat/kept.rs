@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use ragengine_embedding::Windows;
 use ragengine_errors::Logged as _;
 use ragengine_pipeline::interactions::limits::{DEFAULT_CATEGORY, provider};
-use ragengine_pipeline::stream::{Choice, Piece, Said};
 use ragengine_stores::{Answer, Interaction};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -142,28 +141,18 @@ impl Kept {
         self.interaction.is_some() || self.turn.is_some()
     }
 
-    /// Adds the text in a piece of a stream.
-    pub fn hear(&mut self, piece: &Piece) {
+    /// Adds a part of the answer as it is sent, and why the answer ended.
+    pub fn hear_text(&mut self, text: &str, finish_reason: Option<&str>) {
         let Some(unanswered) = &mut self.interaction else { return };
-        for chunk in &piece.chunks {
-            let Said::Answer { deltas, .. } = &chunk.said else { continue };
-            for delta in deltas.iter().filter(|delta| delta.choice == 0) {
-                unanswered.hear(&delta.text, delta.finish_reason.as_deref());
-            }
-        }
+        unanswered.hear(text, finish_reason);
         if unanswered.interaction.ai_response.len() > MAX_TEXT_BYTES {
             self.interaction = None;
         }
     }
 
-    /// Adds the first choice of a whole answer.
-    pub fn hear_choice(&mut self, choice: Option<&Choice>) {
-        if let (Some(turn), Some(choice)) = (&self.turn, choice) {
-            turn.hear_choice(choice);
-        }
-        if let (Some(unanswered), Some(choice)) = (&mut self.interaction, choice) {
-            unanswered.hear(&choice.text, choice.finish_reason.as_deref());
-        }
+    /// The answer is not to be used again.
+    pub fn forget_interaction(&mut self) {
+        self.interaction = None;
     }
 
     /// Keeps the interaction, if its answer is whole. Call it when the answer has been sent.

@@ -14,6 +14,7 @@ use ragengine_pipeline::request::Request;
 use ragengine_pipeline::stream::Usage;
 use tracing::warn;
 
+use crate::access::Caller;
 use crate::error::ApiError;
 use crate::report::{ChatReport, Path, Selected, Stage};
 use crate::retrieval::stages::Endpoint;
@@ -51,6 +52,11 @@ impl Ongoing {
     pub fn was_read(&mut self, request: &Request, is_known: impl Fn(&str) -> bool) {
         self.report.model = request.model.as_ref().filter(|model| is_known(model) || texts::are_logged()).cloned();
         self.report.is_stream = request.stream;
+    }
+
+    /// Records who asks.
+    pub fn is_asked_by(&mut self, caller: &Caller) {
+        self.report.caller = caller.logged().map(str::to_owned);
     }
 
     /// Records the index of the request.

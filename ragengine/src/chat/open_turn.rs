@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use ragengine_errors::Logged as _;
-use ragengine_pipeline::stream::{Choice, Piece, Said};
 use ragengine_stores::Turn;
 use tokio::time::{sleep, timeout};
 use tracing::warn;
@@ -59,23 +58,30 @@ impl OpenTurns {
     pub async fn keep_all(self: &Arc<Self>) {
         let open: Vec<Slot> = self.open.lock().values().cloned().collect();
         for open in open.into_iter().filter_map(|slot| slot.lock().take()) {
-            drop(tokio::spawn(Arc::clone(self).keep(cut_off(open))));
+            drop(tokio::spawn(Counted::new(self).keep(cut_off(open))));
         }
         let kept = async {
             while self.keeping.load(Ordering::Acquire) > 0 {
                 sleep(POLL_INTERVAL).await;
             }
         };
-        // The tasks above count themselves when they start.
-        tokio::task::yield_now().await;
         if timeout(STOPPING_TIMEOUT, kept).await.is_err() {
             warn!("stopped before all turns of conversations were kept");
         }
     }
+}
+
+/// Counts a turn that is being kept. Made before its task, so that the end of the process waits for it.
+struct Counted(Arc<OpenTurns>);
+
+impl Counted {
+    fn new(turns: &Arc<OpenTurns>) -> Self {
+        turns.keeping.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(turns))
+    }
 
     /// Keeps a turn. Returns whether that succeeded, or the session was cleared since its question.
-    async fn keep(self: Arc<Self>, mut open: Box<Open>) -> bool {
-        let _counted = Counted::new(&self);
+    async fn keep(self, mut open: Box<Open>) -> bool {
         open.turn.response_time_ms = u64::try_from(open.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let Open { place: Place { store, key, .. }, turn, .. } = *open;
         match store.add(&key, turn).await {
@@ -88,17 +94,7 @@ impl OpenTurns {
     }
 }
 
-/// Counts a turn that is being kept.
-struct Counted<'a>(&'a OpenTurns);
-
-impl<'a> Counted<'a> {
-    fn new(turns: &'a OpenTurns) -> Self {
-        turns.keeping.fetch_add(1, Ordering::AcqRel);
-        Self(turns)
-    }
-}
-
-impl Drop for Counted<'_> {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.keeping.fetch_sub(1, Ordering::AcqRel);
     }
@@ -135,22 +131,8 @@ impl OpenTurn {
         }
     }
 
-    /// Adds the text in a piece of a stream.
-    pub fn hear(&self, piece: &Piece) {
-        for chunk in &piece.chunks {
-            let Said::Answer { deltas, .. } = &chunk.said else { continue };
-            for delta in deltas.iter().filter(|delta| delta.choice == 0) {
-                self.hear_text(&delta.text, delta.finish_reason.as_deref());
-            }
-        }
-    }
-
-    /// Adds the first choice of a whole answer.
-    pub fn hear_choice(&self, choice: &Choice) {
-        self.hear_text(&choice.text, choice.finish_reason.as_deref());
-    }
-
-    fn hear_text(&self, text: &str, finish_reason: Option<&str>) {
+    /// Adds a part of the answer as it is sent, and why the answer ended.
+    pub fn hear_text(&self, text: &str, finish_reason: Option<&str>) {
         if let Some(Open { turn, .. }) = self.slot.lock().as_deref_mut() {
             turn.answer.push_str(text);
             turn.complete = turn.complete || finish_reason == Some(WHOLE);
@@ -167,7 +149,7 @@ impl OpenTurn {
     pub async fn end(self) -> bool {
         let Some(open) = self.slot.lock().take() else { return true };
         // A separate task, so that a client that disconnects does not stop it.
-        let keeping = tokio::spawn(Arc::clone(&self.all).keep(open));
+        let keeping = tokio::spawn(Counted::new(&self.all).keep(open));
         match timeout(KEEPING_TIMEOUT, keeping).await {
             Ok(kept) => kept.unwrap_or(false),
             Err(_) => {
@@ -182,7 +164,7 @@ impl Drop for OpenTurn {
     fn drop(&mut self) {
         self.all.open.lock().remove(&self.id);
         if let (Some(open), Ok(runtime)) = (self.slot.lock().take(), tokio::runtime::Handle::try_current()) {
-            drop(runtime.spawn(Arc::clone(&self.all).keep(cut_off(open))));
+            drop(runtime.spawn(Counted::new(&self.all).keep(cut_off(open))));
         }
     }
 }

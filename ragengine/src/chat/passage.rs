@@ -14,7 +14,7 @@ pub(super) struct ChatPassage {
 }
 
 /// A chunk of a passage.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Member {
     /// Its place in the list of selected chunks.
     pub place: usize,
@@ -22,6 +22,8 @@ pub(super) struct Member {
     pub ordinal: u32,
     /// Its id in the API.
     pub node_id: String,
+    /// Its vector, if citations are verified.
+    pub vector: Option<Vec<f32>>,
 }
 
 /// The passages of the selected chunks, which are in the order of their rank. Neighbours are joined unless nothing is
@@ -52,10 +54,11 @@ pub(super) fn passages(selected: Vec<RetrievedChunk>, diversity: Diversity) -> V
     joined(&parts).into_iter().map(passage).collect()
 }
 
-fn single(place: usize, chunk: RetrievedChunk) -> ChatPassage {
+/// A passage of one chunk, whose place in the list of selected chunks is given.
+pub(super) fn single(place: usize, chunk: RetrievedChunk) -> ChatPassage {
     ChatPassage { members: vec![member(place, &chunk)], chunk }
 }
 
 fn member(place: usize, chunk: &RetrievedChunk) -> Member {
-    Member { place, ordinal: chunk.ordinal, node_id: chunk.node_id.clone() }
+    Member { place, ordinal: chunk.ordinal, node_id: chunk.node_id.clone(), vector: None }
 }

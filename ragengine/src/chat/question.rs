@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ragengine_embedding::Embedding;
 use ragengine_index::Index;
-use ragengine_pipeline::budget::{Budget, BudgetInput, Shares, budget, shares};
+use ragengine_pipeline::budget::{Budget, BudgetInput, Limit, Shares, budget, shares};
 use ragengine_pipeline::plan::{Plan, Turn, plan as decide};
-use ragengine_pipeline::request::{ChatMode, Condensing, HistoryFormat, Request};
+use ragengine_pipeline::request::{ChatMode, Condensing, ContextFormat, HistoryFormat, Request};
 use ragengine_settings::Settings;
 use serde_json::Value;
 
@@ -76,6 +76,7 @@ pub(super) async fn plan(
     Incoming { request, way }: &Incoming,
     report: &mut Ongoing,
 ) -> Result<Planned, ApiError> {
+    report.is_asked_by(caller);
     report.was_read(request, |model| app.language_model.knows(model));
     check(app, caller, request)?;
     let has_interactions = may_have_interactions(app, caller);
@@ -133,9 +134,9 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
     let model = served.name.as_deref().filter(|model| app.language_model.knows(model));
     report.was_counted(served.counter.kind(), model, served.window_tokens, conversation_tokens);
     let budget = match way.endpoint {
-        Endpoint::Query => {
-            let top_k = app.settings.endpoints.query.top_k as usize;
-            shares(&window_shares(&app.settings, served.window_tokens), conversation_tokens, top_k)?
+        Endpoint::Query | Endpoint::Chat => {
+            let top_k = way.top_k.unwrap_or_else(|| default_top_k(&app.settings, way.endpoint));
+            shares(&window_shares(&app.settings, way.endpoint, served.window_tokens), conversation_tokens, top_k)?
         }
         Endpoint::Completions | Endpoint::Retrieve => {
             budget(&budget_input(app, &request, served.window_tokens, conversation_tokens))?
@@ -145,6 +146,11 @@ pub(super) async fn divide(app: &App, turn: ChatTurn, report: &mut Ongoing) -> R
     report.was_divided(&budget, max_distance);
     report.stage_ends(Stage::Plan);
     let on = way.endpoint.stages(&app.settings, &request.stages);
+    if on.citations && on.context_format == ContextFormat::Source {
+        let message = "pipeline.context_format: passages with sources have no numbers to cite: use numbered, or turn \
+                       citations off";
+        return Err(ApiError::InvalidRequest(message.to_owned()));
+    }
     let condense = match request.chat_mode {
         ChatMode::CondensePlusContext => Condensing::Always,
         ChatMode::Context => on.condense,
@@ -178,27 +184,51 @@ fn budget_input(app: &App, request: &Request, window: u64, conversation: u64) ->
     }
 }
 
-/// How `/query` divides a context window.
-pub(crate) fn window_shares(settings: &Settings, window: u64) -> Shares {
-    let query = &settings.endpoints.query;
+/// The number of chunks that `/query` or `/chat` looks for, for requests that name none.
+pub(crate) fn default_top_k(settings: &Settings, endpoint: Endpoint) -> usize {
+    let (query, chat) = (&settings.endpoints.query, &settings.endpoints.chat);
+    let top_k = if endpoint == Endpoint::Chat { chat.top_k } else { query.top_k };
+    top_k as usize
+}
+
+/// How `/query` and `/chat` divide a context window.
+pub(crate) fn window_shares(settings: &Settings, endpoint: Endpoint, window: u64) -> Shares {
+    let (query, chat) = (&settings.endpoints.query, &settings.endpoints.chat);
+    let history_ratio = settings.sessions.history_ratio;
+    if endpoint == Endpoint::Chat {
+        let max_tokens = u64::from(chat.max_tokens);
+        return Shares {
+            window,
+            history_ratio,
+            context: Limit::Tokens(u64::from(chat.max_context_tokens)),
+            answer: Limit::Tokens(max_tokens),
+            max_tokens: Some(max_tokens),
+        };
+    }
     Shares {
         window,
-        history_ratio: settings.sessions.history_ratio,
-        context_ratio: query.context_ratio,
-        answer_ratio: query.answer_ratio,
+        history_ratio,
+        context: Limit::Ratio(query.context_ratio),
+        answer: Limit::Ratio(query.answer_ratio),
+        max_tokens: None,
     }
 }
 
 impl Asked {
     /// Whether the language model gets the question that needs no history, in addition to the conversation.
     pub fn is_condensed_for_model(&self) -> bool {
-        self.way.endpoint == Endpoint::Query || self.request.chat_mode == ChatMode::CondensePlusContext
+        self.way.endpoint.is_conversational() || self.request.chat_mode == ChatMode::CondensePlusContext
+    }
+
+    /// Whether a chunk that does not fit into the prompt is cut.
+    pub fn cuts_chunks(&self) -> bool {
+        self.way.endpoint == Endpoint::Chat
     }
 
     /// The form of the history in the prompt.
     pub fn history_format(&self, settings: &Settings) -> HistoryFormat {
         match self.way.endpoint {
-            Endpoint::Query => settings.sessions.history_format,
+            Endpoint::Query | Endpoint::Chat => settings.sessions.history_format,
             Endpoint::Completions | Endpoint::Retrieve => HistoryFormat::Messages,
         }
     }

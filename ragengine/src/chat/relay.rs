@@ -7,14 +7,17 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _};
-use ragengine_pipeline::stream::{Broken, Piece, Ready, Relaying, TokenWriter, Verdict, Writer, event, typed_event};
+use ragengine_pipeline::stream::{Broken, Ready, Relaying, Verdict, Writer, event};
 use tokio::time::timeout;
 
-use super::conversed;
+use super::closing::Closing;
+use super::conversing::{Conversing, error_event};
+use super::hearing::Hearing;
 use super::kept::Kept;
 use super::ongoing::Ongoing;
 use super::open_turn::OpenTurn;
-use crate::error::{ApiError, OpenAiError, PlainError};
+use super::staged::Staged;
+use crate::error::{ApiError, OpenAiError};
 use crate::language_model::{EventStream, LlmError, Reply, StreamReply};
 
 /// An SSE comment, which clients ignore.
@@ -24,15 +27,14 @@ const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 /// 32-bit distances with digits that they do not have.
 pub(super) type Fields = Vec<(&'static str, String)>;
 
-/// How a streamed answer is forwarded to the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How an answer is forwarded to the client, and what is added to it.
 pub(super) enum Passing {
-    /// As untouched bytes. Only our fields are added.
-    AsItComes,
-    /// As typed deltas.
-    Deltas,
-    /// As the text of an answer in a conversation.
-    Tokens,
+    /// As untouched bytes. Only these fields are added.
+    AsItComes(Fields),
+    /// As a completion.
+    Completion(Box<Closing>),
+    /// As the text of an answer in a reply of our own.
+    Conversation(Box<Closing>),
 }
 
 /// The time limits for pauses in a stream.
@@ -50,35 +52,46 @@ pub(super) enum Source {
     Sending {
         /// The pending reply.
         reply: BoxFuture<'static, Result<Reply, LlmError>>,
-        /// How the answer is forwarded.
-        passing: Passing,
-        /// The fields to add.
-        fields: Fields,
+        /// How the answer is forwarded. None once its head has arrived.
+        passing: Option<Passing>,
+        /// Whether the reply is of our own form.
+        is_conversation: bool,
     },
     /// Untouched bytes.
     AsItComes(BoxStream<'static, Result<Bytes, LlmError>>, Relaying),
     /// Typed deltas.
-    Deltas(EventStream, Writer),
-    /// The text of an answer in a conversation, with the fields of the event that ends it.
-    Tokens(EventStream, TokenWriter, Fields),
+    Deltas(EventStream, Box<Writer>),
+    /// Typed deltas whose text passes stages.
+    Staged(Box<Staged>),
+    /// The text of an answer in a reply of our own.
+    Conversation(Box<Conversing>),
 }
 
 impl Source {
-    /// Forwards a stream and adds these fields.
-    pub fn of(stream: StreamReply, passing: Passing, fields: Fields) -> Self {
+    /// Waits for the head of a reply.
+    pub fn sending(reply: BoxFuture<'static, Result<Reply, LlmError>>, passing: Passing) -> Self {
+        let is_conversation = matches!(passing, Passing::Conversation(_));
+        Self::Sending { reply, passing: Some(passing), is_conversation }
+    }
+
+    /// Forwards a stream.
+    pub fn of(stream: StreamReply, passing: Passing) -> Self {
         match passing {
-            Passing::AsItComes => Self::AsItComes(stream.pieces(), Relaying::new(fields)),
-            Passing::Deltas => Self::Deltas(stream.events(), Writer::new(fields)),
-            Passing::Tokens => Self::Tokens(stream.events(), TokenWriter::default(), fields),
+            Passing::AsItComes(fields) => Self::AsItComes(stream.pieces(), Relaying::new(fields)),
+            Passing::Completion(closing) if closing.stages.is_empty() => {
+                Self::Deltas(stream.events(), Box::new(Writer::new(closing.into_fields())))
+            }
+            Passing::Completion(closing) => Self::Staged(Box::new(Staged::new(stream.events(), *closing))),
+            Passing::Conversation(closing) => Self::Conversation(Box::new(Conversing::new(stream.events(), *closing))),
         }
     }
 
     /// The bytes to send for the next piece: the complete events that end in it. Nothing is lost if the future is
     /// dropped early.
     async fn next(&mut self, hearing: &mut Hearing) -> Option<Result<Bytes, LlmError>> {
-        if let Self::Sending { reply, passing, fields } = self {
+        if let Self::Sending { reply, passing, .. } = self {
             match reply.await {
-                Ok(Reply::Stream(stream)) => *self = Self::of(stream, *passing, std::mem::take(fields)),
+                Ok(Reply::Stream(stream)) => *self = Self::of(stream, passing.take()?),
                 Ok(Reply::Whole(_)) => {
                     return Some(Err(LlmError::Nonsense("expected an event stream".to_owned())));
                 }
@@ -98,14 +111,8 @@ impl Source {
                 piece.iter().for_each(|piece| hearing.hear(piece));
                 Some(piece.map(|piece| writer.write(piece)))
             }
-            // What follows `[DONE]` or an error is not awaited.
-            Self::Tokens(_, writer, _) if writer.is_done() || writer.error().is_some() => None,
-            Self::Tokens(events, writer, _) => {
-                let piece = events.next().await?;
-                piece.iter().for_each(|piece| hearing.hear(piece));
-                let written = |piece| writer.write(&piece).map_err(|error| LlmError::Nonsense(error.to_string()));
-                Some(piece.and_then(written).map(Bytes::from))
-            }
+            Self::Staged(staged) => staged.next(hearing).await,
+            Self::Conversation(conversing) => conversing.next(hearing).await,
         }
     }
 
@@ -114,13 +121,18 @@ impl Source {
         !matches!(self, Self::Sending { .. })
     }
 
+    fn is_conversation(&self) -> bool {
+        matches!(self, Self::Conversation(_) | Self::Sending { is_conversation: true, .. })
+    }
+
     /// Whether any content has been forwarded.
     fn has_words(&self) -> bool {
         match self {
             Self::Sending { .. } => false,
             Self::AsItComes(_, relaying) => relaying.has_words(),
             Self::Deltas(_, writer) => writer.has_words(),
-            Self::Tokens(_, writer, _) => !writer.text().is_empty(),
+            Self::Staged(staged) => staged.has_words(),
+            Self::Conversation(conversing) => conversing.has_words(),
         }
     }
 
@@ -130,10 +142,8 @@ impl Source {
             Self::Sending { .. } => None,
             Self::AsItComes(_, relaying) => relaying.verdict(),
             Self::Deltas(events, writer) => (events.has_ended() || writer.is_done()).then(|| writer.verdict()),
-            Self::Tokens(events, writer, _) => {
-                let has_ended = events.has_ended() || writer.is_done() || writer.error().is_some();
-                has_ended.then(|| writer.verdict())
-            }
+            Self::Staged(staged) => staged.verdict(),
+            Self::Conversation(conversing) => conversing.verdict(),
         }
     }
 }
@@ -143,21 +153,6 @@ fn relayed(relaying: &mut Relaying, piece: Bytes) -> Result<Bytes, LlmError> {
         Ready::AsItCame => piece,
         Ready::Bytes(bytes) => bytes.into(),
     })
-}
-
-/// What hears the text of an answer on its way to the client.
-struct Hearing {
-    /// What is kept of the chat.
-    kept: Option<Box<Kept>>,
-    /// The turn of the conversation.
-    turn: Option<OpenTurn>,
-}
-
-impl Hearing {
-    fn hear(&mut self, piece: &Piece) {
-        self.kept.iter_mut().for_each(|kept| kept.hear(piece));
-        self.turn.iter().for_each(|turn| turn.hear(piece));
-    }
 }
 
 /// A running stream. It buffers one piece at a time, so a slow client slows the language model down.
@@ -176,7 +171,7 @@ pub(super) struct Relay {
 impl Relay {
     /// Forwards this source.
     pub fn new(source: Source, pace: Pace) -> Self {
-        let hearing = Hearing { kept: None, turn: None };
+        let hearing = Hearing::default();
         Self { source, pace, silence: Duration::ZERO, sent: Instant::now(), report: None, hearing }
     }
 
@@ -191,10 +186,6 @@ impl Relay {
         (self.report, self.hearing) = (report, Hearing { kept, turn });
         stream::unfold(Some(self), |relay| next_bytes(relay).map(|next| next.map(|(bytes, relay)| (Ok(bytes), relay))))
             .boxed()
-    }
-
-    fn is_conversation(&self) -> bool {
-        matches!(self.source, Source::Tokens(..) | Source::Sending { passing: Passing::Tokens, .. })
     }
 
     /// The next piece. The outer None means that the client gets an SSE comment because of a pause.
@@ -229,25 +220,22 @@ impl Relay {
                 report.failed(LlmError::Nonsense("its stream carries an error".to_owned()).into());
             } else {
                 report.succeeded();
-                self.hearing.kept.take().into_iter().for_each(|kept| kept.answered());
+                // The answer in a conversation ends later.
+                if !self.source.is_conversation() {
+                    self.hearing.kept.take().into_iter().for_each(|kept| kept.answered());
+                }
             }
         }
     }
 
-    /// The event that ends the answer in a conversation, after its turn is kept. None for other answers, which end with
-    /// the language model's own event.
-    async fn close(&mut self) -> Option<Bytes> {
-        let turn = self.hearing.turn.take();
-        let Source::Tokens(events, writer, fields) = &mut self.source else { return None };
-        if let Some(message) = writer.error() {
-            turn.into_iter().for_each(OpenTurn::failed);
-            let message = events.without_key(message);
-            let error = LlmError::Nonsense(format!("its stream carries an error: {message}"));
-            return Some(error_event(ApiError::from(error)));
+    /// The events that end the answer in a conversation. None for other answers, which end with the language model's own
+    /// event.
+    async fn close(self: Box<Self>) -> Option<Bytes> {
+        let Self { source, mut hearing, .. } = *self;
+        match source {
+            Source::Conversation(conversing) => Some(conversing.close(&mut hearing).await),
+            _ => None,
         }
-        let is_kept = conversed::keep(turn).await;
-        let reply = conversed::reply(writer.text(), std::mem::take(fields), is_kept);
-        Some(typed_event("done", &reply).into())
     }
 
     /// The error event that ends a broken stream. No `[DONE]` follows it.
@@ -258,16 +246,11 @@ impl Relay {
             None => error,
         };
         self.hearing.turn.take().into_iter().for_each(OpenTurn::failed);
-        if self.is_conversation() {
+        if self.source.is_conversation() {
             return error_event(error);
         }
         Bytes::from(event(&OpenAiError(error).body().to_string()))
     }
-}
-
-/// The event for a failed answer in a conversation.
-fn error_event(error: ApiError) -> Bytes {
-    typed_event("error", &PlainError(error).body().to_string()).into()
 }
 
 fn nonsense(broken: Broken) -> LlmError {

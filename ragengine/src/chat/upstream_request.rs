@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ragengine_client::wire::{QuerySource, SourceNode};
+use ragengine_client::wire::SourceNode;
 use ragengine_embedding::Windows;
+use ragengine_pipeline::answer::CitationRules;
 use ragengine_pipeline::chat_body::BodyChanges;
 use ragengine_pipeline::request::Request;
 use serde::Serialize;
 
+use super::answer_stages::{AnswerStages, Citable};
+use super::citations::{citation, source};
+use super::closing::{CITATIONS, Closing};
 use super::context::Context;
 use super::conversed::HISTORY_UNAVAILABLE;
 use super::kept::Kept;
@@ -21,6 +25,10 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::language_model::extractive::{NOTHING_FITS, NOTHING_RELEVANT, Quotable};
 use crate::language_model::{LanguageModel, Origin, Question};
+use crate::retrieval::stages::{self, Endpoint};
+
+/// The answer of `/chat` to a question about which nothing is found (chat-service, "No chunks found").
+const NOTHING_FOUND: &str = "No relevant information found";
 
 /// The field of a completion with the passages in its prompt.
 pub(super) const SOURCE_NODES: &str = "source_nodes";
@@ -29,24 +37,30 @@ pub(super) const SOURCE_NODES: &str = "source_nodes";
 pub(super) struct UpstreamRequest {
     /// The language model that answers.
     pub model: Arc<LanguageModel>,
-    /// The question to send.
-    pub question: Question,
+    /// What is asked.
+    pub asking: Asking,
     /// Whether the caller requests a stream.
     pub wants_stream: bool,
-    /// How the answer is forwarded to the client.
+    /// How the answer is forwarded to the client, and what is added to it.
     pub passing: Passing,
-    /// The fields to add to the answer: the passages in the prompt, the explanation, and those of a conversation.
-    pub fields: Fields,
     /// The pause after which the client of a stream gets an SSE comment.
     pub keep_alive: Duration,
     /// What is kept of the chat. Boxed, because most chats have none.
     pub kept: Option<Box<Kept>>,
 }
 
+/// Who answers.
+pub(super) enum Asking {
+    /// The language model answers this question.
+    Model(Question),
+    /// The answer is this text.
+    Nobody(String),
+}
+
 impl UpstreamRequest {
     /// Whether another server computes the answer.
     pub fn is_for_endpoint(&self) -> bool {
-        self.model.is_endpoint()
+        self.model.is_endpoint() && matches!(self.asking, Asking::Model(_))
     }
 }
 
@@ -75,7 +89,11 @@ pub(super) async fn pass_through(
             BodyChanges { default_model: model_of(upstream, request.model.as_deref()).await, ..BodyChanges::default() };
         Question::changed(&request, changes, origin).await?
     };
-    Ok(UpstreamRequest { passing: Passing::AsItComes, ..to_ask(app, question, &request, report)? })
+    let mut fields = Fields::new();
+    if request.explain {
+        fields.push(("explanation", json_text(&report.explanation())?));
+    }
+    Ok(to_ask(app, Asking::Model(question), Passing::AsItComes(fields), &request))
 }
 
 /// The result of the search for a question.
@@ -104,7 +122,11 @@ pub(super) async fn answer(
         report.passes_through(without_context(report, relevant));
     }
     let is_built_in = !app.language_model.is_endpoint();
-    let question = if is_built_in {
+    let endpoint = asked.way.endpoint;
+    let passages: Arc<[ChatPassage]> = passages.into();
+    let asking = if endpoint == Endpoint::Chat && !has_context {
+        Asking::Nobody(NOTHING_FOUND.to_owned())
+    } else if is_built_in {
         let quotable = Quotable {
             embedding: asked.embedding.clone(),
             counter: app.loaded()?.embedding.clone(),
@@ -114,52 +136,93 @@ pub(super) async fn answer(
             prompt_tokens: finished.map_or(asked.conversation_tokens, |finished| finished.prompt_tokens),
             include_usage: asked.request.include_usage,
         };
-        Question::quoting(quotable).asked_by(origin)
+        Asking::Model(Question::quoting(quotable).asked_by(origin))
     } else {
         let (messages, max_tokens) = match finished {
             Some(finished) => (Some(finished.messages), finished.max_tokens),
             None => (None, asked.budget.max_tokens),
         };
         let changes = BodyChanges { default_model: asked.served.name.clone(), messages, max_tokens };
-        Question::changed(&asked.request, changes, origin).await?
+        Asking::Model(Question::changed(&asked.request, changes, origin).await?)
     };
-    let request = to_ask(app, question, &asked.request, report)?;
+    let stages = stages_of(app, asked, &asking, &passages);
     let mut fields = Fields::new();
     let mut kept_sources = None;
-    if let Some(conversation) = &asked.way.conversation {
-        let sources = numbered_sources(asked.index.name(), passages).await?;
-        kept_sources = Some(sources.clone());
-        fields.extend([("sources", sources), ("session_id", json_text(&conversation.session_id)?)]);
+    if endpoint.is_conversational() {
+        let is_cited = stages.citations.is_some();
+        if !is_cited {
+            let sources = numbered_sources(asked.index.name(), Arc::clone(&passages)).await?;
+            fields.push(match endpoint {
+                Endpoint::Chat => (CITATIONS, citations(Arc::clone(&passages)).await?),
+                _ => ("sources", sources.clone()),
+            });
+            kept_sources = Some(sources);
+        }
+        let conversation = asked.way.conversation.as_ref();
+        if let (Endpoint::Query, Some(conversation)) = (endpoint, conversation) {
+            fields.push(("session_id", json_text(&conversation.session_id)?));
+        }
         if let Some(id) = kept.as_ref().and_then(|kept| kept.answer_id.as_ref()) {
             fields.push(("answer_id", json_text(id)?));
         }
-        if conversation.place.is_none() {
+        if conversation.is_some_and(|conversation| conversation.place.is_none()) {
             fields.push(("history", HISTORY_UNAVAILABLE.to_owned()));
         }
     } else if has_context || is_built_in {
-        fields.push((SOURCE_NODES, sources(passages).await?));
+        fields.push((SOURCE_NODES, sources(Arc::clone(&passages)).await?));
     }
     if let Some(question) = condensed_question {
         fields.push(("condensed_question", json_text(&question)?));
     }
-    fields.extend(request.fields);
-    if let (Some(kept), Some(sources)) = (&mut kept, kept_sources) {
-        kept.begin_turn(asked, &sources);
+    if let Some(kept) = &mut kept {
+        kept.begin_turn(asked, kept_sources.as_deref().unwrap_or("[]"));
     }
-    let passing = if asked.way.conversation.is_some() { Passing::Tokens } else { Passing::Deltas };
-    Ok(UpstreamRequest { fields, kept, passing, ..request })
+    let closing = Box::new(Closing {
+        endpoint,
+        request_id: report.request_id.clone(),
+        question: (endpoint == Endpoint::Chat).then(|| asked.turn.user_prompt.clone()),
+        stages,
+        fields,
+        explanation: asked.request.explain.then(|| Box::new(report.explanation())),
+        index_name: asked.index.name().to_owned(),
+        verifier: app.settings.citations.verify.then(|| asked.embedding.clone()),
+        metrics: Arc::clone(&app.metrics),
+    });
+    let passing =
+        if endpoint.is_conversational() { Passing::Conversation(closing) } else { Passing::Completion(closing) };
+    Ok(UpstreamRequest { kept, ..to_ask(app, asking, passing, &asked.request) })
 }
 
-fn to_ask(app: &App, question: Question, request: &Request, report: &Ongoing) -> Result<UpstreamRequest, ApiError> {
-    Ok(UpstreamRequest {
+/// The stages that the answer passes. An answer of our own passes none.
+fn stages_of(app: &App, asked: &Asked, asking: &Asking, passages: &Arc<[ChatPassage]>) -> AnswerStages {
+    let is_own = matches!(asking, Asking::Nobody(_));
+    let on = AnswerStages {
+        postprocess: asked.on.postprocess && !is_own,
+        citations: (asked.on.citations && !is_own).then(|| Citable {
+            passages: Arc::clone(passages),
+            rules: CitationRules {
+                fallback: app.settings.citations.fallback_message.clone(),
+                insufficient_phrases: app.settings.citations.insufficient_phrases.clone(),
+            },
+        }),
+    };
+    for (stage, is_on) in [("postprocess", on.postprocess), ("citations", on.citations.is_some())] {
+        if !is_on {
+            stages::count(&app.metrics, asked.way.endpoint, stage, &[]);
+        }
+    }
+    on
+}
+
+fn to_ask(app: &App, asking: Asking, passing: Passing, request: &Request) -> UpstreamRequest {
+    UpstreamRequest {
         model: Arc::clone(&app.language_model),
-        question,
+        asking,
         wants_stream: request.stream,
-        passing: Passing::Deltas,
-        fields: if request.explain { vec![("explanation", json_text(&report.explanation())?)] } else { Fields::new() },
+        passing,
         keep_alive: Duration::from_secs(app.settings.chat.keep_alive_seconds),
         kept: None,
-    })
+    }
 }
 
 /// The reason why the prompt has no context. Logs advice if chunks were found but do not fit.
@@ -179,35 +242,38 @@ fn without_context(report: &Ongoing, relevant: usize) -> &'static str {
 }
 
 /// The passages in the prompt, as a JSON list.
-async fn sources(passages: Vec<ChatPassage>) -> Result<String, ApiError> {
-    let bytes = passages.iter().map(|passage| passage.chunk.text.len() + passage.chunk.metadata_bytes).sum();
-    let write = move |_: &_| json_text(&passages.into_iter().map(source_node).collect::<Vec<_>>());
+async fn sources(passages: Arc<[ChatPassage]>) -> Result<String, ApiError> {
+    let bytes = bytes_of(&passages);
+    let write = move |_: &_| json_text(&passages.iter().map(source_node).collect::<Vec<_>>());
     ragengine_compute::run(bytes, write).await
 }
 
 /// The passages in the prompt with their numbers and relevance, as a JSON list.
-async fn numbered_sources(index_name: &str, passages: Vec<ChatPassage>) -> Result<String, ApiError> {
-    let index_name = index_name.to_owned();
-    let bytes = passages.iter().map(|passage| passage.chunk.text.len() + passage.chunk.metadata_bytes).sum();
-    let numbered = move |(place, ChatPassage { chunk, .. }): (usize, ChatPassage)| QuerySource {
-        number: place + 1,
-        index_name: index_name.clone(),
-        doc_id: chunk.doc_id,
-        node_id: chunk.node_id,
-        text: chunk.text,
-        score: chunk.found.score,
-        metadata: (*chunk.metadata).clone(),
-    };
-    let write = move |_: &_| json_text(&passages.into_iter().enumerate().map(numbered).collect::<Vec<_>>());
+async fn numbered_sources(index_name: &str, passages: Arc<[ChatPassage]>) -> Result<String, ApiError> {
+    let (index_name, bytes) = (index_name.to_owned(), bytes_of(&passages));
+    let numbered = move |(number, passage): (usize, &ChatPassage)| source(&index_name, number, passage);
+    let write = move |_: &_| json_text(&(1..).zip(passages.iter()).map(numbered).collect::<Vec<_>>());
     ragengine_compute::run(bytes, write).await
 }
 
+/// The passages in the prompt as citations, as a JSON list.
+async fn citations(passages: Arc<[ChatPassage]>) -> Result<String, ApiError> {
+    let bytes = bytes_of(&passages);
+    let numbered = |(number, passage): (usize, &ChatPassage)| citation(number, passage);
+    let write = move |_: &_| json_text(&(1..).zip(passages.iter()).map(numbered).collect::<Vec<_>>());
+    ragengine_compute::run(bytes, write).await
+}
+
+fn bytes_of(passages: &[ChatPassage]) -> usize {
+    passages.iter().map(|passage| passage.chunk.text.len() + passage.chunk.metadata_bytes).sum()
+}
+
 /// Converts a passage to the form in chat replies. Its id is that of its best chunk.
-fn source_node(ChatPassage { chunk, .. }: ChatPassage) -> SourceNode {
+fn source_node(ChatPassage { chunk, .. }: &ChatPassage) -> SourceNode {
     SourceNode {
-        doc_id: chunk.doc_id,
-        node_id: chunk.node_id,
-        text: chunk.text,
+        doc_id: chunk.doc_id.clone(),
+        node_id: chunk.node_id.clone(),
+        text: chunk.text.clone(),
         score: chunk.found.distance,
         metadata: (*chunk.metadata).clone(),
     }

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use ragengine_client::wire::{ChatCompletionRequest, QueryRequest};
+use ragengine_client::wire::ChatCompletionRequest;
 use ragengine_compute::{self as compute, Waiter};
 use ragengine_pipeline::budget::history_tokens;
 use ragengine_pipeline::history::{PastTurn, newest};
 use ragengine_pipeline::openai;
 use ragengine_pipeline::request::Request;
+use ragengine_settings::ChatEndpoint;
 use serde_json::{Map, Value, json};
 
+use super::Question;
 use crate::app::App;
 use crate::chat::question::window_shares;
 use crate::chat::served::{COUNTED_AT_ONCE_BYTES, Served};
 use crate::error::ApiError;
+use crate::retrieval::stages::Endpoint;
 
 /// The chat template of a turn takes as long to fill in as about this many bytes take to count.
 const BYTES_OF_TEMPLATE: usize = 256;
@@ -37,16 +40,16 @@ impl History {
     pub async fn fitting(
         app: &App,
         served: &Served,
-        (question, question_tokens): (&str, u64),
+        (question, question_tokens): (&Question, u64),
         turns: Vec<PastTurn>,
     ) -> Result<Self, ApiError> {
         if turns.is_empty() {
             return Ok(Self::default());
         }
         let bytes: usize = turns.iter().map(|turn| BYTES_OF_TEMPLATE + turn.question.len() + turn.answer.len()).sum();
-        let question_bytes = question.len();
-        let shares = window_shares(&app.settings, served.window_tokens);
-        let (counter, question) = (served.counter.clone(), message("user", question));
+        let question_bytes = question.query.len();
+        let shares = window_shares(&app.settings, question.endpoint, served.window_tokens);
+        let (counter, question) = (served.counter.clone(), message("user", &question.query));
         let fit = move |caller: &Waiter| {
             let count = |messages: &[Map<String, Value>]| {
                 let messages: Vec<Value> = messages.iter().cloned().map(Value::from).collect();
@@ -74,15 +77,17 @@ impl History {
     /// # Errors
     ///
     /// [`ragengine_pipeline::Rejection`] when the filter is malformed.
-    pub async fn request(self, question: QueryRequest, index_name: String) -> Result<Arc<Request>, ApiError> {
+    pub async fn request(self, app: &App, question: Question, index_name: String) -> Result<Arc<Request>, ApiError> {
         let messages = self.turns.iter().flat_map(messages);
         let request = ChatCompletionRequest {
             messages: messages.chain([message("user", &question.query)]).collect(),
+            model: question.model,
             index_name: Some(index_name),
             metadata_filter: question.metadata_filter,
             pipeline: question.pipeline,
             explain: Some(question.explain),
             stream: Some(question.stream),
+            more: parameters(&app.settings.endpoints.chat, question.endpoint),
             ..ChatCompletionRequest::default()
         };
         let bytes = self.turns.iter().map(|turn| turn.question.len() + turn.answer.len()).sum::<usize>();
@@ -92,6 +97,15 @@ impl History {
         };
         compute::run(bytes + question.query.len(), read).await
     }
+}
+
+/// The parameters of the language model that the settings fix (chat-service, "Step 3: Generation").
+fn parameters(settings: &ChatEndpoint, endpoint: Endpoint) -> Map<String, Value> {
+    if endpoint != Endpoint::Chat {
+        return Map::new();
+    }
+    let fixed = [("temperature", json!(settings.temperature)), ("max_tokens", json!(settings.max_tokens))];
+    fixed.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
 fn messages(turn: &PastTurn) -> [Map<String, Value>; 2] {

@@ -1,6 +1,6 @@
 //! The index of a question.
 
-use crate::access::{Action, Caller, may};
+use crate::access::{Caller, sees};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -10,13 +10,13 @@ use crate::error::ApiError;
 /// # Errors
 ///
 /// [`ApiError::InvalidRequest`] when there is no such index, or several.
-pub(super) fn chosen(app: &App, caller: &Caller, named: Option<&str>) -> Result<String, ApiError> {
+pub(crate) fn chosen(app: &App, caller: &Caller, named: Option<&str>) -> Result<String, ApiError> {
     let named = named.filter(|name| !name.is_empty()).or(app.settings.default_index.as_deref());
     if let Some(name) = named {
         return Ok(name.to_owned());
     }
     let mut names = app.loaded()?.catalog.names();
-    names.retain(|name| may(caller, Action::Read, Some(name)).is_ok());
+    names.retain(|name| sees(caller, name));
     match names.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(ApiError::InvalidRequest(

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::chat::question::window_shares;
 use crate::chat::served::Served;
 use crate::language_model::LanguageModel;
+use crate::retrieval::stages::Endpoint;
 
 /// Logs the context window when it becomes known, and when it or the model changes.
 #[derive(Default)]
@@ -25,8 +26,10 @@ impl WindowLog {
         if !self.changes_to(model, window) {
             return;
         }
-        let (percent, tokens) =
-            (settings.sessions.history_ratio * 100.0, history_tokens(&window_shares(settings, window), 0));
+        let (percent, tokens) = (
+            settings.sessions.history_ratio * 100.0,
+            history_tokens(&window_shares(settings, Endpoint::Query, window), 0),
+        );
         info!("[CHAT_MEMORY] Detected model context window: {window} tokens");
         info!("[CHAT_MEMORY] Allocating {tokens} tokens for chat history ({percent:.0}% of context window)");
     }

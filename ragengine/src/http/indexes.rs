@@ -8,7 +8,7 @@ use ragengine_client::wire::{ErrorDetail, IndexDescription, IndexSettings, Messa
 use ragengine_settings::{Settings, VectorIndexKind};
 
 use super::extract::{JsonBody, PathParameters};
-use crate::access::{Action, Caller, may};
+use crate::access::{Action, Caller, may, sees};
 use crate::app::{App, Loaded};
 use crate::error::{ApiError, PlainError};
 use ragengine_compute::blocking;
@@ -27,7 +27,7 @@ pub async fn list(
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<Vec<String>>, PlainError> {
     let mut names = app.loaded()?.catalog.names();
-    names.retain(|name| may(&caller, Action::Read, Some(name)).is_ok());
+    names.retain(|name| sees(&caller, name));
     Ok(Json(names))
 }
 

@@ -15,7 +15,7 @@ use super::extract::{self, JsonBody, PathParameters};
 use super::reply;
 use crate::access::{Action, Caller, may};
 use crate::app::App;
-use crate::converse::{self, SessionId};
+use crate::converse::{self, Question, SessionId};
 use crate::error::{ApiError, PlainError};
 use crate::retrieval::stages::Endpoint;
 use crate::telemetry::Logged;
@@ -50,7 +50,7 @@ pub async fn query(
     let replied = async {
         let parsing = ragengine_compute::run(body.len(), move |_| extract::parse_json::<QueryRequest>(&body));
         let (arrival, question) = arrival.read(&app, parsing).await?;
-        converse::query(&app, &caller, question, arrival).await
+        converse::answer(&app, &caller, of_query(question), arrival).await
     };
     let mut response = match replied.await {
         Ok(reply) => respond(reply),
@@ -58,6 +58,21 @@ pub async fn query(
     };
     response.extensions_mut().insert(Logged);
     Ok(response)
+}
+
+fn of_query(request: QueryRequest) -> Question {
+    Question {
+        endpoint: Endpoint::Query,
+        query: request.query,
+        session_id: request.session_id,
+        index_name: request.index_name,
+        top_k: None,
+        model: None,
+        metadata_filter: request.metadata_filter,
+        pipeline: request.pipeline,
+        explain: request.explain,
+        stream: request.stream,
+    }
 }
 
 /// Lists the messages of a conversation.

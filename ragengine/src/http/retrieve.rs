@@ -43,16 +43,21 @@ pub async fn retrieve(
     if !(1..=300).contains(&request.max_node_count) {
         return Err(out_of_bounds(["body", "max_node_count"], "between 1 and 300").into());
     }
+    Ok(found(&app, &caller, request).await?)
+}
+
+/// The reply with the chunks that match best.
+pub(super) async fn found(app: &Arc<App>, caller: &Caller, request: Retrieve) -> Result<Response, ApiError> {
     let loaded = app.loaded()?;
     if request.query.trim().is_empty() {
-        return Err(ApiError::InvalidRequest("Query string cannot be empty.".to_owned()).into());
+        return Err(ApiError::InvalidRequest("Query string cannot be empty.".to_owned()));
     }
-    let index = loaded.index(&caller, Action::Read, &request.index_name)?;
+    let index = loaded.index(caller, Action::Read, &request.index_name)?;
     let embedding = loaded.generations.embedding_of(&index)?;
     let filter =
         Filter::new(request.metadata_filter.as_ref().unwrap_or(&serde_json::Map::new())).map_err(IndexError::from)?;
-    let prepared = preparation::prepare(&app, Endpoint::Retrieve, &request.query, &choices(request.pipeline)).await?;
-    let vectors = question::embed(&app, &embedding, &prepared.text, Asker::Retrieve).await?;
+    let prepared = preparation::prepare(app, Endpoint::Retrieve, &request.query, &choices(request.pipeline)).await?;
+    let vectors = question::embed(app, &embedding, &prepared.text, Asker::Retrieve).await?;
     let query_windows = Some(vectors.count()).filter(|windows| *windows > 1);
     let search = Search {
         vectors,
@@ -60,7 +65,7 @@ pub async fn retrieve(
         filter,
         rule: prepared.rule,
         max_distance: app.settings.retrieval.max_distance,
-        threshold: request.explain.then(|| chosen_threshold(&app, request.pipeline)),
+        threshold: request.explain.then(|| chosen_threshold(app, request.pipeline)),
         top_k: request.max_node_count,
         on: prepared.on,
         endpoint: Endpoint::Retrieve,
@@ -84,7 +89,7 @@ pub async fn retrieve(
         let retrieved = Retrieved { query: request.query, count: results.len(), results, query_windows, explanation };
         reply::written(&retrieved, ABOUT_BYTES)
     };
-    Ok(reply::of_bytes(retrieval::show_all(&app, &caller, &index, search, show).await?))
+    Ok(reply::of_bytes(retrieval::show_all(app, caller, &index, search, show).await?))
 }
 
 fn choices(stages: Option<RetrieveStages>) -> StageChoices {

@@ -17,6 +17,8 @@ pub enum Endpoint {
     Retrieve,
     /// `/query`.
     Query,
+    /// `/chat`.
+    Chat,
 }
 
 impl Endpoint {
@@ -26,7 +28,13 @@ impl Endpoint {
             Self::Completions => "completions",
             Self::Retrieve => "retrieve",
             Self::Query => "query",
+            Self::Chat => "chat",
         }
+    }
+
+    /// Whether the reply is ours, with the text of the answer, and not the language model's.
+    pub fn is_conversational(self) -> bool {
+        matches!(self, Self::Query | Self::Chat)
     }
 
     /// The stages that are on, given the choices of a request.
@@ -46,6 +54,8 @@ impl Endpoint {
                     diversity: on.diversity,
                     interactions: on.interactions,
                     context_format: on.context_format,
+                    postprocess: on.postprocess,
+                    citations: on.citations,
                 }
             }
             Self::Retrieve => {
@@ -62,6 +72,8 @@ impl Endpoint {
                     diversity: Diversity::None,
                     interactions: false,
                     context_format: ContextFormat::Numbered,
+                    postprocess: false,
+                    citations: false,
                 }
             }
             Self::Query => {
@@ -78,6 +90,26 @@ impl Endpoint {
                     diversity: on.diversity,
                     interactions: on.interactions,
                     context_format: on.context_format,
+                    postprocess: on.postprocess,
+                    citations: on.citations,
+                }
+            }
+            Self::Chat => {
+                let on = &settings.endpoints.chat;
+                StagesOn {
+                    condense: on.condense,
+                    reformulate: on.reformulate,
+                    acronyms: on.acronyms,
+                    filters: on.filter_rules,
+                    retrieval: on.retrieval,
+                    feedback: on.feedback,
+                    recency: on.recency,
+                    rerank: on.rerank,
+                    diversity: on.diversity,
+                    interactions: on.interactions,
+                    context_format: on.context_format,
+                    postprocess: on.postprocess,
+                    citations: on.citations,
                 }
             }
         };
@@ -93,6 +125,8 @@ impl Endpoint {
             diversity: choices.diversity.unwrap_or(by_default.diversity),
             interactions: choices.interactions.unwrap_or(by_default.interactions) && settings.interactions.enabled,
             context_format: choices.context_format.unwrap_or(by_default.context_format),
+            postprocess: choices.postprocess.unwrap_or(by_default.postprocess),
+            citations: choices.citations.unwrap_or(by_default.citations),
         }
     }
 
@@ -101,7 +135,7 @@ impl Endpoint {
         match self {
             Self::Retrieve => matches!(stage, "acronyms" | "filters" | "retrieval"),
             Self::Completions => stage != "session",
-            Self::Query => true,
+            Self::Query | Self::Chat => true,
         }
     }
 }
@@ -131,6 +165,10 @@ pub struct StagesOn {
     pub interactions: bool,
     /// The form of the passages in the prompt.
     pub context_format: ContextFormat,
+    /// Whether HTML in the answer becomes Markdown.
+    pub postprocess: bool,
+    /// Whether the citations of the answer are checked and renumbered.
+    pub citations: bool,
 }
 
 impl StagesOn {

@@ -20,9 +20,9 @@ use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
 use tracing::debug;
 
-use super::Bounds;
 use super::connections::{Occupant, Place};
 use super::watched::{WatchedBody, WatchedStream};
+use super::{Bounds, PeerAddress};
 use crate::telemetry::metrics::Metrics;
 
 /// Timeout for the next request and its head. Longer than clients keep idle connections.
@@ -73,13 +73,17 @@ impl Service {
 
     async fn run(self, stream: TcpStream, occupant: &Arc<Occupant>) -> End {
         let first_head_timeout = self.bounds.first_head_timeout;
+        let peer = stream.peer_addr().ok().map(|address| PeerAddress(address.ip()));
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.bounds.send_timeout));
         let stream = WatchedStream { stream: Box::pin(stream), occupant: Arc::clone(occupant) };
         let (router, requests) = (self.router, Arc::clone(occupant));
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let (running, ending) = requests.begin();
-            let request = request.map(|body| Body::new(WatchedBody { body, _lasts: running }));
+            let mut request = request.map(|body| Body::new(WatchedBody { body, _lasts: running }));
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
             let router = router.clone();
             async move {
                 let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});

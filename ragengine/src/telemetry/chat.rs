@@ -103,6 +103,7 @@ fn log(report: &ChatReport, outcome: &ChatOutcome<'_>, elapsed: Duration) {
                 target: "ragengine::chat",
                 outcome = outcome.label(),
                 endpoint = report.endpoint,
+                caller = report.caller,
                 status = status,
                 kind = error.map(|error| error.kind()),
                 error = error.map(|error| error.for_log()),

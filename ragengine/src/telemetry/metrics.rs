@@ -20,6 +20,9 @@ pub use ragengine_metrics::IndexLabel;
 use ragengine_metrics::{Builder, Built, markdown, metrics};
 use ragengine_stores::StoreMetrics;
 
+/// Buckets of similarities of sentences.
+const SUPPORT: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+
 metrics! {
     /// Metrics of the whole server.
     struct Server: "" {
@@ -30,11 +33,16 @@ metrics! {
         /// Questions that were longer than the embedding model's limit and were searched in several windows. `asker` is
         /// `chat` or `retrieve`.
         long_questions_total: Counters["asker"],
-        /// Stages of the pipeline. `endpoint` is `completions` or `retrieve`; `stage` is `rewrite`, `acronyms`, `filters`,
-        /// `retrieval`, `feedback`, `recency`, `rerank`, `diversity` or `interactions`; `outcome` is `done`, `unchanged` (nothing to do), `off`,
-        /// `failed`, `timeout`, `nonsense` (the reply of a reranker names no passage) or `dropped` (nothing near enough
-        /// was found with the filter).
+        /// Stages of the pipeline. `endpoint` is `completions`, `retrieve`, `query` or `chat`; `stage` is `rate_limit`, `session`, `rewrite`, `acronyms`, `filters`,
+        /// `retrieval`, `feedback`, `recency`, `rerank`, `diversity`, `interactions`, `postprocess` or `citations`;
+        /// `outcome` is `done`, `unchanged` (nothing to do), `off`, `failed`, `timeout`, `nonsense` (the reply of a
+        /// reranker names no passage), `dropped` (nothing near enough was found with the filter), `rejected` (the
+        /// answer cites nothing) `insufficient` (the answer says that the documents do not suffice) or `refused` (over the limit of the
+        /// caller).
         pipeline_stages_total: Counters["endpoint", "stage", "outcome"],
+        /// How well cited passages support the sentences that cite them, 0 to 1: the least similarity of one of them.
+        /// Only with `citations.verify`.
+        citation_support: Histograms["endpoint"] in SUPPORT,
         /// 1 if the language model's endpoint answers, 0 if it does not answer or refuses the key. Absent without an
         /// endpoint, and before the first check.
         language_model_up: Gauges[],
@@ -137,6 +145,21 @@ impl Metrics {
     /// Counts a stage of the pipeline.
     pub fn pipeline_stage(&self, endpoint: &str, stage: &str, outcome: &str) {
         self.server.pipeline_stages_total.with_label_values(&[endpoint, stage, outcome]).inc();
+    }
+
+    /// Counts a chat that is over the limit of its caller.
+    pub fn rate_limited(&self, path: &str) {
+        let endpoint = match path {
+            "/query" => "query",
+            "/chat" => "chat",
+            _ => "completions",
+        };
+        self.pipeline_stage(endpoint, "rate_limit", "refused");
+    }
+
+    /// Records how well a cited passage supports an answer.
+    pub fn citation_support(&self, endpoint: &str, support: f32) {
+        self.server.citation_support.with_label_values(&[endpoint]).observe(f64::from(support));
     }
 
     /// Counts a question that was longer than the embedding model's limit.

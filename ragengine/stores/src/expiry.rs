@@ -1,5 +1,7 @@
 //! When rows expire. A row expires at the end of its lifetime, and is then neither returned nor voted on.
 
+use std::time::Duration;
+
 use crate::clock::representable;
 
 /// A day in milliseconds.
@@ -13,6 +15,9 @@ const VOTE_MS: i64 = 365 * DAY_MS;
 
 /// The lifetime of an interaction, in milliseconds.
 const INTERACTION_MS: i64 = 90 * DAY_MS;
+
+/// The longest lifetime: 100 years. Every backend can add it to the time now.
+const MAX_EXPIRY_MS: i64 = 100 * 365 * DAY_MS;
 
 /// The rows per transaction of a sweep, so that other writers do not wait for long.
 pub(crate) const SWEEP_ROWS: usize = 500;
@@ -41,5 +46,26 @@ pub(crate) fn of_answer_ms(created_at_ms: i64, latest_vote_ms: Option<i64>) -> i
     match latest_vote_ms {
         Some(voted_at_ms) => voted_at_ms.saturating_add(VOTE_MS),
         None => created_at_ms.saturating_add(ANSWER_MS),
+    }
+}
+
+/// The time of a use, and how long what is used lives after it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lifetime {
+    /// In milliseconds since 1970.
+    pub now_ms: i64,
+    /// In milliseconds.
+    pub expiry_ms: i64,
+}
+
+impl Lifetime {
+    /// A lifetime that every backend accepts, in milliseconds. Redis does not accept zero.
+    pub fn clamped_ms(expiry: Duration) -> i64 {
+        i64::try_from(expiry.as_millis()).map_or(MAX_EXPIRY_MS, |ms| ms.clamp(1, MAX_EXPIRY_MS))
+    }
+
+    /// When it ends, in milliseconds since 1970.
+    pub fn expires_at_ms(self) -> i64 {
+        representable(self.now_ms.saturating_add(self.expiry_ms))
     }
 }

@@ -27,10 +27,30 @@ impl Operations {
     ///
     /// Those of the operation, or [`StoreError::Timeout`].
     pub async fn run<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        self.run_within(OPERATION_TIMEOUT, work).await
+    }
+
+    /// Runs an operation, at most for this time.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operation, or [`StoreError::Timeout`].
+    pub async fn run_within<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         // When the caller stops waiting, this future is dropped, and the label stays.
         let mut counted = Counted { operations: self, outcome: "timeout" };
-        let result = timeout(OPERATION_TIMEOUT, work).await.unwrap_or(Err(StoreError::Timeout));
+        let result = timeout(limit, work).await.unwrap_or(Err(StoreError::Timeout));
         counted.outcome = outcome(&result);
+        result
+    }
+
+    /// Runs an operation that needs no waiting and cannot fail.
+    pub fn run_now<T>(&self, work: impl FnOnce() -> T) -> T {
+        let result = work();
+        self.metrics.count(self.store, "done");
         result
     }
 }

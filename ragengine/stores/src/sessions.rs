@@ -16,16 +16,14 @@ use self::memory::MemorySessions;
 use self::postgres::PostgresSessions;
 use self::redis::RedisSessions;
 pub use self::types::{Joined, Newest, SessionKey, Turn};
-use crate::clock::{now_ms, representable};
+use crate::clock::now_ms;
+use crate::expiry::Lifetime;
 use crate::operation::Operations;
 use crate::redis::Redis;
 use crate::{Postgres, StoreError, StoreMetrics};
 
 /// Turns of each session at most. If there are more, the oldest go.
 const MAX_TURNS: usize = 10_000;
-
-/// The longest lifetime of a session: 100 years. Every backend can add it to the time now.
-const MAX_EXPIRY_MS: i64 = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /// Keeps sessions. Each method returns an error of [`StoreError`] when the backend fails, and after
 /// [`OPERATION_TIMEOUT`](crate::OPERATION_TIMEOUT).
@@ -73,8 +71,7 @@ impl SessionStore {
     }
 
     fn new(backend: Backend, expiry: Duration, metrics: StoreMetrics) -> Self {
-        // Redis does not accept a lifetime of zero.
-        let expiry_ms = i64::try_from(expiry.as_millis()).map_or(MAX_EXPIRY_MS, |ms| ms.clamp(1, MAX_EXPIRY_MS));
+        let expiry_ms = Lifetime::clamped_ms(expiry);
         Self { backend, operations: Operations::new(metrics, "sessions"), expiry_ms }
     }
 
@@ -138,21 +135,5 @@ impl SessionStore {
 
     fn lifetime(&self) -> Lifetime {
         Lifetime { now_ms: now_ms(), expiry_ms: self.expiry_ms }
-    }
-}
-
-/// The time of a use, and how long the session lives after it.
-#[derive(Debug, Clone, Copy)]
-struct Lifetime {
-    /// In milliseconds since 1970.
-    now_ms: i64,
-    /// In milliseconds.
-    expiry_ms: i64,
-}
-
-impl Lifetime {
-    /// When the session expires, in milliseconds since 1970.
-    fn expires_at_ms(self) -> i64 {
-        representable(self.now_ms.saturating_add(self.expiry_ms))
     }
 }

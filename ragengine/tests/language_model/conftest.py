@@ -2,7 +2,7 @@
 
 config/local/test-llm.sh runs these tests. The model is a base model, which continues a text, so chat_template.jinja
 turns a conversation into a text. llama.cpp runs one request at a time and caches nothing, so the same prompt always
-gets the same answer.
+gets the same answer. Prompts with context differ in the digits around it.
 """
 
 import json

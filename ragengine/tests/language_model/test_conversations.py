@@ -29,9 +29,11 @@ def test_a_follow_up_knows_the_question_before(server):
     assert "condensed_question" not in first
 
     second = query(server, "And when does it close?", explain=True)
-    # A small model may not make a good question of it. What counts is that it was asked, and that the answer has both.
+    # A small model may not make a good question of it, and may write until its time is over. What counts is that it was
+    # asked, and that the question is answered nevertheless.
     rewrite = next(stage for stage in second["explanation"]["stages"] if stage["stage"] == "rewrite")
-    assert rewrite["outcome"] in ("done", "unchanged", "failed"), rewrite
+    assert rewrite["outcome"] in ("done", "unchanged", "failed", "timeout"), rewrite
+    assert second["answer"]
     session = second["explanation"]["stages"][0]
     assert (session["stage"], session["turns"]) == ("session", 1)
     assert session["tokens"] > 0

@@ -13,7 +13,7 @@ const RATIO: f64 = 4.0;
 /// Keeps a conversation of so many questions and answers.
 async fn keep(site: &Site, id: &str, turns: usize) {
     let store = site.server.app.loaded().unwrap().stores.sessions();
-    let key = SessionKey { owner: Caller::Anonymous(None).owner().to_owned(), id: id.to_owned() };
+    let key = SessionKey { owner: Caller::anonymous(None).owner().to_owned(), id: id.to_owned() };
     let sources = json!([{
         "number": 1, "doc_id": "cats", "node_id": "n", "text": "A cat purrs.", "score": 0.5, "metadata": {},
     }]);

@@ -31,7 +31,7 @@ fn is_refused<T>(result: Result<T, ApiError>) -> bool {
 #[tokio::test]
 async fn a_caller_without_the_token_changes_nothing_through_any_driver() {
     let server = server().await;
-    let stranger = authenticate(server.app.write_token.as_ref(), &HeaderMap::new());
+    let stranger = authenticate(&server.app, &HeaderMap::new()).await;
     let loaded = server.app.loaded().unwrap();
     let generations = &loaded.generations;
     assert!(loaded.index(&stranger, Action::Read, "docs").is_ok());
@@ -42,7 +42,7 @@ async fn a_caller_without_the_token_changes_nothing_through_any_driver() {
             "the error must not reveal whether the index exists"
         );
     }
-    let index = loaded.index(&Caller::Writer, Action::Write, "docs").unwrap();
+    let index = loaded.index(&Caller::writer(), Action::Write, "docs").unwrap();
     let wanted = RequestedSettings::new(&serde_json::from_value(json!({})).unwrap(), None);
     // Its error differs from the expected one, so the test fails if a driver calls it.
     let never = |_| std::future::ready(Err::<(), _>(IndexError::ShuttingDown));

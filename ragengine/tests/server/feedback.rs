@@ -52,7 +52,7 @@ async fn votes_of(server: &Server, answer_id: &str, rating: Rating, voters: usiz
         let (answer_id, voter) = (answer_id.to_owned(), format!("user:{voter}"));
         let voted_at_ms = jiff::Timestamp::now().as_millisecond();
         let vote = NewVote { answer_id, voter, rating, comment: None, voted_at_ms };
-        store.vote(Caller::Anonymous(None).owner(), vote).await.unwrap();
+        store.vote(Caller::anonymous(None).owner(), vote).await.unwrap();
     }
 }
 

@@ -7,6 +7,7 @@ use ragengine::access::Caller;
 use ragengine::chat::{Arrival, ChatReplyBody, chat as answer};
 use ragengine::language_model::Origin;
 use ragengine::retrieval::stages::Endpoint;
+use ragengine_access::Identity;
 use ragengine_pipeline::openai;
 use serde_json::{Value, json};
 
@@ -73,7 +74,7 @@ async fn ask_as(server: &Server, principal: &str, question: &str, pipeline: Valu
     let mut body = ask("docs", question);
     body["pipeline"] = pipeline;
     let request = openai::read(body.to_string().into()).unwrap().into();
-    let caller = Caller::Known { principal: principal.to_owned(), refusal: None };
+    let caller = Caller::known(Identity::of(principal.parse().unwrap()), None);
     let origin = Origin { request_id: HeaderValue::from_static("test"), room: None };
     let reply =
         answer(&server.app, &caller, request, Arrival::new(&server.app, Endpoint::Completions, origin, None)).await;

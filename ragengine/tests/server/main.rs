@@ -10,6 +10,7 @@ mod callers;
 mod chat_deadline;
 mod chat_extractive;
 mod chat_metrics;
+mod chat_service;
 mod chat_upstream;
 mod clients;
 mod command_line;

@@ -226,7 +226,7 @@ async fn a_failed_search_is_measured() {
     let server = Server::start("").await;
     server.add("docs", &FACTS).await;
     server.found("docs", "cats", 1).await;
-    let index = server.app.loaded().unwrap().index(&Caller::Writer, Action::Read, "docs").unwrap();
+    let index = server.app.loaded().unwrap().index(&Caller::writer(), Action::Read, "docs").unwrap();
     // FAISS refuses a vector of the wrong width.
     let search = Search {
         vectors: vec![1.0, 0.0].into(),
@@ -240,7 +240,7 @@ async fn a_failed_search_is_measured() {
         endpoint: Endpoint::Retrieve,
         side_tasks: None,
     };
-    let failed = retrieval::show_all(&server.app, &Caller::Writer, &index, search, |_, _| Ok(())).await;
+    let failed = retrieval::show_all(&server.app, &Caller::writer(), &index, search, |_, _| Ok(())).await;
     assert_eq!(failed.unwrap_err().status(), 500);
     let metrics = server.get("/metrics").await.text;
     assert!(metrics.contains("ragengine_search_duration_seconds_count 2\n"), "{metrics}");

@@ -2,9 +2,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Explanation, PipelineStages, SourceNode};
+use super::{Citation, Explanation, PipelineStages, SourceNode};
 
-/// OpenAI's chat completion request, with six additional fields. All other fields are sent to the language model
+/// OpenAI's chat completion request, with eight additional fields. All other fields are sent to the language model
 /// unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChatCompletionRequest {
@@ -31,6 +31,14 @@ pub struct ChatCompletionRequest {
     /// is searched for, and the language model gets it in addition to the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_mode: Option<ChatMode>,
+    /// Whether the citations of the answer are checked and renumbered. An answer from an index that cites nothing is then
+    /// replaced by the setting `citations.fallbackMessage`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<bool>,
+    /// Whether the index is also used if the request has tools. By default such a request goes to the language model as
+    /// it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rag_with_tools: Option<bool>,
     /// Whether the reply explains the decision about every chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
@@ -52,6 +60,9 @@ pub struct ChatCompletion {
     pub choices: Vec<Map<String, Value>>,
     /// The chunks in the prompt, nearest first. Null if the language model answered without documents.
     pub source_nodes: Option<Vec<SourceNode>>,
+    /// The cited passages in the order of their numbers. With `citations: true`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Vec<Citation>>,
     /// The question that needs no history. With `chat_mode: condense_plus_context`, if there is a history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condensed_question: Option<String>,

@@ -92,6 +92,14 @@ pub enum ProblemKind {
     /// The local reranker cannot be downloaded or loaded. This is retried. The server is ready nevertheless: chunks stay
     /// in the order of the search.
     RerankerFailed,
+    /// RabbitMQ cannot be used. This is retried. The server is ready nevertheless: the oldest events may be lost.
+    EventsFailed,
+    /// The guardrails policy is missing or invalid. The server is ready nevertheless, but chats get a 503 until a valid
+    /// policy was read.
+    GuardrailsFailed,
+    /// The rules of indexes or the keys of an issuer cannot be read. The last ones hold. Without any, the server is not
+    /// ready.
+    AuthFailed,
     /// An unknown kind, reported by a newer server.
     #[serde(other)]
     Other,

@@ -79,10 +79,12 @@ pub struct ExplainedEvidence {
 /// What a stage of the pipeline did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExplainedStage {
-    /// `session`, `rewrite`, `acronyms`, `filters`, `retrieval`, `feedback`, `recency`, `rerank`, `diversity` or `interactions`.
+    /// `session`, `rewrite`, `acronyms`, `filters`, `retrieval`, `feedback`, `recency`, `rerank`, `diversity`,
+    /// `interactions`, `postprocess` or `citations`.
     pub stage: String,
-    /// `done`, `unchanged`, `failed`, `timeout`, `nonsense` (a reply that names no passage), or `dropped` (a filter rule
-    /// with which nothing near enough was found).
+    /// `done`, `unchanged`, `failed`, `timeout`, `nonsense` (a reply that names no passage), `dropped` (a filter rule with
+    /// which nothing near enough was found), `rejected` (an answer that cites nothing) or `insufficient` (one that says
+    /// that the documents do not suffice).
     pub outcome: String,
     /// Duration in milliseconds.
     pub elapsed_ms: f64,
@@ -109,6 +111,9 @@ pub struct ExplainedStage {
     /// (0.7) or `background`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<String>,
+    /// The numbers that the cited passages had in the prompt, in the order of their new numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Vec<usize>>,
 }
 
 /// The token budget of the context.

@@ -36,7 +36,8 @@ pub struct QueryRequest {
 pub struct QueryReply {
     /// The answer. Numbers in brackets are those of the sources.
     pub answer: String,
-    /// The passages in the prompt, in order. Empty if there are none.
+    /// The passages in the prompt, in order. Empty if there are none. With the stage `citations`, only those that the
+    /// answer cites, in the order of their new numbers.
     pub sources: Vec<QuerySource>,
     /// The conversation.
     pub session_id: String,

@@ -94,6 +94,12 @@ pub struct PipelineStages {
     /// The form of the passages in the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_format: Option<ContextFormat>,
+    /// Whether HTML in the answer becomes Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postprocess: Option<bool>,
+    /// Whether the citations of the answer are checked and renumbered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<bool>,
     /// Only interactions with this provider are used, such as `openai/gpt-4o`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,

@@ -135,11 +135,18 @@ impl Candidates {
     ///
     /// If the disk fails, or a vector is missing.
     pub fn first_vectors(&self, most: usize) -> Result<Vec<Vec<f32>>, IndexError> {
-        let vector = |found: &Found| {
-            let missing = || StoreError::Damaged(format!("the vector of chunk {} is missing", found.row));
-            self.reader.vector(found.row)?.ok_or_else(missing)
-        };
-        Ok(self.found.iter().take(most).map(vector).collect::<Result<_, StoreError>>()?)
+        (0..self.found.len().min(most)).map(|position| self.vector(position)).collect()
+    }
+
+    /// The stored vector of the result at a position.
+    ///
+    /// # Errors
+    ///
+    /// If the disk fails, or the vector is missing.
+    pub fn vector(&self, position: usize) -> Result<Vec<f32>, IndexError> {
+        let row = self.found[position].row;
+        let missing = || StoreError::Damaged(format!("the vector of chunk {row} is missing"));
+        Ok(self.reader.vector(row)?.ok_or_else(missing)?)
     }
 
     /// Reads the chunks at these positions, in the given order.

@@ -7,12 +7,14 @@ use crate::filter::Filter;
 use crate::request::{ChatMode, StageChoices};
 
 /// The fields that the server uses.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 18] = [
     "index_name",
     "context_token_ratio",
     "metadata_filter",
     "pipeline",
     "chat_mode",
+    "citations",
+    "rag_with_tools",
     "explain",
     "messages",
     "model",
@@ -119,8 +121,14 @@ impl<'a> Fields<'a> {
         self.present("context_token_ratio").map(read).transpose()
     }
 
-    /// The field `pipeline`: an object with the stages to turn on or off.
+    /// The stages to turn on or off: the object `pipeline`, and the field `citations`, which wins.
     pub fn stages(&self) -> Result<StageChoices, Rejection> {
+        let choices = self.pipeline()?;
+        let is_cited = self.present("citations").map(|_| self.boolean("citations")).transpose()?;
+        Ok(StageChoices { citations: is_cited.or(choices.citations), ..choices })
+    }
+
+    fn pipeline(&self) -> Result<StageChoices, Rejection> {
         let Some(value) = self.present("pipeline") else { return Ok(StageChoices::default()) };
         if !value.get().starts_with('{') {
             return Err(Rejection::wrong_type("pipeline", "an object"));

@@ -82,6 +82,11 @@ impl Writer {
         Self { fields, ..Self::default() }
     }
 
+    /// Adds these fields, which were not known at the beginning. They must come before the event with the finish reason.
+    pub fn add_fields(&mut self, fields: Vec<(&'static str, String)>) {
+        self.fields.extend(fields);
+    }
+
     /// The bytes of the events that end in a piece. This is the piece itself if nothing was changed.
     pub fn write(&mut self, piece: Piece) -> Bytes {
         let Piece { raw, chunks } = piece;

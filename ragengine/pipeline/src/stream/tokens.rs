@@ -13,22 +13,28 @@ pub const MAX_ANSWER_BYTES: usize = 4 << 20;
 #[error("the answer is longer than {MAX_ANSWER_BYTES} bytes")]
 pub struct AnswerTooLong;
 
-/// Writes the text of an answer as `token` events, and collects it. Reasoning and tool calls are left out.
+/// The event with a part of an answer. Empty if the part is.
+pub fn token_event(text: &str) -> String {
+    if text.is_empty() { String::new() } else { typed_event("token", &json!({"text": text}).to_string()) }
+}
+
+/// Reads the text of an answer, without reasoning and tool calls.
 #[derive(Debug, Default)]
-pub struct TokenWriter {
-    text: String,
+pub struct TokenReader {
+    bytes: usize,
     usage: Option<Usage>,
     error: Option<String>,
+    finish_reason: Option<String>,
     is_done: bool,
 }
 
-impl TokenWriter {
-    /// The event with the text of a piece. Empty if it has none.
+impl TokenReader {
+    /// The text of a piece.
     ///
     /// # Errors
     ///
-    /// [`AnswerTooLong`]. Nothing of this piece is collected.
-    pub fn write(&mut self, piece: &Piece) -> Result<String, AnswerTooLong> {
+    /// [`AnswerTooLong`] if the answer is.
+    pub fn read(&mut self, piece: &Piece) -> Result<String, AnswerTooLong> {
         let mut text = String::new();
         for chunk in &piece.chunks {
             match &chunk.said {
@@ -37,27 +43,32 @@ impl TokenWriter {
                     if *has_error {
                         self.error.get_or_insert_with(|| message(chunk));
                     }
-                    deltas.iter().filter(|delta| delta.choice == 0).for_each(|delta| text.push_str(&delta.text));
+                    for delta in deltas.iter().filter(|delta| delta.choice == 0) {
+                        text.push_str(&delta.text);
+                        self.finish_reason = delta.finish_reason.clone().or(self.finish_reason.take());
+                    }
                 }
                 Said::Done => self.is_done = true,
                 Said::Nothing => {}
             }
         }
-        if self.text.len() + text.len() > MAX_ANSWER_BYTES {
-            return Err(AnswerTooLong);
-        }
-        self.text.push_str(&text);
-        Ok(if text.is_empty() { text } else { typed_event("token", &json!({"text": text}).to_string()) })
+        self.bytes += text.len();
+        if self.bytes > MAX_ANSWER_BYTES { Err(AnswerTooLong) } else { Ok(text) }
     }
 
-    /// The text so far.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// Whether any text has been read.
+    pub fn has_text(&self) -> bool {
+        self.bytes > 0
     }
 
     /// Whether `[DONE]` has been read.
     pub fn is_done(&self) -> bool {
         self.is_done
+    }
+
+    /// Why the answer ended.
+    pub fn finish_reason(&self) -> Option<&str> {
+        self.finish_reason.as_deref()
     }
 
     /// The error that the stream carries, as its message.
@@ -89,23 +100,24 @@ mod tests {
         event(&json!({"choices": [{"index": 0, "delta": {"content": text}}]}).to_string())
     }
 
-    /// Reads a stream in pieces of this size and writes it. Returns the texts of the events, and the writer.
-    fn written(stream: &str, piece_bytes: usize) -> (Vec<String>, TokenWriter) {
-        let (mut reader, mut writer, mut texts) = (Reader::default(), TokenWriter::default(), Vec::new());
+    /// Reads a stream in pieces of this size. Returns its text, and the reader.
+    fn read(stream: &str, piece_bytes: usize) -> (String, TokenReader) {
+        let (mut events, mut reader, mut text) = (Reader::default(), TokenReader::default(), String::new());
         for piece in stream.as_bytes().chunks(piece_bytes) {
-            let piece = reader.push(Bytes::copy_from_slice(piece)).unwrap();
-            let event = writer.write(&piece).unwrap();
-            if !event.is_empty() {
-                let data = event.strip_prefix("event: token\ndata: ").unwrap().strip_suffix("\n\n").unwrap();
-                let data: Value = serde_json::from_str(data).unwrap();
-                texts.push(data["text"].as_str().unwrap().to_owned());
-            }
+            let piece = events.push(Bytes::copy_from_slice(piece)).unwrap();
+            text.push_str(&reader.read(&piece).unwrap());
         }
-        (texts, writer)
+        (text, reader)
     }
 
     #[test]
-    fn the_texts_of_the_events_are_the_answer() {
+    fn a_part_is_an_event() {
+        assert_eq!(token_event("Tell\n\"ü\""), "event: token\ndata: {\"text\":\"Tell\\n\\\"ü\\\"\"}\n\n");
+        assert_eq!(token_event(""), "");
+    }
+
+    #[test]
+    fn the_text_of_an_answer_is_read() {
         let role = event(r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#);
         let thought = event(r#"{"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}"#);
         let other = event(r#"{"choices":[{"index":1,"delta":{"content":"no"}}]}"#);
@@ -115,13 +127,13 @@ mod tests {
         let stream =
             [role, thought, delta("Tell them"), ": ping\n\n".to_owned(), delta("\nnow \"ü\""), other, last].concat();
         for piece_bytes in [1, 7, 10_000] {
-            let (texts, mut writer) = written(&stream, piece_bytes);
-            assert_eq!(texts.concat(), "Tell them\nnow \"ü\"");
-            assert_eq!((writer.text(), writer.is_done()), (&*texts.concat(), false));
+            let (text, mut reader) = read(&stream, piece_bytes);
+            assert_eq!((text.as_str(), reader.has_text(), reader.is_done()), ("Tell them\nnow \"ü\"", true, false));
+            assert_eq!(reader.finish_reason(), Some("stop"));
             let usage = Some(Usage { prompt_tokens: 3, completion_tokens: 2 });
-            assert_eq!(writer.verdict(), Verdict { usage, has_error: false });
+            assert_eq!(reader.verdict(), Verdict { usage, has_error: false });
             let done = Reader::default().push(Bytes::from_static(b"data: [DONE]\n\n")).unwrap();
-            assert_eq!((writer.write(&done), writer.is_done()), (Ok(String::new()), true));
+            assert_eq!((reader.read(&done), reader.is_done()), (Ok(String::new()), true));
         }
     }
 
@@ -132,18 +144,17 @@ mod tests {
             (r#"{"error":"out of memory"}"#, "out of memory"),
             (r#"{"error":{"code":500}}"#, "no message"),
         ] {
-            let (texts, writer) = written(&(delta("Tell") + &event(error)), 1);
-            assert_eq!((texts.concat(), writer.error()), ("Tell".to_owned(), Some(message)));
-            assert!(writer.verdict().has_error);
+            let (text, reader) = read(&(delta("Tell") + &event(error)), 1);
+            assert_eq!((text, reader.error()), ("Tell".to_owned(), Some(message)));
+            assert!(reader.verdict().has_error);
         }
     }
 
     #[test]
     fn a_long_answer_is_refused() {
-        let mut writer = TokenWriter::default();
+        let mut reader = TokenReader::default();
         let piece = |bytes: usize| Reader::default().push(delta(&"a".repeat(bytes)).into()).unwrap();
-        assert!(writer.write(&piece(MAX_ANSWER_BYTES - 100)).is_ok());
-        assert_eq!(writer.write(&piece(101)), Err(AnswerTooLong));
-        assert_eq!(writer.text().len(), MAX_ANSWER_BYTES - 100);
+        assert!(reader.read(&piece(MAX_ANSWER_BYTES - 100)).is_ok());
+        assert_eq!(reader.read(&piece(101)), Err(AnswerTooLong));
     }
 }

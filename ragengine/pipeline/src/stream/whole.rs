@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::chunk::text;
-use super::{Usage, with_fields};
+use super::{Change, Usage, with_fields};
 
 /// What a whole answer of the language model reports besides its choices, parsed from JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,6 +124,27 @@ impl Whole {
     }
 }
 
+/// A whole answer in which each choice has another text. None if it has no choices.
+pub fn with_changes(answer: &str, mut change: impl FnMut(&Choice) -> Change) -> Option<String> {
+    let mut value: Value = serde_json::from_str(answer).ok()?;
+    let choices = value.get_mut("choices")?.as_array_mut()?;
+    for (choice, written) in Choice::read_all(answer).iter().zip(choices) {
+        let Change { text, finish_reason } = change(choice);
+        let has_text = written["message"]["content"].is_string();
+        if let Some(written) = written.as_object_mut() {
+            // The probabilities belong to the text before.
+            written.remove("logprobs");
+        }
+        if has_text || !text.is_empty() {
+            written["message"]["content"] = text.into();
+        }
+        if let Some(reason) = finish_reason {
+            written["finish_reason"] = reason.into();
+        }
+    }
+    Some(value.to_string())
+}
+
 /// Distinguishes a null value from an absent one.
 fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
@@ -158,6 +180,28 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(Whole::read(answer).map(|whole| whole.usage), is_json.then_some(None), "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_texts_of_an_answer_can_be_changed() {
+        let answer = concat!(
+            r#"{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":"a"},"logprobs":{},"#,
+            r#""finish_reason":"stop"},{"index":1,"message":{"content":null,"tool_calls":[]},"#,
+            r#""finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3}}"#
+        );
+        let change = |choice: &Choice| Change {
+            text: choice.text.to_uppercase(),
+            finish_reason: (choice.index == 0).then_some("content_filter"),
+        };
+        let expected = concat!(
+            r#"{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":"A"},"#,
+            r#""finish_reason":"content_filter"},{"index":1,"message":{"content":null,"tool_calls":[]},"#,
+            r#""finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3}}"#
+        );
+        assert_eq!(with_changes(answer, change).as_deref(), Some(expected));
+        for odd in ["[]", "{}", r#"{"choices":1}"#, "no"] {
+            assert_eq!(with_changes(odd, change), None, "{odd}");
         }
     }
 

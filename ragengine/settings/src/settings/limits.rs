@@ -44,6 +44,9 @@ pub struct Limits {
     pub max_running_chats: u32,
     /// Maximum number of waiting requests. Further ones get a 429.
     pub max_waiting_chats: u32,
+    /// Chats per minute of one caller: of one principal, or without `auth.modes` of one address. Further ones get a 429
+    /// with `Retry-After`. 0: no limit. Behind an ingress all clients have the same address.
+    pub chats_per_minute_per_caller: u32,
     /// Maximum number of concurrent writes.
     pub max_running_writes: u32,
     /// Maximum number of waiting requests. Further ones get a 429.
@@ -78,6 +81,7 @@ impl Default for Limits {
             max_waiting_reads: 1_024,
             max_running_chats: 256,
             max_waiting_chats: 1_024,
+            chats_per_minute_per_caller: 0,
             max_running_writes: 64,
             max_waiting_writes: 256,
             read_timeout_seconds: 60,

@@ -57,7 +57,7 @@ impl PostgresOptions {
             Some(_) => options,
             None => options.application_name("ragengine"),
         };
-        // No column is a float, and connection poolers refuse this parameter.
+        // No float is read, and connection poolers refuse this parameter.
         Ok(options.extra_float_digits(None).disable_statement_logging())
     }
 }

@@ -4,6 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod backends;
+mod cache;
+mod cache_backends;
+mod cache_model;
+mod cache_outages;
 mod feedback;
 mod interactions;
 mod model;
@@ -12,8 +16,10 @@ mod redis_outages;
 mod session_backends;
 mod session_model;
 mod session_times;
+mod session_tokens;
 mod sessions;
 mod shared;
+mod shared_cache;
 mod shared_sessions;
 mod test_postgres;
 mod test_redis;

@@ -19,6 +19,8 @@ pub fn requests() -> Vec<(&'static str, String, String)> {
     all.extend(fields("/context/assess", &json!({"context": "Q: c\nA: c", "query": "q"})));
     all.extend(fields("/feedback", &json!({"answer_id": "a", "rating": "up", "comment": "c"})));
     all.extend(fields("/query", &query()));
+    all.extend(fields("/chat", &asked()));
+    all.extend(fields("/search", &json!({"index_name": "docs", "query": "q", "top_k": 3})));
     all.extend(fields("/chat/clear", &json!({"session_id": "session-1"})));
     all.extend(fields("/index", &json!({"index_name": "docs", "documents": [document()]})));
     all.extend(fields("/indexes/docs/documents", &json!({"documents": [document()]})));
@@ -82,6 +84,13 @@ fn query() -> Value {
         "query": "When is the annual tax return due?", "session_id": "session-1", "index_name": "docs", "stream": false,
         "explain": true, "metadata_filter": {"team": "a"},
         "pipeline": {"condense": "always", "provider": "p", "task_category": "c"}
+    })
+}
+
+fn asked() -> Value {
+    json!({
+        "query": "When is the annual tax return due?", "session_id": "session-1", "index_name": "docs", "stream": false,
+        "explain": true, "top_k": 3, "metadata_filter": {"team": "a"}, "pipeline": {"condense": "always"}
     })
 }
 

@@ -37,7 +37,7 @@ async fn last_answer(server: &Server) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_the_client_stops_is_kept_as_it_was_sent() {
-    let (server, upstream) = server(|| endless(vec![delta("When "), delta("they are ")])).await;
+    let (server, upstream) = server(|| endless(vec![delta("When"), delta(" they are")])).await;
     let request = server.request("/query").body(asked(true).to_string());
     let mut stream = request.send().await.unwrap().bytes_stream();
     let mut text = String::new();
@@ -52,17 +52,17 @@ async fn an_answer_that_the_client_stops_is_kept_as_it_was_sent() {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
-    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When they are "), &json!(false)));
+    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When they are"), &json!(false)));
     assert_eq!(answer["sources"][0]["doc_id"], "cats");
     // The next question gets what was sent.
     query_reply(&server, asked(false)).await.ok();
-    assert_eq!(last_prompt(&upstream)[2]["content"], "When they are ");
+    assert_eq!(last_prompt(&upstream)[2]["content"], "When they are");
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_is_an_error_and_kept_as_it_was_sent() {
     let broken = || {
-        let begun = futures_util::stream::iter([Ok(Bytes::from(delta("When ")))]);
+        let begun = futures_util::stream::iter([Ok(Bytes::from(delta("When")))]);
         let gone = futures_util::stream::once(async {
             // Otherwise the connection breaks before the head of the reply is sent.
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -77,14 +77,14 @@ async fn an_answer_that_breaks_is_an_error_and_kept_as_it_was_sent() {
     assert!(events[1].1["detail"].as_str().unwrap().contains("language model"), "{events:?}");
     tokio::time::sleep(Duration::from_millis(100)).await;
     let answer = last_answer(&server).await;
-    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When "), &json!(false)));
+    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When"), &json!(false)));
 }
 
 #[tokio::test]
 async fn an_error_in_the_stream_is_passed_on() {
     let error = || {
         let error = json!({"error": {"message": "out of memory", "code": 500}});
-        event_reply(vec![Ok(delta("When ")), Ok(format!("data: {error}\n\n")), Ok("data: [DONE]\n\n".to_owned())])
+        event_reply(vec![Ok(delta("When")), Ok(format!("data: {error}\n\n")), Ok("data: [DONE]\n\n".to_owned())])
     };
     let (server, _upstream) = server(error).await;
     let events = typed_events(&query_reply(&server, asked(true)).await.text);
@@ -116,14 +116,14 @@ async fn an_error_in_the_stream_does_not_show_the_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stops_keeps_unfinished_answers() {
-    let (server, _upstream) = server(|| endless(vec![delta("When ")])).await;
+    let (server, _upstream) = server(|| endless(vec![delta("When")])).await;
     let request = server.request("/query").body(asked(true).to_string());
     let mut stream = request.send().await.unwrap().bytes_stream();
     stream.next().await.unwrap().unwrap();
     assert_eq!(last_answer(&server).await, Value::Null);
     server.app.open_turns.keep_all().await;
     let answer = last_answer(&server).await;
-    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When "), &json!(false)));
+    assert_eq!((&answer["content"], &answer["complete"]), (&json!("When"), &json!(false)));
     // It is kept once.
     drop(stream);
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -165,7 +165,7 @@ async fn a_reply_without_an_answer_leaves_no_turn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn clearing_also_clears_an_answer_that_is_being_written() {
     let slow = || {
-        let begun = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from(delta("When ")))]);
+        let begun = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from(delta("When")))]);
         let later = futures_util::stream::once(async {
             tokio::time::sleep(Duration::from_millis(500)).await;
             Ok(Bytes::from(finish() + "data: [DONE]\n\n"))

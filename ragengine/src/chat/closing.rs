@@ -1,0 +1,118 @@
+//! What is added to the end of an answer.
+
+use std::sync::Arc;
+
+use ragengine_client::wire::{Explanation, QuerySource};
+use ragengine_embedding::Embedding;
+use ragengine_pipeline::answer::Finished;
+use serde::Serialize;
+use tracing::warn;
+
+use super::answer_stages::{AnswerEnd, AnswerStages, Citable};
+use super::citations::{citation, source, support};
+use super::passage::ChatPassage;
+use super::relay::Fields;
+use crate::retrieval::stages::{self, Endpoint};
+use crate::telemetry::metrics::Metrics;
+
+/// The field of a reply with the cited passages.
+pub(super) const CITATIONS: &str = "citations";
+
+/// What is known before an answer about the fields that are added to its end.
+pub(super) struct Closing {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The id of the request, for the log.
+    pub request_id: String,
+    /// The question, for replies that repeat it.
+    pub question: Option<String>,
+    /// The stages that the answer passes.
+    pub stages: AnswerStages,
+    /// The fields that do not depend on the answer.
+    pub fields: Fields,
+    /// The explanation, which the stages of the answer are added to.
+    pub explanation: Option<Box<Explanation>>,
+    /// The index.
+    pub index_name: String,
+    /// The embedding model that verifies citations. None: they are not verified.
+    pub verifier: Option<Embedding>,
+    /// The metrics.
+    pub metrics: Arc<Metrics>,
+}
+
+/// The end of an answer.
+#[derive(Default)]
+pub(super) struct Closed {
+    /// The fields that are added to it.
+    pub fields: Fields,
+    /// The cited passages as a JSON list, for the history. None if all passages of the prompt are its sources.
+    pub sources: Option<String>,
+}
+
+impl Closing {
+    /// The fields of an answer that passes no stages.
+    pub fn into_fields(self) -> Fields {
+        let mut fields = self.fields;
+        fields.extend(self.explanation.and_then(|explanation| json_field("explanation", &explanation)));
+        fields
+    }
+
+    /// Ends an answer, which has this text after its stages.
+    pub async fn close(mut self, end: AnswerEnd, text: &str) -> Closed {
+        for stage in &end.stages {
+            stages::count(&self.metrics, self.endpoint, &stage.stage, &end.stages);
+        }
+        if end.is_rejected() {
+            self.log_rejected(end.answer.as_deref());
+        }
+        let mut closed = Closed::default();
+        if let (Some(cited), Some(citable)) = (&end.cited, self.stages.citations.take()) {
+            closed = self.cite(cited, &citable, text).await;
+        }
+        if let Some(question) = self.question.take().and_then(|question| json_field("query", &question)) {
+            closed.fields.insert(0, question);
+        }
+        closed.fields.append(&mut self.fields);
+        if let Some(mut explanation) = self.explanation {
+            explanation.stages.extend(end.stages);
+            closed.fields.extend(json_field("explanation", &explanation));
+        }
+        closed
+    }
+
+    /// The fields with the cited passages.
+    async fn cite(&self, cited: &Finished, Citable { passages, .. }: &Citable, text: &str) -> Closed {
+        let cited: Vec<(usize, &ChatPassage)> =
+            cited.citations.iter().filter_map(|position| Some((*position, passages.get(*position)?))).collect();
+        let mut citations: Vec<_> = (1..).zip(&cited).map(|(number, (_, passage))| citation(number, passage)).collect();
+        if let Some(embedding) = &self.verifier {
+            let positions: Vec<usize> = cited.iter().map(|(position, _)| *position).collect();
+            let found = support(embedding, text, passages, &positions).await;
+            for (citation, support) in citations.iter_mut().zip(found) {
+                support.iter().for_each(|support| self.metrics.citation_support(self.endpoint.label(), *support));
+                citation.support = Some(support);
+            }
+        }
+        let numbered = (1..).zip(&cited);
+        let sources: Vec<QuerySource> =
+            numbered.map(|(number, (_, passage))| source(&self.index_name, number, passage)).collect();
+        let sources = serde_json::to_string(&sources).unwrap_or_else(|_| "[]".to_owned());
+        let mut fields = Fields::new();
+        if self.endpoint == Endpoint::Query {
+            fields.push(("sources", sources.clone()));
+        }
+        fields.extend(json_field(CITATIONS, &citations));
+        Closed { fields, sources: Some(sources) }
+    }
+
+    /// Logs an answer that another text stands for (chat-service, "Anti-Hallucination").
+    fn log_rejected(&self, answer: Option<&str>) {
+        let (request_id, endpoint) = (&self.request_id, self.endpoint.label());
+        warn!(request_id, endpoint, answer, "answer rejected: it cites no passage");
+    }
+}
+
+/// A field of a reply. None if the value cannot be written, which none of ours is.
+fn json_field(name: &'static str, value: &impl Serialize) -> Option<(&'static str, String)> {
+    Some((name, serde_json::to_string(value).ok()?))
+}
